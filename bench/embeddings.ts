@@ -1,6 +1,6 @@
 /** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
 import { availableParallelism } from 'node:os'
-import { startStand } from '../test/support/stand.ts'
+import { startStand } from '../test/support/nodes/stand.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, EMBEDDINGS_TARGETS, readEmbeddingsOptions, type EmbeddingsTarget } from './embeddings-options.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'

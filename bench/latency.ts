@@ -1,6 +1,6 @@
 /** `npm run bench -- latency`: what a caller waits for at a given load, from a tenth of what the machine holds to nine tenths. */
 import { availableParallelism } from 'node:os'
-import { startStand } from '../test/support/stand.ts'
+import { startStand } from '../test/support/nodes/stand.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions, type LatencySubject } from './latency/options.ts'

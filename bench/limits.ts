@@ -1,5 +1,5 @@
 /** `npm run bench -- limits`: what all limits cost a call together, and what rate limits let through. */
-import { startStand } from '../test/support/stand.ts'
+import { startStand } from '../test/support/nodes/stand.ts'
 import { gatewayTarget } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { accuracy, type Accuracy } from './limits/accuracy.ts'

@@ -1,5 +1,5 @@
 /** `npm run bench -- mixed`: what callers of each kind see, and what a node uses, when everything happens at once. */
-import { treeCpuS } from '../test/support/process-cpu.ts'
+import { treeCpuS } from '../test/support/load/process-cpu.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { GENERATOR_LATE_MS_MAX } from './latency/steps.ts'
 import { answeredPerS } from './measure.ts'

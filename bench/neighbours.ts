@@ -1,6 +1,6 @@
 /** `npm run bench -- neighbours`: what one organization's cheap attacks do to the calls of another one. */
-import { FRONT_BYTES_MAX } from '../src/schemas/memory-limits.ts'
-import type { LoadRequest } from '../test/support/load-plan.ts'
+import { FRONT_BYTES_MAX } from '../src/schemas/limits/memory-limits.ts'
+import type { LoadRequest } from '../test/support/load/load-plan.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, ATTACKS, type Attack } from './neighbours/attacks.ts'
 import { measureAttack, victimCores } from './neighbours/measure.ts'

@@ -1,8 +1,8 @@
 /** `npm run bench -- operations`: what each operation of the API costs, from the list of operations itself. */
 import type { AnyOperation } from '../src/server/operations/define.ts'
 import { OPERATIONS } from '../src/server/operations/index.ts'
-import { runLoad } from '../test/support/load.ts'
-import { tree, treeCpuS } from '../test/support/process-cpu.ts'
+import { runLoad } from '../test/support/load/load.ts'
+import { tree, treeCpuS } from '../test/support/load/process-cpu.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { sampleOf } from './measure.ts'
 import { OPERATIONS_OPTIONS_TEXT, readOperationsOptions } from './operations/options.ts'

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { freePort, spawnServer, stopServer, untilListening } from '../test/support/spawned.ts'
+import { freePort, spawnServer, stopServer, untilListening } from '../test/support/nodes/spawned.ts'
 import type { Absent, Target } from './target.ts'
 
 export interface Upstream {

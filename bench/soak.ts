@@ -1,8 +1,8 @@
 /** `npm run bench -- soak`: whether memory, descriptors and the event loop of a node stay where they are under a load that goes on. */
-import { runLoad, startLoad } from '../test/support/load.ts'
-import type { LoadPlan, LoadResult } from '../test/support/load-plan.ts'
-import { treeCpuS } from '../test/support/process-cpu.ts'
-import { startStand, type Stand } from '../test/support/stand.ts'
+import { runLoad, startLoad } from '../test/support/load/load.ts'
+import type { LoadPlan, LoadResult } from '../test/support/load/load-plan.ts'
+import { treeCpuS } from '../test/support/load/process-cpu.ts'
+import { startStand, type Stand } from '../test/support/nodes/stand.ts'
 import { optionsOrExit } from './options.ts'
 import { resultRow, type ResultRow, type ScenarioRecord } from './record.ts'
 import { keepRecord, progress } from './keep-record.ts'

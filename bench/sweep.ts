@@ -1,6 +1,6 @@
 /** `npm run bench -- --sweep`: how many fronts and worker threads this machine wants for a mix, and where more bring nothing. */
 import { availableParallelism } from 'node:os'
-import type { Stand } from '../test/support/stand.ts'
+import type { Stand } from '../test/support/nodes/stand.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { rotated } from './measure.ts'
 import { startMixedStand } from './mixed/stand.ts'

@@ -1,4 +1,4 @@
-import type { LoadRequest } from '../test/support/load-plan.ts'
+import type { LoadRequest } from '../test/support/load/load-plan.ts'
 
 /** A server that the bench drives, from the outside: a process and a request. */
 export interface Target {

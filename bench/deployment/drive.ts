@@ -1,7 +1,7 @@
 /** Sends one cell of a load test, once. */
-import { startLoad } from '../../test/support/load.ts'
-import type { LoadResult } from '../../test/support/load-plan.ts'
-import { treeCpuS } from '../../test/support/process-cpu.ts'
+import { startLoad } from '../../test/support/load/load.ts'
+import type { LoadResult } from '../../test/support/load/load-plan.ts'
+import { treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { latencyUs } from '../measure.ts'
 import type { SampleRecord } from '../record.ts'
 import type { Place } from './ask.ts'

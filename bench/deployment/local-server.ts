@@ -1,6 +1,6 @@
 /** Which process of this machine serves a port: CPU has figures only there. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { processes, type ProcessRow } from '../../test/support/process-cpu.ts'
+import { processes, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 
 /** Of a socket that listens, in `/proc/net/tcp`. */
 const LISTENS = '0A'

@@ -1,7 +1,7 @@
 /** What a load test of a deployment will send, before it sends anything: the whole of it can be told in a line. */
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
-import type { LoadPace, LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadPace, LoadRequest } from '../../test/support/load/load-plan.ts'
 import { ADDRESSES_MAX, DEPLOYMENT_UPLOADS_PER_S_MAX, OPERATION_SECONDS, REMOVALS_MAX } from './limits.ts'
 import type { DeploymentOptions } from './options.ts'
 

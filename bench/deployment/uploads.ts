@@ -1,7 +1,7 @@
 /** Files to a deployment, few and one after the other on each connection; each is removed as soon as it is there. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build as buildHistogram } from 'hdr-histogram-js'
-import { wholeFile } from '../../test/support/wave-file.ts'
+import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { BOUNDARY, FORM_HEAD, FORM_TAIL } from '../transfers/payload.ts'
 import { askerOf, type Asked, type Asker, type Place } from './ask.ts'
 import { statusText, type Driven } from './drive.ts'

@@ -1,7 +1,7 @@
 /** Each subject's ceiling by a closed loop, then fixed rates at shares of it: latency counts from when a request was due. */
-import { runLoad } from '../../test/support/load.ts'
-import type { LoadPace, LoadResult } from '../../test/support/load-plan.ts'
-import { tree, treeCpuS } from '../../test/support/process-cpu.ts'
+import { runLoad } from '../../test/support/load/load.ts'
+import type { LoadPace, LoadResult } from '../../test/support/load/load-plan.ts'
+import { tree, treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { rotated, sampleOf } from '../measure.ts'
 import { resultRow, type CurveRecord, type LatencyRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import type { Target } from '../target.ts'

@@ -1,7 +1,7 @@
 /** The limits stage beside the usual limiters of npm: CPU of a call that each lets in, and what each lets through at a limit. */
-import { burstOf } from '../../src/schemas/rate-burst.ts'
-import { runLoad } from '../../test/support/load.ts'
-import { treeCpuS } from '../../test/support/process-cpu.ts'
+import { burstOf } from '../../src/schemas/limits/rate-burst.ts'
+import { runLoad } from '../../test/support/load/load.ts'
+import { treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { answeredPerS, interleave, rowsOf, type Settings } from '../measure.ts'
 import { resultRow, type ResultRow } from '../record.ts'
 import type { Absent, Target } from '../target.ts'

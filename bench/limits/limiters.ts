@@ -3,9 +3,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createAdmission } from '../../src/server/limits/admission.ts'
-import { openState } from '../../src/server/state/open.ts'
-import { openRateAuthority } from '../../src/server/state/rates.ts'
-import { keyOf } from '../../test/support/rate-simulation.ts'
+import { openState } from '../../src/server/redis/open.ts'
+import { openRateAuthority } from '../../src/server/redis/rates.ts'
+import { keyOf } from '../../test/support/wire/rate-simulation.ts'
 
 export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-flexible', 'direct'] as const
 /** `direct` is the server that all of them stand behind, without a limiter. */

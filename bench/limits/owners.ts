@@ -1,5 +1,5 @@
 /** Keys of the bench: one for which nothing has a limit, one for which everything has, and keys of any rate limit. */
-import type { Stand } from '../../test/support/stand.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 
 /** USD and requests a minute that no run comes near. */
 const AMPLE_USD = 1_000_000

@@ -1,6 +1,6 @@
 /** Uploaded files are taken away again while the mix runs: a quota and a disk hold only so many. */
 import { Agent, request } from 'node:http'
-import type { Stand } from '../../test/support/stand.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 
 export interface MixedFiles {
   /** Of the file that reads ask for. */

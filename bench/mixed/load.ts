@@ -1,7 +1,7 @@
 /** The mixed load: 90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB, 1 % videos, each at its share of one fixed rate. */
-import { runLoad, startLoad, type RunningLoad } from '../../test/support/load.ts'
-import type { LoadPlan, LoadResult } from '../../test/support/load-plan.ts'
-import type { Stand } from '../../test/support/stand.ts'
+import { runLoad, startLoad, type RunningLoad } from '../../test/support/load/load.ts'
+import type { LoadPlan, LoadResult } from '../../test/support/load/load-plan.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 import { openFiles, type MixedFiles } from './files.ts'
 import { MIXED_KINDS, MIXED_SHARES, MIXED_STATUSES, mixedRequests, mixInTurn, type MixedKind } from './mix.ts'
 

@@ -1,5 +1,5 @@
 /** What the mix is made of: as requests of a load, and which answers are good. */
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { MIXED_VIDEO_MODEL } from './stand.ts'
 
 export const MIXED_KINDS = ['embeddings', 'reads', 'uploads', 'videos'] as const

@@ -1,6 +1,6 @@
 /** A node on which the mix can run: with a provider of embeddings and one of videos, both on this machine. */
-import { PROVIDER_KEY, standCatalogue, startStand, type Stand, type StandWish } from '../../test/support/stand.ts'
-import { startVideosProcess } from '../../test/support/video-provider-process.ts'
+import { PROVIDER_KEY, standCatalogue, startStand, type Stand, type StandWish } from '../../test/support/nodes/stand.ts'
+import { startVideosProcess } from '../../test/support/videos/video-provider-process.ts'
 
 export const MIXED_VIDEO_MODEL = 'mixed/clip'
 /** USD a token and USD a second of video: money moves with each call. */

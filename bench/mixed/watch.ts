@@ -1,6 +1,6 @@
 /** Memory and CPU of each kind of process of a node while a load runs. */
-import { memoryByRole, roleOf } from '../../test/support/process-memory.ts'
-import { tree } from '../../test/support/process-cpu.ts'
+import { memoryByRole, roleOf } from '../../test/support/load/process-memory.ts'
+import { tree } from '../../test/support/load/process-cpu.ts'
 import type { CurveRecord } from '../record.ts'
 
 export interface WatchedLook {

@@ -1,5 +1,5 @@
 /** Cheap ways to cost a node much: each keeps to few connections and few bytes a second, as anybody can. */
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import type { NeighboursStand } from './stand.ts'
 
 export const ATTACK_CONNECTIONS = 16

@@ -1,8 +1,8 @@
 /** The calls of one organization beside an attack by another one, and beside processes that burn as much CPU. */
-import { startLoad } from '../../test/support/load.ts'
-import type { LoadRequest } from '../../test/support/load-plan.ts'
-import { tree } from '../../test/support/process-cpu.ts'
-import { residentBytes } from '../../test/support/process-memory.ts'
+import { startLoad } from '../../test/support/load/load.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
+import { tree } from '../../test/support/load/process-cpu.ts'
+import { residentBytes } from '../../test/support/load/process-memory.ts'
 import { startBurner } from '../transfers/burner.ts'
 import { isFront } from '../transfers/gateway.ts'
 import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, attackRate, type Attack } from './attacks.ts'

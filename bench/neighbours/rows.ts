@@ -1,5 +1,5 @@
 /** Rows, checks and lines of the attacks. */
-import type { LoadResult } from '../../test/support/load-plan.ts'
+import type { LoadResult } from '../../test/support/load/load-plan.ts'
 import { answeredPerS, latencyUs } from '../measure.ts'
 import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import { spread } from '../statistics.ts'

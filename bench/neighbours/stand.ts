@@ -1,6 +1,6 @@
 /** A node with two organizations: one that is attacked and one that attacks. */
-import { ask, FORM, type Ask, type Told } from '../../test/prove/isolation/owners.ts'
-import { startStand, type Stand } from '../../test/support/stand.ts'
+import { ask, FORM, type Ask, type Told } from '../../test/prove/keys/isolation/owners.ts'
+import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 
 /** An organization with what its calls need. */
 export interface Tenant {

@@ -1,6 +1,6 @@
 /** Connections that ask and read nothing: what is answered to them lies in the buffers of the server. */
 import { connect, type Socket } from 'node:net'
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 
 /** Milliseconds before a connection that was ended is opened again. */
 const AGAIN_MS = 200

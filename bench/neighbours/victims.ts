@@ -1,7 +1,7 @@
 /** What the other organization goes on doing beside an attack, each kind at a fixed rate. */
-import { FORM } from '../../test/prove/isolation/owners.ts'
-import { startLoad, type RunningLoad } from '../../test/support/load.ts'
-import type { LoadRequest, LoadResult } from '../../test/support/load-plan.ts'
+import { FORM } from '../../test/prove/keys/isolation/owners.ts'
+import { startLoad, type RunningLoad } from '../../test/support/load/load.ts'
+import type { LoadRequest, LoadResult } from '../../test/support/load/load-plan.ts'
 import type { NeighboursStand } from './stand.ts'
 
 /** Calls a second of one kind: enough for a 99th percentile, and hardly a load. */

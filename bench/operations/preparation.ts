@@ -1,7 +1,7 @@
 /** What an operation needs for a real answer, and the requests that are made of it. */
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
-import { FORM } from '../../test/prove/isolation/owners.ts'
+import { FORM } from '../../test/prove/keys/isolation/owners.ts'
 import type { World } from './world.ts'
 
 /** What differs from the operation's own example. */

@@ -1,7 +1,7 @@
 /** By the id of each operation: what it needs. An operation without an entry has no row, and a test fails. */
 import { FAILURES } from '../../src/schemas/failures.ts'
-import { plantDelivery } from '../../test/prove/isolation/owners.ts'
-import { STAND_MODEL } from '../../test/support/stand.ts'
+import { plantDelivery } from '../../test/prove/keys/isolation/owners.ts'
+import { STAND_MODEL } from '../../test/support/nodes/stand.ts'
 import { DIRECTORY } from './preparations-directory.ts'
 import { ENDPOINTS } from './preparations-endpoints.ts'
 import { again, fresh, type Preparation } from './preparation.ts'

@@ -1,8 +1,8 @@
 /** A node with one organization that has something of each kind, and a provider of embeddings beside it. */
-import { PROVIDER_KEY, standCatalogue, startStand, type Stand } from '../../test/support/stand.ts'
-import { freePort } from '../../test/support/spawned.ts'
-import { ask, makeOwner, type Owner, type Place } from '../../test/prove/isolation/owners.ts'
-import type { KeyKind } from '../../src/schemas/api-keys.ts'
+import { PROVIDER_KEY, standCatalogue, startStand, type Stand } from '../../test/support/nodes/stand.ts'
+import { freePort } from '../../test/support/nodes/spawned.ts'
+import { ask, makeOwner, type Owner, type Place } from '../../test/prove/keys/isolation/owners.ts'
+import type { KeyKind } from '../../src/schemas/keys/api-keys.ts'
 
 /** A job of it stays open: nobody listens where its provider is said to be. */
 export const OPEN_VIDEO_MODEL = 'bench/clip'

@@ -3,7 +3,7 @@ import { Pool, type Dispatcher } from 'undici'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import {
   EMBEDDINGS_DEADLINE_MS, UPSTREAM_ANSWER_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS,
-} from '../../src/schemas/limits.ts'
+} from '../../src/schemas/limits/limits.ts'
 
 type Settle = (answer: Outcome<Buffer>) => void
 

@@ -1,5 +1,5 @@
 /** What a governing proxy is told when it starts. */
-import type { KeyKind } from '../../src/schemas/api-keys.ts'
+import type { KeyKind } from '../../src/schemas/keys/api-keys.ts'
 
 export type ProxyKind = 'fastify' | 'node'
 

@@ -1,7 +1,7 @@
 /** Fronts under a load that their handlers bound: large bodies of token ids, read, validated and measured on the loop. */
-import { runLoad } from '../../test/support/load.ts'
-import type { LoadRequest } from '../../test/support/load-plan.ts'
-import { STAND_MODEL, startStand, type Stand } from '../../test/support/stand.ts'
+import { runLoad } from '../../test/support/load/load.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
+import { STAND_MODEL, startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { foundOf } from '../sweep/load.ts'
 import { accounted, type Ceiling } from '../sweep/measure.ts'
 import type { ScalingOptions } from './options.ts'

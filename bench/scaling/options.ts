@@ -1,5 +1,5 @@
 /** What the command line of `scaling` may ask for. */
-import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits.ts'
+import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 
 export const SCALING_SECTIONS = ['fronts', 'workers'] as const

@@ -1,5 +1,5 @@
 /** What is asked of a node of either size. */
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import type { SizedNode } from './node.ts'
 import { aliasAt, fileIdAt, keyAt, modelAt } from './objects.ts'
 

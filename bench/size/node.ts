@@ -1,10 +1,10 @@
 /** A node of a given size. */
 import { join } from 'node:path'
-import { openStore } from '../../src/server/store/open.ts'
-import { runtimeOf } from '../../src/server/supervisor/data-directory.ts'
-import { FileStand } from '../../test/support/file-stand.ts'
-import { monotonicMs } from '../../test/support/load-plan.ts'
-import { startStand, type Stand } from '../../test/support/stand.ts'
+import { openStore } from '../../src/server/store/base/open.ts'
+import { runtimeOf } from '../../src/server/supervisor/data-directory/data-directory.ts'
+import { FileStand } from '../../test/support/files/file-stand.ts'
+import { monotonicMs } from '../../test/support/load/load-plan.ts'
+import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { catalogueOf, fill, type Sizes } from './objects.ts'
 
 export interface SizedNode {

@@ -1,6 +1,6 @@
 /** Very many keys, models and files for a node, put in by the thousand. */
-import type { Queryable, Store } from '../../src/server/store/open.ts'
-import { PROVIDER_KEY, type FirstKeys } from '../../test/support/stand.ts'
+import type { Queryable, Store } from '../../src/server/store/base/open.ts'
+import { PROVIDER_KEY, type FirstKeys } from '../../test/support/nodes/stand.ts'
 
 export interface Sizes {
   readonly keys: number

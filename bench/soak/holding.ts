@@ -1,7 +1,7 @@
 /** What the processes of a node hold, as Linux tells it. */
 import { readdirSync } from 'node:fs'
-import { tree, type ProcessRow } from '../../test/support/process-cpu.ts'
-import { residentAndShared } from '../../test/support/process-memory.ts'
+import { tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
+import { residentAndShared } from '../../test/support/load/process-memory.ts'
 
 export interface Holding {
   /** `sluice front 1`; processes of Postgres come and go, and are one together, as those of Redis are. */

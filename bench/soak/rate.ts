@@ -1,4 +1,4 @@
-import type { LoadResult } from '../../test/support/load-plan.ts'
+import type { LoadResult } from '../../test/support/load/load-plan.ts'
 
 /** Each rate that is tried, of the one before it. */
 export const RATE_STEP = 0.8

@@ -1,6 +1,6 @@
 /** Looks at a node while a load runs. */
-import { monotonicMs } from '../../test/support/load-plan.ts'
-import type { Stand } from '../../test/support/stand.ts'
+import { monotonicMs } from '../../test/support/load/load-plan.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 import { holdings, type Holding } from './holding.ts'
 import type { Reading } from './trend.ts'
 

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monotonicMs } from '../../test/support/load-plan.ts'
-import { removeCluster } from '../../test/support/node.ts'
-import { freePort, pause } from '../../test/support/spawned.ts'
+import { monotonicMs } from '../../test/support/load/load-plan.ts'
+import { removeCluster } from '../../test/support/nodes/node.ts'
+import { freePort, pause } from '../../test/support/nodes/spawned.ts'
 import { timedStart, type Launch, type TimedStart } from './timed.ts'
 
 const START_MS_MAX = 120_000

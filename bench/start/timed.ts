@@ -1,9 +1,9 @@
 /** A node started from the outside, and the time until it has answered a call as it should. */
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { monotonicMs } from '../../test/support/load-plan.ts'
-import { processRow, tree, treeCpuS } from '../../test/support/process-cpu.ts'
-import { hasEnded, pause, spawnServer, type Spawned } from '../../test/support/spawned.ts'
+import { monotonicMs } from '../../test/support/load/load-plan.ts'
+import { processRow, tree, treeCpuS } from '../../test/support/load/process-cpu.ts'
+import { hasEnded, pause, spawnServer, type Spawned } from '../../test/support/nodes/spawned.ts'
 import { readMemory, totalOf } from '../transfers/resources.ts'
 
 export interface Launch {

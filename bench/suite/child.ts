@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { plainEnvironment } from '../../test/support/load.ts'
-import { processRow, tree, type ProcessRow } from '../../test/support/process-cpu.ts'
+import { plainEnvironment } from '../../test/support/load/load.ts'
+import { processRow, tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 
 export interface RunningChild {
   /** Of its end. */

@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeCluster } from '../../test/support/node.ts'
+import { removeCluster } from '../../test/support/nodes/node.ts'
 
 export interface Scratch {
   /** To be the temporary directory of the scenario and of all that it starts. */

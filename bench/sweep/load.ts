@@ -1,7 +1,7 @@
 /** The two loads of a sweep: as much as a node takes, and a fixed rate. */
-import { runLoad } from '../../test/support/load.ts'
-import type { LoadLatency, LoadPlan, LoadResult } from '../../test/support/load-plan.ts'
-import type { Stand } from '../../test/support/stand.ts'
+import { runLoad } from '../../test/support/load/load.ts'
+import type { LoadLatency, LoadPlan, LoadResult } from '../../test/support/load/load-plan.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 import { mixedCeiling, startMixedLoad } from '../mixed/load.ts'
 import { MIXED_KINDS } from '../mixed/mix.ts'
 

@@ -1,9 +1,9 @@
 /** What one pair of worker counts holds: a node of its own, as much as it takes, then the highest fixed rate that is answered in time. */
-import { loadFrom } from '../../src/server/cli/doctor-load.ts'
+import { loadFrom } from '../../src/server/cli/operator/doctor-load.ts'
 import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
-import { processRow, treeCpuS } from '../../test/support/process-cpu.ts'
-import { proportionalBytes, watchMemory } from '../../test/support/process-memory.ts'
-import type { Stand } from '../../test/support/stand.ts'
+import { processRow, treeCpuS } from '../../test/support/load/process-cpu.ts'
+import { proportionalBytes, watchMemory } from '../../test/support/load/process-memory.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
 import { ceilingOf, openLoop, type Found, type SweepLoad } from './load.ts'
 
 export interface Ceiling extends Found {

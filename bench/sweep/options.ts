@@ -1,5 +1,5 @@
 /** What the command line of a sweep over worker counts may ask for. */
-import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits.ts'
+import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 import { MIXES, type Mix } from './load.ts'
 

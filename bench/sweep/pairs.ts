@@ -1,4 +1,4 @@
-import { sessionThreads } from '../../src/server/supervisor/shares.ts'
+import { sessionThreads } from '../../src/server/supervisor/fleet/shares.ts'
 
 /** Worker counts of a node, as it has them: each front has at least one thread. */
 export interface Pair {

@@ -2,8 +2,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
-import { plainEnvironment } from '../../test/support/load.ts'
-import { stopServer } from '../../test/support/spawned.ts'
+import { plainEnvironment } from '../../test/support/load/load.ts'
+import { stopServer } from '../../test/support/nodes/spawned.ts'
 
 /** Milliseconds of one turn of burning or resting. */
 const TURN_MS = 2

@@ -1,8 +1,8 @@
 /** Our own gateway as a server of files: the whole node as `npm start` runs it, with one front. */
-import { containerFileId } from '../../src/schemas/container-paths.ts'
-import type { ProcessRow } from '../../test/support/process-cpu.ts'
-import { startStand, type Stand } from '../../test/support/stand.ts'
-import { wholeFile } from '../../test/support/wave-file.ts'
+import { containerFileId } from '../../src/schemas/containers/container-paths.ts'
+import type { ProcessRow } from '../../test/support/load/process-cpu.ts'
+import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
+import { wholeFile } from '../../test/support/files/wave-file.ts'
 import type { TransferRequest, TransferResult } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 

@@ -1,6 +1,6 @@
 /** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
 import { build as buildHistogram } from 'hdr-histogram-js'
-import { wholeFile } from '../../test/support/wave-file.ts'
+import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { TransferConnection, type TransferOutcome } from './connection.ts'
 import { BOUNDARY, FORM_HEAD, FORM_TAIL } from './payload.ts'
 import type { TransferPlan, TransferRequest, TransferResult } from './plan.ts'

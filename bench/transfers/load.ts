@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { plainEnvironment } from '../../test/support/load.ts'
+import { plainEnvironment } from '../../test/support/load/load.ts'
 import type { TransferPlan, TransferResult } from './plan.ts'
 
 const PROGRAM = fileURLToPath(new URL('./load-process.js', import.meta.url))

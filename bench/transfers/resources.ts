@@ -1,7 +1,7 @@
 /** CPU and memory of a server's processes, as Linux counts them. */
 import { readFileSync } from 'node:fs'
-import { ticksPerSecond, tree, type ProcessRow } from '../../test/support/process-cpu.ts'
-import { proportionOf, residentBytes } from '../../test/support/process-memory.ts'
+import { ticksPerSecond, tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
+import { proportionOf, residentBytes } from '../../test/support/load/process-memory.ts'
 
 /** CPU seconds since the processes began. */
 export interface CpuReading {

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { plainEnvironment } from '../../test/support/load.ts'
-import { stopServer } from '../../test/support/spawned.ts'
+import { plainEnvironment } from '../../test/support/load/load.ts'
+import { stopServer } from '../../test/support/nodes/spawned.ts'
 
 export interface S3Sink {
   /** Of a gateway that stores into it. */

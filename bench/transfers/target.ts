@@ -1,4 +1,4 @@
-import type { ProcessRow } from '../../test/support/process-cpu.ts'
+import type { ProcessRow } from '../../test/support/load/process-cpu.ts'
 import type { TransferRequest, TransferResult } from './plan.ts'
 
 /** A server that takes or hands out files, from the outside. */

@@ -1,5 +1,5 @@
 /** A small request beside a load, and beside processes that burn as much CPU and serve nobody. */
-import { runLoad } from '../../test/support/load.ts'
+import { runLoad } from '../../test/support/load/load.ts'
 import { answeredPerS, latencyUs } from '../measure.ts'
 import type { LatencyRecord } from '../record.ts'
 import { startBurner } from './burner.ts'

@@ -1,6 +1,6 @@
 /** Writes of secrets as a load sends them. */
 import { randomBytes } from 'node:crypto'
-import type { LoadRequest } from '../../test/support/load-plan.ts'
+import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 
 /** Characters of a value: a key of an API, and a certificate with its key. */
 const VALUE_CHARS: readonly number[] = [64, 4_096]

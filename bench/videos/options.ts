@@ -1,5 +1,5 @@
 /** What the command line of `videos` may ask for. */
-import { VIDEO_JOBS_OPEN_MAX } from '../../src/schemas/video-limits.ts'
+import { VIDEO_JOBS_OPEN_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 
 export interface VideosOptions {

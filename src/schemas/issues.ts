@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Issue } from './failures.ts'
 import { fits } from './fits.ts'
-import { ISSUES_MAX } from './limits.ts'
+import { ISSUES_MAX } from './limits/limits.ts'
 
 /** The parts of JSON Schema that our shapes use. */
 interface Shape {

@@ -3,15 +3,15 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { parseAllowEntry } from '../schemas/destinations.ts'
-import { capsOf, type Caps } from '../schemas/caps.ts'
-import { keptOf, type Kept } from '../schemas/kept.ts'
-import { masked } from '../schemas/masked.ts'
-import { KEY_GRACE_MS_MIN } from '../schemas/limits.ts'
-import { originAt } from '../schemas/origins.ts'
-import { withOneHost } from '../schemas/postgres-url.ts'
-import { Secret } from '../schemas/secret.ts'
-import { Settings } from '../schemas/settings.ts'
+import { parseAllowEntry } from '../schemas/egress/destinations.ts'
+import { capsOf, type Caps } from '../schemas/operator/caps.ts'
+import { keptOf, type Kept } from '../schemas/operator/kept.ts'
+import { masked } from '../schemas/values/masked.ts'
+import { KEY_GRACE_MS_MIN } from '../schemas/limits/limits.ts'
+import { originAt } from '../schemas/values/origins.ts'
+import { withOneHost } from '../schemas/values/postgres-url.ts'
+import { Secret } from '../schemas/vault/secret.ts'
+import { Settings } from '../schemas/operator/settings.ts'
 import { readSettingsFile } from './config/file.ts'
 import { programName } from './config/program-name.ts'
 
@@ -24,7 +24,7 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string
   readonly fronts: number
-  /** Long-session threads asked for; `supervisor/shares.ts` gives the effective number. */
+  /** Long-session threads asked for; `supervisor/fleet/shares.ts` gives the effective number. */
   readonly workers: number
   readonly runners: number
   readonly databaseUrl: Secret | null
@@ -39,7 +39,7 @@ export interface Config {
   readonly logLevel: Settings['SLUICE_LOG_LEVEL']
   readonly broadcastUrl: Secret | null
   readonly otlpEndpoint: Secret | null
-  /** Entries of `schemas/destinations.ts`, each of which can be parsed. */
+  /** Entries of `schemas/egress/destinations.ts`, each of which can be parsed. */
   readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig

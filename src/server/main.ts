@@ -1,7 +1,7 @@
 import { endOnCrash, endWith } from './observe/crash.ts'
 import { createLog } from './observe/log.ts'
-import { openChannel } from './supervisor/channel.ts'
-import type { Role } from './supervisor/ipc.ts'
+import { openChannel } from './supervisor/fleet/channel.ts'
+import type { Role } from './supervisor/fleet/ipc.ts'
 
 // Each role loads its own parts alone: a runner that loads the front end starts a third of a second later.
 

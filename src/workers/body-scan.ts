@@ -1,5 +1,5 @@
-import { JSON_VALUES_MAX } from '../schemas/json-limits.ts'
-import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
+import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
+import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import * as json from './json-bytes.ts'
 import { endOfLiteral, endOfSpace, endOfString, endOfText, isWritten, jsonBytes, LONE_SURROGATE, NOT_FINITE, WRONG, type JsonBytes } from './json-syntax.ts'
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../schemas/callers.ts'
+import type { Caller } from '../schemas/values/callers.ts'
 import type { Failure } from '../schemas/failures.ts'
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the queue. */

@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
+import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 
 const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
 const LONE_SURROGATE = 'A string holds a lone surrogate.'

@@ -1,5 +1,5 @@
-import { INLINE_JSON_VALUES_MAX } from '../schemas/json-limits.ts'
-import { JSON_DEPTH_MAX } from '../schemas/limits.ts'
+import { INLINE_JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
+import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 

@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina'
-import type { Caller } from '../schemas/callers.ts'
-import { endedBy } from '../schemas/call-ended.ts'
+import type { Caller } from '../schemas/values/callers.ts'
+import { endedBy } from '../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore } from '../server/ports/short-jobs.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lengthPrefixed, openValue, sealValue } from '../server/vault/envelope.ts'
-import type { SecretFacts, VaultPlace } from '../server/ports/secret-rows.ts'
+import type { SecretFacts, VaultPlace } from '../server/ports/vault/secret-rows.ts'
 import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 /**

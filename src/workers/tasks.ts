@@ -1,5 +1,5 @@
 import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
-import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/json-limits.ts'
+import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { embedLexical } from './embed-lexical.ts'

@@ -3,12 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Histogram } from 'hdr-histogram-js'
 import t from 'tap'
-import { clusterAt } from '../support/latency-cluster.ts'
-import { latencies, noteMs } from '../support/load-latency.ts'
+import { clusterAt } from '../support/load/latency-cluster.ts'
+import { latencies, noteMs } from '../support/load/load-latency.ts'
 import { present } from '../support/must.ts'
-import { pause } from '../support/spawned.ts'
-import { SplitClient, type SplitRequest } from '../support/split-client.ts'
-import { startStand, type Stand } from '../support/stand.ts'
+import { pause } from '../support/nodes/spawned.ts'
+import { SplitClient, type SplitRequest } from '../support/wire/split-client.ts'
+import { startStand, type Stand } from '../support/nodes/stand.ts'
 
 t.setTimeout(600_000)
 

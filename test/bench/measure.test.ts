@@ -4,11 +4,11 @@ import t from 'tap'
 import { interleave, rotated, rowsOf, sampleOf, type Repeat } from '../../bench/measure.ts'
 import { eachRatio, ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
-import type { LoadResult } from '../support/load-plan.ts'
-import { rowRecord, sampleRecord } from '../support/bench-records.ts'
-import { plainEnvironment } from '../support/load.ts'
-import { bytesServer, OK } from '../support/raw-server.ts'
-import { freePort, stopServer, untilListening } from '../support/spawned.ts'
+import type { LoadResult } from '../support/load/load-plan.ts'
+import { rowRecord, sampleRecord } from '../support/load/bench-records.ts'
+import { plainEnvironment } from '../support/load/load.ts'
+import { bytesServer, OK } from '../support/wire/raw-server.ts'
+import { freePort, stopServer, untilListening } from '../support/nodes/spawned.ts'
 import { ROOT } from '../support/source.ts'
 
 const repeat = (cpuUs: number): Repeat => ({ loaded: sampleRecord(cpuUs), alone: sampleRecord(cpuUs / 2) })
@@ -100,7 +100,7 @@ t.test('CPU of a sample is that of its own requests, not of what came before', {
   const port = await freePort()
   // On a crowded machine few requests are answered, and what HTTP itself costs is more: the burning is to outweigh both.
   const burnUs = 20_000
-  const child = fork(join(ROOT, 'dist/test/support/tiny-scenario.js'), ['serve', String(port), String(burnUs)], { env: plainEnvironment(), execArgv: [] })
+  const child = fork(join(ROOT, 'dist/test/support/load/tiny-scenario.js'), ['serve', String(port), String(burnUs)], { env: plainEnvironment(), execArgv: [] })
   t.teardown(() => stopServer(child))
   await untilListening(port, { child, output: () => '' })
   // CPU is told in hundredths of a second: on a crowded machine a short load has had a few of them.

@@ -7,7 +7,7 @@ import { checkRecord } from '../../bench/record.ts'
 import { recordText } from '../../bench/record-text.ts'
 import { ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
-import { rowRecord, scenarioRecord } from '../support/bench-records.ts'
+import { rowRecord, scenarioRecord } from '../support/load/bench-records.ts'
 
 const rows = [
   rowRecord('sluice', [8, 10], { generator_cores: 0.95 }),

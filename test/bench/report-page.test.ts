@@ -5,9 +5,9 @@ import { chromium, type BrowserContextOptions, type Locator, type Page } from 'p
 import { renderReport } from '../../bench/report-page.ts'
 import { NOT_TAKEN } from '../../bench/report/figures.ts'
 import type { ResultsFile } from '../../bench/record.ts'
-import { BROWSERS, browserFile } from '../support/browser.ts'
+import { BROWSERS, browserFile } from '../support/wire/browser.ts'
 import { present } from '../support/must.ts'
-import { resultsFile, rowRecord, scenarioRecord } from '../support/results-file.ts'
+import { resultsFile, rowRecord, scenarioRecord } from '../support/load/results-file.ts'
 import { fullResults, HOSTILE } from './report/full-results.ts'
 
 const skip = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { hangsUp, refuses, sendsHalfJson, sendsHtml, type Behaviour } from '../support/provider-behaviours.ts'
-import { startProvider } from '../support/provider.ts'
-import { pause } from '../support/spawned.ts'
-import { PROVIDER_KEY, startStand, type Stand } from '../support/stand.ts'
-import { runVerb } from '../support/verbs.ts'
+import { hangsUp, refuses, sendsHalfJson, sendsHtml, type Behaviour } from '../support/embeddings/provider-behaviours.ts'
+import { startProvider } from '../support/embeddings/provider.ts'
+import { pause } from '../support/nodes/spawned.ts'
+import { PROVIDER_KEY, startStand, type Stand } from '../support/nodes/stand.ts'
+import { runVerb } from '../support/operator/verbs.ts'
 
 /** What must never come out: the provider's key, a caller's key, what a caller embeds. */
 const PROVIDER_CANARY = 'sk-canary-provider-5b1c0f'

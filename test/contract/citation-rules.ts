@@ -11,7 +11,7 @@ export interface Page {
 type Origin = 'contract' | 'design' | 'unknown'
 
 export interface Citation {
-  /** `src/server/http/reply.ts:19`. */
+  /** `src/server/http/reply/reply.ts:19`. */
   readonly at: string
   /** As a person reads it: `C24`, `design §6.4`. */
   readonly text: string

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Page } from 'playwright-core'
-import { WEBHOOKS } from '../../src/server/http/openapi-webhooks.ts'
+import { WEBHOOKS } from '../../src/server/http/reference/openapi-webhooks.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import { axeFindings, LOOKS, openBrowser, showAs, skipWithoutBrowser as skip, watch } from '../support/browser.ts'
+import { axeFindings, LOOKS, openBrowser, showAs, skipWithoutBrowser as skip, watch } from '../support/wire/browser.ts'
 import { openFront } from '../support/front.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */

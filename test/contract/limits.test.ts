@@ -1,22 +1,22 @@
 import t from 'tap'
-import * as adminLimits from '../../src/schemas/admin-limits.ts'
-import * as adminPortLimits from '../../src/schemas/admin-port-limits.ts'
-import * as clipLimits from '../../src/schemas/clip-limits.ts'
-import * as fileLimits from '../../src/schemas/file-limits.ts'
-import * as jsonLimits from '../../src/schemas/json-limits.ts'
-import * as otherLimits from '../../src/schemas/limits.ts'
-import * as mappingLimits from '../../src/schemas/mapping-limits.ts'
-import * as memoryLimits from '../../src/schemas/memory-limits.ts'
-import * as moneyLimits from '../../src/schemas/money-limits.ts'
-import * as presetLimits from '../../src/schemas/preset-limits.ts'
-import * as retentionLimits from '../../src/schemas/retention-limits.ts'
-import * as scimResourceLimits from '../../src/schemas/scim-resource-limits.ts'
-import * as scimTokenLimits from '../../src/schemas/scim-token-limits.ts'
-import * as shareLimits from '../../src/schemas/share-limits.ts'
-import * as videoLimits from '../../src/schemas/video-limits.ts'
-import * as videoModelLimits from '../../src/schemas/video-model-limits.ts'
-import * as videoProviderLimits from '../../src/schemas/video-provider-limits.ts'
-import * as webhookLimits from '../../src/schemas/webhook-limits.ts'
+import * as adminLimits from '../../src/schemas/operator/admin-limits.ts'
+import * as adminPortLimits from '../../src/schemas/operator/admin-port-limits.ts'
+import * as clipLimits from '../../src/schemas/videos/clip-limits.ts'
+import * as fileLimits from '../../src/schemas/files/file-limits.ts'
+import * as jsonLimits from '../../src/schemas/limits/json-limits.ts'
+import * as otherLimits from '../../src/schemas/limits/limits.ts'
+import * as mappingLimits from '../../src/schemas/scim/mapping-limits.ts'
+import * as memoryLimits from '../../src/schemas/limits/memory-limits.ts'
+import * as moneyLimits from '../../src/schemas/money/money-limits.ts'
+import * as presetLimits from '../../src/schemas/presets/preset-limits.ts'
+import * as retentionLimits from '../../src/schemas/operator/retention-limits.ts'
+import * as scimResourceLimits from '../../src/schemas/scim/scim-resource-limits.ts'
+import * as scimTokenLimits from '../../src/schemas/scim/scim-token-limits.ts'
+import * as shareLimits from '../../src/schemas/limits/share-limits.ts'
+import * as videoLimits from '../../src/schemas/videos/video-limits.ts'
+import * as videoModelLimits from '../../src/schemas/videos/video-model-limits.ts'
+import * as videoProviderLimits from '../../src/schemas/videos/video-provider-limits.ts'
+import * as webhookLimits from '../../src/schemas/webhooks/webhook-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
 const FILES = [
@@ -60,24 +60,24 @@ const limits = {
   ...webhookLimits,
 }
 const LIMITS_FILES = [
-  'src/schemas/admin-limits.ts',
-  'src/schemas/admin-port-limits.ts',
-  'src/schemas/clip-limits.ts',
-  'src/schemas/file-limits.ts',
-  'src/schemas/json-limits.ts',
-  'src/schemas/limits.ts',
-  'src/schemas/mapping-limits.ts',
-  'src/schemas/memory-limits.ts',
-  'src/schemas/money-limits.ts',
-  'src/schemas/preset-limits.ts',
-  'src/schemas/retention-limits.ts',
-  'src/schemas/scim-resource-limits.ts',
-  'src/schemas/scim-token-limits.ts',
-  'src/schemas/share-limits.ts',
-  'src/schemas/video-limits.ts',
-  'src/schemas/video-model-limits.ts',
-  'src/schemas/video-provider-limits.ts',
-  'src/schemas/webhook-limits.ts',
+  'src/schemas/operator/admin-limits.ts',
+  'src/schemas/operator/admin-port-limits.ts',
+  'src/schemas/videos/clip-limits.ts',
+  'src/schemas/files/file-limits.ts',
+  'src/schemas/limits/json-limits.ts',
+  'src/schemas/limits/limits.ts',
+  'src/schemas/scim/mapping-limits.ts',
+  'src/schemas/limits/memory-limits.ts',
+  'src/schemas/money/money-limits.ts',
+  'src/schemas/presets/preset-limits.ts',
+  'src/schemas/operator/retention-limits.ts',
+  'src/schemas/scim/scim-resource-limits.ts',
+  'src/schemas/scim/scim-token-limits.ts',
+  'src/schemas/limits/share-limits.ts',
+  'src/schemas/videos/video-limits.ts',
+  'src/schemas/videos/video-model-limits.ts',
+  'src/schemas/videos/video-provider-limits.ts',
+  'src/schemas/webhooks/webhook-limits.ts',
 ]
 
 /** Limits that no test can use, with the reason. */

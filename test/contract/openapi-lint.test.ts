@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApiOf } from '../../src/server/http/openapi.ts'
+import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import { plainEnvironment } from '../support/load.ts'
+import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
 
 const LINTER = `${ROOT}tools/node_modules/@redocly/cli/bin/cli.js`

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { BODIES } from '../../src/schemas/bodies.ts'
-import { openApiOf } from '../../src/server/http/openapi.ts'
+import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { Settings } from '../../src/schemas/settings.ts'
-import { VIDEO_STATES } from '../../src/schemas/video-jobs.ts'
-import { DELIVERY_STATES } from '../../src/schemas/webhook-deliveries.ts'
+import { Settings } from '../../src/schemas/operator/settings.ts'
+import { VIDEO_STATES } from '../../src/schemas/videos/video-jobs.ts'
+import { DELIVERY_STATES } from '../../src/schemas/webhooks/webhook-deliveries.ts'
 import { contractLimits, decisions, generatedPages } from '../support/decisions.ts'
 import { USER_PAGES, USER_TEXT } from '../support/pages.ts'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
@@ -126,7 +126,7 @@ t.test('a page for users begins with what it is for, has a block, and speaks pla
 t.test('the drawn states of jobs, deliveries and files are those of the code', async (t) => {
   const page = INSIDE.find(({ path }) => path === 'docs/inside/request.md')?.text ?? ''
   const drawnIn = (title: string): string => page.slice(page.indexOf(`\n## ${title}`)).split('\n```')[1] ?? ''
-  const fileStates = /type FileState = (.*)/.exec(readFileSync(`${ROOT}src/server/store/file-rows.ts`, 'utf8'))?.[1] ?? ''
+  const fileStates = /type FileState = (.*)/.exec(readFileSync(`${ROOT}src/server/store/files/file-rows.ts`, 'utf8'))?.[1] ?? ''
   const files = [...fileStates.matchAll(/'(\w+)'/g)].map(([, state = '']) => state)
   t.ok(files.length > 2)
   const missing = (title: string, states: readonly string[]): readonly string[] => states.filter((state) => !drawnIn(title).includes(state))

@@ -7,8 +7,8 @@ import {
   accessTo, DISABLED_KEY, hurried, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
   SCIM_KEY,
 } from '../support/front.ts'
-import { rawClient, requestText } from '../support/raw-http.ts'
-import { failureIn } from '../support/scim-errors.ts'
+import { rawClient, requestText } from '../support/wire/raw-http.ts'
+import { failureIn } from '../support/scim/scim-errors.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(600_000)

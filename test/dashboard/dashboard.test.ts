@@ -1,9 +1,9 @@
 import type { Page, Request, Route } from 'playwright-core'
 import t from 'tap'
-import { LOOKS, showAs, skipWithoutBrowser } from '../support/browser.ts'
-import { findingsInAllLooks, openDashboard, overflowOf, PRICED_MODEL, type Dashboard } from '../support/dashboard.ts'
+import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
+import { findingsInAllLooks, openDashboard, overflowOf, PRICED_MODEL, type Dashboard } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
-import { until } from '../support/node.ts'
+import { until } from '../support/nodes/node.ts'
 
 /** Calls a second that a test of live figures sends, so that no look is without one. */
 const CALLS_AT_ONCE = 5

@@ -1,10 +1,10 @@
 import t from 'tap'
 import type { Locator } from 'playwright-core'
-import { skipWithoutBrowser } from '../support/browser.ts'
-import { findingsInAllLooks, overflowOf } from '../support/dashboard.ts'
+import { skipWithoutBrowser } from '../support/wire/browser.ts'
+import { findingsInAllLooks, overflowOf } from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
-import { until } from '../support/node.ts'
-import { openRecords, OPEN_PROVIDER } from '../support/dashboard-records.ts'
+import { until } from '../support/nodes/node.ts'
+import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
 
 /** Events that fill more than one page of the log. */
 const EVENTS = 55

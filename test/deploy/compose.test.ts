@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { at, DEPLOY, deployFile, listAt, membersAt, secretFile, told, yamlOf } from '../support/deploy.ts'
-import { makeSecrets } from '../support/nodes.ts'
+import { at, DEPLOY, deployFile, listAt, membersAt, secretFile, told, yamlOf } from '../support/nodes/deploy.ts'
+import { makeSecrets } from '../support/nodes/nodes.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
 const services = membersAt(compose, 'services')

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { jsonForm, pairsOf, parseDockerfile, type Instruction } from '../support/dockerfile.ts'
-import { deployFile } from '../support/deploy.ts'
+import { jsonForm, pairsOf, parseDockerfile, type Instruction } from '../support/nodes/dockerfile.ts'
+import { deployFile } from '../support/nodes/deploy.ts'
 import { ROOT } from '../support/source.ts'
 
 /** What is wrong with a Dockerfile by the rules that linters agree on, one line each. No linter of it comes from npm or Debian. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { at, deployFile, listAt, membersAt, yamlOf, type Member } from '../support/deploy.ts'
+import { at, deployFile, listAt, membersAt, yamlOf, type Member } from '../support/nodes/deploy.ts'
 import { ROOT } from '../support/source.ts'
 
 const documents = [...yamlOf(deployFile('kubernetes/sluice.yaml')), ...yamlOf(deployFile('kubernetes/migrate.yaml'))]

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { FILE_BYTES_MAX } from '../../src/schemas/file-limits.ts'
-import { EGRESS_DEADLINE_MS, EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/limits.ts'
-import { deployFile, told } from '../support/deploy.ts'
-import { balancerConfig } from '../support/nodes.ts'
+import { FILE_BYTES_MAX } from '../../src/schemas/files/file-limits.ts'
+import { EGRESS_DEADLINE_MS, EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import { deployFile, told } from '../support/nodes/deploy.ts'
+import { balancerConfig } from '../support/nodes/nodes.ts'
 
 /** Of ten: what systemd itself says that a service of such rights may do to its machine. */
 const EXPOSURE_MAX = 2

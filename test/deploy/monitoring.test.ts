@@ -11,9 +11,9 @@ import { watchMoney } from '../../src/server/observe/money-metrics.ts'
 import { watchSessions } from '../../src/server/observe/session-metrics.ts'
 import { createVideoMeters, watchHeldVideos } from '../../src/server/observe/video-metrics.ts'
 import { watchWebhooks } from '../../src/server/observe/webhook-metrics.ts'
-import { DEPLOY, deployFile, told, yamlOf } from '../support/deploy.ts'
-import { nodeSettings, startNode } from '../support/node.ts'
-import { readQuery } from '../support/promql.ts'
+import { DEPLOY, deployFile, told, yamlOf } from '../support/nodes/deploy.ts'
+import { nodeSettings, startNode } from '../support/nodes/node.ts'
+import { readQuery } from '../support/nodes/promql.ts'
 
 t.setTimeout(600_000)
 

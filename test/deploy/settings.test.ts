@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { DRAIN_MS } from '../../src/schemas/limits.ts'
-import { Settings } from '../../src/schemas/settings.ts'
+import { DRAIN_MS } from '../../src/schemas/limits/limits.ts'
+import { Settings } from '../../src/schemas/operator/settings.ts'
 import { readFrom } from '../../src/server/config.ts'
 import { VERSION } from '../../src/server/supervisor/version.ts'
-import { at, deployFile, deployFiles, environmentOf, listAt, membersAt, yamlOf, type Member } from '../support/deploy.ts'
-import { jsonForm, pairsOf, parseDockerfile } from '../support/dockerfile.ts'
+import { at, deployFile, deployFiles, environmentOf, listAt, membersAt, yamlOf, type Member } from '../support/nodes/deploy.ts'
+import { jsonForm, pairsOf, parseDockerfile } from '../support/nodes/dockerfile.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
 const manifests = yamlOf(deployFile('kubernetes/sluice.yaml'))

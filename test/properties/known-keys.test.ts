@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { KeyModel } from '../support/key-model.ts'
-import { turnOfLoop } from '../support/scripted-fleet.ts'
+import { KeyModel } from '../support/keys/key-model.ts'
+import { turnOfLoop } from '../support/nodes/scripted-fleet.ts'
 
 const KEYS = 6
 

@@ -1,9 +1,9 @@
 /** Fronts that spend the same accounts, by the clock of a simulation: stores that fail, days that turn, fronts that die or stand still. */
 import t from 'tap'
-import { MONEY_IDLE_MS } from '../../src/schemas/money-limits.ts'
-import type { Span } from '../../src/server/ports/money.ts'
-import { costOf, moneyWorld, openMoney, TODAY, usd, type MoneyFront, type MoneyWorld } from '../support/money-front.ts'
-import { randomOf } from '../support/rate-simulation.ts'
+import { MONEY_IDLE_MS } from '../../src/schemas/money/money-limits.ts'
+import type { Span } from '../../src/server/ports/money/money.ts'
+import { costOf, moneyWorld, openMoney, TODAY, usd, type MoneyFront, type MoneyWorld } from '../support/money/money-front.ts'
+import { randomOf } from '../support/wire/rate-simulation.ts'
 
 const SEEDS = [1, 2, 3]
 const SECONDS = 8

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { RATE_SLACK_MS } from '../../src/schemas/limits.ts'
+import { RATE_SLACK_MS } from '../../src/schemas/limits/limits.ts'
 import {
   excessOf, keyOf, ModelRedis, openFronts, randomOf, Simulation, whenAnswered,
-} from '../support/rate-simulation.ts'
+} from '../support/wire/rate-simulation.ts'
 
 interface Run {
   readonly limitRpm: number

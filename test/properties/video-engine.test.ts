@@ -1,10 +1,10 @@
 import t from 'tap'
-import { isVideoEnding } from '../../src/schemas/video-jobs.ts'
+import { isVideoEnding } from '../../src/schemas/videos/video-jobs.ts'
 import type { VideoEngine } from '../../src/server/runner/videos/engine.ts'
 import { fakeClock } from '../support/fake-clock.ts'
-import { randomOf } from '../support/rate-simulation.ts'
-import { modelProvider } from '../support/video-provider-model.ts'
-import { videoWorld } from '../support/video-world.ts'
+import { randomOf } from '../support/wire/rate-simulation.ts'
+import { modelProvider } from '../support/videos/video-provider-model.ts'
+import { videoWorld } from '../support/videos/video-world.ts'
 
 const KINDS = ['token', 'lookup', 'blind'] as const
 const RUNS = 12

@@ -1,14 +1,14 @@
 /** Runners that overtake each other, stand still and come back, while jobs are cancelled: what the guards of rows let through. */
 import t from 'tap'
-import { VIDEO_STATES } from '../../src/schemas/video-jobs.ts'
-import type { ClaimedVideo, VideoEnd, VideoWork } from '../../src/server/ports/video-work.ts'
-import { checkLedger } from '../../src/server/ledger/check.ts'
+import { VIDEO_STATES } from '../../src/schemas/videos/video-jobs.ts'
+import type { ClaimedVideo, VideoEnd, VideoWork } from '../../src/server/ports/videos/video-work.ts'
+import { checkLedger } from '../../src/server/store/money/repair/check.ts'
 import { openVideoCancel } from '../../src/server/store/videos/cancel.ts'
 import { openVideoWork } from '../../src/server/store/videos/work.ts'
-import { imbalances } from '../support/money.ts'
+import { imbalances } from '../support/money/money.ts'
 import { must } from '../support/must.ts'
-import { randomOf } from '../support/rate-simulation.ts'
-import { clip, CONTEXT, openVideoStand, type VideoStand } from '../support/video-rows.ts'
+import { randomOf } from '../support/wire/rate-simulation.ts'
+import { clip, CONTEXT, openVideoStand, type VideoStand } from '../support/videos/video-rows.ts'
 
 const SEEDS = [1, 2, 3]
 const RUNNERS = 5

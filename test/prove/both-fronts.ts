@@ -1,10 +1,10 @@
 import { Agent, get, type AgentOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
-import { startLoad, type RunningLoad } from '../support/load.ts'
-import type { LoadPace, LoadRequest } from '../support/load-plan.ts'
-import { clientPortsOf } from '../support/sockets.ts'
-import type { Stand } from '../support/stand.ts'
+import { startLoad, type RunningLoad } from '../support/load/load.ts'
+import type { LoadPace, LoadRequest } from '../support/load/load-plan.ts'
+import { clientPortsOf } from '../support/wire/sockets.ts'
+import type { Stand } from '../support/nodes/stand.ts'
 
 /** Milliseconds until the connections of a load have been accepted, and how often it is begun to reach both fronts. */
 const SETTLING_MS = 200

@@ -2,8 +2,8 @@
 import { request as plainRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { startAuthority } from '../support/certificate-authority.ts'
-import { freePort } from '../support/spawned.ts'
+import { startAuthority } from '../support/wire/certificate-authority.ts'
+import { freePort } from '../support/nodes/spawned.ts'
 import type { Teardown } from '../support/teardown.ts'
 
 export interface Outside {

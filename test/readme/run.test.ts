@@ -3,7 +3,7 @@
  * `readme` begins with the same, so it has no short form among the tests: `npm run prove -- readme --short` runs one.
  */
 import t from 'tap'
-import { NO_OPENSSL } from '../support/certificate.ts'
+import { NO_OPENSSL } from '../support/wire/certificate.ts'
 import { USER_PAGES } from '../support/pages.ts'
 import { blocksOf } from './blocks.ts'
 import { startReader } from './stand.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { plainEnvironment } from '../support/load.ts'
+import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
 import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES, clipSize } from '../../src/schemas/clip.ts'
-import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from '../../src/schemas/clip-limits.ts'
+import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES, clipSize } from '../../src/schemas/videos/clip.ts'
+import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from '../../src/schemas/videos/clip-limits.ts'
 
 t.test('each resolution names the shorter side, and each size is even', async (t) => {
   for (const resolution of CLIP_RESOLUTIONS) {

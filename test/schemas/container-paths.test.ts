@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { containerFileId, isContainerId, parseContainerPath, pathOfContainerFileId } from '../../src/schemas/container-paths.ts'
+import { containerFileId, isContainerId, parseContainerPath, pathOfContainerFileId } from '../../src/schemas/containers/container-paths.ts'
 import {
   CONTAINER_ID_CHARS_MAX,
   CONTAINER_ID_PART_CHARS_MAX,
   CONTAINER_PATH_BYTES_MAX,
   PATH_SEGMENT_BYTES_MAX,
   PATH_SEGMENTS_MAX,
-} from '../../src/schemas/file-limits.ts'
+} from '../../src/schemas/files/file-limits.ts'
 
 t.test('paths that leave the container, or have another form, are refused', async (t) => {
   const refused = [

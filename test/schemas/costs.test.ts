@@ -1,7 +1,7 @@
 /** What a call costs, to the nano-USD. C14. */
 import t from 'tap'
-import { chargedNano, costNano } from '../../src/schemas/costs.ts'
-import { COST_NANO_MAX } from '../../src/schemas/money-limits.ts'
+import { chargedNano, costNano } from '../../src/schemas/money/costs.ts'
+import { COST_NANO_MAX } from '../../src/schemas/money/money-limits.ts'
 
 t.test('a cost is rounded up once, also where tokens times price are no safe integer', (t) => {
   t.equal(costNano(1, { promptNanoPerMillion: 1, requestNano: 0 }), 1)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { hostFormOf, isPortAllowed, parseAllowEntry, REFUSED_PORTS } from '../../src/schemas/destinations.ts'
+import { hostFormOf, isPortAllowed, parseAllowEntry, REFUSED_PORTS } from '../../src/schemas/egress/destinations.ts'
 
 t.test('443 and the ports from 1024 on are allowed, less the published ones', async (t) => {
   const allowed = Array.from({ length: 65_537 }, (_, port) => port).filter(isPortAllowed)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { filenameIssue } from '../../src/schemas/filenames.ts'
+import { filenameIssue } from '../../src/schemas/files/filenames.ts'
 
 t.test('names of people who write any language, and with emoji, are taken', async (t) => {
   for (const name of ['a', 'a/b.csv', 'Отчёт 2.pdf', '年度.txt', '\u{1f469}\u200d\u{1f4bb}.md', 'می\u200cخواهم.txt', 'a\u00a0b', '.x']) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import { FileAnswer, fileAnswer, shapeOf, type FileShape, type ToldFile } from '../../src/schemas/files.ts'
+import { FileAnswer, fileAnswer, shapeOf, type FileShape, type ToldFile } from '../../src/schemas/files/files.ts'
 
 const FILE: ToldFile = {
   id: 'file_1', filename: 'a/b.csv', mimeType: 'text/csv', sizeBytes: 7, createdAt: new Date('2026-01-02T03:04:05.678Z'),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { instantOf } from '../../src/schemas/instants.ts'
+import { instantOf } from '../../src/schemas/values/instants.ts'
 
 t.test('an instant is read by its offset', async (t) => {
   t.equal(instantOf('2027-01-31T12:00:00+02:00')?.toISOString(), '2027-01-31T10:00:00.000Z')

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { Check } from 'typebox/value'
-import { EmbeddingsBody } from '../../src/schemas/embeddings.ts'
+import { EmbeddingsBody } from '../../src/schemas/embeddings/embeddings.ts'
 import { expectedBy, issuesOf } from '../../src/schemas/issues.ts'
 import { textOf } from '../../src/schemas/failures.ts'
-import { ISSUES_MAX } from '../../src/schemas/limits.ts'
+import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
 
 const issues = (value: unknown) => issuesOf(EmbeddingsBody, value)
 

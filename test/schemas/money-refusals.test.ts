@@ -1,8 +1,8 @@
 /** What a call is told that a limit of money refuses. C14. */
 import t from 'tap'
 import { textOf } from '../../src/schemas/failures.ts'
-import { costUnbounded, moneyRefused, type RefusingLimit } from '../../src/schemas/money-refusals.ts'
-import { SPANS, type AccountKind, type Span } from '../../src/server/ports/money.ts'
+import { costUnbounded, moneyRefused, type RefusingLimit } from '../../src/schemas/money/money-refusals.ts'
+import { SPANS, type AccountKind, type Span } from '../../src/server/ports/money/money.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 21)
 

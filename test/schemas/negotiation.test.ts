@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hasForm, takesCoding } from '../../src/schemas/negotiation.ts'
+import { hasForm, takesCoding } from '../../src/schemas/lists/negotiation.ts'
 
 t.test('brotli is taken where it is listed, whatever stands around it', async (t) => {
   for (const header of ['br', 'gzip, br', 'gzip,br;q=0.5', 'BR', 'br ; q=0.001 , gzip', 'br;q=1.0,*;q=0']) t.ok(takesCoding(header, 'br'), header)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { COMMON_ROWS, readPreset, testFields, type FieldRow } from '../support/preset-tables.ts'
+import { COMMON_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
 
 const promptOf = (system: unknown) => (readPreset('preset_messages', { system, messages: [] }) as { wish: { systemPrompt: string | null } }).wish.systemPrompt
 const TOOL = { name: 'look', input_schema: { type: 'object', any: { thing: 1 } }, description: 'd', cache_control: { type: 'ephemeral', ttl: '5m' } }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
   PRESET_METADATA_KEY_CHARS_MAX, PRESET_METADATA_PAIRS_MAX, PRESET_METADATA_VALUE_CHARS_MAX, PRESET_TOOL_CALLS_MAX, PRESET_USER_CHARS_MAX,
-} from '../../src/schemas/preset-limits.ts'
-import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../support/preset-tables.ts'
+} from '../../src/schemas/presets/preset-limits.ts'
+import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
 
 const read = (body: unknown) => readPreset('preset_responses', body)
 const open = (type: string): object => ({ type, whatever: { it: ['has'] } })

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import Type from 'typebox'
 import { knownOf } from '../../src/schemas/known-members.ts'
-import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, KIB } from '../../src/schemas/limits.ts'
-import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX } from '../../src/schemas/preset-limits.ts'
-import { presetWishOf } from '../../src/schemas/preset-wish.ts'
+import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, KIB } from '../../src/schemas/limits/limits.ts'
+import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX } from '../../src/schemas/presets/preset-limits.ts'
+import { presetWishOf } from '../../src/schemas/presets/preset-wish.ts'
 import { must } from '../support/must.ts'
-import { readPreset } from '../support/preset-tables.ts'
+import { readPreset } from '../support/presets/preset-tables.ts'
 
 const wish = (body: Readonly<Record<string, unknown>>) => must(presetWishOf(body, 'responses'))
 /** Bytes of JSON beside the text itself: `{}` and the two quotes. */

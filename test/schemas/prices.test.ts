@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { nano, nanoPerMillion, scaled } from '../../src/schemas/prices.ts'
+import { nano, nanoPerMillion, scaled } from '../../src/schemas/money/prices.ts'
 
 t.test('a price in USD per token becomes whole nano-USD per million tokens', async (t) => {
   t.equal(nanoPerMillion('0.00000002'), 20_000_000)

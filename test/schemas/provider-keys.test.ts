@@ -1,7 +1,7 @@
 import t from 'tap'
-import { SECRET_NAME_CHARS_MAX } from '../../src/schemas/limits.ts'
-import { isProviderKey, providerKeyHost, providerKeyName } from '../../src/schemas/provider-keys.ts'
-import { isSecretName } from '../../src/schemas/secret-names.ts'
+import { SECRET_NAME_CHARS_MAX } from '../../src/schemas/limits/limits.ts'
+import { isProviderKey, providerKeyHost, providerKeyName } from '../../src/schemas/workspaces/provider-keys.ts'
+import { isSecretName } from '../../src/schemas/vault/secret-names.ts'
 
 t.test('the secret of a provider is named by its slug, made to fit', async (t) => {
   t.same(

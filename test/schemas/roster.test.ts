@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Roster } from '../../src/schemas/roster.ts'
+import { Roster } from '../../src/schemas/values/roster.ts'
 
 t.test('a look at each meets every member once, whichever of them it takes out', async (t) => {
   for (const taken of [[], [0], [4], [1, 2], [0, 1, 2, 3, 4]]) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { resolutionOfSize, VIDEO_RESOLUTIONS } from '../../src/schemas/video-models.ts'
+import { resolutionOfSize, VIDEO_RESOLUTIONS } from '../../src/schemas/videos/video-models.ts'
 
 t.test('a size is of the resolution that its shorter side names, whichever side that is', async (t) => {
   t.equal(resolutionOfSize('1280x720'), '720p')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { VIDEO_PRICE_USD_MAX, VIDEO_SECONDS_MAX } from '../../src/schemas/video-model-limits.ts'
-import { dearestVideoNano, isPriced, isVideoSku, videoCostNano, videoPricing, type VideoPricing } from '../../src/schemas/video-prices.ts'
+import { VIDEO_PRICE_USD_MAX, VIDEO_SECONDS_MAX } from '../../src/schemas/videos/video-model-limits.ts'
+import { dearestVideoNano, isPriced, isVideoSku, videoCostNano, videoPricing, type VideoPricing } from '../../src/schemas/videos/video-prices.ts'
 import { present } from '../support/must.ts'
 
 const USD = 1_000_000_000

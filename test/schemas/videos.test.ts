@@ -1,8 +1,8 @@
 import { Compile } from 'typebox/compile'
 import t from 'tap'
-import { VIDEO_ENDINGS, VIDEO_STATUSES } from '../../src/schemas/video-jobs.ts'
-import { VideoAnswer, videoAnswer, VideoEvent } from '../../src/schemas/videos.ts'
-import { webhookBody } from '../../src/schemas/webhook-body.ts'
+import { VIDEO_ENDINGS, VIDEO_STATUSES } from '../../src/schemas/videos/video-jobs.ts'
+import { VideoAnswer, videoAnswer, VideoEvent } from '../../src/schemas/videos/videos.ts'
+import { webhookBody } from '../../src/schemas/webhooks/webhook-body.ts'
 
 const ORIGIN = 'https://sluice.example'
 const answer = Compile(VideoAnswer)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { VIDEO_ENDINGS } from '../../src/schemas/video-jobs.ts'
-import { webhookBody, type EndedVideo } from '../../src/schemas/webhook-body.ts'
+import { VIDEO_ENDINGS } from '../../src/schemas/videos/video-jobs.ts'
+import { webhookBody, type EndedVideo } from '../../src/schemas/webhooks/webhook-body.ts'
 
 const ENDED: EndedVideo = {
   id: 'vid_1', status: 'completed', endedAt: new Date('2026-11-20T12:00:00.250Z'), generationId: 'gen_1', model: 'acme/clip', error: null, outputs: 2,

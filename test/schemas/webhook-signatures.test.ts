@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { secretTextOf, signatureHeaders, WEBHOOK_SECRET_PREFIX, type SignedDelivery } from '../../src/schemas/webhook-signatures.ts'
-import { WEBHOOK_SECRET_BYTES } from '../../src/schemas/webhook-limits.ts'
-import { verifiesAsB5, verifiesAsStandard } from '../support/webhook-verifiers.ts'
+import { secretTextOf, signatureHeaders, WEBHOOK_SECRET_PREFIX, type SignedDelivery } from '../../src/schemas/webhooks/webhook-signatures.ts'
+import { WEBHOOK_SECRET_BYTES } from '../../src/schemas/webhooks/webhook-limits.ts'
+import { verifiesAsB5, verifiesAsStandard } from '../support/webhooks/webhook-verifiers.ts'
 
 const BODY = Buffer.from('{"type":"video.generation.completed","data":{"text":"é\\u2028,."}}')
 

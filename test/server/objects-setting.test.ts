@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX } from '../../src/schemas/file-limits.ts'
+import { CONTAINER_ID_PART_CHARS_MAX, CONTAINER_PATH_BYTES_MAX } from '../../src/schemas/files/file-limits.ts'
 import { readFrom, type Config, type Problem, type Texts } from '../../src/server/config.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { secretsOf, secretsOfPart } from '../../src/server/main/child.ts'
-import type { ChildPart } from '../../src/server/supervisor/ipc.ts'
+import type { ChildPart } from '../../src/server/supervisor/fleet/ipc.ts'
 
 const KEYS = { AWS_ACCESS_KEY_ID: 'AKIACANARYCANARY', AWS_SECRET_ACCESS_KEY: 'canary/secret+access=key' }
 /** Bytes of the key of an object that S3 takes. */

@@ -6,16 +6,16 @@ import { startHttp, type HttpFront, type HttpOptions } from '../../src/server/ht
 import { Timers } from '../../src/server/http/timers.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
 import type { AnyOperation, Call, Operation } from '../../src/server/operations/define.ts'
-import type { KeyRecord } from '../../src/server/ports/keys.ts'
+import type { KeyRecord } from '../../src/server/ports/keys/keys.ts'
 import type { CallSettled, Fields } from '../../src/server/ports/observe.ts'
 import type { Ports } from '../../src/server/ports/ports.ts'
 import type { RateAuthority } from '../../src/server/ports/rates.ts'
 import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools, type Pools } from '../../src/workers/pool.ts'
 import { createHash } from 'node:crypto'
-import { FREE_SPEND } from './free-spend.ts'
+import { FREE_SPEND } from './money/free-spend.ts'
 import { SILENT } from './log.ts'
-import { NO_LIMITS } from './key-money.ts'
+import { NO_LIMITS } from './money/key-money.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */

@@ -13,7 +13,7 @@ export interface Token {
 }
 
 export interface SourceFile {
-  /** From the repository's root: `src/server/http/body.ts`. */
+  /** From the repository's root: `src/server/http/body/body.ts`. */
   readonly path: string
   readonly text: string
   /** Comments left out. */

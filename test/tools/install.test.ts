@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { runToEnd } from '../support/node.ts'
+import { runToEnd } from '../support/nodes/node.ts'
 import { ROOT } from '../support/source.ts'
 
 const TOOLS = pathToFileURL(`${ROOT}tools/`).href

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
 import t from 'tap'
-import { packedFiles } from '../support/packed.ts'
+import { packedFiles } from '../support/nodes/packed.ts'
 import { importsOf, readSources, ROOT } from '../support/source.ts'
 
 interface Manifest {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { nodeSettings, runToEnd, startNode } from '../support/node.ts'
+import { nodeSettings, runToEnd, startNode } from '../support/nodes/node.ts'
 import { ROOT } from '../support/source.ts'
 
 // A whole tree is compiled here, on a machine that may be busy.

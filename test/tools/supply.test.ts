@@ -4,8 +4,8 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { deployFile } from '../support/deploy.ts'
-import { plainEnvironment } from '../support/load.ts'
+import { deployFile } from '../support/nodes/deploy.ts'
+import { plainEnvironment } from '../support/load/load.ts'
 import { USER_PAGES } from '../support/pages.ts'
 import { ROOT } from '../support/source.ts'
 

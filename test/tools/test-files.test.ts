@@ -31,7 +31,7 @@ t.test('a name that means no test says which are near', async (t) => {
 })
 
 t.test('proofs are told by their folder, and long files come first', async (t) => {
-  t.ok(isProof('dist/test/prove/limits.test.js'))
+  t.ok(isProof('dist/test/prove/money/limits.test.js'))
   t.notOk(isProof('dist/test/tools/install.test.js'))
   const files = ['dist/test/schemas/a.test.js', 'dist/test/prove/b.test.js', 'dist/test/server/supervisor/c.test.js']
   t.same(longestFirst(files), [...files].reverse())

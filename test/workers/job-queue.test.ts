@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Caller } from '../../src/schemas/callers.ts'
+import type { Caller } from '../../src/schemas/values/callers.ts'
 import { JobQueue } from '../../src/workers/job-queue.ts'
 
 const by = (organizationId: string, workspaceId = 'w', key = 'k'): Caller => ({ organizationId, workspaceId, key })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { PlainNumbers } from '../../src/workers/plain-numbers.ts'
 import { endOfNumbers } from '../../src/workers/number-list.ts'
-import { randomFrom, type Random } from '../support/random-answers.ts'
+import { randomFrom, type Random } from '../support/embeddings/random-answers.ts'
 
 const pick = (random: Random, from: readonly string[]): string => from[Math.floor(random() * from.length)] ?? ''
 const digits = (random: Random, most: number): string => String(Math.floor(random() * 1e17)).padStart(17, '0').slice(0, 1 + random() * most)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { INLINE_JSON_BYTES_MAX, JSON_DEPTH_MAX } from '../../src/schemas/limits.ts'
+import { INLINE_JSON_BYTES_MAX, JSON_DEPTH_MAX } from '../../src/schemas/limits/limits.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 
 const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)

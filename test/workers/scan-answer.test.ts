@@ -1,8 +1,8 @@
 import t from 'tap'
-import { USAGE_BYTES_MAX } from '../../src/schemas/limits.ts'
+import { USAGE_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import { scanAnswer, takeAnswer } from '../../src/workers/scan-answer.ts'
-import { randomAnswer, randomFrom } from '../support/random-answers.ts'
-import { disagreement } from '../support/scan-oracle.ts'
+import { randomAnswer, randomFrom } from '../support/embeddings/random-answers.ts'
+import { disagreement } from '../support/embeddings/scan-oracle.ts'
 
 const itemAt = (index: number): string => `{"object":"embedding","index":${index},"embedding":[0.5,-1e-3]}`
 const ITEM = itemAt(0)

@@ -1,4 +1,4 @@
-import { hashOfKey, isKeyShaped } from '../../schemas/api-keys.ts'
+import { hashOfKey, isKeyShaped } from '../../schemas/keys/api-keys.ts'
 
 /** There is no bearer token in the header. */
 export const MISSING = 'missing'

@@ -1,6 +1,6 @@
 import { fail, type Failure } from '../../schemas/failures.ts'
 import type { AnyOperation } from '../operations/define.ts'
-import type { KeyRecord } from '../ports/keys.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
 
 /** Tells who asks on a hostname whose callers are promised a region. */
 export interface RegionalHosts {

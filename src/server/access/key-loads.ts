@@ -1,8 +1,8 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/limits.ts'
+import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/limits/limits.ts'
 import { EVERYTHING } from '../caches/heard-changes.ts'
 import { LiveLoads } from '../caches/live-loads.ts'
-import type { Change, EpochFeed, KeyRecord, KeyStore } from '../ports/keys.ts'
+import type { Change, EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
 import { namesOf, nameOfKey, type KnownKeys } from './known-keys.ts'
 
 type Loaded = Outcome<KeyRecord | null>

@@ -1,5 +1,5 @@
-import { HEARD_CHANGES_MAX } from '../../schemas/limits.ts'
-import type { EpochFeed } from '../ports/keys.ts'
+import { HEARD_CHANGES_MAX } from '../../schemas/limits/limits.ts'
+import type { EpochFeed } from '../ports/keys/keys.ts'
 
 /** The name of a change that may have touched any value. */
 export const EVERYTHING = '*'

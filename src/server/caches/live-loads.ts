@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/limits.ts'
-import type { Change, EpochFeed } from '../ports/keys.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/limits/limits.ts'
+import type { Change, EpochFeed } from '../ports/keys/keys.ts'
 import { HeardChanges } from './heard-changes.ts'
 
 export interface LiveLoadsMeans {

@@ -1,12 +1,12 @@
-import { hasVideo, type Protocol, type VideoProtocolName } from '../../schemas/protocols.ts'
+import { hasVideo, type Protocol, type VideoProtocolName } from '../../schemas/models/protocols.ts'
 import {
   VIDEO_CONCURRENCY_DEFAULT, VIDEO_LOCAL_CONCURRENCY_DEFAULT, VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT, VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
   VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT, VIDEO_POLL_FIRST_MS_DEFAULT, VIDEO_POLL_MAX_MS_DEFAULT, VIDEO_POLLS_PER_SECOND_DEFAULT,
   VIDEO_SECONDS_DEFAULT, VIDEO_SUBMIT_TIMEOUT_MS_DEFAULT,
-} from '../../schemas/video-model-limits.ts'
-import type { SubmitKind } from '../../schemas/video-models.ts'
-import { videoPricing, type VideoPricing } from '../../schemas/video-prices.ts'
-import type { ProviderVideo, VideoFacts } from '../ports/models.ts'
+} from '../../schemas/videos/video-model-limits.ts'
+import type { SubmitKind } from '../../schemas/videos/video-models.ts'
+import { videoPricing, type VideoPricing } from '../../schemas/videos/video-prices.ts'
+import type { ProviderVideo, VideoFacts } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 import type { ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Provider } from '../ports/models.ts'
+import type { Provider } from '../ports/models/models.ts'
 import type { CatalogueFiles } from './load.ts'
 import type { CatalogueProblem } from './sources.ts'
 import type { UnpricedEndpoint } from './terms.ts'

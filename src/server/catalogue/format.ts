@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
-import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits/limits.ts'
 import {
   Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
-} from '../../schemas/models.ts'
-import { QUANTIZATIONS } from '../../schemas/preferences.ts'
-import { PROTOCOLS } from '../../schemas/protocols.ts'
+} from '../../schemas/models/models.ts'
+import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
+import { PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 /** What may stand on either side of an id's slash; no colon, which begins a variant's suffix. */

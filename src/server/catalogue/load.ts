@@ -1,4 +1,4 @@
-import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models.ts'
+import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models/models.ts'
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
 import { checkEntries, checkModalities, checkRepeats } from './check.ts'
 import type { ModelEntry, ProviderEntry } from './format.ts'

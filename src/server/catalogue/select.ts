@@ -1,7 +1,7 @@
-import type { Model, ModelSort } from '../../schemas/models.ts'
-import type { ModelFilter, ResolvedModel } from '../ports/models.ts'
+import type { Model, ModelSort } from '../../schemas/models/models.ts'
+import type { ModelFilter, ResolvedModel } from '../ports/models/models.ts'
 import type { BuiltModel } from './build.ts'
-import { nanoPerMillion } from '../../schemas/prices.ts'
+import { nanoPerMillion } from '../../schemas/money/prices.ts'
 import { WordSearch } from './word-search.ts'
 
 const DAY_MS = 86_400_000

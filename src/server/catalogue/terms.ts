@@ -1,4 +1,4 @@
-import type { Pricing } from '../../schemas/models.ts'
+import type { Pricing } from '../../schemas/models/models.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 

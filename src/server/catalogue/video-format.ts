@@ -1,11 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits/limits.ts'
 import {
   VIDEO_CONCURRENCY_MAX, VIDEO_POLL_MS_MAX, VIDEO_POLLS_PER_SECOND_MAX, VIDEO_SECONDS_MAX,
-} from '../../schemas/video-model-limits.ts'
+} from '../../schemas/videos/video-model-limits.ts'
 import {
   FRAME_TYPES, SUBMIT_KINDS, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS, VIDEO_SIZE_PATTERN,
-} from '../../schemas/video-models.ts'
+} from '../../schemas/videos/video-models.ts'
 
 const closed = { additionalProperties: false, description: 'an object' } as const
 const among = (values: readonly string[]) => ({ description: `one of ${values.join(', ')}` })

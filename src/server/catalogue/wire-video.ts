@@ -1,6 +1,6 @@
-import type { Model } from '../../schemas/models.ts'
-import type { VideoModel } from '../../schemas/video-models.ts'
-import type { VideoFacts } from '../ports/models.ts'
+import type { Model } from '../../schemas/models/models.ts'
+import type { VideoModel } from '../../schemas/videos/video-models.ts'
+import type { VideoFacts } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
 /** Item of GET /videos/models. B2.1. @param endpoints of the id that is shown; the first with a price tells it */

@@ -1,6 +1,6 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
-import type { Model, ModelEndpoint, Pricing } from '../../schemas/models.ts'
-import type { Provider } from '../ports/models.ts'
+import type { Model, ModelEndpoint, Pricing } from '../../schemas/models/models.ts'
+import type { Provider } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
 /** One endpoint of a model under one id, plain or with a variant's suffix: what wire and port are made of. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Settings } from '../../schemas/settings.ts'
+import { Settings } from '../../schemas/operator/settings.ts'
 import type { Problem, Texts } from '../config.ts'
 
 /** What the file that `SLUICE_CONFIG` names says: every fault of its form at once. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { parseAllowEntry, type AllowEntry } from '../../schemas/destinations.ts'
-import type { Destination } from '../ports/egress.ts'
+import { parseAllowEntry, type AllowEntry } from '../../schemas/egress/destinations.ts'
+import type { Destination } from '../ports/egress/egress.ts'
 
 interface Range {
   readonly entry: AllowEntry

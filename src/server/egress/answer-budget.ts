@@ -1,5 +1,5 @@
-import type { Caller } from '../../schemas/callers.ts'
-import { Shares } from '../../schemas/shares.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import { Shares } from '../../schemas/values/shares.ts'
 
 /** Share of the budget that only small answers may use, and what is small: a share of it too. Decision. */
 const RESERVE_SHARE = 1 / 8

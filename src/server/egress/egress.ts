@@ -4,8 +4,8 @@ import {
   UPSTREAM_KEEP_ALIVE_MS,
   UPSTREAM_WAITING_MAX,
   VETTED_ANSWERS_BYTES_MAX,
-} from '../../schemas/limits.ts'
-import type { Egress, TrustedOrigin } from '../ports/egress.ts'
+} from '../../schemas/limits/limits.ts'
+import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
 import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { trustedConnector, trustOf } from './connect.ts'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../schemas/callers.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { assemble } from './assemble.ts'
 

@@ -1,5 +1,5 @@
-import type { Caller } from '../../schemas/callers.ts'
-import type { AnswerRoom } from '../ports/egress.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import type { AnswerRoom } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 
 /** What bytes that are made here hold of the front's budget for answers. */

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
-import { endedBy } from '../../schemas/call-ended.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_STREAMS_MAX } from '../../schemas/limits.ts'
-import { Roster } from '../../schemas/roster.ts'
+import { UPSTREAM_STREAMS_MAX } from '../../schemas/limits/limits.ts'
+import { Roster } from '../../schemas/values/roster.ts'
 import type {
   EgressAnswer,
   EgressExchange,
@@ -12,7 +12,7 @@ import type {
   EgressStream,
   EgressStreamRequest,
   TrustedOrigin,
-} from '../ports/egress.ts'
+} from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'

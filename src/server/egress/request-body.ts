@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { EgressRequest } from '../ports/egress.ts'
+import type { EgressRequest } from '../ports/egress/egress.ts'
 
 /** Bytes that are handed to the socket at once: a single 31 MiB write stops the loop for 8 ms. */
 const PIECE_BYTES = 256 * 1024

@@ -9,8 +9,8 @@ import {
   VETTED_SOCKETS_MAX,
   VETTED_WAITING_MAX,
   VETTED_WORKSPACE_CALLS_MAX,
-} from '../../schemas/limits.ts'
-import type { Destination, VettedOrigin } from '../ports/egress.ts'
+} from '../../schemas/limits/limits.ts'
+import type { Destination, VettedOrigin } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'
 import { GateBusy } from './lookups.ts'

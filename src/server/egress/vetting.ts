@@ -1,6 +1,6 @@
-import { hostFormOf, isPortAllowed } from '../../schemas/destinations.ts'
+import { hostFormOf, isPortAllowed } from '../../schemas/egress/destinations.ts'
 import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { Destination, DestinationRule } from '../ports/egress.ts'
+import type { Destination, DestinationRule } from '../ports/egress/egress.ts'
 import { canonical, standingOf } from './addresses.ts'
 import type { AllowList } from './allow-list.ts'
 import type { Lookups } from './lookups.ts'

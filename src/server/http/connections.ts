@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../schemas/limits.ts'
+import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../schemas/limits/limits.ts'
 
 /** Counts the connections of a front: idle ones cost their clients nothing, and each takes a descriptor of ours. */
 export class Connections {

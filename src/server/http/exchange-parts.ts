@@ -1,10 +1,10 @@
 import type { Failure } from '../../schemas/failures.ts'
-import type { Roster } from '../../schemas/roster.ts'
+import type { Roster } from '../../schemas/values/roster.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
-import type { BodyBudget } from './body-budget.ts'
+import type { BodyBudget } from './body/body-budget.ts'
 import type { Exchange } from './exchange.ts'
-import type { Head } from './head.ts'
-import type { ReadEnd } from './read-end.ts'
+import type { Head } from './call/head.ts'
+import type { ReadEnd } from './body/read-end.ts'
 import type { Timers } from './timers.ts'
 
 /** Bytes of a body not yet received that the library may swallow by itself behind a reply. Decision. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 import type { Connections } from './connections.ts'
-import type { WireRequest, WireResponse } from './wire.ts'
+import type { WireRequest, WireResponse } from './reply/wire.ts'
 
 export interface ListenOptions {
   readonly host: string

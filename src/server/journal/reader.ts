@@ -1,5 +1,5 @@
 import { open, rm, type FileHandle } from 'node:fs/promises'
-import type { BookEntry, OpenTake } from '../ports/lending.ts'
+import type { BookEntry, OpenTake } from '../ports/money/lending.ts'
 import { recordAt, type JournalRecord } from './records.ts'
 import { draftsOf, HEAD_BYTES_MAX, readHead, segmentFiles, type SegmentFile, type SegmentHead } from './segments.ts'
 import type { PlacedEntry } from './waiting-entries.ts'

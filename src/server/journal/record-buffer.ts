@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { GiveBack, Settlement } from '../ports/journal.ts'
-import type { OpenTake, PaidFrom } from '../ports/lending.ts'
+import type { GiveBack, Settlement } from '../ports/money/journal.ts'
+import type { OpenTake, PaidFrom } from '../ports/money/lending.ts'
 import { packed } from './packing.ts'
 
 /** Kinds of records: the first byte of their body. A number is never given another meaning. */

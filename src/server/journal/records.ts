@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { GiveBack, Settlement } from '../ports/journal.ts'
-import type { OpenTake } from '../ports/lending.ts'
+import type { GiveBack, Settlement } from '../ports/money/journal.ts'
+import type { OpenTake } from '../ports/money/lending.ts'
 import { Unpacker } from './packing.ts'
 import { FRAME_BYTES, KIND, LENGTH_MASK } from './record-buffer.ts'
 

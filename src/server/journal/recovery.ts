@@ -1,4 +1,4 @@
-import type { Closing, ClosingReport, Lender } from '../ports/lending.ts'
+import type { Closing, ClosingReport, Lender } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import { journalHead, readJournal, removeJournal, type Batch } from './reader.ts'
 import { journalsIn, segmentFiles, type Holder } from './segments.ts'

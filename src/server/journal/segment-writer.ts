@@ -1,4 +1,4 @@
-import type { OpenTake } from '../ports/lending.ts'
+import type { OpenTake } from '../ports/money/lending.ts'
 import type { JournalDisk } from './disk.ts'
 import { RecordBuffer } from './record-buffer.ts'
 import { DRAFT, writeHead, type SegmentHead } from './segments.ts'

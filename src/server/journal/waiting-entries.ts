@@ -1,4 +1,4 @@
-import type { BookEntry } from '../ports/lending.ts'
+import type { BookEntry } from '../ports/money/lending.ts'
 
 /** An entry with the offset behind its record. */
 export interface PlacedEntry {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { RATE_PURSES_MAX } from '../../schemas/limits.ts'
-import type { KeyRecord } from '../ports/keys.ts'
+import { RATE_PURSES_MAX } from '../../schemas/limits/limits.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
 import { RatePurse } from './rate-purse.ts'

@@ -1,6 +1,6 @@
 import {
   LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS, SHARED_CALLS_MAX,
-} from '../../schemas/share-limits.ts'
+} from '../../schemas/limits/share-limits.ts'
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
 const LOOP_CALL_MS = LOOP_CALL_US / 1_000

@@ -1,4 +1,4 @@
-import { UNREAD_ANSWERS_BYTES_MAX } from '../../schemas/share-limits.ts'
+import { UNREAD_ANSWERS_BYTES_MAX } from '../../schemas/limits/share-limits.ts'
 
 /**
  * Bytes of answers that callers have not read yet, by organization. What a socket takes at once never counts here, so that

@@ -1,10 +1,10 @@
 import type { Config } from '../config.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { VideoViews } from '../ports/videos.ts'
-import { openAdmin } from '../store/admin/open-admin.ts'
-import { openOperators } from '../store/admin/operator.ts'
-import { openCaps } from '../store/caps.ts'
-import type { Store } from '../store/open.ts'
+import type { VideoViews } from '../ports/videos/videos.ts'
+import { openAdmin } from '../store/operator/open-admin.ts'
+import { openOperators } from '../store/operator/operator.ts'
+import { openCaps } from '../store/operator/caps.ts'
+import type { Store } from '../store/base/open.ts'
 import { VERSION } from '../supervisor/version.ts'
 
 export interface AdminMeans {

@@ -1,10 +1,10 @@
-import type { Hints } from '../ports/keys.ts'
+import type { Hints } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
-import { openActivity } from '../store/activity.ts'
-import { openAuditLog } from '../store/audit-search.ts'
-import { openBudgets } from '../store/budgets.ts'
-import { openCredits } from '../store/credits.ts'
-import type { Store } from '../store/open.ts'
+import { openActivity } from '../store/money/activity.ts'
+import { openAuditLog } from '../store/audit/audit-search.ts'
+import { openBudgets } from '../store/money/budgets.ts'
+import { openCredits } from '../store/money/credits.ts'
+import type { Store } from '../store/base/open.ts'
 
 /** What management keys decide and read about money, and the log of what they decide. */
 export function openBudgetParts(

@@ -1,11 +1,11 @@
-import { Secret } from '../../schemas/secret.ts'
+import { Secret } from '../../schemas/vault/secret.ts'
 import { ConfigInvalid, readFrom, type Config } from '../config.ts'
 import { endOnCrash } from '../observe/crash.ts'
 import { createLog, type OwnedLog } from '../observe/log.ts'
 import type { Log } from '../ports/observe.ts'
-import type { Channel } from '../supervisor/channel.ts'
+import type { Channel } from '../supervisor/fleet/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
-import type { ChildPart } from '../supervisor/ipc.ts'
+import type { ChildPart } from '../supervisor/fleet/ipc.ts'
 import type { NodeGeneration } from '../supervisor/node-parts.ts'
 
 /** The child's own view of the generation that the supervisor chose. */

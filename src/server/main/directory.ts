@@ -1,13 +1,13 @@
 import { openAnswerRoom } from '../limits/answer-room.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
-import { startSyncs } from '../runner/directory/syncs.ts'
+import { startSyncs } from '../runner/scim/syncs.ts'
 import { repeat } from '../runner/repeat.ts'
-import { openGroupMappings } from '../store/directory/mappings.ts'
-import { openScimGroups } from '../store/directory/scim-groups.ts'
-import { openScimUsers } from '../store/directory/scim-users.ts'
-import { openSyncWork } from '../store/directory/sync-work.ts'
-import type { Store } from '../store/open.ts'
+import { openGroupMappings } from '../store/scim/mappings.ts'
+import { openScimGroups } from '../store/scim/scim-groups.ts'
+import { openScimUsers } from '../store/scim/scim-users.ts'
+import { openSyncWork } from '../store/scim/sync-work.ts'
+import type { Store } from '../store/base/open.ts'
 
 /** Milliseconds between two rounds of forgetting syncs that ended long ago. Decision. */
 const SYNCS_PRUNE_MS = 3_600_000

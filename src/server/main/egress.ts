@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Secret } from '../../schemas/secret.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
 import type { Config } from '../config.ts'
 import { openEgress } from '../egress/egress.ts'
-import type { Egress } from '../ports/egress.ts'
-import type { AdminPorts } from '../store/admin-ports.ts'
+import type { Egress } from '../ports/egress/egress.ts'
+import type { AdminPorts } from '../store/nodes/admin-ports.ts'
 
 /** The gate as the settings say. @param adminPorts where any node of the installation is operated */
 export function openGate(config: Config, adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) }): Egress {

@@ -1,7 +1,7 @@
-import { KEYS_HANDED_MS_MAX } from '../../schemas/limits.ts'
+import { KEYS_HANDED_MS_MAX } from '../../schemas/limits/limits.ts'
 import { createAccess, type Access, type AccessOptions } from '../access/access.ts'
 import type { Log } from '../ports/observe.ts'
-import type { Channel } from '../supervisor/channel.ts'
+import type { Channel } from '../supervisor/fleet/channel.ts'
 
 export interface FrontKeys {
   readonly channel: Pick<Channel, 'keys' | 'onKnownKeys'>

@@ -1,5 +1,5 @@
 import type { Advice } from '../observe/load-advice.ts'
-import type { RootKeyUse } from '../ports/rotation.ts'
+import type { RootKeyUse } from '../ports/vault/rotation.ts'
 
 export interface KnownRootKeys {
   /** Ids of those that are here. */

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts'
-import type { EpochFeed, Hints } from '../ports/keys.ts'
+import type { EpochFeed, Hints } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { Store } from '../store/open.ts'
-import { createPresetConfigs } from '../store/preset-configs.ts'
-import { openPresetRows, openPresets } from '../store/presets.ts'
+import type { Store } from '../store/base/open.ts'
+import { createPresetConfigs } from '../store/presets/preset-configs.ts'
+import { openPresetRows, openPresets } from '../store/presets/presets.ts'
 
 export interface PresetMeans {
   readonly store: Store

@@ -1,15 +1,15 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/retention-limits.ts'
+import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/operator/retention-limits.ts'
 import type { Config } from '../config.ts'
-import { ledgerMonths } from '../ledger/retention.ts'
+import { ledgerMonths } from '../store/money/repair/retention.ts'
 import type { Log } from '../ports/observe.ts'
-import type { PruneStep, RetentionMeters } from '../ports/retention.ts'
+import type { PruneStep, RetentionMeters } from '../ports/operator/retention.ts'
 import { repeat } from '../runner/repeat.ts'
 import { prune } from '../runner/retention.ts'
-import type { Store } from '../store/open.ts'
-import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../store/retention/aged-rows.ts'
-import { auditChains } from '../store/retention/audit-chains.ts'
-import { openRetentionTurns } from '../store/retention/turns.ts'
+import type { Store } from '../store/base/open.ts'
+import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../store/lifecycle/retention/aged-rows.ts'
+import { auditChains } from '../store/lifecycle/retention/audit-chains.ts'
+import { openRetentionTurns } from '../store/lifecycle/retention/turns.ts'
 
 export interface RetentionMeans {
   readonly store: Store

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { UnpricedEndpoint } from '../catalogue/terms.ts'
 import type { Config } from '../config.ts'
 import type { Advice } from '../observe/load-advice.ts'
-import { FIRST_KEYS_FILE } from '../supervisor/first-keys.ts'
+import { FIRST_KEYS_FILE } from '../supervisor/data-directory/first-keys.ts'
 import { rootKeyCopies } from '../vault/root-key-copies.ts'
 import { openRootKeys, ROOT_KEY_FILE, rootKeyIdsIn, type RootKeys } from '../vault/root-keys.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import type { Storage } from '../ports/storage.ts'
+import type { Storage } from '../ports/files/storage.ts'
 import { openDiskStorage } from '../storage/disk.ts'
 
 /**

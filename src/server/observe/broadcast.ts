@@ -1,4 +1,4 @@
-import { BROADCAST_POST_MS_MAX } from '../../schemas/limits.ts'
+import { BROADCAST_POST_MS_MAX } from '../../schemas/limits/limits.ts'
 import type { Trace } from '../../schemas/trace.ts'
 import type { Log } from '../ports/observe.ts'
 

@@ -1,4 +1,4 @@
-import type { BreakerView, FindingView, LiveView } from '../../schemas/live-view.ts'
+import type { BreakerView, FindingView, LiveView } from '../../schemas/operator/live-view.ts'
 import { refusals, type Refused } from './refusals.ts'
 import { loadAdvice, msText, percentText, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
 

@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
-import type { Secret } from '../../schemas/secret.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
 import type { Fields, Log } from '../ports/observe.ts'
 import { openOutlet, type Outlet } from './outlet.ts'
 import { causeOf, redacted, scrubber } from './redact.ts'

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { usdOfNano } from '../../schemas/usd.ts'
-import type { MoneyReading } from '../ports/money.ts'
+import { usdOfNano } from '../../schemas/money/usd.ts'
+import type { MoneyReading } from '../ports/money/money.ts'
 
 /** Metrics of a front's money, read when somebody looks; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {

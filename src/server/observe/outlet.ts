@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { LOG_BUFFER_BYTES_MAX } from '../../schemas/limits.ts'
+import { LOG_BUFFER_BYTES_MAX } from '../../schemas/limits/limits.ts'
 
 /** Where finished lines leave the process. */
 export interface Outlet {

@@ -1,4 +1,4 @@
-import type { Secret } from '../../schemas/secret.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
 
 const STRUCK = '[secret]'
 /** Secrets shorter than this would strike out ordinary words. */

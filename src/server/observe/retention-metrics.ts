@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { RetentionKind, RetentionMeters } from '../ports/retention.ts'
+import type { RetentionKind, RetentionMeters } from '../ports/operator/retention.ts'
 import { Tally } from './tally.ts'
 
 const MS = 1_000

@@ -1,5 +1,5 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import { HELD_VIDEO_STATES, type HeldVideoState, type VideoMeters } from '../ports/video-engine.ts'
+import { HELD_VIDEO_STATES, type HeldVideoState, type VideoMeters } from '../ports/videos/video-engine.ts'
 import type { LiveReader } from './live-reader.ts'
 import { Tally } from './tally.ts'
 

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { DeliveryCounts, WebhookMeters } from '../ports/webhooks.ts'
+import type { DeliveryCounts, WebhookMeters } from '../ports/webhooks/webhooks.ts'
 import { Tally } from './tally.ts'
 
 /**

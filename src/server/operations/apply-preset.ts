@@ -1,8 +1,8 @@
 import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { mentionsPreset, modelReference, presetReference, type PresetReference } from '../../schemas/preset-references.ts'
-import type { KeyRecord } from '../ports/keys.ts'
+import { mentionsPreset, modelReference, presetReference, type PresetReference } from '../../schemas/presets/preset-references.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { PresetConfig } from '../ports/presets.ts'
+import type { PresetConfig } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
 /** Of every operation whose body may name a preset; beside `body_invalid`, where it names neither that nor a model. */

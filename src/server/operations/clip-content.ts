@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { FileRecord } from '../ports/files.ts'
+import type { FileRecord } from '../ports/files/files.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { VideoOutput } from '../ports/videos.ts'
+import type { VideoOutput } from '../ports/videos/videos.ts'
 import type { Success } from './define.ts'
 
 const MP4 = 'video/mp4'

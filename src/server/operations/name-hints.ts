@@ -1,8 +1,8 @@
-import { isModelAllowed } from '../../schemas/allowed-models.ts'
+import { isModelAllowed } from '../../schemas/keys/allowed-models.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../schemas/nearest.ts'
-import type { KeyRecord } from '../ports/keys.ts'
-import type { CallableModel, ModelCatalogue } from '../ports/models.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
+import type { CallableModel, ModelCatalogue } from '../ports/models/models.ts'
 
 type Models = Pick<ModelCatalogue, 'models'>
 

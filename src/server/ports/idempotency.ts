@@ -11,7 +11,7 @@ import type { Repeatable } from '../../schemas/idempotency.ts'
  *
  * Between the commit of what `run` made and that of its answer a process can die; the repetition then runs a second
  * time. Where that must not happen, `run` hands `call.turn` to its store, which calls `keepAnswer` of
- * `store/idempotency.ts` in the transaction that makes the thing; what the pipeline remembers afterwards changes nothing.
+ * `store/base/idempotency.ts` in the transaction that makes the thing; what the pipeline remembers afterwards changes nothing.
  *
  * An operation with a record of its own (uploads: their row) says `idempotent: 'own'` and uses `call.idempotency`.
  */

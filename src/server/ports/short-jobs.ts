@@ -1,8 +1,8 @@
 import type { BodyName } from '../../schemas/bodies.ts'
-import type { Caller } from '../../schemas/callers.ts'
-import type { EmbeddingInput, InputKind } from '../../schemas/embeddings.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
-import type { SecretFacts, VaultPlace } from './secret-rows.ts'
+import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
  * Verdict of reading a JSON body. On the loop: the checked value, whole. In a thread: the known members without the bulky
@@ -97,7 +97,7 @@ export interface ShortJobTypes {
     }
     out: readonly SealedOut[] | null
   }
-  /** The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/clip.ts` advertises them: others are a bug. */
+  /** The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/videos/clip.ts` advertises them: others are a bug. */
   render_clip: {
     in: {
       readonly prompt: string | null

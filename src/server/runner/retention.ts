@@ -1,6 +1,6 @@
-import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../schemas/retention-limits.ts'
+import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../schemas/operator/retention-limits.ts'
 import type { Log } from '../ports/observe.ts'
-import type { PruneStep, RetentionKind, RetentionMeters, RetentionTurns } from '../ports/retention.ts'
+import type { PruneStep, RetentionKind, RetentionMeters, RetentionTurns } from '../ports/operator/retention.ts'
 
 export interface PruneParts {
   readonly turns: RetentionTurns

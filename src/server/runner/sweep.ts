@@ -4,10 +4,10 @@ import {
   CONTAINER_RECOUNT_MS,
   ORPHAN_AGE_MS,
   STAGING_IDLE_MS,
-} from '../../schemas/file-limits.ts'
-import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/container-rows.ts'
-import type { FileSweep } from '../ports/files.ts'
-import type { ContainerRef, Storage } from '../ports/storage.ts'
+} from '../../schemas/files/file-limits.ts'
+import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/containers/container-rows.ts'
+import type { FileSweep } from '../ports/files/files.ts'
+import type { ContainerRef, Storage } from '../ports/files/storage.ts'
 
 export interface SweepParts {
   readonly rows: FileSweep

@@ -1,5 +1,5 @@
-import { isContainerId } from '../../schemas/container-paths.ts'
-import type { ContainerRef } from '../ports/storage.ts'
+import { isContainerId } from '../../schemas/containers/container-paths.ts'
+import type { ContainerRef } from '../ports/files/storage.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -1,6 +1,6 @@
 import { lstat, type FileHandle } from 'node:fs/promises'
-import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../schemas/file-limits.ts'
-import type { ContainerFile } from '../ports/storage.ts'
+import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../schemas/files/file-limits.ts'
+import type { ContainerFile } from '../ports/files/storage.ts'
 import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.ts'
 import { factsOf } from './descriptor-reader.ts'
 

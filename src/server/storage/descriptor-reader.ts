@@ -1,7 +1,7 @@
 import { read, type BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { ObjectFacts, StoredObject } from '../ports/storage.ts'
+import type { ObjectFacts, StoredObject } from '../ports/files/storage.ts'
 import { diskFailure, reachDisk } from './disk-failure.ts'
 import { PieceBuffers } from './piece-buffers.ts'
 import { PieceReader, type PieceSource } from './piece-reader.ts'

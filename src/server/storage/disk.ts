@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Storage } from '../ports/storage.ts'
+import type { Storage } from '../ports/files/storage.ts'
 import { openDiskContainers } from './disk-containers.ts'
 import { diskFailure } from './disk-failure.ts'
 import { DiskObjects } from './disk-objects.ts'

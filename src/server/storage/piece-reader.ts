@@ -1,8 +1,8 @@
-import { endedBy } from '../../schemas/call-ended.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
+import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
-import type { ReadOptions } from '../ports/storage.ts'
+import type { ReadOptions } from '../ports/files/storage.ts'
 import type { PieceBuffers } from './piece-buffers.ts'
 
 export interface PieceSource {

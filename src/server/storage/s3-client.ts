@@ -1,8 +1,8 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { setTimeout as sleepFor } from 'node:timers/promises'
-import { endedBy } from '../../schemas/call-ended.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { Secret } from '../../schemas/secret.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
 
 export interface S3Options {
   readonly bucket: string

@@ -1,10 +1,10 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { Readable } from 'node:stream'
-import { CallEnded, endedBy } from '../../schemas/call-ended.ts'
+import { CallEnded, endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
+import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
-import type { ReadOptions } from '../ports/storage.ts'
+import type { ReadOptions } from '../ports/files/storage.ts'
 import type { S3Calls } from './s3-client.ts'
 
 /** Times in a row that a body may break off without a byte in between. Decision. */

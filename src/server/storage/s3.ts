@@ -1,5 +1,5 @@
 import { ok } from '../../schemas/failures.ts'
-import type { Storage } from '../ports/storage.ts'
+import type { Storage } from '../ports/files/storage.ts'
 import { isObjectId, objectIdOf } from './object-id.ts'
 import { diskFailure } from './disk-failure.ts'
 import { S3Calls, type S3Options } from './s3-client.ts'

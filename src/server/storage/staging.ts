@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/file-limits.ts'
-import type { Staging } from '../ports/storage.ts'
+import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/files/file-limits.ts'
+import type { Staging } from '../ports/files/storage.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
 
 /** Of the inodes of a small file system. Decision. */

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { FSYNCS_MAX } from '../../schemas/file-limits.ts'
+import { FSYNCS_MAX } from '../../schemas/files/file-limits.ts'
 import { Turns } from './turns.ts'
 
 /** Of the whole process: sixty at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2. */

@@ -1,9 +1,9 @@
 import type { Config, Texts } from '../config.ts'
-import type { FirstKeys } from '../ports/keys.ts'
-import type { RootKeyUse } from '../ports/rotation.ts'
+import type { FirstKeys } from '../ports/keys/keys.ts'
+import type { RootKeyUse } from '../ports/vault/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'
 import type { HeldLog } from './held-log.ts'
-import type { ChildPart } from './ipc.ts'
+import type { ChildPart } from './fleet/ipc.ts'
 
 /** One reading of everything that a node is configured by. */
 export interface NodeGeneration {

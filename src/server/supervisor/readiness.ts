@@ -1,4 +1,4 @@
-import type { ReadinessView } from '../../schemas/live-view.ts'
+import type { ReadinessView } from '../../schemas/operator/live-view.ts'
 import type { Log } from '../ports/observe.ts'
 
 export type DependencyName = keyof ReadinessView['dependencies']

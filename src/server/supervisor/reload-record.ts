@@ -1,6 +1,6 @@
-import { RELOAD_FILE, runningSupervisor, type DataDirectory } from './data-directory.ts'
-import { readOwn } from './own-folder.ts'
-import { isRunning } from './process-state.ts'
+import { RELOAD_FILE, runningSupervisor, type DataDirectory } from './data-directory/data-directory.ts'
+import { readOwn } from './data-directory/own-folder.ts'
+import { isRunning } from './fleet/process-state.ts'
 
 /** What a node tells of its latest reload, for `sluice reload` to wait for. */
 export interface ReloadRecord {

@@ -1,11 +1,11 @@
-import { withOneHost } from '../../schemas/postgres-url.ts'
-import { SchemaRefused } from '../store/migrate.ts'
-import type { DataDirectory } from './data-directory.ts'
-import { startEmbeddedPostgres } from './embedded-postgres.ts'
-import type { ChildPart } from './ipc.ts'
+import { withOneHost } from '../../schemas/values/postgres-url.ts'
+import { SchemaRefused } from '../store/migrations/migrate.ts'
+import type { DataDirectory } from './data-directory/data-directory.ts'
+import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
+import type { ChildPart } from './fleet/ipc.ts'
 import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
-import { startRedis } from './redis-child.ts'
-import { connectionsNeeded, connectionsToServe } from './shares.ts'
+import { startRedis } from './redis/redis-child.ts'
+import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** The stores of a running node, its own or the operator's. */

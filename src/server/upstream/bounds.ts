@@ -1,8 +1,8 @@
 import { BulkBytes } from '../../schemas/bodies.ts'
-import { costNano } from '../../schemas/costs.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
-import type { Endpoint } from '../ports/models.ts'
-import type { CostBound } from '../ports/money.ts'
+import { costNano } from '../../schemas/money/costs.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
+import type { Endpoint } from '../ports/models/models.ts'
+import type { CostBound } from '../ports/money/money.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']

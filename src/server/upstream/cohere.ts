@@ -1,4 +1,4 @@
-import type { Endpoint } from '../ports/models.ts'
+import type { Endpoint } from '../ports/models/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import type { ProviderLink } from './link.ts'
 import type { EmbeddingProtocol } from './protocol.ts'

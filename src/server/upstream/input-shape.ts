@@ -1,6 +1,6 @@
 import { BulkBytes } from '../../schemas/bodies.ts'
-import { kindOf, type EmbeddingPart, type InputKind } from '../../schemas/embeddings.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import { kindOf, type EmbeddingPart, type InputKind } from '../../schemas/embeddings/embeddings.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 
 type Input = EmbeddingsRequest['input']
 

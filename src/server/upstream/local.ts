@@ -7,10 +7,10 @@ import {
   LEXICAL_INPUT_BYTES_MAX,
   LEXICAL_NUMBERS_MAX,
   LEXICAL_TEXT_UNITS_MAX,
-} from '../../schemas/limits.ts'
-import { UNREAD } from '../../schemas/unread.ts'
-import type { Egress } from '../ports/egress.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+} from '../../schemas/limits/limits.ts'
+import { UNREAD } from '../../schemas/values/unread.ts'
+import type { Egress } from '../ports/egress/egress.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'

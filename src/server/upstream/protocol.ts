@@ -1,6 +1,6 @@
-import type { Caller } from '../../schemas/callers.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
 import type { Outcome } from '../../schemas/failures.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import type { InputShape } from './input-shape.ts'
 
 /** One try of one endpoint. */

@@ -1,5 +1,5 @@
 import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
-import type { EgressAnswer } from '../ports/egress.ts'
+import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason } from './reason.ts'
 

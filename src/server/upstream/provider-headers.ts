@@ -1,5 +1,5 @@
-import { variablesOf } from '../../schemas/provider-keys.ts'
-import type { Provider } from '../ports/models.ts'
+import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
+import type { Provider } from '../ports/models/models.ts'
 import type { Credential } from './link.ts'
 
 /** Headers of the catalogue for a provider, ready to be sent. */

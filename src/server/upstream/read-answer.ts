@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits.ts'
-import type { EgressAnswer } from '../ports/egress.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../schemas/limits/limits.ts'
+import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ShortJobs, ShortJobTypes } from '../ports/short-jobs.ts'
 import type { EmbeddingAttempt, Reading } from './protocol.ts'
 

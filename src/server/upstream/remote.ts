@@ -1,5 +1,5 @@
-import type { EmbeddingProtocolName } from '../../schemas/protocols.ts'
-import type { Endpoint } from '../ports/models.ts'
+import type { EmbeddingProtocolName } from '../../schemas/models/protocols.ts'
+import type { Endpoint } from '../ports/models/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { cohereEmbeddings } from './cohere.ts'
 import { googleEmbeddings, googleKey } from './google.ts'

@@ -1,8 +1,8 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../schemas/nearest.ts'
-import type { ProviderPreferences } from '../../schemas/preferences.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
-import type { CallableModel, Endpoint } from '../ports/models.ts'
+import type { ProviderPreferences } from '../../schemas/models/preferences.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
+import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import { mediaOf, shapeOf } from './input-shape.ts'
 import { estimateTokens } from './usage.ts'
 

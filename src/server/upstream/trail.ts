@@ -1,5 +1,5 @@
 import type { Failure, PreviousError } from '../../schemas/failures.ts'
-import type { Provider } from '../ports/models.ts'
+import type { Provider } from '../ports/models/models.ts'
 import { rankOf, type Fallback } from './fallbacks.ts'
 
 const NONE: readonly PreviousError[] = []

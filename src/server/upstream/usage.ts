@@ -1,5 +1,5 @@
 import { BulkBytes } from '../../schemas/bodies.ts'
-import type { EmbeddingsRequest } from '../ports/embeddings.ts'
+import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']

@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import type { Secret } from '../../schemas/secret.ts'
-import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
+import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault/vault.ts'
 
 /** Secrets of one vault that one front seals and commits together when they wait for each other, and their characters beyond the first. Decision. */
 export const VAULT_WRITES_TOGETHER_MAX = 32

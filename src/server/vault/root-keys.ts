@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Secret } from '../../schemas/secret.ts'
+import type { Secret } from '../../schemas/vault/secret.ts'
 import { isCode, makeKeyFile, newRootKey, replaceKeyFile } from './root-key-file.ts'
 
 /** The keys that wrap all others, by id. */

@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from '../ports/rotation.ts'
-import type { ChangedBy } from '../ports/vault.ts'
+import type { RewrappedKey, RootRotationRows, WrappedKey, WrappedKeyTable } from '../ports/vault/rotation.ts'
+import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RootKeys } from './root-keys.ts'
 import { unwrapKey, wrapKey } from './wrap.ts'
 

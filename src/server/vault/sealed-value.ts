@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { SealedValue } from '../ports/short-jobs.ts'
-import type { StoredSecret } from '../ports/secret-rows.ts'
+import type { StoredSecret } from '../ports/vault/secret-rows.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
 /** A row with the key that opens it, bound to what stands in its own columns. Failure: data_key_unavailable. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { WEBHOOK_SECRET_BYTES } from '../../schemas/webhook-limits.ts'
-import { secretTextOf } from '../../schemas/webhook-signatures.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import type { SealedWebhookSecret, WebhookSecret, WebhookSecretRows, WebhookSecrets } from '../ports/webhooks.ts'
+import { WEBHOOK_SECRET_BYTES } from '../../schemas/webhooks/webhook-limits.ts'
+import { secretTextOf } from '../../schemas/webhooks/webhook-signatures.ts'
+import type { KeyRing } from '../ports/vault/key-ring.ts'
+import type { SealedWebhookSecret, WebhookSecret, WebhookSecretRows, WebhookSecrets } from '../ports/webhooks/webhooks.ts'
 import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
 
 export interface WebhookSecretParts {

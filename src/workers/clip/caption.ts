@@ -1,4 +1,4 @@
-import { CLIP_TEXT_UNITS_MAX } from '../../schemas/clip-limits.ts'
+import { CLIP_TEXT_UNITS_MAX } from '../../schemas/videos/clip-limits.ts'
 import type { Frame } from './frame.ts'
 import { GLYPH_HEIGHT, GLYPH_WIDTH, glyphOf } from './glyphs.ts'
 

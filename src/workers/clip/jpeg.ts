@@ -1,5 +1,5 @@
 import { decode } from 'jpeg-js'
-import { CLIP_IMAGE_PIXELS_MAX, CLIP_JPEG_SCANS_MAX } from '../../schemas/clip-limits.ts'
+import { CLIP_IMAGE_PIXELS_MAX, CLIP_JPEG_SCANS_MAX } from '../../schemas/videos/clip-limits.ts'
 import { ImageFault, type Image, type ImageSize } from './image.ts'
 
 /** What the decoder may allocate: 13 bytes a pixel of the largest image with three components. Decision. */

@@ -1,4 +1,4 @@
-import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_IMAGES_PIXELS_MAX } from '../../schemas/clip-limits.ts'
+import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_IMAGES_PIXELS_MAX } from '../../schemas/videos/clip-limits.ts'
 import { ImageFault, type Image, type ImageSize } from './image.ts'
 import { jpegSize, readJpeg } from './jpeg.ts'
 import { pngSize, readPng } from './png.ts'

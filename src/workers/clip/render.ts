@@ -1,5 +1,5 @@
-import { CLIP_SIZES } from '../../schemas/clip.ts'
-import { CLIP_FRAMES_PER_SECOND, CLIP_IMAGES_PIXELS_MAX, CLIP_REFERENCES_MAX, CLIP_SECONDS_MAX, CLIP_SECONDS_MIN } from '../../schemas/clip-limits.ts'
+import { CLIP_SIZES } from '../../schemas/videos/clip.ts'
+import { CLIP_FRAMES_PER_SECOND, CLIP_IMAGES_PIXELS_MAX, CLIP_REFERENCES_MAX, CLIP_SECONDS_MAX, CLIP_SECONDS_MIN } from '../../schemas/videos/clip-limits.ts'
 import type { ShortJobTypes } from '../../server/ports/short-jobs.ts'
 import { newCaption } from './caption.ts'
 import { encode } from './encode.ts'

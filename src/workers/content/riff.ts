@@ -1,4 +1,4 @@
-import { FILE_BYTES_MAX } from '../../schemas/file-limits.ts'
+import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
 import { more, skip, type ByteFeed } from './byte-feed.ts'
 import { wholeWithTrailer } from './trailer.ts'
 import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from './verdict.ts'

@@ -1,4 +1,4 @@
-import type { MimeType, TextType } from '../../schemas/mime-types.ts'
+import type { MimeType, TextType } from '../../schemas/files/mime-types.ts'
 
 export type { MimeType, TextType }
 

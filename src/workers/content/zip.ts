@@ -1,4 +1,4 @@
-import { OOXML_DIRECTORY_BYTES_MAX, OOXML_ENTRIES_MAX, OOXML_RATIO_MAX } from '../../schemas/file-limits.ts'
+import { OOXML_DIRECTORY_BYTES_MAX, OOXML_ENTRIES_MAX, OOXML_RATIO_MAX } from '../../schemas/files/file-limits.ts'
 import { more, skip, type ByteFeed } from './byte-feed.ts'
 import { judgeOffice, PackedPart } from './ooxml.ts'
 import { trailerClaim } from './trailer.ts'

@@ -1,4 +1,4 @@
-import { ACCEPTED_CONTENT } from '../../schemas/accepted-content.ts'
+import { ACCEPTED_CONTENT } from '../../schemas/files/accepted-content.ts'
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, writevSync } from 'node:fs'
 import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } from '../content/scanner.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { Intake, IntakeSession, IntakeVerdict, IntakeWish } from '../../server/ports/intake.ts'
+import type { Intake, IntakeSession, IntakeVerdict, IntakeWish } from '../../server/ports/files/intake.ts'
 import { SALT_BYTES } from '../seal/format.ts'
 import { failureOfLast } from './last-message.ts'
 import type { FromThread, IntakeJob } from './protocol.ts'

@@ -1,7 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/file-limits.ts'
+import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/files/file-limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
 import { Places } from './places.ts'
 import { threadHeap } from '../thread-heap.ts'

@@ -1,4 +1,4 @@
-import { SESSION_TURN_MS } from '../../schemas/file-limits.ts'
+import { SESSION_TURN_MS } from '../../schemas/files/file-limits.ts'
 
 /** Does one slice of work. @returns whether there is more to do now */
 export type Step = () => boolean

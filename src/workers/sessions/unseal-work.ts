@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { STORAGE_PIECE_BYTES } from '../../schemas/file-limits.ts'
+import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import { letGo, wholeBuffers } from '../let-go.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
 import { createOpener, type Opener } from '../seal/opener.ts'

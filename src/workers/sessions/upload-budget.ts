@@ -4,7 +4,7 @@ import {
   UPLOADS_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MIN,
-} from '../../schemas/file-limits.ts'
+} from '../../schemas/files/file-limits.ts'
 import { letGo } from '../let-go.ts'
 
 /** Spent buffers that wait to be used again; a front without uploads keeps none. */

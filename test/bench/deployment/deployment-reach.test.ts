@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { once } from 'node:events'
 import { createServer as createPlainServer } from 'node:net'
-import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
-import { freePort } from '../../support/spawned.ts'
+import { NO_OPENSSL, selfSigned } from '../../support/wire/certificate.ts'
+import { freePort } from '../../support/nodes/spawned.ts'
 import { fakeDeployment, KEY, loadTest, type Conduct } from './fake-deployment.ts'
 
 const ONLY = ['--only', 'embeddings', '--connections', '2']

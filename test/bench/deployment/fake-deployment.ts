@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScenarioRecord } from '../../../bench/record.ts'
-import { plainEnvironment } from '../../support/load.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
 
 export type Conduct = (request: IncomingMessage, response: ServerResponse) => void
 

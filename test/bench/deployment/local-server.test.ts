@@ -2,7 +2,7 @@ import t from 'tap'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { listenerOf } from '../../../bench/deployment/local-server.ts'
-import { freePort } from '../../support/spawned.ts'
+import { freePort } from '../../support/nodes/spawned.ts'
 
 const NO_PROC = process.platform === 'linux' ? false : 'there is no /proc'
 

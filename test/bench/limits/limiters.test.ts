@@ -6,9 +6,9 @@ import { besideOthers } from '../../../bench/limits/beside.ts'
 import { limiterRequest, startLimiter } from '../../../bench/limits/limiter-targets.ts'
 import { LIMITERS, openLimiter } from '../../../bench/limits/limiters.ts'
 import { scenarioComparisons } from '../../../bench/report/comparisons.ts'
-import { burstOf } from '../../../src/schemas/rate-burst.ts'
-import { processes, tree } from '../../support/process-cpu.ts'
-import { scenarioRecord } from '../../support/results-file.ts'
+import { burstOf } from '../../../src/schemas/limits/rate-burst.ts'
+import { processes, tree } from '../../support/load/process-cpu.ts'
+import { scenarioRecord } from '../../support/load/results-file.ts'
 import { ROOT } from '../../support/source.ts'
 
 const LIMIT_RPM = 50

@@ -2,8 +2,8 @@ import t from 'tap'
 import { startMixedLoad, mixedCeiling } from '../../../bench/mixed/load.ts'
 import { MIXED_KINDS, MIXED_SHARES, mixedRequests, mixInTurn, UPLOAD_BYTES_LEAST, UPLOAD_BYTES_MOST } from '../../../bench/mixed/mix.ts'
 import { startMixedStand } from '../../../bench/mixed/stand.ts'
-import { STAND_MODEL } from '../../support/stand.ts'
-import { sizesOf } from '../../support/load-request.ts'
+import { STAND_MODEL } from '../../support/nodes/stand.ts'
+import { sizesOf } from '../../support/load/load-request.ts'
 
 t.setTimeout(600_000)
 

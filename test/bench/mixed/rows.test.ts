@@ -4,7 +4,7 @@ import { MIXED_KINDS } from '../../../bench/mixed/mix.ts'
 import { readMixedOptions } from '../../../bench/mixed/options.ts'
 import { coresByRole, peakBytes, processCurves, watchProcesses, type WatchedLook } from '../../../bench/mixed/watch.ts'
 import type { MixedResult } from '../../../bench/mixed/load.ts'
-import type { LoadResult } from '../../support/load-plan.ts'
+import type { LoadResult } from '../../support/load/load-plan.ts'
 
 const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
 const one: LoadResult = {

@@ -4,7 +4,7 @@ import { readNeighboursOptions } from '../../../bench/neighbours/options.ts'
 import { attackChecks, attackNote, attackRows, P99_RATIO_MAX } from '../../../bench/neighbours/rows.ts'
 import type { AttackRepeat } from '../../../bench/neighbours/measure.ts'
 import { VICTIM_NAMES, type VictimName, type VictimResults } from '../../../bench/neighbours/victims.ts'
-import type { LoadResult } from '../../support/load-plan.ts'
+import type { LoadResult } from '../../support/load/load-plan.ts'
 
 /** A victim's load of 100 calls, so many of which were good. */
 function result(p99: number, good = 100): LoadResult {

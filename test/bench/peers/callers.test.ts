@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Callers, hold, settle, type Caller } from '../../../bench/peers/callers.ts'
-import { newApiKey } from '../../../src/schemas/api-keys.ts'
+import { newApiKey } from '../../../src/schemas/keys/api-keys.ts'
 
 function callerOf(limitNano: number | null): Caller {
   const { key } = newApiKey('inference')

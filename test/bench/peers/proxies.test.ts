@@ -1,11 +1,11 @@
 import t from 'tap'
-import { newApiKey } from '../../../src/schemas/api-keys.ts'
+import { newApiKey } from '../../../src/schemas/keys/api-keys.ts'
 import { ratedKey } from '../../../bench/limits/owners.ts'
 import { startProxy } from '../../../bench/peers/proxies.ts'
 import type { ProxyKey } from '../../../bench/peers/settings.ts'
 import type { Target } from '../../../bench/target.ts'
 import { ROOT } from '../../support/source.ts'
-import { startStand, STAND_MODEL, type Stand } from '../../support/stand.ts'
+import { startStand, STAND_MODEL, type Stand } from '../../support/nodes/stand.ts'
 
 const RATED_RPM = 1
 const PATH = '/api/v1/embeddings'

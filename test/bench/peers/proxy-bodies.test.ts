@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
 import { startProxy } from '../../../bench/peers/proxies.ts'
-import { startMock } from '../../support/mock.ts'
-import { STAND_MODEL, type Stand } from '../../support/stand.ts'
+import { startMock } from '../../support/embeddings/mock.ts'
+import { STAND_MODEL, type Stand } from '../../support/nodes/stand.ts'
 import { ROOT } from '../../support/source.ts'
-import { newApiKey } from '../../../src/schemas/api-keys.ts'
+import { newApiKey } from '../../../src/schemas/keys/api-keys.ts'
 import type { Target } from '../../../bench/target.ts'
 
 const key = newApiKey('inference').key

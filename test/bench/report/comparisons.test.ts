@@ -1,6 +1,6 @@
 import t from 'tap'
 import { scenarioComparisons, type Comparison } from '../../../bench/report/comparisons.ts'
-import { ratioOf, rowRecord, scenarioRecord } from '../../support/results-file.ts'
+import { ratioOf, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
 
 const compared = (given: Partial<Parameters<typeof scenarioRecord>[0]>): readonly Comparison[] =>
   scenarioComparisons(scenarioRecord({ scenario: 'embeddings', ...given }))

@@ -1,7 +1,7 @@
 /** A run with all that can stand in one: every kind of row, of ratio, of curve; and names that would be markup. */
 import type { ResultsFile, ScenarioRecord } from '../../../bench/record.ts'
 import { ratioRecord } from '../../../bench/record.ts'
-import { checkOf, curveOf, ratioOf, resultsFile, rowRecord, scenarioRecord } from '../../support/results-file.ts'
+import { checkOf, curveOf, ratioOf, resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
 
 export const HOSTILE = '</script><img src=x onerror="alert(1)"><!--\u2028& \'quoted\''
 

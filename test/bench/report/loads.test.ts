@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isOfLatency, latenciesAtLoad } from '../../../bench/report/loads.ts'
-import { curveOf } from '../../support/results-file.ts'
+import { curveOf } from '../../support/load/results-file.ts'
 
 const lines = (...all: readonly (readonly [string, readonly (readonly [number, number])[]])[]) => all.map(([name, points]) => ({ name, points }))
 const detail = 'p99 latency against offered load; 2,000 requests offered per second'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { scenarioComparisons, type Comparison } from '../../../bench/report/comparisons.ts'
 import { sentences } from '../../../bench/report/sentences.ts'
 import { summary } from '../../../bench/report/summary.ts'
-import { ratioOf, resultsFile, rowRecord, scenarioRecord } from '../../support/results-file.ts'
+import { ratioOf, resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
 
 const ratio = (median: number): Comparison['ratio'] => ({ median, low: median * 0.95, high: median * 1.05 })
 const comparisons = (...ratios: readonly ReturnType<typeof ratioOf>[]): readonly Comparison[] =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { JSON_BODY_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { JSON_BODY_BYTES_MAX, INLINE_JSON_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
 import { frontsFindings, lastThatBrought, ratioOf, workersFindings } from '../../../bench/scaling/findings.ts'
 import { heavyRequest } from '../../../bench/scaling/fronts.ts'
 import { readScalingOptions } from '../../../bench/scaling/options.ts'

@@ -8,8 +8,8 @@ import { sizeChecks, sizeRatios } from '../../../bench/size/findings.ts'
 import type { SizedNode } from '../../../bench/size/node.ts'
 import { fileIdAt, keyAt } from '../../../bench/size/objects.ts'
 import { readSizeOptions } from '../../../bench/size/options.ts'
-import { isKeyShaped } from '../../../src/schemas/api-keys.ts'
-import { plainEnvironment } from '../../support/load.ts'
+import { isKeyShaped } from '../../../src/schemas/keys/api-keys.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
 import { ROOT } from '../../support/source.ts'
 
 // A minute of load at least, whatever else the machine does.

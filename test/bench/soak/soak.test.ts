@@ -6,8 +6,8 @@ import type { ScenarioRecord } from '../../../bench/record.ts'
 import { holdings } from '../../../bench/soak/holding.ts'
 import { readSoakOptions } from '../../../bench/soak/options.ts'
 import { holdsRate } from '../../../bench/soak/rate.ts'
-import { plainEnvironment } from '../../support/load.ts'
-import type { LoadResult } from '../../support/load-plan.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
+import type { LoadResult } from '../../support/load/load-plan.ts'
 import { ROOT } from '../../support/source.ts'
 
 t.setTimeout(600_000)

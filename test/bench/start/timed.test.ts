@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { readStartOptions } from '../../../bench/start/options.ts'
 import { cloneStart, openPlace } from '../../../bench/start/places.ts'
 import { timedStart, type Launch } from '../../../bench/start/timed.ts'
-import { processes } from '../../support/process-cpu.ts'
-import { freePort } from '../../support/spawned.ts'
+import { processes } from '../../support/load/process-cpu.ts'
+import { freePort } from '../../support/nodes/spawned.ts'
 import { ROOT } from '../../support/source.ts'
 
 /** Of this process: another suite on the machine runs the same programs. */

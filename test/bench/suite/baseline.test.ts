@@ -6,7 +6,7 @@ import type { ResultRow, ResultsFile } from '../../../bench/record.ts'
 import { compare } from '../../../bench/suite/baseline.ts'
 import { readResults } from '../../../bench/suite/shape.ts'
 import { changeOf } from '../../../bench/statistics.ts'
-import { resultsFile, rowRecord, scenarioRecord } from '../../support/bench-records.ts'
+import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/bench-records.ts'
 
 const STEADY = [1, 1.02, 0.98, 1.01, 0.99]
 /** @param cost how many times as much as nginx; @param day how slow the machine is */

@@ -8,9 +8,9 @@ import { checkRecord, type ResultsFile } from '../../../bench/record.ts'
 import type { Scenario } from '../../../bench/scenarios.ts'
 import { spread } from '../../../bench/statistics.ts'
 import { interruptsOf, runBench, type Interrupts } from '../../../bench/suite/main.ts'
-import { resultsFile, rowRecord, scenarioRecord } from '../../support/bench-records.ts'
-import { processRow } from '../../support/process-cpu.ts'
-import { pause } from '../../support/spawned.ts'
+import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/bench-records.ts'
+import { processRow } from '../../support/load/process-cpu.ts'
+import { pause } from '../../support/nodes/spawned.ts'
 
 /** What the scenarios of these tests do, after the file of their record is read from their arguments. */
 const HEAD = `const { writeFileSync, mkdirSync } = require('node:fs')

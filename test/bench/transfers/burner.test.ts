@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startBurner } from '../../../bench/transfers/burner.ts'
-import { pause } from '../../support/spawned.ts'
-import { processes, treeCpuS } from '../../support/process-cpu.ts'
+import { pause } from '../../support/nodes/spawned.ts'
+import { processes, treeCpuS } from '../../support/load/process-cpu.ts'
 
 const burners = (): readonly number[] =>
   processes()

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { runTransfers } from '../../../bench/transfers/load.ts'
 import { FORM_HEAD, FORM_TAIL } from '../../../bench/transfers/payload.ts'
-import { wholeFile } from '../../support/wave-file.ts'
+import { wholeFile } from '../../support/files/wave-file.ts'
 import type { TransferPlan, TransferRequest } from '../../../bench/transfers/plan.ts'
 
 async function serve(t: Test, listener: RequestListener): Promise<number> {

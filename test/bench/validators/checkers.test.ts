@@ -9,7 +9,7 @@ import { SAMPLES } from '../../../bench/validators/samples.ts'
 import { VALIDATED, VALIDATORS } from '../../../bench/validators/settings.ts'
 import { startValidator } from '../../../bench/validators/subjects.ts'
 import type { ScenarioRecord } from '../../../bench/record.ts'
-import { plainEnvironment } from '../../support/load.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
 import { ROOT } from '../../support/source.ts'
 
 const packages = join(ROOT, 'tools/peers')

@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import Type, { type TSchema } from 'typebox'
 import { BODIES, type BodyForm } from '../../../src/schemas/bodies.ts'
 import { olderTypebox } from '../../../bench/validators/older-typebox.ts'
-import { bodiesOf, mutated } from '../../support/random-bodies.ts'
+import { bodiesOf, mutated } from '../../support/wire/random-bodies.ts'
 
 const RUNS = 1_000
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { SCIM_PREFIX } from '../../../src/schemas/api-prefix.ts'
-import type { KeyKind } from '../../../src/schemas/api-keys.ts'
-import type { Stand } from '../../support/stand.ts'
-import { ask, plantDelivery, type Owner, type Place } from '../isolation/owners.ts'
+import type { KeyKind } from '../../../src/schemas/keys/api-keys.ts'
+import type { Stand } from '../../support/nodes/stand.ts'
+import { ask, plantDelivery, type Owner, type Place } from '../keys/isolation/owners.ts'
 
 export interface World {
   readonly stand: Stand

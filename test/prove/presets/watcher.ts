@@ -1,7 +1,7 @@
 /** Callers who ask without a pause what a preset comes to, each over one connection, and so of one front. */
 import { Agent, request as send } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
-import { monotonicMs } from '../../support/load-plan.ts'
+import { monotonicMs } from '../../support/load/load-plan.ts'
 
 /** Milliseconds between two requests of one caller, and for an answer. */
 const PAUSE_MS = 10

@@ -1,6 +1,6 @@
 /** What a run of video jobs came to, told by Postgres, by the provider's log and by the receiver's. */
-import type { Sql } from '../../../src/server/store/open.ts'
-import type { ReceivedWebhook } from '../../support/webhook-receiver.ts'
+import type { Sql } from '../../../src/server/store/base/open.ts'
+import type { ReceivedWebhook } from '../../support/webhooks/webhook-receiver.ts'
 import type { Proof } from '../proof.ts'
 import type { Accepted } from './offers.ts'
 

@@ -1,6 +1,6 @@
 /** Kills of parts of a node, at random and by the clock; what really happened is told. */
-import { tree } from '../../support/process-cpu.ts'
-import { pause } from '../../support/spawned.ts'
+import { tree } from '../../support/load/process-cpu.ts'
+import { pause } from '../../support/nodes/spawned.ts'
 
 export type Victim = 'front' | 'runner' | 'redis'
 

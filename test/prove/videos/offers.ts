@@ -1,7 +1,7 @@
 /** Clients that want jobs: each repeats its call under one key until it is answered, as an SDK does. */
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
-import { pause } from '../../support/spawned.ts'
+import { pause } from '../../support/nodes/spawned.ts'
 
 export interface Offer {
   readonly nth: number

@@ -1,4 +1,4 @@
-import { startVideos, type FakeVideos, type VideoSettings } from '../../support/video-provider.ts'
+import { startVideos, type FakeVideos, type VideoSettings } from '../../support/videos/video-provider.ts'
 import type { SubmitKind, Submission } from './judging.ts'
 import type { Poll } from './provider.ts'
 

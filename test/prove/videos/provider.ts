@@ -1,9 +1,9 @@
 /** Three providers in a process of their own, one for each kind of submission, and what they saw. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { plainEnvironment } from '../../support/load.ts'
-import type { VideoSettings } from '../../support/video-provider.ts'
-import { stopServer } from '../../support/spawned.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
+import type { VideoSettings } from '../../support/videos/video-provider.ts'
+import { stopServer } from '../../support/nodes/spawned.ts'
 import type { Proof } from '../proof.ts'
 import type { SubmitKind, Submission } from './judging.ts'
 import type { KindsTalk } from './provider-process.ts'
@@ -23,7 +23,7 @@ export interface KindsProvider {
   polls(): Promise<readonly Poll[]>
   /** Milliseconds from the instant at which a job was made until a poll saw it, in order of size. */
   seenAfterMs(kinds: readonly SubmitKind[]): Promise<readonly number[]>
-  /** The prompt's words for a job are another way: `test/support/video-words.ts`. */
+  /** The prompt's words for a job are another way: `test/support/videos/video-words.ts`. */
   set(kind: SubmitKind, settings: Partial<VideoSettings>): Promise<void>
   /** All that was submitted so far is made now. */
   finish(): Promise<void>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { startTarget } from '../../support/vetted-stand.ts'
-import { verifiesAsB5, verifiesAsStandard } from '../../support/webhook-verifiers.ts'
+import { startTarget } from '../../support/egress/vetted-stand.ts'
+import { verifiesAsB5, verifiesAsStandard } from '../../support/webhooks/webhook-verifiers.ts'
 
 /** What a receiver knows of one delivery, by its idempotency key. */
 export interface Heard {

@@ -1,7 +1,7 @@
 import { execFile, fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { plainEnvironment } from '../../support/load.ts'
+import { plainEnvironment } from '../../support/load/load.ts'
 import type { RunnerOrder } from './process.ts'
 
 const PROCESS = fileURLToPath(new URL('process.js', import.meta.url))

@@ -2,8 +2,8 @@ import t from 'tap'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAccess } from '../../../src/server/access/access.ts'
 import type { Operation } from '../../../src/server/operations/define.ts'
-import type { KeyKind } from '../../../src/schemas/api-keys.ts'
-import { testFeed, testKey, testKeyStore } from '../../support/key-store.ts'
+import type { KeyKind } from '../../../src/schemas/keys/api-keys.ts'
+import { testFeed, testKey, testKeyStore } from '../../support/keys/key-store.ts'
 
 const access = createAccess({ keys: testKeyStore(), feed: testFeed(), graceMs: 0, now: () => 0 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { KEYS_CACHED_MAX } from '../../../src/schemas/limits.ts'
+import { KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
 import { KnownKeys } from '../../../src/server/access/known-keys.ts'
-import { testKey } from '../../support/key-store.ts'
+import { testKey } from '../../support/keys/key-store.ts'
 
 t.test('a workspace that is written in a loop costs a front no look through all the keys that it knows', (t) => {
   const known = new KnownKeys(() => 0)

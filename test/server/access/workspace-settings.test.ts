@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createAccess } from '../../../src/server/access/access.ts'
-import { createKey, openKeyStore } from '../../../src/server/store/api-keys.ts'
-import { openEpochFeed } from '../../../src/server/store/epoch-feed.ts'
-import { createOrganization } from '../../../src/server/store/organizations.ts'
-import { setWorkspace } from '../../../src/server/store/workspaces.ts'
-import { CLI } from '../../support/audit.ts'
-import { testHints } from '../../support/hints.ts'
+import { createKey, openKeyStore } from '../../../src/server/store/keys/api-keys.ts'
+import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
+import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
+import { setWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
+import { CLI } from '../../support/audit/audit.ts'
+import { testHints } from '../../support/stores/hints.ts'
 import { SILENT } from '../../support/log.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore, waitLong } from '../../support/postgres.ts'
+import { openTestStore, waitLong } from '../../support/stores/postgres.ts'
 
 waitLong()
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import * as limits from '../../../src/schemas/video-model-limits.ts'
-import { hasVideo, PROTOCOLS } from '../../../src/schemas/protocols.ts'
+import * as limits from '../../../src/schemas/videos/video-model-limits.ts'
+import { hasVideo, PROTOCOLS } from '../../../src/schemas/models/protocols.ts'
 import { buildProviderVideo } from '../../../src/server/catalogue/build-video.ts'
 
 const REMOTE = {

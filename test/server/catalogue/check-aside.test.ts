@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkAside } from '../../../src/server/catalogue/check-aside.ts'
-import { catalogueFile } from '../../support/catalogue.ts'
+import { catalogueFile } from '../../support/models/catalogue.ts'
 
 const check = (t: Parameters<typeof catalogueFile>[0], content: unknown) => checkAside({ shippedFile: catalogueFile(t, content), extraFile: null })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/limits.ts'
-import * as limits from '../../../src/schemas/video-model-limits.ts'
-import { catalogueOf, loadFiles } from '../../support/catalogue.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/limits/limits.ts'
+import * as limits from '../../../src/schemas/videos/video-model-limits.ts'
+import { catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
 
 const PROVIDER = { slug: 'near', protocol: 'openai', base_url: 'https://near.example/v1' }
 const ENDPOINT = { provider: 'near', upstream_model: 'clip' }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/schemas/limits.ts'
-import { loadFiles } from '../../support/catalogue.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { loadFiles } from '../../support/models/catalogue.ts'
 
 const PROVIDERS = [{ slug: 'here', protocol: 'local' }]
 const MODEL = { id: 'a/one', name: 'One' }

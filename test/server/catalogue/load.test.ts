@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
-import { catalogueFile, catalogueOf, loadFiles } from '../../support/catalogue.ts'
+import { catalogueFile, catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
 
 const PROVIDERS = [
   { slug: 'near', name: 'Near', protocol: 'openai', base_url: 'https://near.example/v1/', api_key_env: 'NEAR_KEY' },

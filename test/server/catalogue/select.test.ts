@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { ModelFilter } from '../../../src/server/ports/models.ts'
-import { catalogueOf } from '../../support/catalogue.ts'
+import type { ModelFilter } from '../../../src/server/ports/models/models.ts'
+import { catalogueOf } from '../../support/models/catalogue.ts'
 
 const DAY_S = 86_400
 const NOW_S = 1_000 * DAY_S

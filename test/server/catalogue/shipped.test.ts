@@ -1,13 +1,13 @@
 import { Value } from 'typebox/value'
 import t from 'tap'
 import { FREE_VIDEO } from '../../../src/server/catalogue/build-video.ts'
-import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES } from '../../../src/schemas/clip.ts'
-import { ModelAnswer, ModelEndpointsAnswer } from '../../../src/schemas/models.ts'
-import { VideoModel } from '../../../src/schemas/video-models.ts'
-import { videoCostNano } from '../../../src/schemas/video-prices.ts'
+import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES } from '../../../src/schemas/videos/clip.ts'
+import { ModelAnswer, ModelEndpointsAnswer } from '../../../src/schemas/models/models.ts'
+import { VideoModel } from '../../../src/schemas/videos/video-models.ts'
+import { videoCostNano } from '../../../src/schemas/videos/video-prices.ts'
 import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../../src/server/catalogue/shipped.ts'
-import type { ModelCatalogue } from '../../../src/server/ports/models.ts'
+import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
 
 function shipped(): ModelCatalogue {
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: null })

@@ -2,12 +2,12 @@ import { createServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { CallEnded } from '../../../src/schemas/call-ended.ts'
+import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
-import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress.ts'
+import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress/egress.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import { atPace } from '../../support/pace.ts'
-import { startProvider, type ScriptedProvider } from '../../support/provider.ts'
+import { atPace } from '../../support/load/pace.ts'
+import { startProvider, type ScriptedProvider } from '../../support/embeddings/provider.ts'
 import {
   answers,
   hangsUp,
@@ -21,7 +21,7 @@ import {
   stallsInBody,
   truncatesBody,
   type Behaviour,
-} from '../../support/provider-behaviours.ts'
+} from '../../support/embeddings/provider-behaviours.ts'
 
 const BODY = JSON.stringify({ model: 'm', input: 'one two' })
 const SLOW_MS = 60

@@ -1,10 +1,10 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { CallEnded } from '../../../src/schemas/call-ended.ts'
-import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/limits.ts'
-import { bytesServer } from '../../support/raw-server.ts'
-import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
+import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
+import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
+import { bytesServer } from '../../support/wire/raw-server.ts'
+import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const MANY = 400

@@ -17,10 +17,10 @@ import {
   VETTED_WORKSPACE_CALLS_MAX,
   WORKSPACE_LOOKUPS_MAX,
   WORKSPACE_LOOKUPS_WAITING_MAX,
-} from '../../../src/schemas/limits.ts'
-import { callerBy } from '../../support/callers.ts'
-import { callingPortsOf } from '../../support/sockets.ts'
-import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/vetted-stand.ts'
+} from '../../../src/schemas/limits/limits.ts'
+import { callerBy } from '../../support/keys/callers.ts'
+import { callingPortsOf } from '../../support/wire/sockets.ts'
+import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
 
 /** Makes an exchange with a host and reads its answer. */
 function asker({ egress, target }: Rig, workspaceId?: string): (host: string) => Promise<string> {

@@ -3,12 +3,12 @@ import { createSecureContext, TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import type { EgressExchange } from '../../../src/server/ports/egress.ts'
-import { NO_OPENSSL } from '../../support/certificate.ts'
-import { startAuthority, type KeyPair } from '../../support/certificate-authority.ts'
+import type { EgressExchange } from '../../../src/server/ports/egress/egress.ts'
+import { NO_OPENSSL } from '../../support/wire/certificate.ts'
+import { startAuthority, type KeyPair } from '../../support/wire/certificate-authority.ts'
 import { must } from '../../support/must.ts'
-import { bytesServer } from '../../support/raw-server.ts'
-import { exchangeRequest, startTarget, textOf, type Target } from '../../support/vetted-stand.ts'
+import { bytesServer } from '../../support/wire/raw-server.ts'
+import { exchangeRequest, startTarget, textOf, type Target } from '../../support/egress/vetted-stand.ts'
 
 const skip = NO_OPENSSL
 

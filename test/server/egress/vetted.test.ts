@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exchangeRequest, rigged, textOf } from '../../support/vetted-stand.ts'
+import { exchangeRequest, rigged, textOf } from '../../support/egress/vetted-stand.ts'
 
 t.test('an exchange with an admitted address goes there under its name, and comes back as it is', async (t) => {
   const { target, exchange, egress, rest } = await rigged(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../../src/schemas/limits.ts'
+import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../../src/schemas/limits/limits.ts'
 import { connectionsMax } from '../../../src/server/http/connections.ts'
 import { openFront, operation } from '../../support/front.ts'
-import { rawClient, requestText } from '../../support/raw-http.ts'
+import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 
 t.test('connections over the bound are closed, those that are there serve on, and room that is left is given away', async (t) => {
   const { port, front } = await openFront(t, [operation()], { connectionsMax: 3 })

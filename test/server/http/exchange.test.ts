@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
-import type { CallEnded } from '../../../src/schemas/call-ended.ts'
+import type { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
 import { accessTo, AUTHORIZATION, hurried, keyRecords, openFront, operation } from '../../support/front.ts'
-import { rawClient, requestText } from '../../support/raw-http.ts'
+import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }

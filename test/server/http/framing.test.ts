@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { HEADERS_BYTES_MAX } from '../../../src/schemas/limits.ts'
+import { HEADERS_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
-import { exchangeRaw, rawClient, requestText } from '../../support/raw-http.ts'
+import { exchangeRaw, rawClient, requestText } from '../../support/wire/raw-http.ts'
 
 const body = '{"model":"m","input":"x"}'
 const authorized = { authorization: AUTHORIZATION }

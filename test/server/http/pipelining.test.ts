@@ -1,11 +1,11 @@
 /** Requests behind one that has no answer yet: nothing that was paid for is lost, and none runs that a client did not send. */
 import t, { type Test } from 'tap'
-import { UNREAD_MS } from '../../../src/schemas/limits.ts'
+import { UNREAD_MS } from '../../../src/schemas/limits/limits.ts'
 import { TIMER_STEP_MS, Timers } from '../../../src/server/http/timers.ts'
 import type { Call } from '../../../src/server/operations/define.ts'
 import { AUTHORIZATION, openFront, operation, patient } from '../../support/front.ts'
 import { gate } from '../../support/gate.ts'
-import { exchangeRaw, rawClient, requestText } from '../../support/raw-http.ts'
+import { exchangeRaw, rawClient, requestText } from '../../support/wire/raw-http.ts'
 
 const body = '{"model":"m","input":"x"}'
 const authorized = { authorization: AUTHORIZATION }

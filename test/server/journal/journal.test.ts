@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { LOCAL_DISK, type JournalDisk } from '../../../src/server/journal/disk.ts'
 import { segmentFiles } from '../../../src/server/journal/segments.ts'
-import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money-limits.ts'
-import { journalIn, someSettlement, someTake, wholeJournal } from '../../support/journal.ts'
+import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money/money-limits.ts'
+import { journalIn, someSettlement, someTake, wholeJournal } from '../../support/money/journal.ts'
 import { keptLog } from '../../support/log.ts'
-import { openFolder } from '../../support/storage.ts'
+import { openFolder } from '../../support/files/storage.ts'
 
 function namesOf(folder: string, id: string): readonly number[] {
   return segmentFiles(folder, id).map(({ number }) => number)

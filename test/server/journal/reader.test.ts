@@ -4,8 +4,8 @@ import t from 'tap'
 import { FRAME_BYTES } from '../../../src/server/journal/record-buffer.ts'
 import { recordAt } from '../../../src/server/journal/records.ts'
 import { readHead, segmentFiles } from '../../../src/server/journal/segments.ts'
-import { journalIn, someSettlement, someTake, wholeJournal, type WholeJournal } from '../../support/journal.ts'
-import { openFolder } from '../../support/storage.ts'
+import { journalIn, someSettlement, someTake, wholeJournal, type WholeJournal } from '../../support/money/journal.ts'
+import { openFolder } from '../../support/files/storage.ts'
 
 /** One file: three calls of which one is settled, one released and one open, and what was given back. */
 async function written(t: Parameters<typeof openFolder>[0]) {

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim-resource-limits.ts'
+import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
 import { openAnswerRoom } from '../../../src/server/limits/answer-room.ts'
 import { getGroup } from '../../../src/server/operations/scim/get-group.ts'
 import { listScimGroups } from '../../../src/server/operations/scim/list-groups.ts'
 import { searchGroups } from '../../../src/server/operations/scim/search-groups.ts'
-import type { ScimGroup } from '../../../src/server/ports/scim.ts'
+import type { ScimGroup } from '../../../src/server/ports/scim/scim.ts'
 import { must } from '../../support/must.ts'
 
 t.test('what an organization has not read counts, and what it has read no more; others have room of their own', async (t) => {

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
-import { openRateAuthority } from '../../../src/server/state/rates.ts'
-import { openState } from '../../../src/server/state/open.ts'
+import { openRateAuthority } from '../../../src/server/redis/rates.ts'
+import { openState } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../../support/log.ts'
-import { excessOfSpans, keyOf, type Span } from '../../support/rate-simulation.ts'
-import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/redis.ts'
-import { RATE_SLACK_MS } from '../../../src/schemas/limits.ts'
+import { excessOfSpans, keyOf, type Span } from '../../support/wire/rate-simulation.ts'
+import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
+import { RATE_SLACK_MS } from '../../../src/schemas/limits/limits.ts'
 
 for (const kind of REDIS_KINDS) {
   t.test(`${kind}: two fronts under pressure admit no more than the bound, in no window`, async (t) => {

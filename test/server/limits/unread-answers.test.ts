@@ -1,6 +1,6 @@
 import t from 'tap'
-import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_PIECE_BYTES, UNREAD_SMALL_BYTES } from '../../../src/schemas/share-limits.ts'
-import { unreadBytesOf, type Reply } from '../../../src/server/http/reply-body.ts'
+import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_PIECE_BYTES, UNREAD_SMALL_BYTES } from '../../../src/schemas/limits/share-limits.ts'
+import { unreadBytesOf, type Reply } from '../../../src/server/http/reply/reply-body.ts'
 import { UnreadAnswers } from '../../../src/server/limits/unread-answers.ts'
 
 t.test('an organization has room until it has not read so many bytes, and again once some are given back', async (t) => {

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { egress as findings } from '../../../src/server/cli/doctor/egress.ts'
+import { egress as findings } from '../../../src/server/cli/operator/doctor/egress.ts'
 import { readFrom, type Config, type Texts } from '../../../src/server/config.ts'
 import { countRoots, openGate } from '../../../src/server/main/egress.ts'
-import { NO_OPENSSL } from '../../support/certificate.ts'
-import { startAuthority } from '../../support/certificate-authority.ts'
-import { exchangeRequest, startTarget, textOf } from '../../support/vetted-stand.ts'
+import { NO_OPENSSL } from '../../support/wire/certificate.ts'
+import { startAuthority } from '../../support/wire/certificate-authority.ts'
+import { exchangeRequest, startTarget, textOf } from '../../support/egress/vetted-stand.ts'
 
 function configOf(texts: Texts): Config {
   const reading = readFrom(texts)

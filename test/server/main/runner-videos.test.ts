@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { catalogueFile } from '../../support/catalogue.ts'
-import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../../support/node.ts'
-import { startVideos } from '../../support/video-provider.ts'
+import { catalogueFile } from '../../support/models/catalogue.ts'
+import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../../support/nodes/node.ts'
+import { startVideos } from '../../support/videos/video-provider.ts'
 
 interface Reply {
   readonly id: string

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { nodeSettings, startNode, until } from '../../support/node.ts'
+import { nodeSettings, startNode, until } from '../../support/nodes/node.ts'
 
 // A whole node starts here, on a machine that may be busy.
 t.setTimeout(600_000)

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { LiveView } from '../../../src/schemas/live-view.ts'
+import type { LiveView } from '../../../src/schemas/operator/live-view.ts'
 import { FAILED_OF_MIN, FAILED_SHARE_MAX, findingsOf, JOURNAL_LAG_MS_MAX, type Found } from '../../../src/server/observe/findings.ts'
 import { coresSince, cpuTimes, timesOf } from '../../../src/server/observe/load-advice.ts'
 import { REFUSED_OF_MIN, REFUSED_SHARE_MAX, refusals } from '../../../src/server/observe/refusals.ts'
-import { READY } from '../../support/admin-port.ts'
-import { liveView } from '../../support/live-view.ts'
+import { READY } from '../../support/operator/admin-port.ts'
+import { liveView } from '../../support/operator/live-view.ts'
 
 const QUIET = liveView({ readiness: READY, webhooks: { waiting: 0, dead: 0 } })
 const NO_CALLS: Found['calls'] = { all: 0, refused: 0, failed: 0, worst: null, codes: new Map() }

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { FailureName } from '../../../src/schemas/failures.ts'
 import { createMetrics } from '../../../src/server/observe/metrics.ts'
 import { createVideoMeters } from '../../../src/server/observe/video-metrics.ts'
-import { FRONT_LOAD, MONEY } from '../../support/live-readings.ts'
+import { FRONT_LOAD, MONEY } from '../../support/operator/live-readings.ts'
 
 const call = (status: number, failure: FailureName | null = null) => ({ status, failure, durationMs: 2, overheadMs: 1 })
 

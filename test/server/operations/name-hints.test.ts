@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openEmbeddings, type EmbeddingsFront } from '../../support/embeddings-front.ts'
+import { openEmbeddings, type EmbeddingsFront } from '../../support/embeddings/embeddings-front.ts'
 
 const messageOf = async ({ post }: EmbeddingsFront, body: Record<string, unknown>) => (await post({ input: 'x', ...body })).body.error?.message ?? ''
 

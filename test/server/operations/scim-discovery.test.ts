@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { SCIM_RESULTS_MAX } from '../../../src/schemas/scim-resource-limits.ts'
+import { SCIM_RESULTS_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { openFront, SCIM_KEY } from '../../support/front.ts'
-import { failureIn } from '../../support/scim-errors.ts'
+import { failureIn } from '../../support/scim/scim-errors.ts'
 
 const ORIGIN = 'https://sluice.example'
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'

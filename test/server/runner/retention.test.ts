@@ -1,6 +1,6 @@
 import t from 'tap'
-import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../../src/schemas/retention-limits.ts'
-import type { PruneEnd, PruneStep, RetentionKind, RetentionTurn } from '../../../src/server/ports/retention.ts'
+import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../../src/schemas/operator/retention-limits.ts'
+import type { PruneEnd, PruneStep, RetentionKind, RetentionTurn } from '../../../src/server/ports/operator/retention.ts'
 import { prune, type PruneParts } from '../../../src/server/runner/retention.ts'
 import { keptLog } from '../../support/log.ts'
 

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { sweep } from '../../../src/server/runner/sweep.ts'
-import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
-import { openContainerUses } from '../../../src/server/store/container-uses.ts'
-import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
-import { openFileStand } from '../../support/files.ts'
+import { openContainerSizes } from '../../../src/server/store/containers/container-sizes.ts'
+import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
+import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
+import { openFileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
-import { openDisk, putInContainer } from '../../support/storage.ts'
+import { openDisk, putInContainer } from '../../support/files/storage.ts'
 
 t.test('containers of a deleted workspace go with the next sweep, however young; those of another one stay', async (t) => {
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { COUNTED_BYTES_MIN, FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from '../../../src/schemas/file-limits.ts'
+import { COUNTED_BYTES_MIN, FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from '../../../src/schemas/files/file-limits.ts'
 import { sweep } from '../../../src/server/runner/sweep.ts'
-import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
-import { openContainerUses } from '../../../src/server/store/container-uses.ts'
-import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
-import { begun, FACTS, openFileStand, storedFile } from '../../support/files.ts'
+import { openContainerSizes } from '../../../src/server/store/containers/container-sizes.ts'
+import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
+import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
+import { begun, FACTS, openFileStand, storedFile } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
-import { openDisk, put } from '../../support/storage.ts'
+import { openDisk, put } from '../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 

@@ -9,20 +9,20 @@ import {
   SWEEP_MS,
   SWEEP_UPLOADS_MS,
   UPLOAD_LEASE_MS,
-} from '../../../src/schemas/file-limits.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits.ts'
-import type { ContainerUses } from '../../../src/server/ports/container-rows.ts'
-import type { FileSweep } from '../../../src/server/ports/files.ts'
-import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/storage.ts'
+} from '../../../src/schemas/files/file-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/limits.ts'
+import type { ContainerUses } from '../../../src/server/ports/containers/container-rows.ts'
+import type { FileSweep } from '../../../src/server/ports/files/files.ts'
+import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/files/storage.ts'
 import { sweep, type SweepOptions, type SweepParts, type SweepReport } from '../../../src/server/runner/sweep.ts'
-import { openContainerSizes } from '../../../src/server/store/container-sizes.ts'
-import { openContainerUses } from '../../../src/server/store/container-uses.ts'
-import { openFileSweep } from '../../../src/server/store/file-sweep.ts'
-import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../support/files.ts'
+import { openContainerSizes } from '../../../src/server/store/containers/container-sizes.ts'
+import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
+import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
+import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
-import type { FakeS3 } from '../../support/s3.ts'
-import { openDescriptors, openDisk, openS3, put, putInContainer, staged } from '../../support/storage.ts'
-import { failing } from '../../support/transfers.ts'
+import type { FakeS3 } from '../../support/files/s3.ts'
+import { openDescriptors, openDisk, openS3, put, putInContainer, staged } from '../../support/files/storage.ts'
+import { failing } from '../../support/files/transfers.ts'
 
 t.setTimeout(600_000)
 

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdir, open, readdir, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX } from '../../../src/schemas/file-limits.ts'
+import { FSYNCS_MAX } from '../../../src/schemas/files/file-limits.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, leftOpen, openDisk, openStoredFiles, putInContainer, type openFolder } from '../../support/storage.ts'
+import { CONTAINER, leftOpen, openDisk, openStoredFiles, putInContainer, type openFolder } from '../../support/files/storage.ts'
 
 /** Counts the calls of `fsync` on every handle until the test has ended. */
 async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count: number; most: number }> {

@@ -3,12 +3,12 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Storage } from '../../../src/server/ports/storage.ts'
+import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { CAN_WALK } from '../../../src/server/storage/container-paths.ts'
 import { openDiskContainers } from '../../../src/server/storage/disk-containers.ts'
-import { raceLinks } from '../../support/link-race.ts'
+import { raceLinks } from '../../support/files/link-race.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, leftOpen, openDisk, openFolder, openStoredFiles, putInContainer, staged } from '../../support/storage.ts'
+import { CONTAINER, leftOpen, openDisk, openFolder, openStoredFiles, putInContainer, staged } from '../../support/files/storage.ts'
 
 type Tap = Parameters<typeof openDisk>[0]
 

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX, STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/schemas/file-limits.ts'
+import { FSYNCS_MAX, STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/schemas/files/file-limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Turns } from '../../../src/server/storage/turns.ts'
 import { must, present } from '../../support/must.ts'
-import { leftOpen, openDisk, openStoredFiles, put, staged } from '../../support/storage.ts'
-import { tinyDisk } from '../../support/tiny-disk.ts'
+import { leftOpen, openDisk, openStoredFiles, put, staged } from '../../support/files/storage.ts'
+import { tinyDisk } from '../../support/files/tiny-disk.ts'
 
 t.test('a full disk is storage_full, and what fits afterwards is stored', async (t) => {
   const folder = await tinyDisk(t)

@@ -9,13 +9,13 @@ import {
   LARGE_PIECE_BYTES,
   READ_AHEAD_BYTES_MAX,
   STORAGE_PIECE_BYTES,
-} from '../../../src/schemas/file-limits.ts'
+} from '../../../src/schemas/files/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
-import type { StoredObject } from '../../../src/server/ports/storage.ts'
+import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
 import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'
 import { PieceBuffers } from '../../../src/server/storage/piece-buffers.ts'
 import { PieceReader, type PieceSource } from '../../../src/server/storage/piece-reader.ts'
-import { drain, leftOpen, openFolder, openStoredFiles } from '../../support/storage.ts'
+import { drain, leftOpen, openFolder, openStoredFiles } from '../../support/files/storage.ts'
 import { must, present } from '../../support/must.ts'
 
 const CONTENT = randomBytes(KEEPING_UP_BYTES + 10 * LARGE_PIECE_BYTES + 77)

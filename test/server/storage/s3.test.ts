@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, rmdir } from 'node:fs/promises'
 import t from 'tap'
-import { Secret } from '../../../src/schemas/secret.ts'
-import type { Storage } from '../../../src/server/ports/storage.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { must, present } from '../../support/must.ts'
-import { atPace } from '../../support/pace.ts'
-import type { S3Call, S3Fault } from '../../support/s3.ts'
-import { CONTAINER, contentOf, drain, openS3, put, putInContainer, SHORT_STALL_MS, staged } from '../../support/storage.ts'
+import { atPace } from '../../support/load/pace.ts'
+import type { S3Call, S3Fault } from '../../support/files/s3.ts'
+import { CONTAINER, contentOf, drain, openS3, put, putInContainer, SHORT_STALL_MS, staged } from '../../support/files/storage.ts'
 
 const CONTENT = randomBytes(600_000)
 

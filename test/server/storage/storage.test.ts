@@ -2,11 +2,11 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { access, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import t from 'tap'
-import { CallEnded } from '../../../src/schemas/call-ended.ts'
-import { STORAGE_PIECE_BYTES } from '../../../src/schemas/file-limits.ts'
-import type { Storage } from '../../../src/server/ports/storage.ts'
+import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
+import { STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
+import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { must, present } from '../../support/must.ts'
-import { CONTAINER, contentOf, drain, openDisk, openS3, put, putInContainer, staged } from '../../support/storage.ts'
+import { CONTAINER, contentOf, drain, openDisk, openS3, put, putInContainer, staged } from '../../support/files/storage.ts'
 
 type Tap = Parameters<typeof openDisk>[0]
 type Open = (t: Tap) => Promise<{ storage: Storage; folder: string }>

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gate } from '../../support/gate.ts'
-import { firstKeys, isGone, nodeSettings, sluice, startNode, until, type Settings } from '../../support/node.ts'
-import { processes, tree, type ProcessRow } from '../../support/process-cpu.ts'
-import { startProvider } from '../../support/provider.ts'
-import { answers } from '../../support/provider-behaviours.ts'
-import { spawnServer, stopServer } from '../../support/spawned.ts'
-import { startStand, type Stand } from '../../support/stand.ts'
+import { firstKeys, isGone, nodeSettings, sluice, startNode, until, type Settings } from '../../support/nodes/node.ts'
+import { processes, tree, type ProcessRow } from '../../support/load/process-cpu.ts'
+import { startProvider } from '../../support/embeddings/provider.ts'
+import { answers } from '../../support/embeddings/provider-behaviours.ts'
+import { spawnServer, stopServer } from '../../support/nodes/spawned.ts'
+import { startStand, type Stand } from '../../support/nodes/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy: as few as show the ways in which one ends.
 t.setTimeout(600_000)

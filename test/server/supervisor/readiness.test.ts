@@ -1,7 +1,7 @@
 import t from 'tap'
-import { nodeSettings, startNode, until, type TestNode } from '../../support/node.ts'
-import { outsideRedis } from '../../support/outside-stores.ts'
-import { openRelay } from '../../support/relay.ts'
+import { nodeSettings, startNode, until, type TestNode } from '../../support/nodes/node.ts'
+import { outsideRedis } from '../../support/nodes/outside-stores.ts'
+import { openRelay } from '../../support/wire/relay.ts'
 
 // Two whole nodes start here, on a machine that may be busy: one has everything, the other never had a Redis.
 t.setTimeout(600_000)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { StartRefused } from '../../../src/server/supervisor/start-refused.ts'
-import { NO_OPENSSL, selfSigned } from '../../support/certificate.ts'
-import { turnOfLoop } from '../../support/scripted-fleet.ts'
-import { scriptedReload } from '../../support/scripted-reload.ts'
+import { NO_OPENSSL, selfSigned } from '../../support/wire/certificate.ts'
+import { turnOfLoop } from '../../support/nodes/scripted-fleet.ts'
+import { scriptedReload } from '../../support/nodes/scripted-reload.ts'
 
 t.test('a reload that is asked for during a roll is done once, after it', async (t) => {
   const { reloader, rolls, endRoll, tell } = scriptedReload()

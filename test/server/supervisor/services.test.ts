@@ -1,13 +1,13 @@
 import t from 'tap'
 import { readFrom, type Config } from '../../../src/server/config.ts'
-import { connectionBudget } from '../../../src/server/store/connection-budget.ts'
-import { migrate } from '../../../src/server/store/migrate.ts'
-import { openStore } from '../../../src/server/store/open.ts'
-import { openDataDirectory } from '../../../src/server/supervisor/data-directory.ts'
+import { connectionBudget } from '../../../src/server/store/base/connection-budget.ts'
+import { migrate } from '../../../src/server/store/migrations/migrate.ts'
+import { openStore } from '../../../src/server/store/base/open.ts'
+import { openDataDirectory } from '../../../src/server/supervisor/data-directory/data-directory.ts'
 import { holdLog } from '../../../src/server/supervisor/held-log.ts'
 import { checkConnections, startServices } from '../../../src/server/supervisor/services.ts'
 import { SILENT } from '../../support/log.ts'
-import { nodeSettings } from '../../support/node.ts'
+import { nodeSettings } from '../../support/nodes/node.ts'
 
 // A cluster is made here, on a machine that may be busy.
 t.setTimeout(600_000)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { nodeSettings, sluice, startNode } from '../../support/node.ts'
+import { nodeSettings, sluice, startNode } from '../../support/nodes/node.ts'
 import { ROOT } from '../../support/source.ts'
 
 // Whole nodes start here, on a machine that may be busy.

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { openEgress } from '../../../src/server/egress/egress.ts'
-import type { Provider } from '../../../src/server/ports/models.ts'
+import type { Provider } from '../../../src/server/ports/models/models.ts'
 import { googleKey } from '../../../src/server/upstream/google.ts'
 import { bearer, ProviderLink } from '../../../src/server/upstream/link.ts'
-import { callerBy } from '../../support/callers.ts'
-import { startProvider } from '../../support/provider.ts'
+import { callerBy } from '../../support/keys/callers.ts'
+import { startProvider } from '../../support/embeddings/provider.ts'
 
 for (const [credentialHeader, header, before] of [
   [bearer, 'authorization', 'Bearer '],

@@ -9,16 +9,16 @@ import {
   LEXICAL_SLICE_NUMBERS,
   LEXICAL_SLICE_UNITS,
   LEXICAL_TEXT_UNITS_MAX,
-} from '../../../src/schemas/limits.ts'
+} from '../../../src/schemas/limits/limits.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
-import type { EmbeddingsRequest } from '../../../src/server/ports/embeddings.ts'
+import type { EmbeddingsRequest } from '../../../src/server/ports/embeddings/embeddings.ts'
 import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { LexicalEmbeddings } from '../../../src/server/upstream/local.ts'
 import { TargetTable } from '../../../src/server/upstream/targets.ts'
 import { openPools } from '../../../src/workers/pool.ts'
-import { callerBy } from '../../support/callers.ts'
-import { catalogueOf } from '../../support/catalogue.ts'
+import { callerBy } from '../../support/keys/callers.ts'
+import { catalogueOf } from '../../support/models/catalogue.ts'
 import { present } from '../../support/must.ts'
 import { SILENT } from '../../support/log.ts'
 

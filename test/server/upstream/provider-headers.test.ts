@@ -1,11 +1,11 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/limits.ts'
+import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/limits/limits.ts'
 import { plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
-import { openEmbeddings, PROVIDER_KEY, type EmbeddingsFront } from '../../support/embeddings-front.ts'
+import { openEmbeddings, PROVIDER_KEY, type EmbeddingsFront } from '../../support/embeddings/embeddings-front.ts'
 import { KEY } from '../../support/front.ts'
-import { refuses } from '../../support/provider-behaviours.ts'
+import { refuses } from '../../support/embeddings/provider-behaviours.ts'
 
 const AZURE_KEY = 'azure-key-0123456789'
 const HEADERS = { 'Api-Key': { env: 'AZURE_KEY' }, 'x-portkey-provider': 'openai' }

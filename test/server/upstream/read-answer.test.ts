@@ -2,7 +2,7 @@ import t from 'tap'
 import { shapeOf } from '../../../src/server/upstream/input-shape.ts'
 import { parseAnswer } from '../../../src/server/upstream/read-answer.ts'
 import { openPools } from '../../../src/workers/pool.ts'
-import { callerBy } from '../../support/callers.ts'
+import { callerBy } from '../../support/keys/callers.ts'
 import { SILENT } from '../../support/log.ts'
 
 t.test('a large answer that waits beyond the deadline is given back unread, one in time is read', async (t) => {

@@ -4,12 +4,12 @@ import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'
 import { createEmbedder } from '../../../src/server/upstream/embedder.ts'
 import { openPools } from '../../../src/workers/pool.ts'
-import { callerBy } from '../../support/callers.ts'
-import { catalogueOf } from '../../support/catalogue.ts'
+import { callerBy } from '../../support/keys/callers.ts'
+import { catalogueOf } from '../../support/models/catalogue.ts'
 import { SILENT } from '../../support/log.ts'
 import { present } from '../../support/must.ts'
-import { refuses } from '../../support/provider-behaviours.ts'
-import { startProvider } from '../../support/provider.ts'
+import { refuses } from '../../support/embeddings/provider-behaviours.ts'
+import { startProvider } from '../../support/embeddings/provider.ts'
 
 /** A bulky input, which a job writes anew. */
 const bulky = () => new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)

@@ -1,6 +1,6 @@
 /** Which endpoints preferences leave. B1.12. */
 import t from 'tap'
-import type { CallableModel, Endpoint } from '../../../src/server/ports/models.ts'
+import type { CallableModel, Endpoint } from '../../../src/server/ports/models/models.ts'
 import { route } from '../../../src/server/upstream/routing.ts'
 
 const UNMEASURED = { latencyMs: () => null, throughput: () => null }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FAILURES, type FailureName } from '../../../src/schemas/failures.ts'
-import type { Provider } from '../../../src/server/ports/models.ts'
+import type { Provider } from '../../../src/server/ports/models/models.ts'
 import { isStrike, mayFallBack } from '../../../src/server/upstream/fallbacks.ts'
 import { Trail } from '../../../src/server/upstream/trail.ts'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
-import { Secret } from '../../../src/schemas/secret.ts'
-import type { SecretMetadata, VaultScope } from '../../../src/server/ports/vault.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import type { SecretMetadata, VaultScope } from '../../../src/server/ports/vault/vault.ts'
 import { GatheredPuts, VAULT_WRITES_TOGETHER_CHARS_MAX, VAULT_WRITES_TOGETHER_MAX, type Put } from '../../../src/server/vault/gathered-puts.ts'
 import { gate } from '../../support/gate.ts'
-import { BY, openVaultStand } from '../../support/vault-front.ts'
+import { BY, openVaultStand } from '../../support/vault/vault-front.ts'
 
 const SCOPE: VaultScope = { organizationId: 'o', workspaceId: 'w', internId: null }
 const put = (name: string, value = 'v'): Put => ({ name, hosts: [], value: new Secret(value), by: BY })

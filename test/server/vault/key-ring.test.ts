@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/limits.ts'
-import { Secret } from '../../../src/schemas/secret.ts'
-import type { DataKeys, WrappedDataKey } from '../../../src/server/ports/key-ring.ts'
-import { openDataKeys } from '../../../src/server/store/data-keys.ts'
+import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import type { DataKeys, WrappedDataKey } from '../../../src/server/ports/vault/key-ring.ts'
+import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys, type RootKeys } from '../../../src/server/vault/root-keys.ts'
-import { openFileStand } from '../../support/files.ts'
+import { openFileStand } from '../../support/files/files.ts'
 import { must, present } from '../../support/must.ts'
 
 const [ROOT, OLD] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')]

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Secret } from '../../../src/schemas/secret.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { addRootKey, openOrMakeRootKeys, openRootKeys, RootKeyInvalid, type RootKeySources } from '../../../src/server/vault/root-keys.ts'
 
 const KEY = randomBytes(32)

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { Secret } from '../../../src/schemas/secret.ts'
-import type { VaultScope } from '../../../src/server/ports/vault.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import type { VaultScope } from '../../../src/server/ports/vault/vault.ts'
 import { must } from '../../support/must.ts'
-import { bytewise, rawOf, releasing, restore, rewrite } from '../../support/tampering.ts'
-import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault-front.ts'
+import { bytewise, rawOf, releasing, restore, rewrite } from '../../support/vault/tampering.ts'
+import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 
 const HOSTS = [HOST, 'b.example', 'zz.example']
 

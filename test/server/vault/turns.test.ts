@@ -1,12 +1,12 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX } from '../../../src/schemas/limits.ts'
-import { Secret } from '../../../src/schemas/secret.ts'
+import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX } from '../../../src/schemas/limits/limits.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { Turns } from '../../../src/server/vault/turns.ts'
 import { openVaults } from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
-import { BY, HOST, openVaultStand } from '../../support/vault-front.ts'
+import { BY, HOST, openVaultStand } from '../../support/vault/vault-front.ts'
 
 const OPTIONS = { places: 100, waitingMax: 6, waitingOfOneMax: 4, waitMs: 60_000 }
 const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }

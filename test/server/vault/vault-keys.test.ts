@@ -1,9 +1,9 @@
 import t from 'tap'
-import { VAULT_KEYS_CACHED_MAX } from '../../../src/schemas/limits.ts'
-import type { VaultForWriting } from '../../../src/server/ports/secret-rows.ts'
+import { VAULT_KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import type { VaultForWriting } from '../../../src/server/ports/vault/secret-rows.ts'
 import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { must, present } from '../../support/must.ts'
-import { openVaultStand, type VaultStand } from '../../support/vault-front.ts'
+import { openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 
 async function vaultOf({ rows, workspace }: VaultStand): Promise<VaultForWriting> {
   return must(await rows.forWriting(workspace, 1))

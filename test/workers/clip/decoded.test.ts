@@ -1,8 +1,8 @@
 import t from 'tap'
-import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/clip-limits.ts'
-import { plainPng } from '../../support/clip-images.ts'
-import { rendered } from '../../support/clips.ts'
-import { frameAt, hasFfmpeg, probe } from '../../support/ffmpeg.ts'
+import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.ts'
+import { plainPng } from '../../support/videos/clip-images.ts'
+import { rendered } from '../../support/videos/clips.ts'
+import { frameAt, hasFfmpeg, probe } from '../../support/videos/ffmpeg.ts'
 
 t.setTimeout(600_000)
 const skip = (await hasFfmpeg()) ? false : 'ffmpeg is not installed'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { encode, type Film } from '../../../src/workers/clip/encode.ts'
 import { newFrame } from '../../../src/workers/clip/frame.ts'
-import { readMp4 } from '../../support/mp4-reader.ts'
+import { readMp4 } from '../../support/videos/mp4-reader.ts'
 
 const SIZE = { width: 64, height: 48 }
 const film = (draw: Film['draw'], frames = 5): Film => ({ ...SIZE, framesPerSecond: 12, frames, draw })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_JPEG_SCANS_MAX } from '../../../src/schemas/clip-limits.ts'
+import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_JPEG_SCANS_MAX } from '../../../src/schemas/videos/clip-limits.ts'
 import type { Image } from '../../../src/workers/clip/image.ts'
 import { readImage } from '../../../src/workers/clip/read-image.ts'
-import { plainJpeg, plainPng, pngOf } from '../../support/clip-images.ts'
+import { plainJpeg, plainPng, pngOf } from '../../support/videos/clip-images.ts'
 import { gif, webp } from '../../support/corpus/images.ts'
 
 const SMALL = { width: 5, height: 3 }

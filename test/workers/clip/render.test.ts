@@ -1,13 +1,13 @@
 import t from 'tap'
-import { CLIP_ASPECT_RATIOS, CLIP_RESOLUTIONS, clipSize } from '../../../src/schemas/clip.ts'
+import { CLIP_ASPECT_RATIOS, CLIP_RESOLUTIONS, clipSize } from '../../../src/schemas/videos/clip.ts'
 import {
   CLIP_FRAMES_PER_SECOND, CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGES_PIXELS_MAX, CLIP_REFERENCES_MAX, CLIP_SECONDS_MAX, CLIP_SECONDS_MIN,
   CLIP_TEXT_UNITS_MAX,
-} from '../../../src/schemas/clip-limits.ts'
+} from '../../../src/schemas/videos/clip-limits.ts'
 import { renderClip } from '../../../src/workers/clip/render.ts'
-import { plainJpeg, plainPng, pngOf } from '../../support/clip-images.ts'
-import { clipWish, refusal, rendered } from '../../support/clips.ts'
-import { readMp4 } from '../../support/mp4-reader.ts'
+import { plainJpeg, plainPng, pngOf } from '../../support/videos/clip-images.ts'
+import { clipWish, refusal, rendered } from '../../support/videos/clips.ts'
+import { readMp4 } from '../../support/videos/mp4-reader.ts'
 
 t.setTimeout(600_000)
 

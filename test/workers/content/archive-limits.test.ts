@@ -3,7 +3,7 @@ import {
   OOXML_DIRECTORY_BYTES_MAX,
   OOXML_ENTRIES_MAX,
   OOXML_RATIO_MAX,
-} from '../../../src/schemas/file-limits.ts'
+} from '../../../src/schemas/files/file-limits.ts'
 import { createContentScanner } from '../../../src/workers/content/scanner.ts'
 import type { ContentVerdict } from '../../../src/workers/content/verdict.ts'
 import { noise } from '../../support/corpus/bytes.ts'

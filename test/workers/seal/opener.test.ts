@@ -5,7 +5,7 @@ import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../../../src/workers/sea
 import { createOpener, type Opener } from '../../../src/workers/seal/opener.ts'
 import { openRange } from '../../../src/workers/seal/range-opener.ts'
 import { must } from '../../support/must.ts'
-import { sealPlainly, type PlainSeal } from '../../support/plain-seal.ts'
+import { sealPlainly, type PlainSeal } from '../../support/files/plain-seal.ts'
 
 const WHOLE = SEGMENT_BYTES + TAG_BYTES
 const SEAL: PlainSeal = {

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomInt } from 'node:crypto'
 import t from 'tap'
 import { layoutOf, readHeader, SEGMENT_BYTES, writeHeader } from '../../../src/workers/seal/format.ts'
 import { createSealer } from '../../../src/workers/seal/sealer.ts'
-import { sealPlainly, type PlainSeal } from '../../support/plain-seal.ts'
+import { sealPlainly, type PlainSeal } from '../../support/files/plain-seal.ts'
 import { present } from '../../support/must.ts'
 
 const FIXED: PlainSeal = {

@@ -7,12 +7,12 @@ import {
   STORAGE_PIECE_BYTES,
   THREAD_SILENT_MS_MAX,
   UPLOAD_WINDOW_BYTES_MAX,
-} from '../../../src/schemas/file-limits.ts'
+} from '../../../src/schemas/files/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
 import { Turns } from '../../../src/workers/sessions/turns.ts'
 import { must } from '../../support/must.ts'
-import { openSessions, pushAll, text } from '../../support/sessions.ts'
+import { openSessions, pushAll, text } from '../../support/files/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

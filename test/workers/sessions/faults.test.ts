@@ -4,18 +4,18 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/file-limits.ts'
+import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/files/file-limits.ts'
 import { keptLog } from '../../support/log.ts'
-import { atPace } from '../../support/pace.ts'
-import { openFiles, openSealed, openSessions, pushAll, text } from '../../support/sessions.ts'
-import { tinyDisk } from '../../support/tiny-disk.ts'
+import { atPace } from '../../support/load/pace.ts'
+import { openFiles, openSealed, openSessions, pushAll, text } from '../../support/files/sessions.ts'
+import { tinyDisk } from '../../support/files/tiny-disk.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
 
-const HANGING = new URL('../../support/hanging-thread.js', import.meta.url)
+const HANGING = new URL('../../support/files/hanging-thread.js', import.meta.url)
 
-const STUCK = new URL('../../support/stuck-thread.js', import.meta.url)
+const STUCK = new URL('../../support/files/stuck-thread.js', import.meta.url)
 
 /** Threads that begin from now on. */
 function watchThreads(t: Test): readonly Worker[] {

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { MessageChannel } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { COALESCED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/file-limits.ts'
+import { COALESCED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
 import { SALT_BYTES, SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { IntakeWork } from '../../../src/workers/sessions/intake-work.ts'
 import type { FromThread, LastMessage, Voice } from '../../../src/workers/sessions/protocol.ts'
 import { UnsealWork } from '../../../src/workers/sessions/unseal-work.ts'
 import { must } from '../../support/must.ts'
-import { DATA_KEY_ID, dataKey, openSessions } from '../../support/sessions.ts'
-import { openFolder } from '../../support/storage.ts'
+import { DATA_KEY_ID, dataKey, openSessions } from '../../support/files/sessions.ts'
+import { openFolder } from '../../support/files/storage.ts'
 
 const PIECES = 32
 const OBJECT_ID = 'file_garbage'
@@ -89,7 +89,7 @@ t.test('opening a file leaves no plain bytes behind, and gives each piece in the
 
 t.test('a session thread has a small young generation, whatever flags give the process', async (t) => {
   setFlagsFromString('--max-semi-space-size=8')
-  const { intake } = await openSessions(t, { entry: new URL('../../support/heap-thread.js', import.meta.url) })
+  const { intake } = await openSessions(t, { entry: new URL('../../support/files/heap-thread.js', import.meta.url) })
   const ended = await must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 })).finish()
   t.notOk(ended.ok)
   const limit = ended.ok ? 0 : Number(String(ended.failure.cause).replace('Error: ', ''))

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { COALESCED_BYTES_MAX } from '../../../src/schemas/file-limits.ts'
-import { chunks } from '../../support/chunks.ts'
+import { COALESCED_BYTES_MAX } from '../../../src/schemas/files/file-limits.ts'
+import { chunks } from '../../support/wire/chunks.ts'
 import { must } from '../../support/must.ts'
-import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
+import { openFiles, openSealed, openSessions, pushAll, reopened, text } from '../../support/files/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

@@ -6,7 +6,7 @@ import {
   UPLOADS_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MIN,
-} from '../../../src/schemas/file-limits.ts'
+} from '../../../src/schemas/files/file-limits.ts'
 import { UploadBudget, type Share } from '../../../src/workers/sessions/upload-budget.ts'
 
 const join = (budget: UploadBudget, count: number): Share[] => Array.from({ length: count }, () => budget.join())

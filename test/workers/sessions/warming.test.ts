@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import t from 'tap'
 import { must, present } from '../../support/must.ts'
-import { openSealed, openSessions, pushAll, reopened, text } from '../../support/sessions.ts'
+import { openSealed, openSessions, pushAll, reopened, text } from '../../support/files/sessions.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { LiveView } from '../../../schemas/live-view.ts'
+import type { LiveView } from '../../../schemas/operator/live-view.ts'
 import { messageOf, type Api } from './api.ts'
 
 /** Looks that are kept for the plots: five minutes of one a second. Decision. */

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../../ports/audit.ts'
+import type { AuditRow } from '../../ports/audit/audit.ts'
 
 /** JSON of an event: what its row's text tells, as it was hashed, and the hash. */
 export function auditEventText({ text, hash }: Pick<AuditRow, 'text' | 'hash'>): string {

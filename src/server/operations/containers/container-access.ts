@@ -1,9 +1,9 @@
-import { pathOfContainerFileId } from '../../../schemas/container-paths.ts'
+import { pathOfContainerFileId } from '../../../schemas/containers/container-paths.ts'
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import type { KeyRecord } from '../../ports/keys.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { ContainerRef } from '../../ports/storage.ts'
-import type { ContainerPath } from '../../ports/transfer.ts'
+import type { ContainerRef } from '../../ports/files/storage.ts'
+import type { ContainerPath } from '../../ports/files/transfer.ts'
 import { ownWorkspaceOf } from '../define.ts'
 
 /** What reading a container may fail with. */

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/file-limits.ts'
-import { ContainerFileParams, FileContent } from '../../../schemas/files.ts'
+import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/files/file-limits.ts'
+import { ContainerFileParams, FileContent } from '../../../schemas/files/files.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { ContainerFileAnswer, containerFileAnswer, ContainerFileParams } from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { ContainerFileAnswer, containerFileAnswer, ContainerFileParams } from '../../../schemas/files/files.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 

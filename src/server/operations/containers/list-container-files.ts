@@ -1,11 +1,11 @@
-import { pathOfContainerFileId } from '../../../schemas/container-paths.ts'
-import { cutPage } from '../../../schemas/cut-page.ts'
+import { pathOfContainerFileId } from '../../../schemas/containers/container-paths.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { FILES_PAGE_DEFAULT } from '../../../schemas/file-limits.ts'
+import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import {
   ContainerFileListAnswer, containerFileAnswer, ContainerParams, ListContainerFilesQuery,
-} from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+} from '../../../schemas/files/files.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf, noteUse } from './container-access.ts'
 

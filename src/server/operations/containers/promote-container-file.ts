@@ -1,8 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
-import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../schemas/file-limits.ts'
-import { ContainerFileParams, FileAnswer, fileAnswer, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
+import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../schemas/files/file-limits.ts'
+import { ContainerFileParams, FileAnswer, fileAnswer, SHAPE_HEADERS, shapeOf } from '../../../schemas/files/files.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
-import { MIB } from '../../../schemas/limits.ts'
+import { MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 

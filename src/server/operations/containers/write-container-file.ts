@@ -1,4 +1,4 @@
-import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/container-paths.ts'
+import { CONTAINER_PATH_RULES, containerPathIssues } from '../../../schemas/containers/container-paths.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import {
   CONTAINER_KEPT_MS,
@@ -6,9 +6,9 @@ import {
   FILE_BYTES_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
-} from '../../../schemas/file-limits.ts'
-import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files.ts'
-import { KIB, MIB } from '../../../schemas/limits.ts'
+} from '../../../schemas/files/file-limits.ts'
+import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files/files.ts'
+import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 

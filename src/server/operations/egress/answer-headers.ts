@@ -1,4 +1,4 @@
-import { isOfConnection, namedByConnection } from '../../../schemas/hop-by-hop.ts'
+import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import type { Redaction } from './redaction.ts'
 
 /** They promise something of the host that was asked, which for the client is ours; and the date is written by the reply. */

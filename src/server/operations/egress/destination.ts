@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import type { Destination } from '../../ports/egress.ts'
+import type { Destination } from '../../ports/egress/egress.ts'
 
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
 

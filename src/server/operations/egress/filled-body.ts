@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/limits.ts'
-import type { RelayedRequest } from '../../ports/relay.ts'
+import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { wholeBody } from './body-flow.ts'
 import { malformed } from './outgoing-head.ts'
 import { holdsKey } from './own-keys.ts'

@@ -1,4 +1,4 @@
-import { KEY_PREFIXES } from '../../../schemas/api-keys.ts'
+import { KEY_PREFIXES } from '../../../schemas/keys/api-keys.ts'
 import { percentDecoded } from './placeholders.ts'
 
 const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))

@@ -1,5 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { isSecretName } from '../../../schemas/secret-names.ts'
+import { isSecretName } from '../../../schemas/vault/secret-names.ts'
 
 /** Where a value goes, which decides how it is written. */
 export type Place = 'header' | 'query' | 'json' | 'plain'

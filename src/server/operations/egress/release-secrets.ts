@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_SECRETS_MAX } from '../../../schemas/limits.ts'
+import { EGRESS_SECRETS_MAX } from '../../../schemas/limits/limits.ts'
 import { ownWorkspaceOf, type Call } from '../define.ts'
-import type { BundleRequest, SecretBundles } from '../../ports/vault.ts'
+import type { BundleRequest, SecretBundles } from '../../ports/vault/vault.ts'
 
 interface Asking {
   readonly host: string

@@ -1,8 +1,8 @@
 import { ok } from '../../../schemas/failures.ts'
 import {
   FileDeletedAnswer, fileDeletedAnswer, FileParams, FileScopeQuery, SHAPE_HEADERS, shapeOf,
-} from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+} from '../../../schemas/files/files.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 

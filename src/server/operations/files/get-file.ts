@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { FileAnswer, fileAnswer, FileParams, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { FileAnswer, fileAnswer, FileParams, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files/files.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 

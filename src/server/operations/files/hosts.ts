@@ -1,8 +1,8 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { isFileId, type FileScopeQuery } from '../../../schemas/files.ts'
-import type { FileRecord } from '../../ports/files.ts'
-import type { FileHost, HostedPageWish } from '../../ports/file-hosts.ts'
-import type { KeyRecord } from '../../ports/keys.ts'
+import { isFileId, type FileScopeQuery } from '../../../schemas/files/files.ts'
+import type { FileRecord } from '../../ports/files/files.ts'
+import type { FileHost, HostedPageWish } from '../../ports/files/file-hosts.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { changedBy, ownWorkspaceOf, type Call } from '../define.ts'
 

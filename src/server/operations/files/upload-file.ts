@@ -1,15 +1,15 @@
-import { ACCEPTED_CONTENT } from '../../../schemas/accepted-content.ts'
+import { ACCEPTED_CONTENT } from '../../../schemas/files/accepted-content.ts'
 import { ok } from '../../../schemas/failures.ts'
 import {
   COUNTED_BYTES_MIN,
   FILE_BYTES_MAX,
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
-} from '../../../schemas/file-limits.ts'
-import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files.ts'
-import { FILENAME_RULES } from '../../../schemas/filenames.ts'
+} from '../../../schemas/files/file-limits.ts'
+import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files/files.ts'
+import { FILENAME_RULES } from '../../../schemas/files/filenames.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
-import { KIB, MIB } from '../../../schemas/limits.ts'
+import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import type { ApiKeyKind } from '../../../schemas/api-keys.ts'
-import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
+import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { actorOf, expiryFrom, KEY_FAILURES, keyAnswer, limitOf, wrongMember } from './key-answers.ts'
 

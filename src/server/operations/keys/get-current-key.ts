@@ -1,6 +1,6 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CurrentKeyAnswer } from '../../../schemas/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { currentKeyAnswer, KEY_FAILURES } from './key-answers.ts'
 

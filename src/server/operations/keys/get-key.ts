@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { KeyAnswer, KeyParams } from '../../../schemas/keys.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { KeyAnswer, KeyParams } from '../../../schemas/keys/keys.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, refOf } from './key-answers.ts'
 

@@ -1,8 +1,8 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { INSTANT_RULES, instantOf } from '../../../schemas/instants.ts'
-import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys.ts'
-import { nanoOfUsd, usdOfNano } from '../../../schemas/usd.ts'
-import type { KeyActor, KeyRef, ManagedKey } from '../../ports/api-keys.ts'
+import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
+import type { ApiKey, CurrentKeyAnswer } from '../../../schemas/keys/keys.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
+import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import { changedBy, type Call } from '../define.ts'
 
 /** Of every operation of keys that names one. B2.10. */

@@ -1,7 +1,7 @@
-import { cutPage } from '../../../schemas/cut-page.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys.ts'
-import { CONTROL_DEADLINE_MS, KEYS_PAGE } from '../../../schemas/limits.ts'
+import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys/keys.ts'
+import { CONTROL_DEADLINE_MS, KEYS_PAGE } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { KEY_FAILURES, keyAnswer } from './key-answers.ts'
 

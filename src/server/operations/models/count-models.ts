@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { CountModelsQuery, ModelCountAnswer } from '../../../schemas/models.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { CountModelsQuery, ModelCountAnswer } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf } from './model-query.ts'
 

@@ -1,6 +1,6 @@
-import { isModelAllowed } from '../../../schemas/allowed-models.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models.ts'
+import { isModelAllowed } from '../../../schemas/keys/allowed-models.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 

@@ -1,5 +1,5 @@
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { BareModel, ModelParams } from '../../../schemas/models.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { BareModel, ModelParams } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
 

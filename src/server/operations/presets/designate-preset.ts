@@ -1,7 +1,7 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import type { DesignateBody } from '../../../schemas/preset-changes.ts'
-import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import type { DesignateBody } from '../../../schemas/presets/preset-changes.ts'
+import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_PRESET, PRESET_CHANGE_FAILURES, PRESET_CHANGE_STATUSES, presetActorOf, presetAnswer, presetRefOf,

@@ -1,7 +1,7 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { PresetVersionParams, versionNumber } from '../../../schemas/preset-changes.ts'
-import { PresetQuery, PresetVersionAnswer } from '../../../schemas/presets.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { PresetVersionParams, versionNumber } from '../../../schemas/presets/preset-changes.ts'
+import { PresetQuery, PresetVersionAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetRefOf, presetVersionOf,

@@ -1,7 +1,7 @@
-import { offsetPage } from '../../../schemas/cut-page.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
   EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetPageOf, presetRefOf, presetVersionOf,

@@ -1,7 +1,7 @@
-import { offsetPage } from '../../../schemas/cut-page.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import { PRESET_FAILURES, PRESET_READERS, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
 

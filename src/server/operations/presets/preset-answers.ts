@@ -1,9 +1,9 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { PRESETS_PAGE_DEFAULT } from '../../../schemas/preset-limits.ts'
-import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets.ts'
+import { PRESETS_PAGE_DEFAULT } from '../../../schemas/presets/preset-limits.ts'
+import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { ListedPreset, Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets.ts'
-import type { PageWish } from '../../ports/workspaces.ts'
+import type { ListedPreset, Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
+import type { PageWish } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
 /** Of every operation of presets. */

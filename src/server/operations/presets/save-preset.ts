@@ -1,9 +1,9 @@
 import type { BodyName } from '../../../schemas/bodies.ts'
 import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import type { PresetParams, PresetQuery } from '../../../schemas/presets.ts'
-import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/session-ids.ts'
+import type { PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
+import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { PresetWish } from '../../ports/presets.ts'
+import type { PresetWish } from '../../ports/presets/presets.ts'
 import type { Call, Success } from '../define.ts'
 import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './preset-answers.ts'
 

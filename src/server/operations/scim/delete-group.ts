@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
-import { ScimParams } from '../../../schemas/scim-resources.ts'
+import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-resource-limits.ts'
+import { ScimParams } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_ID, versionsOf } from './scim-calls.ts'
 

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { ScimParams } from '../../../schemas/scim-resources.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ScimParams } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_ID, versionsOf } from './scim-calls.ts'
 

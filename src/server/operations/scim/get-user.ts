@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { ScimParams, ScimShownQuery, ScimUserAnswer } from '../../../schemas/scim-resources.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ScimParams, ScimShownQuery, ScimUserAnswer } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
 import { selectionOf } from './projection.ts'
 import { etagOf, EXAMPLE_ID, isKnown } from './scim-calls.ts'

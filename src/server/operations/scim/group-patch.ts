@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { canonicalMembers, hasNul, isComplex, type Attributes } from '../../../schemas/scim-attributes.ts'
-import type { Filter } from '../../../schemas/scim-filters.ts'
-import type { ScimGroupStep, ScimGroupWish } from '../../ports/scim.ts'
+import { canonicalMembers, hasNul, isComplex, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
+import type { Filter } from '../../../schemas/scim/scim-filters.ts'
+import type { ScimGroupStep, ScimGroupWish } from '../../ports/scim/scim.ts'
 import { inOperation, wrongPath, type PatchStep } from './patch-steps.ts'
 import { nameOf } from './user-wish.ts'
 

@@ -1,5 +1,5 @@
-import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim-resource-limits.ts'
-import { ScimGroupList, ScimListQuery } from '../../../schemas/scim-resources.ts'
+import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-resource-limits.ts'
+import { ScimGroupList, ScimListQuery } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
 import { groupList, inRoom, showsMembers } from './group-resource.ts'
 import { selectionOf } from './projection.ts'

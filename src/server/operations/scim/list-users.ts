@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { ScimListQuery, ScimUserList } from '../../../schemas/scim-resources.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ScimListQuery, ScimUserList } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
 import { selectionOf } from './projection.ts'
 import { queryOf } from './scim-calls.ts'

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   canonical, canonicalMembers, canonicalName, ENTERPRISE_SCHEMA, GROUP_SCHEMA, hasNul, isComplex, isReserved, USER_SCHEMA, type Attributes,
-} from '../../../schemas/scim-attributes.ts'
-import { parsedFilter, type Filter } from '../../../schemas/scim-filters.ts'
-import { SCIM_PATCH_OPERATIONS_MAX, SCIM_PATCH_READ_AT_ONCE } from '../../../schemas/scim-resource-limits.ts'
+} from '../../../schemas/scim/scim-attributes.ts'
+import { parsedFilter, type Filter } from '../../../schemas/scim/scim-filters.ts'
+import { SCIM_PATCH_OPERATIONS_MAX, SCIM_PATCH_READ_AT_ONCE } from '../../../schemas/scim/scim-resource-limits.ts'
 
 /** What a step is about. RFC 7644 §3.5.2. */
 export interface PatchPath {

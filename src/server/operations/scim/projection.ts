@@ -1,5 +1,5 @@
-import { GROUP_SCHEMA, isComplex, USER_SCHEMA, type Attributes } from '../../../schemas/scim-attributes.ts'
-import type { ScimSearchBody, ScimShownQuery } from '../../../schemas/scim-resources.ts'
+import { GROUP_SCHEMA, isComplex, USER_SCHEMA, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
+import type { ScimSearchBody, ScimShownQuery } from '../../../schemas/scim/scim-resources.ts'
 
 /** Which attributes of resources are answered. RFC 7644 §3.9. */
 export interface Selection {

@@ -1,6 +1,6 @@
-import { cutPage } from '../../../schemas/cut-page.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { ScimPage, ScimQuery, ScimUser } from '../../ports/scim.ts'
+import type { ScimPage, ScimQuery, ScimUser } from '../../ports/scim/scim.ts'
 import type { Success } from '../define.ts'
 import { shown, type Selection } from './projection.ts'
 import { etagOf, listHead, locationOf } from './scim-calls.ts'

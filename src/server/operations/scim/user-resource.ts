@@ -1,6 +1,6 @@
-import { ENTERPRISE_SCHEMA, USER_SCHEMA, type Attributes } from '../../../schemas/scim-attributes.ts'
+import { ENTERPRISE_SCHEMA, USER_SCHEMA, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { ScimUser } from '../../ports/scim.ts'
+import type { ScimUser } from '../../ports/scim/scim.ts'
 import { locationOf, metaOf } from './scim-calls.ts'
 
 /** A user as SCIM shows it. RFC 7643 §4.1. */

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, listedValues, MULTI_VALUED, type Attributes,
-} from '../../../schemas/scim-attributes.ts'
-import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim-resource-limits.ts'
-import type { ScimUser, ScimUserWish } from '../../ports/scim.ts'
+} from '../../../schemas/scim/scim-attributes.ts'
+import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import type { ScimUser, ScimUserWish } from '../../ports/scim/scim.ts'
 
 /** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']

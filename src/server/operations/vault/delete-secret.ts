@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { InternSecretParams, SecretParams } from '../../../schemas/vault.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { InternSecretParams, SecretParams } from '../../../schemas/vault/vault.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
   EXAMPLE_INTERN, INTERN_ACCESS, internScope, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,

@@ -1,10 +1,10 @@
-import { cutPage } from '../../../schemas/cut-page.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
   EffectivePageAnswer, InternParams, secretAnswer, SecretPageAnswer, SecretPageQuery,
-} from '../../../schemas/vault.ts'
-import type { SecretPage } from '../../ports/vault.ts'
+} from '../../../schemas/vault/vault.ts'
+import type { SecretPage } from '../../ports/vault/vault.ts'
 import { defineOperation, type Success } from '../define.ts'
 import {
   EXAMPLE_INTERN, INTERN_ACCESS, internScope, pageOf, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,

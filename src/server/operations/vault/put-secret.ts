@@ -1,9 +1,9 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { normalHosts } from '../../../schemas/hosts.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { Secret } from '../../../schemas/secret.ts'
-import { InternSecretParams, SecretAnswer, secretAnswer, SecretParams, type SecretBody } from '../../../schemas/vault.ts'
-import type { Vaults, VaultScope } from '../../ports/vault.ts'
+import { normalHosts } from '../../../schemas/egress/hosts.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import { InternSecretParams, SecretAnswer, secretAnswer, SecretParams, type SecretBody } from '../../../schemas/vault/vault.ts'
+import type { Vaults, VaultScope } from '../../ports/vault/vault.ts'
 import { changedBy, defineOperation, type Call, type Success } from '../define.ts'
 import {
   EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,

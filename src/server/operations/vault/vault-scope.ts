@@ -1,10 +1,10 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { SECRETS_PAGE_MAX } from '../../../schemas/limits.ts'
-import type { SecretPageQuery } from '../../../schemas/vault.ts'
+import { SECRETS_PAGE_MAX } from '../../../schemas/limits/limits.ts'
+import type { SecretPageQuery } from '../../../schemas/vault/vault.ts'
 import type { OperationAccess } from '../define.ts'
 import { ownWorkspaceOf } from '../define.ts'
-import type { KeyRecord } from '../../ports/keys.ts'
-import type { SecretPageWish, VaultScope } from '../../ports/vault.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { SecretPageWish, VaultScope } from '../../ports/vault/vault.ts'
 
 /** Inference and intern keys: management keys are the wrong kind. C4. */
 const KEYS = ['inference', 'intern'] as const

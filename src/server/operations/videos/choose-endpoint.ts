@@ -1,10 +1,10 @@
-import { isCounted, type LimitFlags } from '../../../schemas/costs.ts'
+import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { variablesOf } from '../../../schemas/provider-keys.ts'
-import { endpointUnconfigured } from '../../../schemas/unconfigured.ts'
-import type { CallableModel, Endpoint } from '../../ports/models.ts'
+import { variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
+import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { PreviousVideo } from '../../ports/videos.ts'
+import type { PreviousVideo } from '../../ports/videos/videos.ts'
 
 interface Choice {
   readonly operatorKeys: Ports['operatorKeys']

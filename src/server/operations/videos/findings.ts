@@ -1,5 +1,5 @@
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
-import { ISSUES_MAX } from '../../../schemas/limits.ts'
+import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 
 /** What is wrong with a request for a video, collected so that a caller reads all of it at once. C13. */
 export class Findings {

@@ -1,5 +1,5 @@
-import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/file-limits.ts'
-import { VideoContent, VideoContentQuery, VideoParams } from '../../../schemas/videos.ts'
+import { DOWNLOAD_DEADLINE_MS } from '../../../schemas/files/file-limits.ts'
+import { VideoContent, VideoContentQuery, VideoParams } from '../../../schemas/videos/videos.ts'
 import { openClip } from '../clip-content.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos/videos.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
 

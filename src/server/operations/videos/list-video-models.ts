@@ -1,7 +1,7 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { VideoModelsAnswer } from '../../../schemas/video-models.ts'
-import type { ResolvedModel } from '../../ports/models.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { VideoModelsAnswer } from '../../../schemas/videos/video-models.ts'
+import type { ResolvedModel } from '../../ports/models/models.ts'
 import { defineOperation } from '../define.ts'
 
 /** Lists the models that make videos, with what each takes and costs. Source: B2.1. */

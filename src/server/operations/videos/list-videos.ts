@@ -1,8 +1,8 @@
-import { cutPage } from '../../../schemas/cut-page.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/video-limits.ts'
-import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/videos.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { VIDEOS_PAGE_DEFAULT } from '../../../schemas/videos/video-limits.ts'
+import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/videos/videos.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { VIDEO_KEYS } from './video-access.ts'
 

@@ -1,8 +1,8 @@
-import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/video-sizes.ts'
-import { resolutionOfSize, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../../schemas/video-models.ts'
-import type { VideoBody } from '../../../schemas/videos.ts'
-import type { VideoFacts } from '../../ports/models.ts'
-import type { VideoRequest } from '../../ports/videos.ts'
+import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/videos/video-sizes.ts'
+import { resolutionOfSize, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../../schemas/videos/video-models.ts'
+import type { VideoBody } from '../../../schemas/videos/videos.ts'
+import type { VideoFacts } from '../../ports/models/models.ts'
+import type { VideoRequest } from '../../ports/videos/videos.ts'
 import { oneOf, type Findings } from './findings.ts'
 
 type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>

@@ -1,6 +1,6 @@
-import type { VideoBody } from '../../../schemas/videos.ts'
-import type { VideoFacts } from '../../ports/models.ts'
-import type { VideoRequest } from '../../ports/videos.ts'
+import type { VideoBody } from '../../../schemas/videos/videos.ts'
+import type { VideoFacts } from '../../ports/models/models.ts'
+import type { VideoRequest } from '../../ports/videos/videos.ts'
 import { oneOf, type Findings } from './findings.ts'
 
 type Images = Pick<VideoRequest, 'frames' | 'references'>

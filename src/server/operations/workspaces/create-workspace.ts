@@ -1,7 +1,7 @@
-import { checkCallbackUrl } from '../../../schemas/callback-urls.ts'
+import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { WorkspaceAnswer, type CreateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, changesOf, targetOf, workspaceAnswer } from './workspace-answers.ts'
 

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { DeletedWorkspaceAnswer, DeleteWorkspaceQuery, WorkspaceParams } from '../../../schemas/workspaces.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { DeletedWorkspaceAnswer, DeleteWorkspaceQuery, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
 

@@ -1,7 +1,7 @@
-import { offsetPage } from '../../../schemas/cut-page.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { MemberListAnswer, WorkspacePageQuery, WorkspaceRefParams } from '../../../schemas/workspaces.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { MemberListAnswer, WorkspacePageQuery, WorkspaceRefParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_WORKSPACE, memberAnswer, pageOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
 

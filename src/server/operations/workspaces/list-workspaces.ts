@@ -1,7 +1,7 @@
-import { offsetPage } from '../../../schemas/cut-page.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
-import { CONTROL_DEADLINE_MS } from '../../../schemas/limits.ts'
-import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { WorkspaceListAnswer, WorkspacePageQuery } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf, workspaceAnswer } from './workspace-answers.ts'
 

@@ -1,9 +1,9 @@
-import { VIDEO_BACKOFF_FIRST_MS, VIDEO_BACKOFF_MAX_MS, VIDEO_RETRY_AFTER_MS_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_BACKOFF_FIRST_MS, VIDEO_BACKOFF_MAX_MS, VIDEO_RETRY_AFTER_MS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { Log } from '../../ports/observe.ts'
-import type { PollBudget, VideoClock, VideoMeters } from '../../ports/video-engine.ts'
-import type { VideoCallTimes, VideoOrder, VideoProviders } from '../../ports/video-providers.ts'
-import type { VideoClips, VideoWork } from '../../ports/video-work.ts'
-import type { VideoViews } from '../../ports/videos.ts'
+import type { PollBudget, VideoClock, VideoMeters } from '../../ports/videos/video-engine.ts'
+import type { VideoCallTimes, VideoOrder, VideoProviders } from '../../ports/videos/video-providers.ts'
+import type { VideoClips, VideoWork } from '../../ports/videos/video-work.ts'
+import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Everything that the engine is made of: ports, a clock, randomness. */

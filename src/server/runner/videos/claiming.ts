@@ -1,7 +1,7 @@
 import {
   VIDEO_CLAIMED_AT_ONCE, VIDEO_HELD_MAX, VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS, VIDEO_SWEEP_MS, VIDEO_UNKNOWN_LOOK_MS,
-} from '../../../schemas/video-limits.ts'
-import type { ClaimedVideo } from '../../ports/video-work.ts'
+} from '../../../schemas/videos/video-limits.ts'
+import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
 import type { Around } from './around.ts'
 import type { Lease } from './held-job.ts'
 import type { Lane } from './lane.ts'

@@ -1,4 +1,4 @@
-import { VIDEO_CALL_MS_MAX } from '../../../schemas/video-limits.ts'
+import { VIDEO_CALL_MS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoEngineParts } from './around.ts'
 import type { HeldJob } from './held-job.ts'
 

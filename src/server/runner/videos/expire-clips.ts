@@ -1,6 +1,6 @@
-import { VIDEO_CLIPS_EXPIRED_AT_ONCE } from '../../../schemas/video-limits.ts'
-import type { Storage } from '../../ports/storage.ts'
-import type { VideoWork } from '../../ports/video-work.ts'
+import { VIDEO_CLIPS_EXPIRED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import type { Storage } from '../../ports/files/storage.ts'
+import type { VideoWork } from '../../ports/videos/video-work.ts'
 
 /**
  * Rows first: bytes that stay behind, the sweep knows to be nobody's. Until none is left: how many clips a batch of jobs has

@@ -1,7 +1,7 @@
-import { VIDEO_LEASE_MARGIN_MS } from '../../../schemas/video-limits.ts'
-import type { ClaimedVideo, StoredClip } from '../../ports/video-work.ts'
-import type { VideoOrder } from '../../ports/video-providers.ts'
-import type { VideoAttached } from '../../ports/videos.ts'
+import { VIDEO_LEASE_MARGIN_MS } from '../../../schemas/videos/video-limits.ts'
+import type { ClaimedVideo, StoredClip } from '../../ports/videos/video-work.ts'
+import type { VideoOrder } from '../../ports/videos/video-providers.ts'
+import type { VideoAttached } from '../../ports/videos/videos.ts'
 
 /** When a claim was asked for or prolonged, by our clock, and for how long. */
 export interface Lease {

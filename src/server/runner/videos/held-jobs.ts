@@ -1,5 +1,5 @@
-import { VIDEO_LEASE_MS, VIDEO_RENEW_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/video-limits.ts'
-import type { HeldVideoState } from '../../ports/video-engine.ts'
+import { VIDEO_LEASE_MS, VIDEO_RENEW_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
 import type { Around } from './around.ts'
 import type { HeldJob } from './held-job.ts'
 

@@ -1,6 +1,6 @@
 import { FAILURES, type Failure, type FailureName } from '../../../schemas/failures.ts'
-import { VIDEO_CLIP_BYTES_MAX, VIDEO_STORE_MS_MAX, VIDEO_STORE_TRIES_MAX } from '../../../schemas/video-limits.ts'
-import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/video-providers.ts'
+import { VIDEO_CLIP_BYTES_MAX, VIDEO_STORE_MS_MAX, VIDEO_STORE_TRIES_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, callTimes, GONE, wholeOrder, type Around, type Next } from './around.ts'
 import { fail, finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'

@@ -1,5 +1,5 @@
-import { VIDEO_STORES_MAX } from '../../../schemas/video-limits.ts'
-import type { VideoProvider } from '../../ports/video-providers.ts'
+import { VIDEO_STORES_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { VideoProvider } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, GONE, type Around, type Next } from './around.ts'
 import { finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'

@@ -1,5 +1,5 @@
-import { VIDEO_CALL_MS_MAX, VIDEO_LOOKUP_QUIET_MS, VIDEO_LOOKUP_SKEW_MS } from '../../../schemas/video-limits.ts'
-import type { VideoProvider } from '../../ports/video-providers.ts'
+import { VIDEO_CALL_MS_MAX, VIDEO_LOOKUP_QUIET_MS, VIDEO_LOOKUP_SKEW_MS } from '../../../schemas/videos/video-limits.ts'
+import type { VideoProvider } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, callTimes, GONE, write, type Around, type Next } from './around.ts'
 import type { HeldJob } from './held-job.ts'
 import { adopt, takeBack } from './submit.ts'

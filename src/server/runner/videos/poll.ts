@@ -1,5 +1,5 @@
-import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX, VIDEO_URL_CHARS_MAX } from '../../../schemas/video-limits.ts'
-import type { Polled, VideoProvider } from '../../ports/video-providers.ts'
+import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX, VIDEO_URL_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { Polled, VideoProvider } from '../../ports/videos/video-providers.ts'
 import { again, callTimes, GONE, heeded, write, type Around, type Next } from './around.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'

@@ -1,4 +1,4 @@
-import { VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_PAUSE_MS, VIDEO_VIEWS_PUT_AT_ONCE } from '../../../schemas/video-limits.ts'
+import { VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_PAUSE_MS, VIDEO_VIEWS_PUT_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
 import { backoffMs, pause, type VideoEngineParts } from './around.ts'
 
 /** Puts all live views again: at the start, and when Redis is back and may have forgotten them. Design §7. */

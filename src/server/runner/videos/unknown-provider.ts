@@ -1,4 +1,4 @@
-import { VIDEO_UNKNOWN_LOOK_MS, VIDEO_UNKNOWN_PROVIDER_MS } from '../../../schemas/video-limits.ts'
+import { VIDEO_UNKNOWN_LOOK_MS, VIDEO_UNKNOWN_PROVIDER_MS } from '../../../schemas/videos/video-limits.ts'
 import { GONE, type Around, type Next } from './around.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'

@@ -1,10 +1,10 @@
 import type { Failure } from '../../../schemas/failures.ts'
-import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../schemas/webhook-limits.ts'
-import { retryAfterMsOf } from '../../../schemas/webhook-schedule.ts'
-import { signatureHeaders } from '../../../schemas/webhook-signatures.ts'
-import type { Egress, EgressExchange } from '../../ports/egress.ts'
-import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks.ts'
-import type { WebhookReason } from '../../../schemas/webhook-deliveries.ts'
+import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
+import { retryAfterMsOf } from '../../../schemas/webhooks/webhook-schedule.ts'
+import { signatureHeaders } from '../../../schemas/webhooks/webhook-signatures.ts'
+import type { Egress, EgressExchange } from '../../ports/egress/egress.ts'
+import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
+import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { callbackTarget } from './callback-target.ts'
 
 export interface AttemptParts {

@@ -1,4 +1,4 @@
-import type { Destination } from '../../ports/egress.ts'
+import type { Destination } from '../../ports/egress/egress.ts'
 
 export interface CallbackTarget {
   readonly destination: Destination

@@ -1,7 +1,7 @@
 import {
   WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_LEASE_MS, WEBHOOK_RETRY_AFTER_MS_MAX, WEBHOOK_SWEEP_MS,
-} from '../../../schemas/webhook-limits.ts'
-import { WEBHOOK_DELAYS_MS } from '../../../schemas/webhook-schedule.ts'
+} from '../../../schemas/webhooks/webhook-limits.ts'
+import { WEBHOOK_DELAYS_MS } from '../../../schemas/webhooks/webhook-schedule.ts'
 
 /** All that has to do with time, in milliseconds. */
 export interface WebhookTiming {

@@ -1,5 +1,5 @@
-import { organizationAccount, workspaceAccount } from '../../../schemas/accounts.ts'
-import type { Sql } from '../open.ts'
+import { organizationAccount, workspaceAccount } from '../../../schemas/money/accounts.ts'
+import type { Sql } from '../base/open.ts'
 import { lengthOf, type Accepting, type AcceptMeans } from './accepting.ts'
 import { insertOf, recordsOf } from './job-records.ts'
 import { NONE_OPEN, withOneMore } from './open-counts.ts'

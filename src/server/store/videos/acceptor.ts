@@ -1,12 +1,12 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits.ts'
-import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money/money-limits.ts'
 import {
   VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX,
-} from '../../../schemas/video-limits.ts'
-import type { VideoView, VideoViews, VideoWish } from '../../ports/videos.ts'
-import type { Sql, Store } from '../open.ts'
-import { isAway, reach, violatedUnique } from '../translate.ts'
+} from '../../../schemas/videos/video-limits.ts'
+import type { VideoView, VideoViews, VideoWish } from '../../ports/videos/videos.ts'
+import type { Sql, Store } from '../base/open.ts'
+import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { acceptFree } from './accept-free.ts'
 import { acceptAll, acceptingOf, lengthOf, TurnLost, type Accepting, type Verdict } from './accepting.ts'
 import { OpenCounts } from './open-counts.ts'

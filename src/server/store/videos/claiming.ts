@@ -1,6 +1,6 @@
-import type { ClaimedVideo } from '../../ports/video-work.ts'
-import type { Fragment } from '../guarded-row.ts'
-import type { Queryable } from '../open.ts'
+import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
+import type { Fragment } from '../base/guarded-row.ts'
+import type { Queryable } from '../base/open.ts'
 import { claimedOf, OPEN_STATES, videoRows, type ReadRow } from './rows.ts'
 
 /** Due jobs of one provider that a claim looks at beside those that it may take: above it workspaces show fewer each. Decision. */

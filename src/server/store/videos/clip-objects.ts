@@ -1,5 +1,5 @@
-import type { SealedObject } from '../../ports/files.ts'
-import type { Queryable } from '../open.ts'
+import type { SealedObject } from '../../ports/files/files.ts'
+import type { Queryable } from '../base/open.ts'
 import { OPEN_STATES } from './rows.ts'
 
 /** An object of a job, before the `-` its id. */

@@ -1,7 +1,7 @@
-import { VIDEO_END_MS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../schemas/video-limits.ts'
-import { withPartitions } from '../lending/partitions.ts'
-import type { Store } from '../open.ts'
-import { isAway } from '../translate.ts'
+import { VIDEO_END_MS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import { withPartitions } from '../money/lending/partitions.ts'
+import type { Store } from '../base/open.ts'
+import { isAway } from '../base/translate.ts'
 import { endJobs, type EndContext, type EndedRow, type EndWish } from './ends.ts'
 
 interface Waiting {

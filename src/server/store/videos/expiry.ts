@@ -1,5 +1,5 @@
-import { VIDEO_CLIPS_MAX } from '../../../schemas/video-limits.ts'
-import type { Queryable } from '../open.ts'
+import { VIDEO_CLIPS_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { Queryable } from '../base/open.ts'
 
 /** Clips whose time is over lose their rows, the oldest first. @returns their objects, whose bytes go next */
 export async function expireClips(sql: Queryable, countMax: number): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Day } from '../../ports/money.ts'
-import { plain } from '../lending/books.ts'
-import type { Queryable } from '../open.ts'
+import type { Day } from '../../ports/money/money.ts'
+import { plain } from '../money/lending/books.ts'
+import type { Queryable } from '../base/open.ts'
 import { lengthOf, type Accepting } from './accepting.ts'
 import { acceptedView } from './views.ts'
 

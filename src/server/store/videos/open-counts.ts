@@ -1,5 +1,5 @@
-import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX, VIDEO_OPEN_COUNTED_MS, VIDEO_OPEN_COUNTS_MAX } from '../../../schemas/video-limits.ts'
-import type { Queryable } from '../open.ts'
+import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX, VIDEO_OPEN_COUNTED_MS, VIDEO_OPEN_COUNTS_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { Queryable } from '../base/open.ts'
 
 /** Open jobs of a workspace, and the characters of what they ask for. */
 export interface Open {

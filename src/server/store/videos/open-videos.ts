@@ -1,5 +1,5 @@
-import type { VideoJobs, VideoViews } from '../../ports/videos.ts'
-import type { Store } from '../open.ts'
+import type { VideoJobs, VideoViews } from '../../ports/videos/videos.ts'
+import type { Store } from '../base/open.ts'
 import { Acceptor, type AcceptorOptions } from './acceptor.ts'
 import { openVideoReads } from './reads.ts'
 

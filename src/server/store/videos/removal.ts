@@ -1,6 +1,6 @@
-import { VIDEO_ENDS_AT_ONCE } from '../../../schemas/video-limits.ts'
+import { VIDEO_ENDS_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
 import type { Log } from '../../ports/observe.ts'
-import type { Store, Transaction } from '../open.ts'
+import type { Store, Transaction } from '../base/open.ts'
 import { cancellation } from './cancel.ts'
 import { book } from './end-batches.ts'
 import { OPEN_STATES } from './rows.ts'

@@ -1,7 +1,7 @@
-import type { OpenVideoState, VideoState } from '../../../schemas/video-jobs.ts'
-import type { ClaimedVideo, VideoMade } from '../../ports/video-work.ts'
-import type { VideoAttached, VideoRequest } from '../../ports/videos.ts'
-import { guardedRows } from '../guarded-row.ts'
+import type { OpenVideoState, VideoState } from '../../../schemas/videos/video-jobs.ts'
+import type { ClaimedVideo, VideoMade } from '../../ports/videos/video-work.ts'
+import type { VideoAttached, VideoRequest } from '../../ports/videos/videos.ts'
+import { guardedRows } from '../base/guarded-row.ts'
 
 /** States of the jobs that go on, as text of a statement: the condition of the partial indexes. */
 export const OPEN_STATES = `'accepted', 'submitting', 'running', 'storing'`

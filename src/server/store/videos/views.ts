@@ -1,5 +1,5 @@
-import { videoStatusOf, type VideoState } from '../../../schemas/video-jobs.ts'
-import type { VideoView } from '../../ports/videos.ts'
+import { videoStatusOf, type VideoState } from '../../../schemas/videos/video-jobs.ts'
+import type { VideoView } from '../../ports/videos/videos.ts'
 
 /** Columns of `video_jobs` that a view is made of. */
 export interface VideoViewRow {

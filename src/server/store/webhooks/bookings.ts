@@ -1,5 +1,5 @@
-import type { ClaimedDelivery, DeliveryResult } from '../../ports/webhooks.ts'
-import type { Store } from '../open.ts'
+import type { ClaimedDelivery, DeliveryResult } from '../../ports/webhooks/webhooks.ts'
+import type { Store } from '../base/open.ts'
 
 /** An attempt, and what is to become of its delivery. */
 interface Booking {

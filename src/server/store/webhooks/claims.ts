@@ -1,6 +1,6 @@
-import type { ClaimedDelivery, DeliveryWish } from '../../ports/webhooks.ts'
-import { WEBHOOK_PLACES_MAX } from '../../../schemas/webhook-limits.ts'
-import type { Sql } from '../open.ts'
+import type { ClaimedDelivery, DeliveryWish } from '../../ports/webhooks/webhooks.ts'
+import { WEBHOOK_PLACES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
+import type { Sql } from '../base/open.ts'
 
 /** A receiver and a workspace that waits for it; claims go through them in this order, and round. */
 export interface Place {

@@ -1,9 +1,9 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import type { DeliveryState, WebhookReason } from '../../../schemas/webhook-deliveries.ts'
-import type { ChangedBy } from '../../ports/vault.ts'
-import { appendAudit } from '../audit.ts'
-import type { Queryable, Store, Transaction } from '../open.ts'
-import { reach } from '../translate.ts'
+import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+import { appendAudit } from '../audit/audit.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
 import { enableUrlsOf } from './disabled.ts'
 
 /** A delivery as operators see it. Of its URL they see the host: the rest may be a caller's secret. */

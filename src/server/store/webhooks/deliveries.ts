@@ -1,5 +1,5 @@
-import type { ClaimedDelivery, Deliveries, DeliveryCounts, DeliveryWish } from '../../ports/webhooks.ts'
-import type { Queryable, Store } from '../open.ts'
+import type { ClaimedDelivery, Deliveries, DeliveryCounts, DeliveryWish } from '../../ports/webhooks/webhooks.ts'
+import type { Queryable, Store } from '../base/open.ts'
 import { Bookings } from './bookings.ts'
 import { claimPage, FIRST_PLACE, type Place } from './claims.ts'
 import { pruneWebhooks } from './prune.ts'

@@ -1,4 +1,4 @@
-import type { Transaction } from '../open.ts'
+import type { Transaction } from '../base/open.ts'
 
 /** The URLs of these deliveries are tried again, though they answered 410. C17. */
 export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Promise<void> {

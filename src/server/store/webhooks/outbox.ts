@@ -1,6 +1,6 @@
-import type { NewDelivery } from '../../ports/webhooks.ts'
-import { newId } from '../ids.ts'
-import type { Transaction } from '../open.ts'
+import type { NewDelivery } from '../../ports/webhooks/webhooks.ts'
+import { newId } from '../base/ids.ts'
+import type { Transaction } from '../base/open.ts'
 
 /**
  * Writes what is to be told, in the transaction of what it tells of; a runner that is woken after the commit finds it.

@@ -1,4 +1,4 @@
-import type { Queryable } from '../open.ts'
+import type { Queryable } from '../base/open.ts'
 
 /** Rows that one statement removes, so that it never holds many locks for long. */
 const BATCH_ROWS = 5_000

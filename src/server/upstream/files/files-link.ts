@@ -6,10 +6,10 @@ import {
   PROVIDER_FILES_CALL_MS,
   PROVIDER_FILE_STALL_MS,
   PROVIDER_UPLOAD_ANSWER_MS,
-} from '../../../schemas/file-limits.ts'
-import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/limits.ts'
-import type { Secret } from '../../../schemas/secret.ts'
-import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress.ts'
+} from '../../../schemas/files/file-limits.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { Secret } from '../../../schemas/vault/secret.ts'
+import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
 import { failureOf } from '../provider-failure.ts'
 import type { Struck } from '../reason.ts'
 import type { FilesProtocol } from './protocol.ts'

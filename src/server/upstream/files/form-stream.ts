@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../schemas/file-limits.ts'
+import { PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
 
 /**
  * A form with one file, written as the file comes and read as the provider takes it. Its last piece, up to

@@ -1,6 +1,6 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { expiryFields } from '../../../schemas/file-expiry.ts'
-import { PURPOSE_DEFAULT } from '../../../schemas/files.ts'
+import { expiryFields } from '../../../schemas/files/file-expiry.ts'
+import { PURPOSE_DEFAULT } from '../../../schemas/files/files.ts'
 import { bearer } from '../link.ts'
 import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
 

@@ -1,4 +1,4 @@
-import type { MimeType } from '../../../schemas/mime-types.ts'
+import type { MimeType } from '../../../schemas/files/mime-types.ts'
 import { UNKNOWN_TYPE } from './protocol.ts'
 
 /** The types of §4.7 under the names that files of them have. */

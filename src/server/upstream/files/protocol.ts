@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { ToldFile } from '../../../schemas/files.ts'
-import type { FileProvider } from '../../../schemas/provider-keys.ts'
-import type { HostedPage, HostedPageWish } from '../../ports/file-hosts.ts'
+import type { ToldFile } from '../../../schemas/files/files.ts'
+import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
+import type { HostedPage, HostedPageWish } from '../../ports/files/file-hosts.ts'
 
 /** A file as its provider tells of it. */
 export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {

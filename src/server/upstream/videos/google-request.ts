@@ -1,4 +1,4 @@
-import type { VideoOrder } from '../../ports/video-providers.ts'
+import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { Image, RequestImages } from './images.ts'
 
 export interface VeoParts {

@@ -1,7 +1,7 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_IMAGES_MAX, VIDEO_IMAGE_BYTES_MAX, VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
-import type { Egress, EgressStream } from '../../ports/egress.ts'
-import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/video-providers.ts'
+import { VIDEO_IMAGES_MAX, VIDEO_IMAGE_BYTES_MAX, VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
+import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
+import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { openOutside } from './outside.ts'
 import { told } from './told.ts'
 

@@ -1,5 +1,5 @@
-import { VIDEO_LOOKUP_PAGES_MAX, VIDEO_LOOKUP_PAGE_JOBS } from '../../../schemas/video-provider-limits.ts'
-import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/video-providers.ts'
+import { VIDEO_LOOKUP_PAGES_MAX, VIDEO_LOOKUP_PAGE_JOBS } from '../../../schemas/videos/video-provider-limits.ts'
+import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'

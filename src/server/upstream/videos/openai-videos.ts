@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/video-providers.ts'
+import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/videos/video-providers.ts'
 import { fetchClip } from './clip-download.ts'
 import type { ImageUrl, Loaded } from './images.ts'
 import { bodyOf } from './openai-request.ts'

@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../schemas/video-provider-limits.ts'
-import type { Egress, EgressStream } from '../../ports/egress.ts'
+import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../schemas/videos/video-provider-limits.ts'
+import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'sluice']

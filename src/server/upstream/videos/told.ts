@@ -1,5 +1,5 @@
-import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/video-limits.ts'
-import type { VideoOrder } from '../../ports/video-providers.ts'
+import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
+import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import { readReason, type Struck } from '../reason.ts'
 
 /** First words of what a failed job says, for programs. */

@@ -1,4 +1,4 @@
-import { VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../schemas/video-provider-limits.ts'
+import { VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../schemas/videos/video-provider-limits.ts'
 
 /** Visible ASCII. What a provider calls a job becomes part of a path, a row and a log. */
 const ID = /^[\x21-\x7e]+$/

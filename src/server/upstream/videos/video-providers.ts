@@ -1,13 +1,13 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/video-limits.ts'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/video-provider-limits.ts'
+import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { Egress } from '../../ports/egress.ts'
-import type { Endpoint, ModelCatalogue, Provider, ProviderVideo } from '../../ports/models.ts'
+import type { Egress } from '../../ports/egress/egress.ts'
+import type { Endpoint, ModelCatalogue, Provider, ProviderVideo } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type {
   LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider, VideoProviders, VideoSource,
-} from '../../ports/video-providers.ts'
+} from '../../ports/videos/video-providers.ts'
 import { bearer, type CredentialHeader } from '../link.ts'
 import { googleKey } from '../google.ts'
 import { ClipReader, readerOf } from './clip-download.ts'

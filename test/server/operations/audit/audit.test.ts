@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/limits.ts'
-import type { AuditEvent } from '../../../../src/server/ports/audit.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { appendAudit } from '../../../../src/server/store/audit.ts'
-import { auditEvent, CLI } from '../../../support/audit.ts'
-import { openInternsFront, type InternsFront } from '../../../support/interns-front.ts'
+import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { appendAudit } from '../../../../src/server/store/audit/audit.ts'
+import { auditEvent, CLI } from '../../../support/audit/audit.ts'
+import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
 type Page = { readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[] }

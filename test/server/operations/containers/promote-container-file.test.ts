@@ -1,6 +1,6 @@
 import t from 'tap'
-import { FILE_BYTES_MAX } from '../../../../src/schemas/file-limits.ts'
-import { openFilesFront } from '../../../support/files-front.ts'
+import { FILE_BYTES_MAX } from '../../../../src/schemas/files/file-limits.ts'
+import { openFilesFront } from '../../../support/files/files-front.ts'
 
 const POST = { method: 'POST' }
 

@@ -2,9 +2,9 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { openFilesFront } from '../../../support/files-front.ts'
-import { openDisk, staged } from '../../../support/storage.ts'
-import { failing } from '../../../support/transfers.ts'
+import { openFilesFront } from '../../../support/files/files-front.ts'
+import { openDisk, staged } from '../../../support/files/storage.ts'
+import { failing } from '../../../support/files/transfers.ts'
 
 interface Listed {
   readonly data: readonly { readonly id: string; readonly path: string }[]

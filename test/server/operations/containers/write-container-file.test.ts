@@ -1,10 +1,10 @@
 import t from 'tap'
-import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/file-limits.ts'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
+import { FILE_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../../../src/schemas/files/file-limits.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
-import { rawClient } from '../../../support/raw-http.ts'
-import { failing } from '../../../support/transfers.ts'
-import { answerOf, beginUpload, type Answer } from '../../../support/upload-echo.ts'
+import { rawClient } from '../../../support/wire/raw-http.ts'
+import { failing } from '../../../support/files/transfers.ts'
+import { answerOf, beginUpload, type Answer } from '../../../support/files/upload-echo.ts'
 
 const FOLDER = '/containers/sess_abc/files/'
 

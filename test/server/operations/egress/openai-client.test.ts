@@ -1,10 +1,10 @@
 /** The official client through the egress route, with a placeholder for its key. */
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { openEgressFront, type EgressFront } from '../../../support/egress-front.ts'
+import { openEgressFront, type EgressFront } from '../../../support/egress/egress-front.ts'
 import { KEY } from '../../../support/front.ts'
-import { refuses, vectorOf } from '../../../support/provider-behaviours.ts'
-import { startProvider, type ScriptedProvider } from '../../../support/provider.ts'
+import { refuses, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
+import { startProvider, type ScriptedProvider } from '../../../support/embeddings/provider.ts'
 
 const PROVIDER_KEY = 'sk-provider-0123456789'
 

@@ -1,7 +1,7 @@
 /** The caller's own key never goes to a destination, in whatever form a client puts it into a header, the query or the path. */
 import t from 'tap'
 import { holdsKey } from '../../../../src/server/operations/egress/own-keys.ts'
-import { errorOf, openEgressFront } from '../../../support/egress-front.ts'
+import { errorOf, openEgressFront } from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY, KEY, MANAGEMENT_KEY, SCIM_KEY } from '../../../support/front.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')

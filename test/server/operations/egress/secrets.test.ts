@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import {
   EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_FILLED_HEAD_BYTES_MAX, EGRESS_SECRETS_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
-} from '../../../../src/schemas/limits.ts'
-import { egressText, errorOf, openEgressFront, textOf, type EgressFront } from '../../../support/egress-front.ts'
+} from '../../../../src/schemas/limits/limits.ts'
+import { egressText, errorOf, openEgressFront, textOf, type EgressFront } from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY } from '../../../support/front.ts'
-import { rawClient } from '../../../support/raw-http.ts'
+import { rawClient } from '../../../support/wire/raw-http.ts'
 
 const SECRETS = {
   plain: 'v4lue', odd: 'a b&c=d%"\\é', broken: 'a\r\nx-injected: 1', nul: 'a\u0000b', chained: '{{secret:plain}}',

@@ -1,17 +1,17 @@
 /** Calls over real sockets, with their money in real books: purses, journal, flushes, the ledger in Postgres. */
 import t, { type Test } from 'tap'
-import { organizationAccount, workspaceAccount } from '../../../../src/schemas/accounts.ts'
+import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
-import type { Span } from '../../../../src/server/ports/money.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/api-keys.ts'
-import { createOrganization } from '../../../../src/server/store/organizations.ts'
-import { CLI } from '../../../support/audit.ts'
-import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings-front.ts'
-import { setLimit, turnTo } from '../../../support/money.ts'
+import type { Span } from '../../../../src/server/ports/money/money.ts'
+import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { CLI } from '../../../support/audit/audit.ts'
+import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings/embeddings-front.ts'
+import { setLimit, turnTo } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/postgres.ts'
-import { answers, refuses } from '../../../support/provider-behaviours.ts'
-import { openRealSpend } from '../../../support/real-spend.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
+import { openRealSpend } from '../../../support/money/real-spend.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 /** Nano-USD of four tokens at one USD per million, and of the bound of thirteen bytes. */

@@ -1,15 +1,15 @@
 /** Calls by a workspace's own credentials, with their money in real books. B2.9, B2.10; design §6.4. */
 import t, { type Test } from 'tap'
-import { organizationAccount, workspaceAccount } from '../../../../src/schemas/accounts.ts'
+import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
 import { openBudgetParts } from '../../../../src/server/main/budgets.ts'
-import { createKey, openKeyStore } from '../../../../src/server/store/api-keys.ts'
-import { CLI } from '../../../support/audit.ts'
-import { openEndpoints, type Told } from '../../../support/endpoints-front.ts'
+import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
+import { CLI } from '../../../support/audit/audit.ts'
+import { openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
-import { limitCredit, setLimit } from '../../../support/money.ts'
+import { limitCredit, setLimit } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
-import { openRealSpend, type RealSpend } from '../../../support/real-spend.ts'
+import { openRealSpend, type RealSpend } from '../../../support/money/real-spend.ts'
 
 /** Nano-USD of what `some text` comes to at the catalogue's price, and may come to: three tokens, one for each byte and the marks around. */
 const COST = 3 * 500

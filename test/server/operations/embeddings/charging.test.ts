@@ -2,13 +2,13 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
-import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings.ts'
-import type { CallCost, Hold, HoldAsk, Spend } from '../../../../src/server/ports/money.ts'
+import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings/embeddings.ts'
+import type { CallCost, Hold, HoldAsk, Spend } from '../../../../src/server/ports/money/money.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
-import { openEmbeddings } from '../../../support/embeddings-front.ts'
+import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
-import { NO_LIMITS } from '../../../support/key-money.ts'
-import { answers, hangsUp, refuses, sendsHtml } from '../../../support/provider-behaviours.ts'
+import { NO_LIMITS } from '../../../support/money/key-money.ts'
+import { answers, hangsUp, refuses, sendsHtml } from '../../../support/embeddings/provider-behaviours.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 /** Nano-USD of a token at a price of one USD per million. */

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/limits.ts'
-import { answers, vectorOf } from '../../../support/provider-behaviours.ts'
-import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings-front.ts'
+import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/limits/limits.ts'
+import { answers, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
+import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings/embeddings-front.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 

@@ -2,8 +2,8 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { AUTHORIZATION } from '../../../support/front.ts'
-import { openEmbeddings } from '../../../support/embeddings-front.ts'
-import { answers, refuses } from '../../../support/provider-behaviours.ts'
+import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
+import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
 
 const body = (model: string): RequestInit => ({
   method: 'POST',

@@ -1,9 +1,9 @@
 /** The official client, changed in its base URL and key only. */
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { openEmbeddings, type EmbeddingsFront } from '../../../support/embeddings-front.ts'
+import { openEmbeddings, type EmbeddingsFront } from '../../../support/embeddings/embeddings-front.ts'
 import { KEY } from '../../../support/front.ts'
-import { neverAnswers, refuses, vectorOf } from '../../../support/provider-behaviours.ts'
+import { neverAnswers, refuses, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
 
 async function connected(
   t: Test,

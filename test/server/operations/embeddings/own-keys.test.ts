@@ -1,8 +1,8 @@
 /** Embeddings under a workspace's own keys for providers of the catalogue. B1.3, C23. */
 import t from 'tap'
-import { openEndpoints, type EndpointsStand, type Told } from '../../../support/endpoints-front.ts'
+import { openEndpoints, type EndpointsStand, type Told } from '../../../support/endpoints/endpoints-front.ts'
 import { INTERN_KEY, KEY, OTHER_KEY } from '../../../support/front.ts'
-import { answers, refuses } from '../../../support/provider-behaviours.ts'
+import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
 
 const OWN = 'sk-own-canary-0123456789'
 const OPERATORS = 'shipped-key'

@@ -1,9 +1,9 @@
 /** Embeddings answers that one organization does not read: what they leave to another one. */
 import t, { type Test } from 'tap'
 import { accessTo, AUTHORIZATION, keyRecords, OTHER_KEY } from '../../../support/front.ts'
-import { openEmbeddings } from '../../../support/embeddings-front.ts'
-import { sends } from '../../../support/provider-behaviours.ts'
-import { rawClient, requestText, type RawClient } from '../../../support/raw-http.ts'
+import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
+import { sends } from '../../../support/embeddings/provider-behaviours.ts'
+import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
 
 const MIB = 1024 * 1024
 /** More than the buffers of two sockets take. */

@@ -1,7 +1,7 @@
 /** The official client, changed in its base URL and key only: it brings the key as `x-api-key`. C37. */
 import t from 'tap'
-import { anthropicClient } from '../../../support/foreign-clients.ts'
-import { openFilesFront } from '../../../support/files-front.ts'
+import { anthropicClient } from '../../../support/wire/foreign-clients.ts'
+import { openFilesFront } from '../../../support/files/files-front.ts'
 import { KEY } from '../../../support/front.ts'
 
 t.setTimeout(600_000)

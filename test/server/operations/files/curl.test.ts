@@ -3,9 +3,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
-import { openFolder } from '../../../support/storage.ts'
+import { openFolder } from '../../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 

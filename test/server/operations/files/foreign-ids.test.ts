@@ -1,6 +1,6 @@
 import t from 'tap'
-import { storedFile } from '../../../support/files.ts'
-import { openFilesFront } from '../../../support/files-front.ts'
+import { storedFile } from '../../../support/files/files.ts'
+import { openFilesFront } from '../../../support/files/files-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 
 const CALLS = [['GET', ''], ['GET', '/content'], ['DELETE', '']] as const

@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
-import { storedFile } from '../../../support/files.ts'
-import { openDisk } from '../../../support/storage.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
+import { storedFile } from '../../../support/files/files.ts'
+import { openDisk } from '../../../support/files/storage.ts'
 
 const BYTES = randomBytes(300_000)
 

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { Secret } from '../../../../src/schemas/secret.ts'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
+import { Secret } from '../../../../src/schemas/vault/secret.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { AUTHORIZATION, type TestFront } from '../../../support/front.ts'
-import type { FakeS3, S3Call } from '../../../support/s3.ts'
+import type { FakeS3, S3Call } from '../../../support/files/s3.ts'
 import { must } from '../../../support/must.ts'
-import { text } from '../../../support/sessions.ts'
-import { openS3 } from '../../../support/storage.ts'
+import { text } from '../../../support/files/sessions.ts'
+import { openS3 } from '../../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
-import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, FILES_PAGE_DEFAULT } from '../../../../src/schemas/file-limits.ts'
-import { storedFile } from '../../../support/files.ts'
-import { openFilesFront, type FilesFront, type FilesFrontOptions } from '../../../support/files-front.ts'
+import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, FILES_PAGE_DEFAULT } from '../../../../src/schemas/files/file-limits.ts'
+import { storedFile } from '../../../support/files/files.ts'
+import { openFilesFront, type FilesFront, type FilesFrontOptions } from '../../../support/files/files-front.ts'
 import { KEY } from '../../../support/front.ts'
-import { text } from '../../../support/sessions.ts'
-import { openS3 } from '../../../support/storage.ts'
+import { text } from '../../../support/files/sessions.ts'
+import { openS3 } from '../../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from '../../../../src/schemas/file-limits.ts'
-import { storedFile } from '../../../support/files.ts'
-import { openFilesFront } from '../../../support/files-front.ts'
-import { openDisk } from '../../../support/storage.ts'
+import { FILES_PAGE_DEFAULT, FILES_PAGE_MAX } from '../../../../src/schemas/files/file-limits.ts'
+import { storedFile } from '../../../support/files/files.ts'
+import { openFilesFront } from '../../../support/files/files-front.ts'
+import { openDisk } from '../../../support/files/storage.ts'
 
 interface Page {
   readonly data: readonly unknown[]

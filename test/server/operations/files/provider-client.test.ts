@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { AUTHORIZATION, KEY, openFront, type TestFront } from '../../../support/front.ts'
-import { NO_FILES } from '../../../support/no-files.ts'
-import { openFilesStand, PROVIDER_KEY, send, type FilesStand } from '../../../support/provider-files.ts'
-import { text } from '../../../support/sessions.ts'
+import { NO_FILES } from '../../../support/files/no-files.ts'
+import { openFilesStand, PROVIDER_KEY, send, type FilesStand } from '../../../support/files/provider-files.ts'
+import { text } from '../../../support/files/sessions.ts'
 
 interface Served extends FilesStand, TestFront {
   readonly client: OpenAI

@@ -2,12 +2,12 @@
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
-import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
-import { keepUploads } from '../../../../src/server/transfer/kept-uploads.ts'
+import { openIdempotency } from '../../../../src/server/store/base/idempotency.ts'
+import { keepUploads } from '../../../../src/server/files/kept-uploads.ts'
 import { AUTHORIZATION, openFront } from '../../../support/front.ts'
-import { NO_FILES } from '../../../support/no-files.ts'
-import { openTestStore } from '../../../support/postgres.ts'
-import { openFilesStand, send, type FilesStand } from '../../../support/provider-files.ts'
+import { NO_FILES } from '../../../support/files/no-files.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openFilesStand, send, type FilesStand } from '../../../support/files/provider-files.ts'
 
 interface Stand extends FilesStand {
   upload(content: string, more?: UploadMore): Promise<Told>

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
-import { text } from '../../../support/sessions.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
+import { text } from '../../../support/files/sessions.ts'
 
 t.setTimeout(600_000)
 

@@ -5,14 +5,14 @@ import {
   FILE_BYTES_MAX,
   FORM_EXTRA_BYTES_MAX,
   PURPOSE_CHARS_MAX,
-} from '../../../../src/schemas/file-limits.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits.ts'
-import type { FileHost } from '../../../../src/server/ports/file-hosts.ts'
-import { openFilesFront, type FilesFront } from '../../../support/files-front.ts'
+} from '../../../../src/schemas/files/file-limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import type { FileHost } from '../../../../src/server/ports/files/file-hosts.ts'
+import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { KEY } from '../../../support/front.ts'
-import { rawClient } from '../../../support/raw-http.ts'
-import { text } from '../../../support/sessions.ts'
-import { answerOf, beginUpload, fieldPart, filePart, form, sendForm, type SendOptions } from '../../../support/upload-echo.ts'
+import { rawClient } from '../../../support/wire/raw-http.ts'
+import { text } from '../../../support/files/sessions.ts'
+import { answerOf, beginUpload, fieldPart, filePart, form, sendForm, type SendOptions } from '../../../support/files/upload-echo.ts'
 
 function upload({ front }: FilesFront, content: string | Buffer = 'hello\n', more: SendOptions & { readonly purpose?: string } = {}) {
   const parts = [...(more.purpose === undefined ? [] : [fieldPart('purpose', more.purpose)]), filePart(content, 'notes/a.txt')]

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { openApiKeys } from '../../../../src/server/store/api-key-management.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { openStore } from '../../../../src/server/store/open.ts'
-import { CLI } from '../../../support/audit.ts'
-import { openInternsFront } from '../../../support/interns-front.ts'
-import { plantUsage, turnTo } from '../../../support/key-usage.ts'
-import { openKeysFront } from '../../../support/keys-front.ts'
+import { openApiKeys } from '../../../../src/server/store/keys/api-key-management.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { openStore } from '../../../../src/server/store/base/open.ts'
+import { CLI } from '../../../support/audit/audit.ts'
+import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
+import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'
+import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/api-keys.ts'
-import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX, KEYS_PAGE, NAME_CHARS_MAX } from '../../../../src/schemas/limits.ts'
-import { USD_MAX } from '../../../../src/schemas/money-limits.ts'
-import { createInternKey, insertKey } from '../../../../src/server/store/api-keys.ts'
-import { auditOf, CLI } from '../../../support/audit.ts'
-import { openKeysFront } from '../../../support/keys-front.ts'
+import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
+import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX, KEYS_PAGE, NAME_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
+import { createInternKey, insertKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { auditOf, CLI } from '../../../support/audit/audit.ts'
+import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
-import { plantUsage, turnTo } from '../../../support/key-usage.ts'
+import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'
 
 /** For tests that look at their own keys alone. */
 const shared = await openKeysFront(t)

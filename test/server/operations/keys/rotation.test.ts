@@ -1,9 +1,9 @@
 import t from 'tap'
-import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/limits.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { CLI } from '../../../support/audit.ts'
-import { plantUsage, turnTo } from '../../../support/key-usage.ts'
-import { openKeysFront, type KeysFront } from '../../../support/keys-front.ts'
+import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { CLI } from '../../../support/audit/audit.ts'
+import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'
+import { openKeysFront, type KeysFront } from '../../../support/keys/keys-front.ts'
 import { must } from '../../../support/must.ts'
 
 const shared = await openKeysFront(t)

@@ -1,16 +1,16 @@
 /** What a key may do beside its kind, and keys of interns that are made over the API. C34. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { CreateKeyBody, UpdateKeyBody } from '../../../../src/schemas/keys.ts'
-import { KEY_SCOPES, type KeyScope } from '../../../../src/schemas/scopes.ts'
+import { CreateKeyBody, UpdateKeyBody } from '../../../../src/schemas/keys/keys.ts'
+import { KEY_SCOPES, type KeyScope } from '../../../../src/schemas/keys/scopes.ts'
 import { callableBy } from '../../../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import type { CallableModel } from '../../../../src/server/ports/models.ts'
-import { newId } from '../../../../src/server/store/ids.ts'
-import { auditOf } from '../../../support/audit.ts'
-import { openKeysFront } from '../../../support/keys-front.ts'
+import type { CallableModel } from '../../../../src/server/ports/models/models.ts'
+import { newId } from '../../../../src/server/store/base/ids.ts'
+import { auditOf } from '../../../support/audit/audit.ts'
+import { openKeysFront } from '../../../support/keys/keys-front.ts'
 import { ROOT } from '../../../support/source.ts'
-import { runVerb } from '../../../support/verbs.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 
 const shared = await openKeysFront(t)
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countModels } from '../../../../src/server/operations/models/count-models.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test('models.count 200: the models of the output modalities, those that write text by default', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)

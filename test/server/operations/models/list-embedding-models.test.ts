@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listEmbeddingModels } from '../../../../src/server/operations/models/list-embedding-models.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
 t.test('embeddings.list_models 200: the models that embed, whole when no page is asked for', async (t) => {
   const answer = await read(listEmbeddingModels, catalogueOf(t, FOUR_MODELS))

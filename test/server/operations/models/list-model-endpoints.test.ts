@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listModelEndpoints } from '../../../../src/server/operations/models/list-model-endpoints.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test('models.endpoints 200: every endpoint with every required member; what is not measured is null', async (t) => {
   const { status, body } = await read(listModelEndpoints, catalogueOf(t, FOUR_MODELS), { params: { author: 'acme', slug: 'embed' } })

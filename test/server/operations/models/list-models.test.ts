@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import t from 'tap'
-import { MODELS_PAGE_MAX } from '../../../../src/schemas/limits.ts'
-import { ListModelsQuery, MODEL_SORTS } from '../../../../src/schemas/models.ts'
+import { MODELS_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { ListModelsQuery, MODEL_SORTS } from '../../../../src/schemas/models/models.ts'
 import { listModels } from '../../../../src/server/operations/models/list-models.ts'
 import { filterOf, pageOf } from '../../../../src/server/operations/models/model-query.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
 const ALL = ['acme/chat', 'acme/embed', 'other/chat', 'other/embed']
 const list = (t: Parameters<typeof catalogueOf>[0], query: object = {}) => read(listModels, catalogueOf(t, FOUR_MODELS), { query })

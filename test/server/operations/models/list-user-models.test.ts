@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listUserModels } from '../../../../src/server/operations/models/list-user-models.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
 t.test('models.list_for_user 200: the list shape, in pages, by output modality', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)

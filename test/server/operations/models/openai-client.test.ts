@@ -1,8 +1,8 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { frontOf } from '../../../support/model-front.ts'
-import { FOUR_MODELS } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { frontOf } from '../../../support/models/model-front.ts'
+import { FOUR_MODELS } from '../../../support/keys/model-reads.ts'
 
 t.test('the official client lists models and reads one by its id or an alias', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))

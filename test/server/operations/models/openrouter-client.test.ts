@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { SHIPPED_CATALOGUE } from '../../../../src/server/catalogue/shipped.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { openRouterClient } from '../../../support/foreign-clients.ts'
-import { frontOf } from '../../../support/model-front.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { openRouterClient } from '../../../support/wire/foreign-clients.ts'
+import { frontOf } from '../../../support/models/model-front.ts'
 
 /** With nothing that a model can do without. */
 const BARE = { models: [{ id: 'self/made', name: 'Self-made', endpoints: [{ provider: 'local', upstream_model: 'lexical-1' }] }] }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { ModelCatalogue } from '../../../../src/server/ports/models.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { frontOf, type KeyName } from '../../../support/model-front.ts'
-import { FOUR_MODELS } from '../../../support/model-reads.ts'
+import type { ModelCatalogue } from '../../../../src/server/ports/models/models.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { frontOf, type KeyName } from '../../../support/models/model-front.ts'
+import { FOUR_MODELS } from '../../../support/keys/model-reads.ts'
 
 type Test = Parameters<typeof catalogueOf>[0]
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { retrieveModelByAuthor } from '../../../../src/server/operations/models/retrieve-model-by-author.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test('models.retrieve_by_author 200: the same model as by the encoded id', async (t) => {
   const params = { author: 'acme', slug: 'chat' }

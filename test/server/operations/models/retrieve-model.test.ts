@@ -1,7 +1,7 @@
 import t from 'tap'
 import { retrieveModel } from '../../../../src/server/operations/models/retrieve-model.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
 t.test('models.retrieve 200: the model without an envelope, with object and owned_by', async (t) => {
   const answer = await read(retrieveModel, catalogueOf(t, FOUR_MODELS), { params: { model: 'acme/chat' } })

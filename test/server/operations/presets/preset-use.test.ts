@@ -1,13 +1,13 @@
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits.ts'
-import type { PresetConfigs } from '../../../../src/server/ports/presets.ts'
-import { openIdempotency } from '../../../../src/server/store/idempotency.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import type { PresetConfigs } from '../../../../src/server/ports/presets/presets.ts'
+import { openIdempotency } from '../../../../src/server/store/base/idempotency.ts'
 import { INTERN_KEY, OTHER_KEY } from '../../../support/front.ts'
-import { openEmbeddings } from '../../../support/embeddings-front.ts'
-import { openTestStore } from '../../../support/postgres.ts'
-import { memoryConfigs, type MemoryPresets } from '../../../support/presets.ts'
-import { openVideosFront } from '../../../support/videos-front.ts'
+import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+import { memoryConfigs, type MemoryPresets } from '../../../support/presets/presets.ts'
+import { openVideosFront } from '../../../support/videos/videos-front.ts'
 
 /** `fast` was `acme/one` first; the newest is designated. */
 const PRESETS: MemoryPresets = {

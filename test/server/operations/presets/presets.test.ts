@@ -1,14 +1,14 @@
 import t from 'tap'
-import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits.ts'
-import { PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/preset-limits.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import type { PresetActor, PresetWish } from '../../../../src/server/ports/presets.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { openPresets } from '../../../../src/server/store/presets.ts'
-import { auditOf } from '../../../support/audit.ts'
-import { openInternsFront, type Answered } from '../../../support/interns-front.ts'
+import type { PresetActor, PresetWish } from '../../../../src/server/ports/presets/presets.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { openPresets } from '../../../../src/server/store/presets/presets.ts'
+import { auditOf } from '../../../support/audit/audit.ts'
+import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
-import { presetWish } from '../../../support/presets.ts'
+import { presetWish } from '../../../support/presets/presets.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 

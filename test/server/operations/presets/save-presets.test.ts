@@ -1,10 +1,10 @@
 import t from 'tap'
-import { JSON_BODY_BYTES_MAX, SESSION_ID_CHARS_MAX } from '../../../../src/schemas/limits.ts'
-import { PRESET_BYTES_MAX, PRESET_SLUG_CHARS_MAX } from '../../../../src/schemas/preset-limits.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { auditOf, CLI } from '../../../support/audit.ts'
+import { JSON_BODY_BYTES_MAX, SESSION_ID_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { PRESET_BYTES_MAX, PRESET_SLUG_CHARS_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { patient } from '../../../support/front.ts'
-import { openInternsFront, type Answered } from '../../../support/interns-front.ts'
+import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
 /** Shared: every test has slugs of its own. Without deadlines: 200 requests at once wait for each other, for seconds on a loaded machine. */

@@ -1,7 +1,7 @@
 /** Requests in the form in which Microsoft Entra ID sends them, after its public documentation of SCIM provisioning. */
 import t from 'tap'
-import { plantMapping } from '../../../support/directory.ts'
-import { openScimFront } from '../../../support/scim-front.ts'
+import { plantMapping } from '../../../support/scim/directory.ts'
+import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { plantUsers } from '../../../support/directory.ts'
-import { openScimFront } from '../../../support/scim-front.ts'
+import { plantUsers } from '../../../support/scim/directory.ts'
+import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const NONE = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 

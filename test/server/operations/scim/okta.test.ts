@@ -1,6 +1,6 @@
 /** Requests in the order and the form in which Okta sends them, after its public documentation of SCIM 2.0. */
 import t from 'tap'
-import { openScimFront } from '../../../support/scim-front.ts'
+import { openScimFront } from '../../../support/scim/scim-front.ts'
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group'

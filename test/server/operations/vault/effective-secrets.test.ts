@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Secret } from '../../../../src/schemas/secret.ts'
+import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import { must } from '../../../support/must.ts'
-import { BY, HOST, openVaultFront } from '../../../support/vault-front.ts'
+import { BY, HOST, openVaultFront } from '../../../support/vault/vault-front.ts'
 
 t.test('of one name the intern comes before the attached vault before the workspace, and each says where it is from', async (t) => {
   const { call, intern, store, vaults, workspace, addIntern, addVault, attach } = await openVaultFront(t)

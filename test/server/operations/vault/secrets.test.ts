@@ -1,7 +1,7 @@
 import t from 'tap'
 import { INTERN_KEY, OTHER_KEY } from '../../../support/front.ts'
-import { REFUSED_HOSTS } from '../../../support/near-hosts.ts'
-import { HOST, openVaultFront, type VaultFront } from '../../../support/vault-front.ts'
+import { REFUSED_HOSTS } from '../../../support/egress/near-hosts.ts'
+import { HOST, openVaultFront, type VaultFront } from '../../../support/vault/vault-front.ts'
 
 const front = await openVaultFront(t)
 const { call, intern, otherIntern, store } = front

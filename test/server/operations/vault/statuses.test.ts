@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { fail, type Outcome } from '../../../../src/schemas/failures.ts'
-import { SECRETS_PER_VAULT_MAX, VAULT_BODY_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+import { SECRETS_PER_VAULT_MAX, VAULT_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
-import type { Vaults } from '../../../../src/server/ports/vault.ts'
+import type { Vaults } from '../../../../src/server/ports/vault/vault.ts'
 import { KEY } from '../../../support/front.ts'
-import { HOST, openVaultFront, type VaultFront, type VaultFrontOptions } from '../../../support/vault-front.ts'
+import { HOST, openVaultFront, type VaultFront, type VaultFrontOptions } from '../../../support/vault/vault-front.ts'
 
 const SECRET = { hosts: [HOST], value: 'v' }
 

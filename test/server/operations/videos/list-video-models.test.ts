@@ -1,12 +1,12 @@
 import { Value } from 'typebox/value'
 import t from 'tap'
-import { VideoModel } from '../../../../src/schemas/video-models.ts'
-import { buildRouteTable } from '../../../../src/server/http/route-table.ts'
+import { VideoModel } from '../../../../src/schemas/videos/video-models.ts'
+import { buildRouteTable } from '../../../../src/server/http/call/route-table.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
 import { listModels } from '../../../../src/server/operations/models/list-models.ts'
 import { listVideoModels } from '../../../../src/server/operations/videos/list-video-models.ts'
-import { catalogueOf } from '../../../support/catalogue.ts'
-import { FOUR_MODELS, idsOf, read } from '../../../support/model-reads.ts'
+import { catalogueOf } from '../../../support/models/catalogue.ts'
+import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
 const VIDEO = { output_modalities: ['video'] }
 const FULL = {

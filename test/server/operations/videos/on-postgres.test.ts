@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { VIDEO_JOBS_OPEN_MAX } from '../../../../src/schemas/video-limits.ts'
+import { VIDEO_JOBS_OPEN_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import { openVideoCancel } from '../../../../src/server/store/videos/cancel.ts'
 import { SILENT } from '../../../support/log.ts'
-import { limitCredit } from '../../../support/money.ts'
-import { openVideoStand, videoKey, type VideoStand } from '../../../support/video-jobs.ts'
-import { openVideosFront, type VideosFront } from '../../../support/videos-front.ts'
+import { limitCredit } from '../../../support/money/money.ts'
+import { openVideoStand, videoKey, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { openVideosFront, type VideosFront } from '../../../support/videos/videos-front.ts'
 
 const BODY = { model: 'acme/clip', prompt: 'A paper boat' }
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { VIDEO_ID_CHARS_MAX, VIDEOS_PAGE_DEFAULT, VIDEOS_PAGE_MAX } from '../../../../src/schemas/video-limits.ts'
+import { VIDEO_ID_CHARS_MAX, VIDEOS_PAGE_DEFAULT, VIDEOS_PAGE_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import { INTERN_KEY } from '../../../support/front.ts'
-import type { MemoryVideos } from '../../../support/memory-videos.ts'
-import { CLIP, openVideosFront } from '../../../support/videos-front.ts'
+import type { MemoryVideos } from '../../../support/videos/memory-videos.ts'
+import { CLIP, openVideosFront } from '../../../support/videos/videos-front.ts'
 
 const ID = 'vid_1'
 

@@ -1,16 +1,16 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { issuesOf } from '../../../../src/schemas/issues.ts'
-import { CALLBACK_URL_CHARS_MAX, ISSUES_MAX } from '../../../../src/schemas/limits.ts'
+import { CALLBACK_URL_CHARS_MAX, ISSUES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import {
   VIDEO_DATA_URL_CHARS_MAX, VIDEO_FRAMES_MAX, VIDEO_PASSTHROUGH_BYTES_MAX, VIDEO_PROMPT_CHARS_MAX, VIDEO_REFERENCES_MAX, VIDEO_URL_CHARS_MAX,
   VIDEO_USER_CHARS_MAX,
-} from '../../../../src/schemas/video-limits.ts'
-import { VIDEO_SECONDS_MAX } from '../../../../src/schemas/video-model-limits.ts'
-import { VideoBody } from '../../../../src/schemas/videos.ts'
+} from '../../../../src/schemas/videos/video-limits.ts'
+import { VIDEO_SECONDS_MAX } from '../../../../src/schemas/videos/video-model-limits.ts'
+import { VideoBody } from '../../../../src/schemas/videos/videos.ts'
 import { videoRequestOf } from '../../../../src/server/operations/videos/video-request.ts'
-import type { VideoFacts } from '../../../../src/server/ports/models.ts'
-import type { VideoRequest } from '../../../../src/server/ports/videos.ts'
+import type { VideoFacts } from '../../../../src/server/ports/models/models.ts'
+import type { VideoRequest } from '../../../../src/server/ports/videos/videos.ts'
 import { must } from '../../../support/must.ts'
 
 const OPEN: VideoFacts = {

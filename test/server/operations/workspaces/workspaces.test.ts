@@ -2,13 +2,13 @@ import t from 'tap'
 import {
   CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX,
   WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
-} from '../../../../src/schemas/limits.ts'
+} from '../../../../src/schemas/limits/limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
-import { createInternKey } from '../../../../src/server/store/api-keys.ts'
-import { addMember } from '../../../../src/server/store/members.ts'
-import { createWorkspace } from '../../../../src/server/store/workspaces.ts'
-import { auditOf, CLI } from '../../../support/audit.ts'
-import { openInternsFront } from '../../../support/interns-front.ts'
+import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { addMember } from '../../../../src/server/store/workspaces/members.ts'
+import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
+import { auditOf, CLI } from '../../../support/audit/audit.ts'
+import { openInternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import * as limits from '../../../../src/schemas/video-limits.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
 import { backoffMs } from '../../../../src/server/runner/videos/around.ts'
-import { scripted, videoWorld } from '../../../support/video-world.ts'
+import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 t.test('waits behind failures grow from the shortest to the longest, never to nothing', async (t) => {
   for (const random of [() => 0, () => 0.999]) {

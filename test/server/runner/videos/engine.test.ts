@@ -1,5 +1,5 @@
 import t from 'tap'
-import { scripted, videoWorld } from '../../../support/video-world.ts'
+import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 t.test('a job is submitted, polled, stored and completed, and its pollers see it', async (t) => {
   const provider = scripted('tokens')

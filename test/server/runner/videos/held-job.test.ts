@@ -1,8 +1,8 @@
 import t from 'tap'
-import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../../src/schemas/video-limits.ts'
+import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../../src/schemas/videos/video-limits.ts'
 import { HeldJob } from '../../../../src/server/runner/videos/held-job.ts'
 import { present } from '../../../support/must.ts'
-import { modelRows } from '../../../support/model-video-rows.ts'
+import { modelRows } from '../../../support/videos/model-video-rows.ts'
 
 /** Claimed at 1,000 and answered at 3,000 of our clock, which was 50,000 of the store's. */
 async function held(): Promise<HeldJob> {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fail, ok, type FailureName } from '../../../../src/schemas/failures.ts'
-import * as limits from '../../../../src/schemas/video-limits.ts'
-import { bytesOf, scripted, videoWorld } from '../../../support/video-world.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
+import { bytesOf, scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 const SOURCES = [{ kind: 'content' as const, index: 0 }, { kind: 'content' as const, index: 1 }]
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import * as limits from '../../../../src/schemas/video-limits.ts'
-import { POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/video-world.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
+import { POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 const RUNNING = { kind: 'running', retryInMs: null } as const
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import * as limits from '../../../../src/schemas/video-limits.ts'
-import { scripted, videoWorld } from '../../../support/video-world.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
+import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 /** A world with one job whose submission nobody heard of. */
 function doubtful() {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import * as limits from '../../../../src/schemas/video-limits.ts'
-import { scripted, VIDEO, videoWorld } from '../../../support/video-world.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
+import { scripted, VIDEO, videoWorld } from '../../../support/videos/video-world.ts'
 
 const RUNNING = { kind: 'running', retryInMs: null } as const
 const made = (count: number) => ({ kind: 'made' as const, sources: Array.from({ length: count }, (_, index) => ({ kind: 'content' as const, index })) })

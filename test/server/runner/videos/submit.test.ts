@@ -1,9 +1,9 @@
 import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
-import * as limits from '../../../../src/schemas/video-limits.ts'
-import { VIDEO_IMAGES_MS } from '../../../../src/schemas/video-provider-limits.ts'
-import type { VideoOrder } from '../../../../src/server/ports/video-providers.ts'
-import { bytesOf, POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/video-world.ts'
+import * as limits from '../../../../src/schemas/videos/video-limits.ts'
+import { VIDEO_IMAGES_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import type { VideoOrder } from '../../../../src/server/ports/videos/video-providers.ts'
+import { bytesOf, POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 const submits = (calls: readonly string[]): number => calls.filter((call) => call.startsWith('submit')).length
 

@@ -1,16 +1,16 @@
 import t from 'tap'
 import {
   WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_CALLS_MAX, WEBHOOK_HOST_CALLS_MAX, WEBHOOK_LEASE_MS, WEBHOOK_SWEEP_MS, WEBHOOK_WORKSPACE_CALLS_MAX,
-} from '../../../../src/schemas/webhook-limits.ts'
+} from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/timing.ts'
-import type { Deliveries, DeliveryWish } from '../../../../src/server/ports/webhooks.ts'
-import { CLI } from '../../../support/audit.ts'
+import type { Deliveries, DeliveryWish } from '../../../../src/server/ports/webhooks/webhooks.ts'
+import { CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
-import { until } from '../../../support/vetted-stand.ts'
-import { COMPRESSED, openWebhookStand } from '../../../support/webhook-stand.ts'
-import { wish } from '../../../support/webhooks.ts'
-import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhook-verifiers.ts'
+import { until } from '../../../support/egress/vetted-stand.ts'
+import { COMPRESSED, openWebhookStand } from '../../../support/webhooks/webhook-stand.ts'
+import { wish } from '../../../support/webhooks/webhooks.ts'
+import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 
 t.setTimeout(600_000)
 

@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
-import type { IdempotencyStore } from '../../../../src/server/store/idempotency.ts'
+import type { IdempotencyStore } from '../../../../src/server/store/base/idempotency.ts'
 import type { Turn } from '../../../../src/server/ports/idempotency.ts'
-import type { VideoJobs, VideoView } from '../../../../src/server/ports/videos.ts'
-import { checkLedger } from '../../../../src/server/ledger/check.ts'
-import { StoreSlow, type Store } from '../../../../src/server/store/open.ts'
-import { setLimit } from '../../../support/money.ts'
+import type { VideoJobs, VideoView } from '../../../../src/server/ports/videos/videos.ts'
+import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
+import { StoreSlow, type Store } from '../../../../src/server/store/base/open.ts'
+import { setLimit } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { answerOf, bodyOf, nameOf, openVideoStand, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+import { answerOf, bodyOf, nameOf, openVideoStand, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 const NEVER_MS = 2 ** 30
 const BODY = bodyOf('a kite')

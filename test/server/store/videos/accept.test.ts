@@ -1,7 +1,7 @@
 import t from 'tap'
-import { newVideoId } from '../../../../src/server/store/ids.ts'
+import { newVideoId } from '../../../../src/server/store/base/ids.ts'
 import { must } from '../../../support/must.ts'
-import { accepted, nameOf, openVideoStand, VIDEO_REQUEST, videoWish } from '../../../support/video-jobs.ts'
+import { accepted, nameOf, openVideoStand, VIDEO_REQUEST, videoWish } from '../../../support/videos/video-jobs.ts'
 
 t.test('an accepted job has a row that is due, with all that it was asked for', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openVideoWork } from '../../../../src/server/store/videos/work.ts'
 import { present } from '../../../support/must.ts'
-import { accepted, openVideoStand, VIDEO_REQUEST, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
-import { CONTEXT, LEASE_MS, SPENT_MS } from '../../../support/video-rows.ts'
+import { accepted, openVideoStand, VIDEO_REQUEST, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { CONTEXT, LEASE_MS, SPENT_MS } from '../../../support/videos/video-rows.ts'
 
 const ATTACHED = {
   frames: [{ frame: 'first_frame' as const, url: `data:image/png;base64,${'A'.repeat(1_000_000)}` }],

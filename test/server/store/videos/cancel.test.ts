@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { VideoView, VideoWake } from '../../../../src/server/ports/videos.ts'
+import type { VideoView, VideoWake } from '../../../../src/server/ports/videos/videos.ts'
 import { cancellation, openVideoCancel } from '../../../../src/server/store/videos/cancel.ts'
 import { book } from '../../../../src/server/store/videos/end-batches.ts'
-import { imbalances } from '../../../support/money.ts'
+import { imbalances } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
-import { CONTEXT, LEASE_MS, openVideoStand, videoId } from '../../../support/video-rows.ts'
+import { CONTEXT, LEASE_MS, openVideoStand, videoId } from '../../../support/videos/video-rows.ts'
 
 type Tap = Parameters<typeof openVideoStand>[0]
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { VIDEO_END_MS_MAX } from '../../../../src/schemas/video-limits.ts'
-import type { ClaimedVideo, VideoEnd } from '../../../../src/server/ports/video-work.ts'
-import { checkLedger } from '../../../../src/server/ledger/check.ts'
-import { imbalances } from '../../../support/money.ts'
+import { VIDEO_END_MS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
+import type { ClaimedVideo, VideoEnd } from '../../../../src/server/ports/videos/video-work.ts'
+import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
+import { imbalances } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
-import { clip, LEASE_MS, openVideoStand, videoId, type NewRow, type VideoStand } from '../../../support/video-rows.ts'
+import { clip, LEASE_MS, openVideoStand, videoId, type NewRow, type VideoStand } from '../../../support/videos/video-rows.ts'
 
 const CALLBACK = 'https://hooks.test/in'
 const FAILED: VideoEnd = { kind: 'failed', error: 'acme: refused', mayHaveCost: false }

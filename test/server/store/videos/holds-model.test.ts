@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { checkLedger } from '../../../../src/server/ledger/check.ts'
-import { SPANS, type AccountKind, type Day, type Span } from '../../../../src/server/ports/money.ts'
-import type { VideoJobs } from '../../../../src/server/ports/videos.ts'
+import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
+import { SPANS, type AccountKind, type Day, type Span } from '../../../../src/server/ports/money/money.ts'
+import type { VideoJobs } from '../../../../src/server/ports/videos/videos.ts'
 import { must } from '../../../support/must.ts'
-import { makeOwners, openJournal, setLimit, settlement, turnTo, type Owners, type TestJournal } from '../../../support/money.ts'
-import { nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+import { makeOwners, openJournal, setLimit, settlement, turnTo, type Owners, type TestJournal } from '../../../support/money/money.ts'
+import { nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 const KINDS = ['organization', 'workspace', 'key'] as const satisfies readonly AccountKind[]
 /** Two months and weeks, and steps back. */

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { checkLedger } from '../../../../src/server/ledger/check.ts'
+import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { must } from '../../../support/must.ts'
-import { imbalances, limitCredit, openJournal, setLimit, turnTo } from '../../../support/money.ts'
-import { accepted, nameOf, openVideoStand, OWN, videoKey, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+import { imbalances, limitCredit, openJournal, setLimit, turnTo } from '../../../support/money/money.ts'
+import { accepted, nameOf, openVideoStand, OWN, videoKey, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 /** What an account has lent in its lifetime window. */
 async function lentOf({ store }: VideoStand, id: string): Promise<number> {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { newId, newVideoId } from '../../../../src/server/store/ids.ts'
+import { newId, newVideoId } from '../../../../src/server/store/base/ids.ts'
 import { must } from '../../../support/must.ts'
-import { accepted, nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/video-jobs.ts'
+import { accepted, nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 /** Moves the row of a job, as a runner does; nobody is told. */
 async function move({ store }: VideoStand, id: string, columns: object): Promise<void> {

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../../../src/schemas/video-limits.ts'
-import type { ClaimedVideo } from '../../../../src/server/ports/video-work.ts'
+import { VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../../../src/schemas/videos/video-limits.ts'
+import type { ClaimedVideo } from '../../../../src/server/ports/videos/video-work.ts'
 import { cancellation } from '../../../../src/server/store/videos/cancel.ts'
 import { book } from '../../../../src/server/store/videos/end-batches.ts'
 import { present } from '../../../support/must.ts'
-import { CONTEXT, LEASE_MS, openVideoStand, videoId, REQUEST, SPENT_MS, type VideoStand } from '../../../support/video-rows.ts'
+import { CONTEXT, LEASE_MS, openVideoStand, videoId, REQUEST, SPENT_MS, type VideoStand } from '../../../support/videos/video-rows.ts'
 
 async function claimOne({ work }: VideoStand, leaseMs = LEASE_MS): Promise<ClaimedVideo> {
   return present((await work.claim(new Map([['acme', 1]]), leaseMs))[0])

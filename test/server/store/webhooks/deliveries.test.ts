@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhook-limits.ts'
-import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/ports/webhooks.ts'
+import { WEBHOOK_PLACES_MAX } from '../../../../src/schemas/webhooks/webhook-limits.ts'
+import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
-import { openFileStand } from '../../../support/files.ts'
+import { openFileStand } from '../../../support/files/files.ts'
 import { present } from '../../../support/must.ts'
-import { delivery, outboxed, wish } from '../../../support/webhooks.ts'
+import { delivery, outboxed, wish } from '../../../support/webhooks/webhooks.ts'
 
 const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { insertDeliveries } from '../../../../src/server/store/webhooks/outbox.ts'
-import { openFileStand } from '../../../support/files.ts'
-import { delivery, outboxed } from '../../../support/webhooks.ts'
+import { openFileStand } from '../../../support/files/files.ts'
+import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 
 t.test('a delivery is written once, however often its end is told', async (t) => {
   const { store, workspaceId } = await openFileStand(t)

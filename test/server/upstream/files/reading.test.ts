@@ -4,15 +4,15 @@ import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
 import {
   PROVIDER_FILES_ANSWER_BYTES_MAX,
   PROVIDER_FILE_ID_CHARS_MAX,
-} from '../../../../src/schemas/file-limits.ts'
-import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/limits.ts'
+} from '../../../../src/schemas/files/file-limits.ts'
+import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
-import type { FileHost, HostedPageWish } from '../../../../src/server/ports/file-hosts.ts'
+import type { FileHost, HostedPageWish } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must } from '../../../support/must.ts'
 import {
   CALLER, hostAt, openFilesStand, send, until, type FilesBehaviour, type FilesStand, type KeptFile, type StandOptions,
-} from '../../../support/provider-files.ts'
-import { text } from '../../../support/sessions.ts'
+} from '../../../support/files/provider-files.ts'
+import { text } from '../../../support/files/sessions.ts'
 
 const CONTENT = text(300_000)
 const SIGNAL = new AbortController().signal

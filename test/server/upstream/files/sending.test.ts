@@ -1,19 +1,19 @@
 /** Uploads that are streamed through to a provider, and all that may break one. C23, C24, §4.7. */
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { CallEnded } from '../../../../src/schemas/call-ended.ts'
+import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import {
   FILE_BYTES_MAX,
   PROVIDER_PIECE_BYTES,
   PROVIDER_UPLOAD_BYTES_MAX,
-} from '../../../../src/schemas/file-limits.ts'
-import type { HostedUpload } from '../../../../src/server/ports/file-hosts.ts'
+} from '../../../../src/schemas/files/file-limits.ts'
+import type { HostedUpload } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must, present } from '../../../support/must.ts'
-import { atPace } from '../../../support/pace.ts'
-import { hostAt, openFilesStand, PROVIDER_KEY, send, until, type FilesStand } from '../../../support/provider-files.ts'
-import { PushedUpload } from '../../../support/pushed-upload.ts'
-import { text } from '../../../support/sessions.ts'
+import { atPace } from '../../../support/load/pace.ts'
+import { hostAt, openFilesStand, PROVIDER_KEY, send, until, type FilesStand } from '../../../support/files/provider-files.ts'
+import { PushedUpload } from '../../../support/files/pushed-upload.ts'
+import { text } from '../../../support/files/sessions.ts'
 
 const MIB = 1024 * 1024
 const PIECE = text(64 * 1024)

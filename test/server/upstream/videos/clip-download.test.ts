@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
-import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/video-limits.ts'
-import { VIDEO_DOWNLOAD_BEGIN_MS, VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../../src/schemas/video-provider-limits.ts'
-import type { VideoSource } from '../../../../src/server/ports/video-providers.ts'
+import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limits.ts'
+import { VIDEO_DOWNLOAD_BEGIN_MS, VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import type { VideoSource } from '../../../../src/server/ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from '../../../../src/server/upstream/videos/clip-download.ts'
-import { CLIP } from '../../../support/boxes.ts'
-import { startTarget, type Target } from '../../../support/vetted-stand.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, type VideoStand } from '../../../support/video-stand.ts'
-import { bytesOf } from '../../../support/video-bytes.ts'
+import { CLIP } from '../../../support/videos/boxes.ts'
+import { startTarget, type Target } from '../../../support/egress/vetted-stand.ts'
+import { OPERATOR_KEY, openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
+import { bytesOf } from '../../../support/videos/video-bytes.ts'
 
 const CONTENT: VideoSource = { kind: 'content', index: 0 }
 

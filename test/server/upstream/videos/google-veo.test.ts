@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import {
   VIDEO_ANSWER_BYTES_MAX, VIDEO_CREDENTIAL_RETRY_MS, VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UPSTREAM_ID_CHARS_MAX,
-} from '../../../../src/schemas/video-provider-limits.ts'
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import { isUpstreamId } from '../../../../src/server/upstream/videos/upstream-ids.ts'
-import { CLIP } from '../../../support/boxes.ts'
-import { bytesOf } from '../../../support/video-bytes.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, type OrderWish, type VideoStand } from '../../../support/video-stand.ts'
+import { CLIP } from '../../../support/videos/boxes.ts'
+import { bytesOf } from '../../../support/videos/video-bytes.ts'
+import { OPERATOR_KEY, openVideos, orderOf, timesOf, type OrderWish, type VideoStand } from '../../../support/videos/video-stand.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`

@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap'
-import { CLIP_FRAMES_PER_SECOND } from '../../../../src/schemas/clip-limits.ts'
+import { CLIP_FRAMES_PER_SECOND } from '../../../../src/schemas/videos/clip-limits.ts'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import type { ShortJobMore, ShortJobTypes } from '../../../../src/server/ports/short-jobs.ts'
 import { createVideoProviders, type VideoProvidersOptions } from '../../../../src/server/upstream/videos/video-providers.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
-import type { VideoProvider } from '../../../../src/server/ports/video-providers.ts'
+import type { VideoProvider } from '../../../../src/server/ports/videos/video-providers.ts'
 import { openPools } from '../../../../src/workers/pool.ts'
 import { SILENT } from '../../../support/log.ts'
 import { present } from '../../../support/must.ts'
-import { bytesOf } from '../../../support/video-bytes.ts'
-import { fakeEndpoint, orderOf, timesOf, TOKEN } from '../../../support/video-stand.ts'
+import { bytesOf } from '../../../support/videos/video-bytes.ts'
+import { fakeEndpoint, orderOf, timesOf, TOKEN } from '../../../support/videos/video-stand.ts'
 
 const CONTENT = { kind: 'content', index: 0 } as const
 const SIZE = { width: 360, height: 360 }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../../src/schemas/video-provider-limits.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import { GoneWatch } from '../../../../src/server/upstream/videos/poll-verdict.ts'
-import { openVideos, orderOf, timesOf, type VideoStand, type VideoStandOptions } from '../../../support/video-stand.ts'
+import { openVideos, orderOf, timesOf, type VideoStand, type VideoStandOptions } from '../../../support/videos/video-stand.ts'
 
 interface Taken extends VideoStand {
   readonly id: string

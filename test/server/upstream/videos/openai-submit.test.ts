@@ -1,8 +1,8 @@
 import t from 'tap'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/video-provider-limits.ts'
-import { VIDEO_ERROR_CHARS_MAX, VIDEO_RETRY_AFTER_MS_MAX } from '../../../../src/schemas/video-limits.ts'
-import { atPace } from '../../../support/pace.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, TOKEN } from '../../../support/video-stand.ts'
+import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import { VIDEO_ERROR_CHARS_MAX, VIDEO_RETRY_AFTER_MS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
+import { atPace } from '../../../support/load/pace.ts'
+import { OPERATOR_KEY, openVideos, orderOf, timesOf, TOKEN } from '../../../support/videos/video-stand.ts'
 
 t.test('a job that is taken has the id that the provider gave, and went out with its token and our key', async (t) => {
   const { fake, provider } = await openVideos(t, { settings: { key: OPERATOR_KEY } })

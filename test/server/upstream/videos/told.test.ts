@@ -1,6 +1,6 @@
 import t from 'tap'
 import { reasonOf } from '../../../../src/server/upstream/videos/told.ts'
-import { orderOf } from '../../../support/video-stand.ts'
+import { orderOf } from '../../../support/videos/video-stand.ts'
 
 const STRUCK = { credential: 'sk-secret-0123456789', host: 'video.example' }
 const escaped = (text: string): string => [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { ListAuditQuery } from '../../../../schemas/audit.ts'
+import type { ListAuditQuery } from '../../../../schemas/audit/audit.ts'
 import type { PageContext } from '../page.ts'
 import { SelectField, TextField } from '../parts/fields.ts'
 import { WorkspaceFilter } from '../parts/filters.ts'

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import type { Static } from 'typebox'
-import type { AuditAnswer } from '../../../../schemas/audit.ts'
+import type { AuditAnswer } from '../../../../schemas/audit/audit.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { NONE, Time } from '../parts/figures.ts'

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Budget, BudgetInterval } from '../../../../schemas/budgets.ts'
+import type { Budget, BudgetInterval } from '../../../../schemas/money/budgets.ts'
 import type { Api } from '../api.ts'
 import type { PageContext } from '../page.ts'
 import { Badge, Meter, type Tone } from '../parts/badge.ts'

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { AdminJobDetailsShape } from '../../../../schemas/admin.ts'
+import type { AdminJobDetailsShape } from '../../../../schemas/operator/admin.ts'
 import { ApiError, messageOf, type Api } from '../api.ts'
 import { bytes, share, Time } from '../parts/figures.ts'
 

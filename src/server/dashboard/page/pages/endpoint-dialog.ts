@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
-import type { EndpointStatus, WholeEndpoint } from '../../../../schemas/private-endpoints.ts'
+import type { EndpointStatus, WholeEndpoint } from '../../../../schemas/endpoints/private-endpoints.ts'
 import { messageOf } from '../api.ts'
 import { hashOf, type PageContext } from '../page.ts'
 import { Confirm, Dialog, useAction } from '../parts/dialog.ts'

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CheckName, CheckReason, EndpointCheck, WholeEndpoint } from '../../../../schemas/private-endpoints.ts'
+import type { CheckName, CheckReason, EndpointCheck, WholeEndpoint } from '../../../../schemas/endpoints/private-endpoints.ts'
 import { messageOf } from '../api.ts'
 import type { PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.ts'

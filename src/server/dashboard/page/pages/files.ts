@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
-import type { ADMIN_FILES_COUNTED_MAX } from '../../../../schemas/admin-limits.ts'
-import type { AdminStorageShape } from '../../../../schemas/admin.ts'
+import type { ADMIN_FILES_COUNTED_MAX } from '../../../../schemas/operator/admin-limits.ts'
+import type { AdminStorageShape } from '../../../../schemas/operator/admin.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Meter } from '../parts/badge.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'

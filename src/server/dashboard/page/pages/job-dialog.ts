@@ -1,5 +1,5 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
-import type { AdminDeliveryShape, AdminJobDetailsShape, AdminJobStep } from '../../../../schemas/admin.ts'
+import type { AdminDeliveryShape, AdminJobDetailsShape, AdminJobStep } from '../../../../schemas/operator/admin.ts'
 import { hashOf, type PageContext } from '../page.ts'
 import { DataTable } from '../parts/data-table.ts'
 import { deliveryColumns, useReplay } from '../parts/deliveries.ts'

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { AdminJobShape } from '../../../../schemas/admin.ts'
+import type { AdminJobShape } from '../../../../schemas/operator/admin.ts'
 import type { Page, PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { DeliveryBadge } from '../parts/deliveries.ts'

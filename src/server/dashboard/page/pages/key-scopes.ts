@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { KeyScope } from '../../../../schemas/scopes.ts'
+import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
 import { CheckField } from '../parts/fields.ts'
 
 const SCOPES: readonly (readonly [KeyScope, string])[] = [

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ApiKey } from '../../../../schemas/keys.ts'
+import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge, Meter } from '../parts/badge.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'

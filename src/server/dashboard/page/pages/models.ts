@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { LiveView, ProviderView } from '../../../../schemas/live-view.ts'
+import type { LiveView, ProviderView } from '../../../../schemas/operator/live-view.ts'
 import { useLive } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
 import { DataTable, type Column } from '../parts/data-table.ts'

@@ -1,6 +1,6 @@
 import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
-import type { FrontView, LiveView, OperationView } from '../../../../schemas/live-view.ts'
+import type { FrontView, LiveView, OperationView } from '../../../../schemas/operator/live-view.ts'
 import { useLive } from '../live.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.ts'

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { EndpointSummary } from '../../../../schemas/private-endpoints.ts'
+import type { EndpointSummary } from '../../../../schemas/endpoints/private-endpoints.ts'
 import type { PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'
 import { EndpointBadge } from '../parts/endpoint-badge.ts'

@@ -1,5 +1,5 @@
-import type { ActivityRow } from '../../../../schemas/activity.ts'
-import type { ApiKey } from '../../../../schemas/keys.ts'
+import type { ActivityRow } from '../../../../schemas/money/activity.ts'
+import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Api } from '../api.ts'
 
 export type Breakdown = 'model' | 'key' | 'workspace'

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { EndpointStatus } from '../../../../schemas/private-endpoints.ts'
+import type { EndpointStatus } from '../../../../schemas/endpoints/private-endpoints.ts'
 import { Badge, type Tone } from './badge.ts'
 
 const TONES: Readonly<Record<EndpointStatus, Tone>> = { draft: 'plain', active: 'good', disabled: 'warn' }

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { VideoStatus } from '../../../../schemas/video-jobs.ts'
+import type { VideoStatus } from '../../../../schemas/videos/video-jobs.ts'
 import { Badge, type Tone } from './badge.ts'
 
 const TONES: Readonly<Record<VideoStatus, Tone>> = {

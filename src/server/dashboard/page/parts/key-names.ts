@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { ApiKey } from '../../../../schemas/keys.ts'
+import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { PageContext } from '../page.ts'
 import { useLoaded } from './loaded.ts'
 

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../schemas/admin-limits.ts'
+import type { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../schemas/operator/admin-limits.ts'
 import { hashOf, type PageContext } from '../page.ts'
 import { count } from './figures.ts'
 import type { Loaded } from './loaded.ts'

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import type { Static } from 'typebox'
-import type { AuditEventShape } from '../../../../schemas/audit.ts'
+import type { AuditEventShape } from '../../../../schemas/audit/audit.ts'
 import { Badge, type Tone } from './badge.ts'
 
 export type AuditEvent = Static<typeof AuditEventShape>

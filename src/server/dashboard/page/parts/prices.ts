@@ -1,5 +1,5 @@
-import type { Pricing } from '../../../../schemas/models.ts'
-import type { VideoModel } from '../../../../schemas/video-models.ts'
+import type { Pricing } from '../../../../schemas/models/models.ts'
+import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
 import { NONE } from './figures.ts'
 
 /** What nothing is asked for, said alike wherever it is shown. */

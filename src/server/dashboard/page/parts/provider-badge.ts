@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import type { ProviderView } from '../../../../schemas/live-view.ts'
+import type { ProviderView } from '../../../../schemas/operator/live-view.ts'
 import { Badge, type Tone } from './badge.ts'
 import { Time } from './figures.ts'
 

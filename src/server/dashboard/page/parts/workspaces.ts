@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { WorkspaceShape } from '../../../../schemas/workspaces.ts'
+import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.ts'
 import type { Api } from '../api.ts'
 import { useLoaded, type Loaded } from './loaded.ts'
 

@@ -1,0 +1,89 @@
+import type { Issue } from '../failures.ts'
+import {
+  CONTAINER_ID_CHARS_MAX,
+  CONTAINER_ID_PART_CHARS_MAX,
+  CONTAINER_PATH_BYTES_MAX,
+  PATH_SEGMENT_BYTES_MAX,
+  PATH_SEGMENTS_MAX,
+} from '../files/file-limits.ts'
+
+const FILE_ID_PREFIX = 'cfile_'
+/** `sess_…`, `gen_…`, or a caller's own. C22. */
+export const CONTAINER_ID_PATTERN =
+  `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
+const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
+
+export function isContainerId(text: string): boolean {
+  return CONTAINER_ID.test(text)
+}
+
+/**
+ * The one form of a container path: segments joined by single slashes, relative, without `.` or `..`, without NUL.
+ * Case, Unicode form and every other character are kept as they are: a sandbox may use them all.
+ * @param path decoded, as a caller or an id gives it
+ * @returns the path, or null for anything else. Design §5.
+ */
+export function parseContainerPath(path: string): string | null {
+  const segments = path.split('/')
+  return RULES.every(({ holds }) => holds(path, segments)) ? path : null
+}
+
+/** What keeps a path from being one, each rule once, never with the path itself; none for a path of this form. C13. */
+export function containerPathIssues(path: string): readonly Issue[] {
+  const segments = path.split('/')
+  return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) => pathIssue(message, expected))
+}
+
+/** The rules of a path in words. */
+export const CONTAINER_PATH_RULES =
+  `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 in at most ${PATH_SEGMENTS_MAX} segments of at most `
+  + `${PATH_SEGMENT_BYTES_MAX} bytes, none empty, \`.\` or \`..\`, without NUL`
+
+/** Of the write's parameter that is the path. */
+export function pathIssue(message: string, expected: string): Issue {
+  return { path: '/file_id', message, expected }
+}
+
+interface PathRule {
+  readonly message: string
+  readonly expected: string
+  holds(path: string, segments: readonly string[]): boolean
+}
+
+const RULES: readonly PathRule[] = [
+  {
+    message: 'is too long',
+    expected: `at most ${CONTAINER_PATH_BYTES_MAX} bytes`,
+    holds: (path) => Buffer.byteLength(path) <= CONTAINER_PATH_BYTES_MAX,
+  },
+  {
+    message: 'has too many segments',
+    expected: `at most ${PATH_SEGMENTS_MAX}`,
+    holds: (_, segments) => segments.length <= PATH_SEGMENTS_MAX,
+  },
+  {
+    message: 'has an empty, `.` or `..` segment',
+    expected: 'names joined by single slashes',
+    holds: (_, segments) => segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..'),
+  },
+  {
+    message: 'has a segment that is too long',
+    expected: `at most ${PATH_SEGMENT_BYTES_MAX} bytes each`,
+    holds: (_, segments) => segments.every((segment) => Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX),
+  },
+  { message: 'has a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
+  // A lone surrogate has no UTF-8 form: it would name another file.
+  { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
+]
+
+/** `cfile_` and the path in base64url without padding. B2.8. */
+export function containerFileId(path: string): string {
+  return FILE_ID_PREFIX + Buffer.from(path).toString('base64url')
+}
+
+/** @returns null unless the id is the one id of a path that may be read; every path has exactly one */
+export function pathOfContainerFileId(id: string): string | null {
+  if (!id.startsWith(FILE_ID_PREFIX)) return null
+  const path = parseContainerPath(Buffer.from(id.slice(FILE_ID_PREFIX.length), 'base64url').toString())
+  return path !== null && containerFileId(path) === id ? path : null
+}

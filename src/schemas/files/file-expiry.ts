@@ -1,0 +1,32 @@
+import type { Issue } from '../failures.ts'
+import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from './file-limits.ts'
+
+/** Fields of an upload's form that say when the file goes, as OpenAI's clients write them. C37. */
+const ANCHOR = 'expires_after[anchor]'
+const SECONDS = 'expires_after[seconds]'
+
+/** What is wrong with them, never with their text; null when nothing is, or when they are not there. */
+export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
+  const [anchor, seconds] = [fields.get(ANCHOR), fields.get(SECONDS)]
+  if (anchor === undefined && seconds === undefined) return null
+  if (anchor !== 'created_at') return { path: '/expires_after/anchor', message: 'is not one of the allowed values', expected: '"created_at"' }
+  if (seconds !== undefined && secondsOf(seconds) !== null) return null
+  const expected = `integer from ${FILE_EXPIRES_S_MIN} to ${FILE_EXPIRES_S_MAX}`
+  return { path: '/expires_after/seconds', message: seconds === undefined ? 'is required' : 'is not valid', expected }
+}
+
+/** Seconds after the creation of a file until it goes; null: it stays. @param fields without an issue */
+export function expiresAfterOf(fields: ReadonlyMap<string, string>): number | null {
+  const seconds = fields.get(SECONDS)
+  return seconds === undefined ? null : secondsOf(seconds)
+}
+
+/** As `expiresAfterOf` reads them; none when it stays. */
+export function expiryFields(seconds: number | null): readonly (readonly [name: string, value: string])[] {
+  return seconds === null ? [] : [[ANCHOR, 'created_at'], [SECONDS, String(seconds)]]
+}
+
+function secondsOf(text: string): number | null {
+  const seconds = /^\d{1,8}$/.test(text) ? Number(text) : null
+  return seconds !== null && seconds >= FILE_EXPIRES_S_MIN && seconds <= FILE_EXPIRES_S_MAX ? seconds : null
+}

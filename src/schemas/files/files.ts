@@ -1,0 +1,260 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { CONTAINER_ID_PATTERN, containerFileId } from '../containers/container-paths.ts'
+import type { Issue } from '../failures.ts'
+import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
+
+/** How a file is written for different clients. C8. */
+export type FileShape = 'openrouter' | 'anthropic' | 'openai'
+
+/** Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with `x-stainless-`. C8. */
+export const SHAPE_HEADERS = ['anthropic-version', 'anthropic-beta', 'user-agent', 'x-stainless-lang'] as const
+
+/** @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs is first. */
+export function shapeOf(headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>): FileShape {
+  if (headers['anthropic-version'] !== undefined || headers['anthropic-beta'] !== undefined) return 'anthropic'
+  const isOpenAi = headers['x-stainless-lang'] !== undefined || headers['user-agent']?.startsWith('OpenAI/') === true
+  return isOpenAi ? 'openai' : 'openrouter'
+}
+
+const OwnFile = Type.Object({
+  _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
+  id: Type.String(),
+  type: Type.Literal('file'),
+  filename: Type.String(),
+  mime_type: Type.String(),
+  size_bytes: Bytes,
+  created_at: Type.String({ format: 'date-time' }),
+  downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it is removed; left out when it stays.' })),
+}, { description: 'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.' })
+
+const OpenAiFile = Type.Object({
+  _shape: Type.Literal('openai'),
+  id: Type.String(),
+  object: Type.Literal('file'),
+  bytes: Bytes,
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  filename: Type.String(),
+  purpose: Type.String(),
+  status: Type.Literal('processed'),
+  expires_at: Type.Optional(Type.Integer({ description: 'Unix seconds; left out when it stays.' })),
+}, { description: "The shape for OpenAI's clients." })
+
+/** A file in the shape of its caller. §2.8, B1.7. */
+export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
+export type FileAnswer = Static<typeof FileAnswer>
+
+const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last_id: nullable(Type.String()) }
+
+const FILE_ID = /^file_[0-9a-f]{32}$/
+
+/** Whether a text may be the id of a stored file: what else a path holds never reaches the store. C9. */
+export function isFileId(text: string): boolean {
+  return FILE_ID.test(text)
+}
+
+/** What the shapes tell of a file; a row of the store is one. */
+export interface ToldFile {
+  readonly id: string
+  readonly filename: string
+  readonly mimeType: string
+  readonly sizeBytes: number
+  readonly createdAt: Date
+  readonly isDownloadable: boolean
+  /** Null: none was given. */
+  readonly purpose: string | null
+  /** Null, as left out: it stays. */
+  readonly expiresAt?: Date | null
+}
+
+/** `purpose` of a file whose uploader named none; an index of the store has it too. Decision. */
+export const PURPOSE_DEFAULT = 'user_data'
+
+/** Of an upload's form; null when it names none. */
+export function purposeOf(fields: ReadonlyMap<string, string>): string | null {
+  const purpose = fields.get('purpose') ?? ''
+  return purpose === '' ? null : purpose
+}
+
+/** What is wrong with the `purpose` of an upload, never with the text itself; null when nothing is. */
+export function purposeIssue(purpose: string): Issue | null {
+  const isGood = purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
+  return isGood ? null : { path: '/purpose', message: 'is not valid', expected: `at most ${PURPOSE_CHARS_MAX} characters of UTF-8, none for control` }
+}
+
+export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
+  const { id, filename, expiresAt = null } = file
+  return shape === 'openai'
+    ? {
+        _shape: shape,
+        id,
+        object: 'file',
+        bytes: file.sizeBytes,
+        created_at: unixSeconds(file.createdAt),
+        filename,
+        purpose: file.purpose ?? PURPOSE_DEFAULT,
+        status: 'processed',
+        ...(expiresAt !== null && { expires_at: unixSeconds(expiresAt) }),
+      }
+    : {
+        _shape: shape,
+        id,
+        type: 'file',
+        filename,
+        mime_type: file.mimeType,
+        size_bytes: file.sizeBytes,
+        created_at: file.createdAt.toISOString(),
+        downloadable: file.isDownloadable,
+        ...(expiresAt !== null && { expires_at: expiresAt.toISOString() }),
+      }
+}
+
+function unixSeconds(instant: Date): number {
+  return Math.floor(instant.getTime() / 1_000)
+}
+
+/** A page of files, oldest first. B2.7. */
+export const FileListAnswer = Type.Union([
+  Type.Object({ _shape: Type.Literal('openrouter'), data: Type.Array(OwnFile), ...Ends, cursor: nullable(Type.String()) }),
+  Type.Object({ _shape: Type.Literal('anthropic'), data: Type.Array(OwnFile), ...Ends, next_page: nullable(Type.String()) }),
+  Type.Object({
+    _shape: Type.Literal('openai'), object: Type.Literal('list'), data: Type.Array(OpenAiFile), ...Ends,
+  }),
+])
+export type FileListAnswer = Static<typeof FileListAnswer>
+
+/** B2.7. */
+export const FileDeletedAnswer = Type.Union([
+  Type.Object({
+    _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
+    id: Type.String(),
+    type: Type.Literal('file_deleted'),
+  }),
+  Type.Object({
+    _shape: Type.Literal('openai'), id: Type.String(), object: Type.Literal('file'), deleted: Type.Literal(true),
+  }),
+])
+export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
+
+export interface ToldFilePage {
+  readonly files: readonly ToldFile[]
+  readonly hasMore: boolean
+  /** Where the next page begins. */
+  readonly next: string | null
+}
+
+export function fileListAnswer({ files, hasMore, next }: ToldFilePage, shape: FileShape): FileListAnswer {
+  const page = {
+    data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null,
+  }
+  if (shape === 'openai') return { _shape: shape, object: 'list', ...page } as FileListAnswer
+  if (shape === 'anthropic') return { _shape: shape, ...page, next_page: next } as FileListAnswer
+  return { _shape: shape, ...page, cursor: next } as FileListAnswer
+}
+
+export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnswer {
+  return shape === 'openai' ? { _shape: shape, id, object: 'file', deleted: true } : { _shape: shape, id, type: 'file_deleted' }
+}
+
+/** Bytes of a file or of a part of it. */
+export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
+
+/** What every operation of files takes. B1.7, B2.7. */
+export const FileScope = {
+  provider: Type.Optional(Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
+    description: "Reads or stores the file at that provider, with the workspace's own key for it.",
+  })),
+  workspace_id: Type.Optional(Type.String({
+    format: 'uuid', description: "The key's workspace, which is also the default.",
+  })),
+}
+
+export const FileScopeQuery = Type.Object(FileScope)
+export type FileScopeQuery = Static<typeof FileScopeQuery>
+
+export const FileParams = Type.Object({ file_id: Type.String({ minLength: 1 }) })
+
+export const ListFilesQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+  })),
+  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  page: Type.Optional(Type.String({
+    description: 'The `next_page` of the page before, as Anthropic names it. It decides, whatever `after`, `after_id` or `before_id` the list was begun with.',
+  })),
+  after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
+  after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
+  purpose: Type.Optional(Type.String({
+    minLength: 1, maxLength: PURPOSE_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
+    description: 'Only files of exactly that purpose.',
+  })),
+  before_id: Type.Optional(Type.String({ description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.' })),
+  ids: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    maxItems: FILE_IDS_MAX,
+    description: 'Only these files, `ids` or `ids[]` for each, in one page; it excludes places, `limit` and `provider`. Ids of no file are left out.',
+  })),
+  order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+    description: 'Own storage lists oldest first, `asc`, only.',
+  })),
+  ...FileScope,
+})
+export type ListFilesQuery = Static<typeof ListFilesQuery>
+
+const ContainerId = Type.String({
+  pattern: CONTAINER_ID_PATTERN, description: '`sess_…`, `gen_…`, or 1 to 40 characters of `[A-Za-z0-9_-]`.',
+})
+
+export const ContainerParams = Type.Object({ container_id: ContainerId })
+/** Named as the reads of the same place name it: OpenAPI knows one name for one place of a path. C22. */
+export const ContainerWriteParams = Type.Object({
+  container_id: ContainerId,
+  file_id: Type.String({ minLength: 1, description: 'The path of the file; slashes may stand in it as they are.' }),
+})
+export const ContainerFileParams = Type.Object({ container_id: ContainerId, file_id: Type.String({ minLength: 1 }) })
+
+export const ListContainerFilesQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+  })),
+  after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
+})
+
+/** A container file, as OpenAI's clients know it. B2.8. */
+export const ContainerFileAnswer = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('container.file'),
+  container_id: Type.String(),
+  bytes: Bytes,
+  created_at: Type.Integer({ description: 'Unix seconds of its last change.' }),
+  path: Type.String(),
+  source: Type.Literal('assistant'),
+})
+export type ContainerFileAnswer = Static<typeof ContainerFileAnswer>
+
+/** @param file what storage says of it */
+export function containerFileAnswer(
+  containerId: string,
+  file: { readonly path: string; readonly sizeBytes: number; readonly changedAt: Date },
+): ContainerFileAnswer {
+  return {
+    id: containerFileId(file.path),
+    object: 'container.file',
+    container_id: containerId,
+    bytes: file.sizeBytes,
+    created_at: unixSeconds(file.changedAt),
+    path: file.path,
+    source: 'assistant',
+  }
+}
+
+/** In the order of the paths. B2.8. */
+export const ContainerFileListAnswer = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(ContainerFileAnswer),
+  first_id: nullable(Type.String()),
+  last_id: nullable(Type.String()),
+  has_more: Type.Boolean(),
+})

@@ -1,0 +1,229 @@
+import Type, { type Static } from 'typebox'
+import { MODELS_NAMES_CHARS_MAX, MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX, MODELS_WORDS_CHARS_MAX } from '../limits/limits.ts'
+
+const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
+const Count = Type.Integer({ minimum: 0 })
+
+/** `prompt` and `completion` are per token, `request` per request, others per unit of their name. C14, B1.11. */
+export const Pricing = Type.Object({
+  prompt: Decimal,
+  completion: Decimal,
+  request: Type.Optional(Decimal),
+  image: Type.Optional(Decimal),
+  image_token: Type.Optional(Decimal),
+  image_output: Type.Optional(Decimal),
+  audio: Type.Optional(Decimal),
+  audio_output: Type.Optional(Decimal),
+  web_search: Type.Optional(Decimal),
+  internal_reasoning: Type.Optional(Decimal),
+  input_cache_read: Type.Optional(Decimal),
+  input_cache_write: Type.Optional(Decimal),
+  input_cache_write_1h: Type.Optional(Decimal),
+  input_audio_cache: Type.Optional(Decimal),
+  discount: Type.Optional(Type.Number()),
+  overrides: Type.Optional(Type.Array(Type.Unknown())),
+}, { description: 'USD: prompt and completion per token, request per request, others per unit of their name.' })
+export type Pricing = Static<typeof Pricing>
+
+export const Architecture = Type.Object({
+  modality: nullable(Type.String()),
+  input_modalities: Type.Array(Type.String()),
+  output_modalities: Type.Array(Type.String()),
+  tokenizer: Type.Optional(Type.String()),
+  instruct_type: Type.Optional(nullable(Type.String())),
+})
+export type Architecture = Static<typeof Architecture>
+
+export const DefaultParameters = Type.Object({
+  temperature: Type.Optional(nullable(Type.Number())),
+  top_p: Type.Optional(nullable(Type.Number())),
+  top_k: Type.Optional(nullable(Type.Number())),
+  frequency_penalty: Type.Optional(nullable(Type.Number())),
+  presence_penalty: Type.Optional(nullable(Type.Number())),
+  repetition_penalty: Type.Optional(nullable(Type.Number())),
+})
+
+export const PerRequestLimits = Type.Object({ prompt_tokens: Count, completion_tokens: Count })
+
+export const Reasoning = Type.Object({
+  mandatory: Type.Boolean(),
+  default_enabled: Type.Optional(Type.Boolean()),
+  default_effort: Type.Optional(nullable(Type.String())),
+  supported_efforts: Type.Optional(nullable(Type.Array(Type.String()))),
+  supports_max_tokens: Type.Optional(Type.Boolean()),
+})
+
+/** Scores that the sorts and the `min_…` filters of model lists read. B2.3. */
+export const Benchmarks = Type.Object({
+  intelligence_index: Type.Optional(Type.Number()),
+  coding_index: Type.Optional(Type.Number()),
+  agentic_index: Type.Optional(Type.Number()),
+  tool_success_rate: Type.Optional(Type.Number()),
+  design_arena_elo: Type.Optional(Type.Number()),
+})
+
+/** A model in replies. What is optional is absent, never null; what is nullable never absent. §2.10, B1.11. */
+export const Model = Type.Object({
+  id: Type.String({ description: 'With the variant suffix, when one was asked for.' }),
+  canonical_slug: Type.String(),
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  created: Type.Integer({ description: 'Unix time of the release in seconds; 0 when it is not known.' }),
+  context_length: nullable(Count),
+  architecture: Architecture,
+  pricing: Pricing,
+  top_provider: Type.Object({
+    is_moderated: Type.Boolean(),
+    context_length: Type.Optional(nullable(Count)),
+    max_completion_tokens: Type.Optional(nullable(Count)),
+  }),
+  supported_parameters: Type.Array(Type.String()),
+  supported_voices: nullable(Type.Array(Type.String())),
+  default_parameters: nullable(DefaultParameters),
+  per_request_limits: nullable(PerRequestLimits),
+  hugging_face_id: Type.Optional(nullable(Type.String())),
+  expiration_date: nullable(Type.String()),
+  knowledge_cutoff: nullable(Type.String()),
+  links: Type.Object({ details: Type.String({ description: 'Path of the endpoints listing.' }) }),
+  alias_target: Type.Optional(Type.Object({ name: Type.String(), slug: Type.String() })),
+  benchmarks: Type.Optional(Benchmarks),
+  reasoning: Type.Optional(Reasoning),
+})
+export type Model = Static<typeof Model>
+
+const Percentiles = nullable(
+  Type.Object({ p50: Type.Number(), p75: Type.Number(), p90: Type.Number(), p99: Type.Number() }),
+)
+
+export const ToolChoice = Type.Object({
+  auto: Type.Boolean(),
+  function: Type.Boolean(),
+  none: Type.Boolean(),
+  required: Type.Boolean(),
+})
+
+/** One endpoint of a model in replies. B2.3. */
+export const ModelEndpoint = Type.Object({
+  name: Type.String(),
+  model_id: Type.String(),
+  model_name: Type.String(),
+  provider_name: Type.String(),
+  tag: Type.String(),
+  context_length: Type.Integer({ minimum: 0, description: '0 when the catalogue does not say.' }),
+  quantization: nullable(Type.String()),
+  max_completion_tokens: nullable(Count),
+  max_prompt_tokens: nullable(Count),
+  pricing: Pricing,
+  supported_parameters: Type.Array(Type.String()),
+  supports_implicit_caching: Type.Boolean(),
+  supports_tool_choice: ToolChoice,
+  uptime_last_5m: nullable(Type.Number()),
+  uptime_last_30m: nullable(Type.Number()),
+  uptime_last_1d: nullable(Type.Number()),
+  latency_last_30m: Percentiles,
+  throughput_last_30m: Percentiles,
+  status: Type.Optional(Type.Integer()),
+})
+export type ModelEndpoint = Static<typeof ModelEndpoint>
+
+/** Answer of GET /model/{author}/{slug}. §4.11. */
+export const ModelAnswer = Type.Object({ data: Model })
+
+/** Answer of GET /models/{model}: the model in the envelope-free form of OpenAI's clients. Our extension. */
+export const BareModel = Type.Object({
+  ...Model.properties,
+  object: Type.Literal('model'),
+  owned_by: Type.String({ description: 'The author.' }),
+})
+
+/** Answer of GET /models/{author}/{slug}/endpoints. B2.3. */
+export const ModelEndpointsAnswer = Type.Object({
+  data: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    created: Type.Integer(),
+    description: Type.String(),
+    architecture: Type.Object({
+      ...Architecture.properties, tokenizer: nullable(Type.String({ description: 'The family; null when the catalogue does not say.' })),
+    }),
+    endpoints: Type.Array(ModelEndpoint),
+  }),
+})
+
+/** Answer of the model lists. B2.3, B3.1: clients refuse a list without `links` or `total_count`. */
+export const ModelListAnswer = Type.Object({
+  data: Type.Array(Model),
+  links: Type.Object({ next: nullable(Type.String({ description: 'Path of the next page.' })) }),
+  total_count: Type.Integer({ minimum: 0, description: 'Models that match, on all pages together.' }),
+})
+
+/** Answer of GET /models/count. B2.3. */
+export const ModelCountAnswer = Type.Object({ data: Type.Object({ count: Count }) })
+
+/** Path of one model. §4.11; `slug` may end in `:` and a variant suffix. */
+export const ModelParams = Type.Object({
+  author: Type.String({ minLength: 1 }),
+  slug: Type.String({ minLength: 1 }),
+})
+export type ModelParams = Static<typeof ModelParams>
+
+/** Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one. */
+export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
+export type BareModelParams = Static<typeof BareModelParams>
+
+const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MODELS_NAMES_CHARS_MAX, description }))
+const Bound = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
+
+const page = {
+  limit: Type.Optional(Type.Integer({
+    minimum: 1,
+    maximum: MODELS_PAGE_MAX,
+    description: `Page size; ${MODELS_PAGE_DEFAULT} when only offset is given, everything when neither is.`,
+  })),
+  offset: Type.Optional(Count),
+}
+const outputModalities = Csv('Comma-separated; models with any of them. `all` for all. Default `text`.')
+
+export const MODEL_SORTS = [
+  'most-popular', 'newest', 'top-weekly', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low',
+  'throughput-high-to-low', 'latency-low-to-high', 'intelligence-high-to-low', 'coding-high-to-low',
+  'agentic-high-to-low', 'design-arena-elo-high-to-low',
+] as const
+
+export const PageQuery = Type.Object(page)
+export const CountModelsQuery = Type.Object({ output_modalities: outputModalities })
+export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputModalities })
+
+/** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing (C21). */
+export const ListModelsQuery = Type.Object({
+  ...page,
+  q: Type.Optional(Type.String({
+    maxLength: MODELS_WORDS_CHARS_MAX,
+    description: 'Words that all occur in id, name or description.',
+  })),
+  category: Csv('Comma-separated; models in any of them.'),
+  sort: Type.Optional(Type.Enum(MODEL_SORTS)),
+  arch: Csv('Comma-separated tokenizer families; case is ignored.'),
+  context: Type.Optional(Type.Integer({ minimum: 0, description: 'Least context length, in tokens.' })),
+  distillable: Type.Optional(Type.Boolean({ description: 'An endpoint lets output train models, or not.' })),
+  zdr: Type.Optional(Type.Boolean({ description: 'An endpoint declares zero data retention, or none of it.' })),
+  region: Csv('Comma-separated regions that an endpoint runs in.'),
+  input_modalities: Csv('Comma-separated; models that take all of them. `all` for every model.'),
+  output_modalities: outputModalities,
+  supported_parameters: Csv('Comma-separated; models that take all of them.'),
+  model_authors: Csv('Comma-separated authors.'),
+  providers: Csv('Comma-separated provider slugs; models that any of them serves.'),
+  min_price: Bound('USD per million prompt tokens.'),
+  max_price: Bound('USD per million prompt tokens.'),
+  min_output_price: Bound('USD per million completion tokens.'),
+  max_output_price: Bound('USD per million completion tokens.'),
+  min_age_days: Bound('Days since release.'),
+  max_age_days: Bound('Days since release.'),
+  min_intelligence_index: Type.Optional(Type.Number()),
+  min_coding_index: Type.Optional(Type.Number()),
+  min_agentic_index: Type.Optional(Type.Number()),
+  min_tool_success_rate: Type.Optional(Type.Number()),
+})
+export type ListModelsQuery = Static<typeof ListModelsQuery>
+export type ModelSort = (typeof MODEL_SORTS)[number]

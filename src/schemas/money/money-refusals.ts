@@ -1,0 +1,84 @@
+import type { AccountKind } from './accounts.ts'
+import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
+import { fail, type FailureMetadata, type FailureName, type Outcome } from '../failures.ts'
+import { usdOfNano, usdText } from './usd.ts'
+
+/** A finite limit that does not cover a call. Whole nano-USD. */
+export interface RefusingLimit {
+  readonly kind: AccountKind
+  readonly limit: {
+    readonly span: BudgetInterval
+    readonly limitNano: number
+    readonly spentNano: number
+    readonly restNano?: number
+    readonly resetsAtMs: number | null
+  }
+  /** What the call may cost at most, as this account counts it. */
+  readonly boundNano: number
+}
+
+/**
+ * The refusal of a call, told by the limit that comes first: credit, the key's, then the broadest budget. C14.
+ * @param refusing at least one
+ */
+export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
+  const told = refusing.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first))
+  const { kind, limit } = told
+  const { failure, limitSource } = KINDS[kind]
+  // Credit has no other interval than ever.
+  const interval = kind === 'organization' ? {} : { interval: limit.span }
+  const metadata: FailureMetadata = {
+    limit_source: limitSource,
+    scope: kind,
+    limit: usdOfNano(limit.limitNano),
+    spend: usdOfNano(limit.spentNano),
+    ...interval,
+    ...(limit.resetsAtMs !== null && { reset_at: isoOf(limit.resetsAtMs) }),
+  }
+  return fail(failure, { fields: { interval: limit.span }, detail: detailOf(told), metadata })
+}
+
+/**
+ * The refusal of a call whose cost has no upper bound.
+ * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price, if that is why
+ */
+export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {
+  const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
+  const remedy = `The catalogue has no price for ${unpriced ?? ''}: the operator can give it one, or say \`"free": true\` of it.`
+  return fail('cost_unbounded', {
+    fields: { scope: `the ${scope}` }, metadata: { limit_source: KINDS[scope].limitSource, scope },
+    ...(unpriced !== null && { detail: remedy }),
+  })
+}
+
+/** In the order in which they are told. */
+const ORDER = ['organization', 'key', 'workspace'] as const satisfies readonly AccountKind[]
+
+const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; readonly limitSource: string }>> = {
+  organization: { failure: 'credit_exhausted', limitSource: 'credit' },
+  key: { failure: 'key_limit_exceeded', limitSource: 'key_limit' },
+  workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
+}
+
+/** The lowest is told. Spans are listed from the narrowest. */
+function rankOf({ kind, limit }: RefusingLimit): number {
+  return ORDER.indexOf(kind) * BUDGET_INTERVALS.length - BUDGET_INTERVALS.indexOf(limit.span)
+}
+
+function detailOf({ limit, boundNano }: RefusingLimit): string {
+  const { limitNano, spentNano, restNano, resetsAtMs } = limit
+  const heldNano = restNano === undefined ? 0 : limitNano - spentNano - restNano
+  const facts = [
+    `${usdText(spentNano)} of ${usdText(limitNano)} USD are used`,
+    // Else a caller would be told of a limit that has room.
+    ...(heldNano > 0 ? [`${usdText(heldNano)} are held for calls under way`] : []),
+    `and it may cost up to ${usdText(boundNano)}`,
+  ]
+  const reset = resetsAtMs === null ? '' : `; the limit resets at ${isoOf(resetsAtMs)}`
+  return `${facts.join(', ')}${reset}.`
+}
+
+/** Windows begin at whole seconds. */
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z')
+}

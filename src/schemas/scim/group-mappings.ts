@@ -1,0 +1,78 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { SCIM_OFFSET_MAX, SCIM_PAGE_DEFAULT, SCIM_PAGE_MAX } from './mapping-limits.ts'
+import { HasMore } from '../lists/pages.ts'
+import { MEMBER_ROLES } from '../workspaces/workspaces.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Role = Type.Enum([...MEMBER_ROLES])
+const Id = Type.String({ format: 'uuid' })
+const Instant = Type.String({ format: 'date-time' })
+const Count = Type.Integer({ minimum: 0 })
+
+/** What else they hold is ignored. C25. */
+export const CreateMappingBody = Type.Object({ role: Role, scim_group_id: Id, workspace_id: Id })
+export type CreateMappingBody = Static<typeof CreateMappingBody>
+export const UpdateMappingBody = Type.Object({ role: Role })
+export type UpdateMappingBody = Static<typeof UpdateMappingBody>
+
+/** Of a change. B1.5. */
+export const MappingParams = Type.Object({ id: Id })
+/** Of a read, whose row has no 400: what is no UUID is unknown. B2.5. */
+export const ReadMappingParams = Type.Object({ id: Type.String({ minLength: 1 }) })
+export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
+
+export const DeleteMappingQuery = Type.Object({
+  keep_members: Type.Boolean({
+    title: 'true or false',
+    description: 'true: those whom the mapping made members stay so, by hand; false: they go, but for those who are members for another reason too.',
+  }),
+})
+
+export const ScimPageQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: SCIM_PAGE_MAX, default: SCIM_PAGE_DEFAULT })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: SCIM_OFFSET_MAX, default: 0 })),
+})
+
+/** Every key is there; existing clients require it. §2.7. */
+export const MappingShape = Type.Object({
+  id: Id,
+  scim_group_id: Id,
+  workspace_id: Id,
+  organization_id: Type.String(),
+  role: Role,
+  created_at: Instant,
+  updated_at: Instant,
+})
+export type MappingShape = Static<typeof MappingShape>
+
+export const MappingAnswer = Type.Object({ data: MappingShape })
+export const MappingListAnswer = Type.Object({ data: Type.Array(MappingShape), total_count: Count, has_more: HasMore })
+export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
+
+/** B2.5. */
+export const DirectoryGroupShape = Type.Object({
+  id: Id,
+  display_name: Type.String(),
+  external_id: nullable(Type.String({ description: "The identity provider's own." })),
+  organization_id: Type.String(),
+  created_at: Instant,
+  updated_at: Instant,
+})
+export type DirectoryGroupShape = Static<typeof DirectoryGroupShape>
+
+export const DirectoryGroupListAnswer = Type.Object({ data: Type.Array(DirectoryGroupShape), total_count: Count, has_more: HasMore })
+
+/** B2.5. */
+export const SyncJobShape = Type.Object({
+  id: Id,
+  status: Type.Enum(['queued', 'running', 'succeeded', 'failed']),
+  created_at: Instant,
+  started_at: nullable(Instant),
+  finished_at: nullable(Instant),
+  synced_groups: nullable(Type.Integer({ minimum: 0, description: 'Groups whose grants were computed again, so far.' })),
+  deleted_groups: nullable(Type.Integer({ minimum: 0, description: 'Groups deleted since the last sync, of which nothing is left.' })),
+  error_message: nullable(Type.String()),
+})
+export type SyncJobShape = Static<typeof SyncJobShape>
+
+export const SyncJobAnswer = Type.Object({ data: SyncJobShape })

@@ -1,0 +1,66 @@
+import { parse, type Filter } from 'scim2-parse-filter'
+import { fail, ok, type Outcome } from '../failures.ts'
+import { booleanOf } from './scim-attributes.ts'
+import { SCIM_FILTER_CHARS_MAX, SCIM_FILTER_NESTING_MAX, SCIM_FILTER_TERMS_MAX } from './scim-resource-limits.ts'
+
+export type { Filter }
+
+const CONTROL = /[\u0000-\u001f\u007f]/
+const LITERAL = /"(?:[^"\\]|\\.)*"/g
+const NESTING = /[([]|\bnot\b/gi
+
+export const NOT_WELL_FORMED = 'It is not well-formed.'
+
+/**
+ * A filter within its bounds, as a tree. Failure: scim_filter_invalid. RFC 7644 §3.4.2.2.
+ *
+ * The parser sees the number of each literal in its place: it would double what escapes and, in one that is open, its time.
+ */
+export function parsedFilter(filter: string): Outcome<Filter> {
+  if (filter.length > SCIM_FILTER_CHARS_MAX) return refusedFilter(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
+  if (CONTROL.test(filter)) return refusedFilter('It has a control character.')
+  const literals: string[] = []
+  const bare = filter.replaceAll(LITERAL, (literal) => `"${literals.push(textOf(literal)) - 1}"`)
+  if (bare.split('"').length !== literals.length * 2 + 1) return refusedFilter('It has a literal without its end.')
+  if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX) return refusedFilter(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
+  try {
+    const parsed = parse(bare)
+    return termsOf(parsed) > SCIM_FILTER_TERMS_MAX ? refusedFilter(`It has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`) : ok(restored(parsed, literals))
+  } catch {
+    return refusedFilter(NOT_WELL_FORMED)
+  }
+}
+
+/** A literal is JSON; some send the backslash of `DOMAIN\user` as it is. */
+function textOf(literal: string): string {
+  try {
+    return String(JSON.parse(literal))
+  } catch {
+    return literal.slice(1, -1).replaceAll(/\\(["\\])/g, '$1')
+  }
+}
+
+function restored(filter: Filter, literals: readonly string[]): Filter {
+  if ('filters' in filter) return { ...filter, filters: filter.filters.map((part) => restored(part, literals)) }
+  if ('filter' in filter) return { ...filter, filter: restored(filter.filter, literals) }
+  if ('valFilter' in filter) return { ...filter, valFilter: restored(filter.valFilter, literals) }
+  if (!('compValue' in filter) || typeof filter.compValue !== 'string') return filter
+  const text = literals[Number(filter.compValue)] ?? ''
+  return { ...filter, compValue: isTruth(filter.attrPath) ? booleanOf(text) ?? text : text }
+}
+
+/** Entra compares these with texts (`roles[primary eq "True"]`), which are equal to no boolean. */
+function isTruth(attrPath: string): boolean {
+  return /(?:^|[.:])(?:active|primary)$/i.test(attrPath)
+}
+
+/** Comparisons that a filter has. */
+export function termsOf(filter: Filter): number {
+  if ('filters' in filter) return filter.filters.reduce((sum, part) => sum + termsOf(part), 0)
+  if ('filter' in filter) return termsOf(filter.filter)
+  return 'valFilter' in filter ? termsOf(filter.valFilter) : 1
+}
+
+export function refusedFilter(detail: string): Outcome<never> {
+  return fail('scim_filter_invalid', { detail })
+}

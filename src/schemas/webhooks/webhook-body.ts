@@ -1,0 +1,44 @@
+import { usdOfNano } from '../money/usd.ts'
+import type { VideoEnding } from '../videos/video-jobs.ts'
+
+/** A job that has ended, as its receiver is told of it. */
+export interface EndedVideo {
+  readonly id: string
+  readonly status: VideoEnding
+  readonly endedAt: Date
+  readonly generationId: string | null
+  readonly model: string
+  readonly error: string | null
+  /** Clips of a completed one. */
+  readonly outputs: number
+  /** Whole nano-USD; null: it has no price. */
+  readonly costNano: number | null
+  readonly isByok: boolean
+}
+
+/**
+ * What a webhook says, as JSON. A job that no provider has taken names no model, and one that completed no error.
+ * @param origin where callers reach the service, without a slash at its end. Source: B5.
+ */
+export function webhookBody(video: EndedVideo, origin: string): string {
+  const isCompleted = video.status === 'completed'
+  return JSON.stringify({
+    type: `video.generation.${video.status}`,
+    created_at: video.endedAt.toISOString(),
+    data: {
+      id: video.id,
+      status: video.status,
+      generation_id: video.generationId,
+      model: video.generationId === null ? null : video.model,
+      ...(isCompleted ? {
+        unsigned_urls: clipUrls(origin, video.id, video.outputs),
+        usage: { cost: video.costNano === null ? null : usdOfNano(video.costNano), is_byok: video.isByok },
+      } : { error: video.error ?? '' }),
+    },
+  })
+}
+
+/** Where the clips of a job are downloaded, with an API key. B2.1. */
+export function clipUrls(origin: string, id: string, outputs: number): readonly string[] {
+  return Array.from({ length: outputs }, (_, index) => `${origin}/api/v1/videos/${id}/content?index=${index}`)
+}

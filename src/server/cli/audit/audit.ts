@@ -1,0 +1,115 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { auditEventText } from '../../operations/audit/audit-answers.ts'
+import type { AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
+import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
+import { findAudit } from '../../store/audit/audit-search.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { harmlessJson } from '../parts/terminal-text.ts'
+import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
+
+interface OfOrganization {
+  readonly json?: boolean
+  readonly organization?: string
+}
+
+interface ListOptions extends OfOrganization {
+  readonly workspace?: string
+  readonly operation?: string
+  readonly object?: string
+  readonly actor?: string
+  readonly since?: Date
+  readonly before?: number
+  readonly limit: number
+}
+
+const LISTED_DEFAULT = 50
+
+/** `audit list|export|verify`. */
+export function addAuditVerbs(program: Command): void {
+  const group = program.command('audit').description('who changed, was given or was refused what')
+  addVerb(group, 'list', 'the newest events of an organization first')
+    .option('--organization <ref>', 'id or name; left out: the only one')
+    .option('--workspace <ref>', 'events of this workspace: id or slug')
+    .option('--operation <id>', 'events of this operation, such as vault.put_secret')
+    .option('--object <kind/id>', 'events of this object, such as secret/openai_key')
+    .option('--actor <id>', 'events of this key or SCIM token (its hash) or user')
+    .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)
+    .option('--before <n>', 'the page before this number', countOf)
+    .option('--limit <count>', 'events at most', countOf, LISTED_DEFAULT)
+    .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
+  addVerb(group, 'export', 'every event as a line of JSON, oldest first, each with the hash that chains it')
+    .option('--organization <ref>', 'id or name; left out: all')
+    .action((options: OfOrganization) => withAdmin((admin) => exportAll(admin, options)))
+  addVerb(group, 'verify', 'compute the chain of hashes again and name the first bad event; exit code 1 when there is one')
+    .option('--organization <ref>', 'id or name; left out: all')
+    .action((options: OfOrganization) => withAdmin((admin) => verify(admin, options)))
+}
+
+async function list({ store }: Admin, options: ListOptions): Promise<void> {
+  const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
+  const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
+  const { workspace, operation, actor: actorId, since, before, limit } = options
+  const { rows, nextBefore } = need(await findAudit(store, definedOf({
+    organizationId, workspace, operation, objectKind, objectId, actorId, since: since?.toISOString(), before, limit,
+  })))
+  const events = rows.map(eventOf)
+  const more = nextBefore === null ? '' : `\nthere are more: --before ${nextBefore}`
+  const lines = events.map((event) => [
+    String(event.n), event.at, event.count === undefined ? event.outcome : `${event.outcome} ×${event.count}`, event.operation,
+    `${event.object_kind}/${event.object_id}`, `${event.actor.kind} ${event.actor.id ?? ''}`,
+  ])
+  const page = { data: events, has_more: nextBefore !== null, next_before: nextBefore }
+  print(options, page, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
+}
+
+async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
+  const organizationId = await organizationOf({ store }, options)
+  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${harmlessJson(eventOf(row))}\n`)))
+}
+
+async function verify({ store }: Admin, options: OfOrganization): Promise<void> {
+  const { checked, faults } = need(await verifyAudit(store, await organizationOf({ store }, options)))
+  const lines = faults.map(({ organizationId, n, problem }) => `event ${n} of organization ${organizationId} is ${problem}`)
+  print(options, { checked, faults: faults.map((fault) => ({ organization_id: fault.organizationId, n: fault.n, problem: fault.problem })) },
+    [...lines, `${checked} events checked, ${faults.length} chains broken`].join('\n'))
+  if (faults.length > 0) throw new CliFailure(lines.join('\n'))
+}
+
+async function organizationOf({ store }: Pick<Admin, 'store'>, { organization }: OfOrganization): Promise<string | null> {
+  return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+}
+
+/** An event as it is printed: its text, and the hash that chains it. */
+interface Printed {
+  readonly n: number
+  readonly at: string
+  readonly outcome: string
+  /** Equal refusals that it stands for. */
+  readonly count?: number
+  readonly operation: string
+  readonly object_kind: string
+  readonly object_id: string
+  readonly actor: { readonly kind: string; readonly id: string | null }
+  readonly hash: string
+}
+
+function eventOf(row: AuditRow): Printed {
+  return JSON.parse(auditEventText(row)) as Printed
+}
+
+function definedOf(query: { [K in keyof AuditQuery]: AuditQuery[K] | undefined }): AuditQuery {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as unknown as AuditQuery
+}
+
+function objectOf(text: string): readonly [string, string] {
+  const at = text.indexOf('/')
+  if (at < 1) throw new CliFailure('--object takes a kind and an id: secret/openai_key')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function timeOf(text: string): Date {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
+  return time
+}

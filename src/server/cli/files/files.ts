@@ -1,0 +1,150 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { existsSync } from 'node:fs'
+import { fail, textOf } from '../../../schemas/failures.ts'
+import { isFileId } from '../../../schemas/files/files.ts'
+import type { FilePage, FileRecord } from '../../ports/files/files.ts'
+import type { Storage } from '../../ports/files/storage.ts'
+import { openStorage } from '../../main/storage.ts'
+import { sweep, type SweepReport } from '../../runner/sweep.ts'
+import { openContainerSizes } from '../../store/containers/container-sizes.ts'
+import { openContainerUses } from '../../store/containers/container-uses.ts'
+import { openFileSweep } from '../../store/files/file-sweep.ts'
+import { openFiles } from '../../store/files/files.ts'
+import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { harmlessJson } from '../parts/terminal-text.ts'
+import { rootRing } from '../vault/root-keys.ts'
+import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
+import { verifyFiles, type Finding } from './verify-files.ts'
+
+interface WorkspaceOptions {
+  readonly json?: boolean
+  readonly workspace?: string
+}
+
+interface ListOptions extends WorkspaceOptions {
+  readonly limit?: number
+  readonly after?: string
+}
+
+const PAGE = 1_000
+
+/** `files list|rm|verify` and `sweep`. */
+export function addFileVerbs(program: Command): void {
+  const group = program.command('files').description('stored files')
+  addVerb(group, 'list', 'list the files of a workspace, oldest first')
+    .option('--workspace <ref>', 'id or slug; left out: the default one')
+    .option('--limit <count>', 'files at most; left out: all of them', countOf)
+    .option('--after <id>', 'begin behind this file')
+    .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
+  addVerb(group, 'rm', 'remove files and free their quota')
+    .argument('<id...>', 'ids of files')
+    .option('--workspace <ref>', 'id or slug; left out: the default one')
+    .action((ids: readonly string[], options: WorkspaceOptions) => withAdmin((admin) => remove(admin, ids, options)))
+  addVerb(group, 'verify', 'read every object again: its seal, its size, its SHA-256; and report what has no counterpart')
+    .action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
+  addVerb(program, 'sweep', 'remove what nobody will come back for, as the node does every few minutes')
+    .option('--min-age <seconds>', 'leave objects without a row alone while they are younger; left out: an hour', secondsOf)
+    .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
+}
+
+async function list({ store }: Admin, options: ListOptions): Promise<void> {
+  const { after = null, limit = Infinity } = options
+  if (after !== null && !isFileId(after)) throw new CliFailure('--after is not the id of a file')
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
+  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const data: FileRecord[] = []
+  let hasMore = true
+  try {
+    while (hasMore && data.length < limit) {
+      const page: FilePage = need(await files.list(workspace.id, { after: data.at(-1)?.id ?? after, limit: Math.min(PAGE, limit - data.length) }))
+      data.push(...page.files)
+      hasMore = page.hasMore
+    }
+    const rows = data.map((file) => [
+      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), harmlessJson(file.filename),
+    ])
+    const usage = need(await files.usage(workspace.id))
+    const answer = { data, has_more: hasMore, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
+    const more = hasMore ? `there are more: --after ${data.at(-1)?.id ?? ''}\n` : ''
+    const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
+    print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
+  } finally {
+    files.close()
+  }
+}
+
+/** The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no other. */
+async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
+  const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
+  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+  const storage = await openOwnStorage()
+  try {
+    const removed: string[] = []
+    const missing: string[] = []
+    const problems: string[] = []
+    const lines: string[] = []
+    for (const id of new Set(ids)) {
+      const row = isFileId(id) ? await files.remove(workspace.id, id) : fail('file_unknown')
+      const isMissing = !row.ok && row.failure.name === 'file_unknown'
+      if (row.ok) removed.push(id)
+      if (isMissing) missing.push(id)
+      const bytes = row.ok ? await storage.remove(id) : row
+      if (!bytes.ok) problems.push(`${harmlessJson(id)}: ${textOf(bytes.failure)}`)
+      lines.push(row.ok ? `${id} removed` : `${harmlessJson(id)} ${isMissing ? 'is missing' : 'failed'}`)
+    }
+    print(options, { removed, missing }, lines.join('\n'))
+    if (problems.length > 0) throw new CliFailure(problems.join('\n'))
+  } finally {
+    files.close()
+    await storage.close()
+  }
+}
+
+async function verify({ store }: Admin, options: { json?: boolean }): Promise<void> {
+  const storage = await openOwnStorage()
+  try {
+    const { checked, findings } = need(await verifyFiles({ rows: openFileSweep(store), storage, keyRing: rootRing(store) }))
+    const rows = findings.map((finding: Finding) => [finding.problem, finding.id, finding.detail])
+    const text = `${checked} files verified, ${findings.length} problems`
+    print(options, { checked, findings }, rows.length === 0 ? text : `${table([['PROBLEM', 'ID', 'DETAIL'], ...rows])}\n${text}`)
+    if (findings.length > 0) throw new CliFailure(text)
+  } finally {
+    await storage.close()
+  }
+}
+
+async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: number }): Promise<void> {
+  const storage = await openOwnStorage()
+  try {
+    const parts = {
+      rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now: Date.now,
+    }
+    const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
+    // Who asks by hand may have removed some by hand.
+    const { report, failures } = await sweep(parts, { ...age, recountAgeMs: 0 })
+    print(options, report, reportText(report))
+    const [first] = failures
+    if (first !== undefined) throw new CliFailure(`a step of the sweep failed: ${textOf(first)}`)
+  } finally {
+    await storage.close()
+  }
+}
+
+/** Where the node keeps its files. A slip of the pen would make a new, empty place, and remove rows without their bytes. */
+function openOwnStorage(): Promise<Storage> {
+  const { config } = loadGeneration()
+  if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
+    throw new CliFailure(`there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`)
+  }
+  return openStorage(config)
+}
+
+function reportText(report: SweepReport): string {
+  return table(Object.entries(report).map(([what, count]) => [what.replace('_', ' '), String(count)]))
+}
+
+function secondsOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes whole seconds.')
+  return Number(text)
+}

@@ -1,0 +1,119 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
+import { ALLOWED_MODEL_RULES, isAllowedModel, LIMIT_RESETS, type LimitReset } from '../../../schemas/keys/keys.ts'
+import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX, RATE_LIMIT_RPM_MAX } from '../../../schemas/limits/limits.ts'
+import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../../../schemas/keys/scopes.ts'
+import { USD_MAX } from '../../../schemas/money/money-limits.ts'
+import { nanoOfUsd } from '../../../schemas/money/usd.ts'
+import type { KeyLimits } from '../../ports/keys/api-keys.ts'
+
+/** What an option says when it takes away; it stays that word, since the parser of options makes nothing of null. */
+const NONE = 'none'
+type None = typeof NONE
+
+/** Options of what a key may spend and use, as `keys create` and `keys update` take them. */
+export interface LimitOptions {
+  readonly limit?: bigint | None
+  readonly limitReset?: LimitReset | None
+  readonly byok?: 'on' | 'off'
+  readonly rpm?: number | None
+  readonly allowModel?: readonly string[]
+  readonly scopes?: readonly (KeyScope | None)[]
+}
+
+export function addLimitOptions(verb: Command): Command {
+  return verb
+    .option('--limit <usd>', `USD that it may spend, or ${NONE}`, usdOf)
+    .option('--limit-reset <interval>', `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`, resetOf)
+    .addOption(new Option('--byok <on|off>', "whether calls by a workspace's own credentials count against the limit").choices(['on', 'off']))
+    .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
+    .option('--scopes <scope...>', `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`, scopeOf)
+    .option('--allow-model <model...>', `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`, modelOf)
+}
+
+/** What of its limits is named. */
+export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<KeyLimits> {
+  return {
+    ...(limit !== undefined && { limitNano: orNull(limit) }),
+    ...(limitReset !== undefined && { limitReset: orNull(limitReset) }),
+    ...(byok !== undefined && { countsByok: byok === 'on' }),
+  }
+}
+
+/** Null = all; undefined: nothing was said of it. */
+export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[] | null | undefined {
+  return allowModel?.includes(NONE) === true ? null : allowModel
+}
+
+/** Null = all; undefined: nothing was said of it. */
+export function scopesOf({ scopes }: LimitOptions): readonly KeyScope[] | null | undefined {
+  return scopes?.includes(NONE) === true ? null : scopes?.filter((scope) => scope !== NONE)
+}
+
+/** Null = no limit; undefined: nothing was said of it. */
+export function rateOf({ rpm }: LimitOptions): number | null | undefined {
+  return rpm === undefined ? undefined : orNull(rpm)
+}
+
+function orNull<T>(value: T | None): T | null {
+  return value === NONE ? null : value
+}
+
+function usdOf(text: string): bigint | None {
+  if (text === NONE) return NONE
+  const nano = /^\d+(?:\.\d+)?$/.test(text) ? nanoOfUsd(Number(text)) : null
+  if (nano === null) throw new InvalidArgumentError(`It takes USD from 0 to ${USD_MAX}, or ${NONE}.`)
+  return nano
+}
+
+function resetOf(text: string): LimitReset | None {
+  if (text === NONE) return NONE
+  const found = LIMIT_RESETS.find((reset) => reset === text)
+  if (found === undefined) throw new InvalidArgumentError(`It takes ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
+  return found
+}
+
+function rpmOf(text: string): number | None {
+  if (text === NONE) return NONE
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) {
+    throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}, or ${NONE}.`)
+  }
+  return count
+}
+
+function modelOf(text: string, before: readonly string[] = []): readonly string[] {
+  if (text !== NONE && !isAllowedModel(text)) throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
+  if (before.length === ALLOWED_MODELS_MAX) throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
+  return [...before, text]
+}
+
+/** Separated by blanks or commas. */
+function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): readonly (KeyScope | None)[] {
+  const named = text.split(',').map((name) => {
+    if (name === NONE || isKeyScope(name)) return name
+    throw new InvalidArgumentError(`It takes ${KEY_SCOPES.join(', ')}, or ${NONE}.`)
+  })
+  return [...new Set([...before, ...named])]
+}
+
+/** Parses `--overlap`. */
+export function overlapOf(text: string): number {
+  const seconds = Number(text)
+  if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX) throw new InvalidArgumentError(`It takes seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
+  return seconds
+}
+
+/** Parses `--expires`. */
+export function expiryOf(text: string): Date {
+  const instant = instantOf(text)
+  if (instant === null) throw new InvalidArgumentError(`It takes ${INSTANT_RULES}.`)
+  if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
+  return instant
+}
+
+/** Parses what names a key. */
+export function hashOf(text: string): string {
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It takes the 64 hexadecimal digits of a key\'s hash.')
+  return text
+}

@@ -1,0 +1,38 @@
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import { keyAnswer } from '../../operations/keys/key-answers.ts'
+import type { ManagedKey } from '../../ports/keys/api-keys.ts'
+import { table } from '../parts/verb.ts'
+
+/** A key as scripts read it: as the API answers it, and whose it is. */
+export function wireOf(key: ManagedKey): object {
+  return {
+    ...keyAnswer(key),
+    organization_id: key.organizationId,
+    workspace_id: key.workspaceId,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+  }
+}
+
+export function tableOf(keys: readonly ManagedKey[]): string {
+  const rows = keys.map((key) => [
+    key.hash, key.kind, key.name, key.isDisabled ? 'disabled' : 'enabled', usd(key.spent.lifetime), limitOf(key),
+    key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm), key.expiresAt?.toISOString() ?? 'never',
+    key.workspaceId ?? `organization ${key.organizationId}`,
+  ])
+  return table([['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'EXPIRES', 'WORKSPACE'], ...rows])
+}
+
+/** All that is known of one key, a line for each. */
+export function linesOf(key: ManagedKey): string {
+  const lines = Object.entries(wireOf(key)).map(([name, value]) => [name, Array.isArray(value) ? value.join(' ') : String(value ?? 'none')])
+  return table(lines)
+}
+
+function limitOf({ limitNano, limitReset }: ManagedKey): string {
+  return limitNano === null ? 'none' : `${usd(limitNano)} ${limitReset ?? 'lifetime'}`
+}
+
+/** Digits, and no power of ten: small amounts are what people look for here. */
+function usd(nano: bigint): string {
+  return usdOfNano(nano).toFixed(9).replace(/\.?0+$/, '')
+}

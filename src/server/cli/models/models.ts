@@ -1,0 +1,107 @@
+import type { Command } from 'commander'
+import { loadCatalogue } from '../../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
+import { lineOf, type CatalogueProblem } from '../../catalogue/sources.ts'
+import { unpricedEndpoints } from '../../main/safekeeping.ts'
+import { variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
+import { usdText } from '../../../schemas/money/usd.ts'
+import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
+import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
+
+/** `models list`, `catalog check`. */
+export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
+  const models = program.command('models').description('the models of this installation')
+  addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
+    const { config, providerKeys } = loadGeneration()
+    const catalogue = loadModels(config.catalogFile)
+    const unset = unsetKeys(catalogue, providerKeys)
+    const providers = catalogue.providers.map((provider) => ({
+      slug: provider.slug, api_key_env: provider.apiKeyEnv, is_configured: missing(provider, unset).length === 0,
+    }))
+    const videos = catalogue.models.flatMap(({ bodies: { video } }): unknown[] => (video === null ? [] : [JSON.parse(Buffer.from(video).toString())]))
+    print(options, { data: catalogue.models.map((model) => model.wire), videos, providers }, listOf(catalogue, unset))
+  })
+
+  const catalog = program.command('catalog').description('catalogue files')
+  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake')
+    .action((file: string, options: { json?: boolean }) => {
+      const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+      if (!loaded.ok) {
+        print(options, { ok: false, problems: loaded.problems }, told(loaded.problems))
+        outcome.code = 1
+        return
+      }
+      const { models, providers } = loaded.catalogue
+      const counts = { models: models.length, providers: providers.length }
+      const { warnings, unpriced } = loaded
+      const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
+      const bare = unpricedEndpoints(unpriced)
+      const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map((line) => `warning: ${line}`)
+      print(options, { ok: true, ...counts, warnings, unpriced }, [...warned, text].join('\n'))
+    })
+}
+
+/** The catalogue of an installation. Throws `CliFailure` with every mistake. */
+export function loadModels(extraFile: string | null): ModelCatalogue {
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
+  if (loaded.ok) return loaded.catalogue
+  throw new CliFailure(`the catalogue has mistakes:\n${told(loaded.problems)}`)
+}
+
+function told(problems: readonly CatalogueProblem[]): string {
+  return problems.map(lineOf).join('\n')
+}
+
+/** Names of the variables of provider keys that the catalogue asks for and that are not set. */
+export function unsetKeys(
+  catalogue: ModelCatalogue,
+  providerKeys: (names: Iterable<string>) => ReadonlyMap<string, unknown>,
+): readonly string[] {
+  const names = [...new Set(catalogue.providers.flatMap(variablesOf))]
+  const set = providerKeys(names)
+  return names.filter((name) => !set.has(name))
+}
+
+function missing(provider: Provider, unset: readonly string[]): readonly string[] {
+  return variablesOf(provider).filter((name) => unset.includes(name))
+}
+
+function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
+  const named = (provider: Provider): string => {
+    const names = missing(provider, unset)
+    return names.length === 0 ? provider.slug : `${provider.slug} (${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set)`
+  }
+  const rows = catalogue.models.map((model) => [
+    model.id,
+    model.wire.architecture.modality ?? '-',
+    model.contextLength === null ? '-' : String(model.contextLength),
+    model.video === null ? priceOf(model) : videoPriceOf(model),
+    model.endpoints.map((endpoint) => named(endpoint.provider)).join(', ') || '-',
+  ])
+  return table([['id', 'modality', 'context', 'per prompt token or second', 'providers'], ...rows])
+}
+
+function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
+  if (endpoints.length === 0) return wire.pricing.prompt === '0' ? '-' : `$${wire.pricing.prompt}`
+  if (isUnpriced) return NO_PRICE
+  const isFree = endpoints.every((one) => one.promptNanoPerMillion === 0 && one.requestNano === 0)
+  return isFree ? 'free' : `$${wire.pricing.prompt}`
+}
+
+const NO_PRICE = 'no price'
+
+/** From the cheapest second to the dearest; `-` where nothing can be called, and nothing paid. */
+function videoPriceOf({ endpoints, isUnpriced }: ResolvedModel): string {
+  if (endpoints.length === 0) return '-'
+  if (isUnpriced) return NO_PRICE
+  const pricings = endpoints.flatMap(({ video }) => video?.pricing ?? [])
+  const rates = pricings.flatMap(({ perSecond }) => perSecond.map(({ nano }) => nano))
+  const videos = pricings.map(({ perVideoNano }) => perVideoNano).filter((price) => price > 0)
+  return [rangeOf(rates, 's'), rangeOf(videos, 'video')].filter((text) => text !== '').join(' + ') || 'free'
+}
+
+function rangeOf(prices: readonly number[], unit: string): string {
+  if (prices.length === 0) return ''
+  const [least, most] = [Math.min(...prices), Math.max(...prices)]
+  return least === most ? `$${usdText(least)}/${unit}` : `$${usdText(least)}-${usdText(most)}/${unit}`
+}

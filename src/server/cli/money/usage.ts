@@ -1,0 +1,68 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { faultOfDays } from '../../../schemas/money/activity.ts'
+import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
+import { usdText } from '../../../schemas/money/usd.ts'
+import { activitySums } from '../../operations/money/activity-answers.ts'
+import type { ActivitySums } from '../../ports/money/activity.ts'
+import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { addVerb, print, table } from '../parts/verb.ts'
+
+interface Options {
+  readonly json?: boolean
+  readonly organization?: string
+  readonly workspace?: string
+  readonly from?: string
+  readonly to?: string
+  readonly by: ActivityGroup
+}
+
+const HEADS: Readonly<Record<ActivityGroup, string>> = { day: 'DAY', key: 'KEY', workspace: 'WORKSPACE', model: 'MODEL' }
+/** Of a key's hash, behind its name. */
+const HASH_DIGITS = 12
+
+/** `usage`: what was spent, with totals. */
+export function addUsageVerb(program: Command): void {
+  addVerb(program, 'usage', 'what was spent, by day, key, workspace or model')
+    .addOption(new Option('--by <what>', 'a line for each').choices(ACTIVITY_GROUPS).default('day'))
+    .option('--from <day>', 'first day (UTC), such as 2027-01-01; left out: 30 days up to the last', dayOf)
+    .option('--to <day>', `last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`, dayOf)
+    .option('--workspace <ref>', 'of this workspace alone: id or slug')
+    .option('--organization <ref>', 'id or name; may be left out when there is one')
+    .action((options: Options, command: Command) => {
+      const fault = faultOfDays(options)
+      if (fault !== null) command.error(`error: --${fault.path.slice(1)} takes ${fault.expected.replaceAll('`', '')}`, { exitCode: 2 })
+      return withAdmin((admin) => report(admin, options))
+    })
+}
+
+async function report({ store }: Admin, options: Options): Promise<void> {
+  const { by, from, to, workspace } = options
+  const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
+  const workspaceId = workspace === undefined ? undefined : need(await findWorkspace(store.sql, workspace, organizationId)).id
+  const found = need(await sumActivity(store, {
+    organizationId, by, ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(workspaceId !== undefined && { workspaceId }),
+  }))
+  const { groups, total } = found
+  const value = {
+    from: found.from, to: found.to, by,
+    data: groups.map((group) => ({ id: group.id, name: group.name, ...activitySums(group) })),
+    total: activitySums(total),
+  }
+  const lines = groups.map((group) => [by === 'key' ? `${group.name} (${group.id.slice(0, HASH_DIGITS)})` : group.name, ...cellsOf(group)])
+  print(options, value, table([
+    [HEADS[by], 'REQUESTS', 'TOKENS', 'USD', 'OWN KEYS USD', 'FORFEITED USD'], ...lines, [`${found.from} to ${found.to}`, ...cellsOf(total)],
+  ]))
+}
+
+function cellsOf({ requests, tokens, spentNano, byokNano, forfeitedNano }: ActivitySums): readonly string[] {
+  return [String(requests), String(tokens), usdText(spentNano), usdText(byokNano), usdText(forfeitedNano)]
+}
+
+function dayOf(text: string): string {
+  const fault = faultOfDays({ from: text })
+  if (fault !== null) throw new InvalidArgumentError(`It takes ${fault.expected}.`)
+  return text
+}

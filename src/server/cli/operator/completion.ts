@@ -1,0 +1,28 @@
+import { Argument, type Command } from 'commander'
+import { bashScript } from './completion/bash.ts'
+import { fishScript } from './completion/fish.ts'
+import { treeOf, type VerbNode } from './completion/tree.ts'
+import { zshScript } from './completion/zsh.ts'
+import { addVerb, print } from '../parts/verb.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+const SCRIPTS: Readonly<Record<Shell, (tree: VerbNode) => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+const HOW = `
+bash:  source <(sluice completion bash)                     in ~/.bashrc
+zsh:   source <(sluice completion zsh)                      in ~/.zshrc, behind compinit
+fish:  sluice completion fish | source                      in ~/.config/fish/config.fish
+`
+
+/** `completion`: of the program that it is part of, which has to hold every verb. */
+export function addCompletion(program: Command): void {
+  addVerb(program, 'completion', 'print a script by which a shell completes verbs, options and their values')
+    .addArgument(new Argument('<shell>', 'which one').choices([...SHELLS]))
+    .addHelpText('after', HOW)
+    .action((shell: Shell, options: { json?: boolean }) => {
+      const script = SCRIPTS[shell](treeOf(program))
+      print(options, { shell, script }, script.trimEnd())
+    })
+}

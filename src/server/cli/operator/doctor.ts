@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { examine } from './doctor/examine.ts'
+import type { Finding } from './doctor/finding.ts'
+import { harmless } from '../parts/terminal-text.ts'
+import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
+
+/**
+ * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever runs it from a script
+ * would else never hear of the root key that nobody has backed up.
+ */
+export function addDoctor(program: Command, outcome: { code: number | null }): void {
+  const verb = addVerb(program, 'doctor', 'look for what is wrong with this machine or installation, and say how to mend it; changes nothing')
+  verb.action(async (options: { json?: boolean }) => {
+    const found = await examine(loadGeneration())
+    const findings = found.map((one) => ({ ...one, detail: pasteable(one.detail), ...(one.fix !== undefined && { fix: pasteable(one.fix) }) }))
+    const { isWell, text } = reportOf(findings)
+    print(options, { ok: isWell, findings }, text)
+    if (!isWell) outcome.code = 1
+  })
+}
+
+/** A line for each finding, with another one that says what to do; a line for all at the end. */
+export function reportOf(findings: readonly Finding[]): { readonly isWell: boolean; readonly text: string } {
+  const isWell = findings.every(({ level }) => level === 'ok')
+  return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
+}
+
+/** What a server answers and what a process calls itself is theirs to choose. */
+function lineOf({ check, level, detail, fix }: Finding): string {
+  const line = `${level.padEnd(8)} ${check.padEnd(19)} ${harmless(detail)}`
+  return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${harmless(fix)}`
+}
+
+function summaryOf(findings: readonly Finding[]): string {
+  const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length
+  const [problems, warnings] = [count('problem'), count('warning')]
+  if (problems + warnings === 0) return 'all is well'
+  return `${problems} ${problems === 1 ? 'problem' : 'problems'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
+}

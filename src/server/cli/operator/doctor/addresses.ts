@@ -1,0 +1,52 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import type { Config } from '../../../config.ts'
+import { isLoopback } from '../../../../schemas/values/origins.ts'
+import { standingOf } from '../../../egress/addresses.ts'
+import { checkTlsFiles } from '../../../supervisor/checks.ts'
+import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+
+/** Days before the end of the certificate from which on doctor asks for the next one. Decision. */
+export const CERTIFICATE_DAYS_MIN = 14
+
+const DAY_MS = 86_400_000
+
+type Addresses = Pick<Config, 'host' | 'adminHost' | 'tls' | 'publicOrigin'>
+
+/** Who can reach the node's two addresses, and whether what they send can be read on the way. C29. */
+export function addresses(config: Addresses, own: readonly string[] = ownAddresses()): readonly Finding[] {
+  return [config.tls === null ? plain(config) : withTls(config.tls), admin(config, own)]
+}
+
+/** A public origin of https says that somebody else has the certificate. */
+function plain({ host, publicOrigin }: Addresses): Finding {
+  if (isLoopback(host)) return good('tls', `none is needed: only this machine reaches ${host}`)
+  if (publicOrigin.startsWith('https://')) return good('tls', `left to the proxy of SLUICE_PUBLIC_URL (${publicOrigin})`)
+  const detail = `keys come to ${host} in plain text: there is no certificate`
+  return doubtful('tls', detail, 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front and its https:// origin in SLUICE_PUBLIC_URL')
+}
+
+function withTls(tls: NonNullable<Config['tls']>): Finding {
+  try {
+    checkTlsFiles(tls)
+    const endsAt = new Date(new X509Certificate(readFileSync(tls.certFile)).validTo)
+    if (endsAt.getTime() - Date.now() > CERTIFICATE_DAYS_MIN * DAY_MS) return good('tls', `certificate and key fit; good until ${endsAt.toISOString()}`)
+    return doubtful('tls', `the certificate ends on ${endsAt.toISOString()}`, 'put a new one into the file of SLUICE_TLS_CERT, then `sluice reload`')
+  } catch (cause) {
+    return bad('tls', reasonOf(cause), 'correct SLUICE_TLS_CERT and SLUICE_TLS_KEY')
+  }
+}
+
+/** In a container it has to listen beyond loopback for probes: that is a finding where the internet reaches it. */
+function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
+  if (isLoopback(adminHost)) return good('admin_address', `only this machine reaches ${adminHost}`)
+  const open = adminHost === '0.0.0.0' || adminHost === '::' ? own : [adminHost]
+  const exposed = open.filter((address) => standingOf(address) === 'public')
+  if (exposed.length === 0) return good('admin_address', `${adminHost}: keep its port to a network of your own`)
+  return doubtful('admin_address', `whoever reaches ${exposed.join(', ')} reads the metrics`, 'set SLUICE_ADMIN_HOST to 127.0.0.1 or to a private address')
+}
+
+function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
+}

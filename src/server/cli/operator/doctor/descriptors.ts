@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { connectionsMax, descriptorsIn } from '../../../http/connections.ts'
+import { doubtful, good, type Finding } from './finding.ts'
+import type { Look } from './look.ts'
+
+/** Descriptors of a process below which doctor asks for more: a front then holds fewer than 7,168 connections. Decision. */
+export const DESCRIPTORS_MIN = 8_192
+
+/** What a front may open: of a running node its own limit, else that of whoever would start it. Linux tells it. */
+export function descriptors({ running }: Pick<Look, 'running'>): readonly Finding[] {
+  const limits = limitsOf(running === null ? 'self' : String(running.pid))
+  if (limits === null) return []
+  const count = descriptorsIn(limits)
+  const detail = `a front may open ${count === Infinity ? 'any number' : count} and holds ${connectionsMax(limits)} connections`
+  if (count >= DESCRIPTORS_MIN) return [good('descriptors', detail)]
+  const fix = `raise the hard limit to ${DESCRIPTORS_MIN} or more (\`ulimit -Hn\`, LimitNOFILE= of a unit, --ulimit nofile= of a container), and restart`
+  return [doubtful('descriptors', detail, fix)]
+}
+
+function limitsOf(pid: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/limits`, 'latin1')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,93 @@
+import type { Generation } from '../../../config.ts'
+import { addresses } from './addresses.ts'
+import { clusters } from './clusters.ts'
+import { dataDirectory } from './data-directory.ts'
+import { descriptors } from './descriptors.ts'
+import { egress } from './egress.ts'
+import { bad, reasonOf, type Finding } from './finding.ts'
+import { firstKeys } from './first-keys.ts'
+import { hardKill, listenerMigration } from './kernel.ts'
+import { lookAt, type Look } from './look.ts'
+import { memory } from './memory.ts'
+import { frontEnd, platform } from './platform.ts'
+import { ports } from './ports.ts'
+import { postgres } from './postgres.ts'
+import { redis } from './redis.ts'
+import { rootKey } from './root-key.ts'
+import { catalogue, settings } from './settings.ts'
+import { storage } from './storage.ts'
+import { workers } from './workers.ts'
+
+/**
+ * Milliseconds that a check of doctor may take, whatever it waits for: most have shorter limits of their own. Decision.
+ */
+export const CHECK_MS_MAX = 10_000
+
+export interface Check<T> {
+  readonly name: string
+  /** What to do when it does not end. */
+  readonly stuck: string
+  /** @param signal aborted at the end of its time */
+  look(at: T, signal: AbortSignal): readonly Finding[] | Promise<readonly Finding[]>
+}
+
+/** What needs nothing of an installation. */
+const OF_MACHINE: readonly Check<Generation>[] = [
+  { name: 'platform', stuck: 'use a supported pair of Node and glibc (docs/operate/requirements.md)', look: () => [platform()] },
+  { name: 'front_end', stuck: 'install Sluice again with this Node', look: async (_, signal) => [await frontEnd({ signal })] },
+  { name: 'settings', stuck: 'look at the files that the settings name', look: settings },
+  { name: 'catalogue', stuck: 'look at the file of SLUICE_CATALOG', look: catalogue },
+  { name: 'tls', stuck: 'look at the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY', look: ({ config }) => addresses(config) },
+  { name: 'egress_allow', stuck: 'look at SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA', look: ({ config }) => egress(config) },
+  { name: 'clusters', stuck: 'look at the folder of root\'s clusters', look: () => clusters() },
+  { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
+]
+
+/** In the order in which a start would meet them. */
+const OF_INSTALLATION: readonly Check<Look>[] = [
+  { name: 'descriptors', stuck: 'look at `ulimit -n`', look: (at) => descriptors(at) },
+  { name: 'memory', stuck: 'look at the control group of the node', look: (at) => memory(at) },
+  { name: 'data_directory', stuck: 'is the disk of SLUICE_DATA there?', look: dataDirectory },
+  { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },
+  { name: 'postgres', stuck: 'look at DATABASE_URL and at the server itself', look: postgres },
+  { name: 'redis', stuck: 'look at REDIS_URL and at the server itself', look: async (at) => [await redis(at)] },
+  { name: 'storage', stuck: 'is the disk, or the server, of SLUICE_OBJECTS there?', look: storage },
+  { name: 'root_key', stuck: 'look at the file of SLUICE_ROOT_KEY_FILE', look: ({ generation }) => [rootKey(generation.config)] },
+  { name: 'first_keys', stuck: 'is the disk of SLUICE_DATA there?', look: ({ generation }) => firstKeys(generation.config) },
+  { name: 'workers', stuck: 'look at the log of the node', look: workers },
+  { name: 'listener_migration', stuck: 'sysctl -w net.ipv4.tcp_migrate_req=1', look: ({ running }) => [listenerMigration(running !== null)] },
+]
+
+/** Looks at everything that a node needs, all at once; changes nothing. */
+export async function examine(generation: Generation): Promise<readonly Finding[]> {
+  const at = lookAt(generation)
+  const found = await Promise.all([
+    runChecks(OF_MACHINE, generation),
+    'finding' in at ? [at.finding] : runChecks(OF_INSTALLATION, at),
+  ])
+  return found.flat()
+}
+
+/** Findings in the order of the checks; one that fails, or does not end in time, is a finding itself and keeps back no other. */
+export async function runChecks<T>(checks: readonly Check<T>[], at: T, msMax = CHECK_MS_MAX): Promise<readonly Finding[]> {
+  const found = await Promise.all(checks.map((check) => runCheck(check, at, msMax)))
+  return found.flat()
+}
+
+async function runCheck<T>({ name, stuck, look }: Check<T>, at: T, msMax: number): Promise<readonly Finding[]> {
+  const ending = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<readonly Finding[]>((resolve) => {
+    timer = setTimeout(() => {
+      resolve([bad(name, `it could not be looked at within ${msMax / 1_000} s`, stuck)])
+      ending.abort()
+    }, msMax)
+  })
+  try {
+    return await Promise.race([look(at, ending.signal), late])
+  } catch (cause) {
+    return [bad(name, `it could not be looked at: ${reasonOf(cause)}`, stuck)]
+  } finally {
+    clearTimeout(timer)
+  }
+}

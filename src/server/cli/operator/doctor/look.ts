@@ -1,0 +1,39 @@
+import type { Generation } from '../../../config.ts'
+import { runningSupervisor, runtimeOf, type Runtime } from '../../../supervisor/data-directory/data-directory.ts'
+import type { ProcessIdentity } from '../../../supervisor/fleet/process-state.ts'
+import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
+import { HOLDER_MS_MAX } from './port-holder.ts'
+
+/** Milliseconds that a store may take to answer, and again to tell what its rows say. Decision. */
+export const STORE_MS_MAX = 3_000
+
+/** What every check is given. */
+export interface Look {
+  readonly generation: Generation
+  /** The supervisor on this data directory. */
+  readonly running: ProcessIdentity | null
+  /** What it has published; null also while it starts. */
+  readonly runtime: Runtime | null
+  /** Unix milliseconds of this machine's clock. */
+  readonly now: () => number
+  readonly storeMsMax: number
+  /** See `holderOf`. */
+  readonly holderMsMax: number
+}
+
+export interface LookProblem {
+  readonly finding: Finding
+}
+
+/** A data directory of somebody else keeps what a check of the installation would need. */
+export function lookAt(generation: Generation): Look | LookProblem {
+  const { dataDir } = generation.config
+  try {
+    const running = runningSupervisor(dataDir)
+    const runtime = running === null ? null : runtimeOf(dataDir)
+    return { generation, running, runtime, now: Date.now, storeMsMax: STORE_MS_MAX, holderMsMax: HOLDER_MS_MAX }
+  } catch (cause) {
+    const why = codeOf(cause) === 'ENOTDIR' ? 'is no directory' : `cannot be read: ${reasonOf(cause)}`
+    return { finding: bad('data_directory', `${dataDir} ${why}`, 'set SLUICE_DATA, or run doctor as the user whose node it is') }
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { MIB } from '../../../../schemas/limits/limits.ts'
+import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../../../schemas/limits/memory-limits.ts'
+import { countsOf } from '../../../supervisor/fleet/scaling.ts'
+import { doubtful, good, type Finding } from './finding.ts'
+import type { Look } from './look.ts'
+
+const GROUPS = '/sys/fs/cgroup'
+
+/** Whether the control group of a running node, or of whoever would start it, allows what its fronts may take; nothing where none limits it. */
+export function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
+  const allowed = limitOf(running === null ? 'self' : String(running.pid))
+  return allowed === Infinity ? [] : [memoryFinding(allowed, countsOf(generation).fronts)]
+}
+
+export function memoryFinding(allowedBytes: number, fronts: number): Finding {
+  const needed = fronts * FRONT_BYTES_MAX + NODE_REST_BYTES
+  const most = `${fronts === 1 ? 'one front' : `${fronts} fronts`} and the rest of the node may take ${mib(needed)}`
+  const detail = `its control group allows ${mib(allowedBytes)}; ${most}`
+  if (allowedBytes >= needed) return good('memory', detail)
+  const fix = `allow ${mib(needed)} (MemoryMax= of a unit, the limit of a container), or set SLUICE_FRONTS to fewer`
+  return doubtful('memory', `${detail}, and are killed beyond`, fix)
+}
+
+/** Bytes; Infinity: none, or none that version 2 of control groups tells. A group has at most what those above it have. */
+function limitOf(pid: string): number {
+  const path = /^0::(\/.*)$/m.exec(textOf(`/proc/${pid}/cgroup`))?.[1] ?? '/'
+  let least = Infinity
+  for (let at = join(GROUPS, path); ; at = join(at, '..')) {
+    const text = textOf(join(at, 'memory.max')).trim()
+    if (/^\d+$/.test(text)) least = Math.min(least, Number(text))
+    if (relative(GROUPS, at) === '' || relative(GROUPS, at).startsWith('..')) return least
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+function mib(bytes: number): string {
+  return `${Math.floor(bytes / MIB)} MiB`
+}

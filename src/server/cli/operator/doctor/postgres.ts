@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs'
+import type { Config } from '../../../config.ts'
+import { msText } from '../../../observe/load-advice.ts'
+import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
+import { openStore, type Sql, type Store } from '../../../store/base/open.ts'
+import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
+import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
+import { clock, readingOf, type ClockReading } from './clock.ts'
+import { bad, doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
+import { journals } from './journals.ts'
+import type { Look } from './look.ts'
+import { operator } from './operator.ts'
+import { missingKeys } from './root-key.ts'
+import { webhooks } from './webhooks.ts'
+
+const EXTERNAL = 'external'
+/** Round trips of which the shortest counts: the others waited for something else. */
+const TRIPS = 3
+
+/** Whether it answers, how fast and by which version; then what only it knows. */
+export async function postgres(look: Look): Promise<readonly Finding[]> {
+  const { config } = look.generation
+  const url = config.databaseUrl?.reveal() ?? look.runtime?.databaseUrl ?? null
+  const where = placeOf(config)
+  if (url === null) return [embedded(look)]
+  let store
+  try {
+    store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
+    const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) => reach(sql, where, look))
+    return isCurrent ? [...reached, ...await inRows(store, look)] : reached
+  } catch (cause) {
+    const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
+    return [bad('postgres', reasonAt(url, cause), `look at ${place}`)]
+  } finally {
+    await store?.close()
+  }
+}
+
+interface Reached {
+  readonly reached: readonly Finding[]
+  /** The tables are those that this Sluice knows. */
+  readonly isCurrent: boolean
+}
+
+async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
+  const { version, tripMs, reading } = await greet(sql, now)
+  const schema = await migrations(sql)
+  const answered = good('postgres', `${where}, version ${version}, answers in ${msText(tripMs)}`)
+  return { reached: [answered, clock('Postgres', reading), schema], isCurrent: schema.level === 'ok' }
+}
+
+/** Large or locked tables are no reason to call Postgres away. */
+async function inRows(store: Store, { storeMsMax, generation: { config } }: Look): Promise<readonly Finding[]> {
+  try {
+    return await store.within(storeMsMax, async (sql) => [
+      ...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingKeys(sql, config),
+    ])
+  } catch (cause) {
+    return [doubtful('postgres', `its tables could not be looked into: ${reasonOf(cause)}`, 'look at what keeps the server busy (`pg_stat_activity`)')]
+  }
+}
+
+/** Where the embedded one lies is for backups: run by root it is not in the data directory. */
+function placeOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
+  if (databaseUrl !== null) return EXTERNAL
+  const folder = clusterFolderOf(dataDir)
+  return folder === null ? 'embedded' : `embedded in ${folder}`
+}
+
+/** The embedded one comes and goes with the node. */
+export function embedded({ running, generation: { config } }: Look, find: () => unknown = shippedBinaries): Finding {
+  const where = placeOf(config)
+  if (running !== null) return good('postgres', `${where}; the node is just starting`)
+  const folder = clusterFolderOf(config.dataDir)
+  if (folder !== null && !existsSync(folder)) {
+    return bad('postgres', `its files are gone: ${folder} is not there`, 'bring the folder back, or restore a backup into a new SLUICE_DATA')
+  }
+  try {
+    find()
+  } catch (cause) {
+    return bad('postgres', reasonOf(cause), 'set DATABASE_URL, or install Sluice again with its optional packages')
+  }
+  return good('postgres', `${where}; the node is not running`)
+}
+
+interface Greeting {
+  readonly version: string
+  readonly tripMs: number
+  readonly reading: ClockReading
+}
+
+async function greet(sql: Sql, now: () => number): Promise<Greeting> {
+  // The first answer is that of a connection that had to be made.
+  await sql`SELECT 1`
+  const trips: Greeting[] = []
+  for (let nth = 0; nth < TRIPS; nth++) trips.push(await oneTrip(sql, now))
+  return trips.reduce((best, one) => (one.tripMs < best.tripMs ? one : best))
+}
+
+async function oneTrip(sql: Sql, now: () => number): Promise<Greeting> {
+  const [beganMs, startedAt] = [now(), performance.now()]
+  const [row] = await sql<{ at: number; version: string }[]>`
+    SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at, current_setting('server_version') AS version`
+  const tripMs = performance.now() - startedAt
+  return {
+    version: row?.version.split(' ')[0] ?? 'unknown',
+    tripMs,
+    reading: readingOf(row?.at ?? beganMs, { beganMs, endedMs: beganMs + tripMs }),
+  }
+}
+
+async function migrations(sql: Sql): Promise<Finding> {
+  try {
+    const { at } = await checkSchema(sql)
+    const missing = MIGRATIONS.length - at
+    if (missing <= 0) return good('migrations', `all ${at} are there`)
+    return doubtful('migrations', `${missing} of ${MIGRATIONS.length} are missing`, 'start the node, or run `sluice migrate`')
+  } catch (cause) {
+    if (!(cause instanceof SchemaRefused)) throw cause
+    return bad('migrations', cause.message, 'set DATABASE_URL to the database of this installation, or do what the line above says')
+  }
+}

@@ -1,0 +1,57 @@
+import { stateAddress } from '../../../main/child.ts'
+import { msText } from '../../../observe/load-advice.ts'
+import { openState, type State } from '../../../redis/open.ts'
+import { REDIS_SERVERS } from '../../../supervisor/redis/redis-child.ts'
+import { findServer } from '../../../supervisor/redis/redis-find.ts'
+import { stderrLog } from '../../parts/stderr-log.ts'
+import { doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
+import type { Look } from './look.ts'
+
+/** Never a problem: without it a node serves on, less exactly. Design §3. */
+export async function redis({ generation: { config }, runtime, storeMsMax }: Look): Promise<Finding> {
+  const url = config.redisUrl?.reveal() ?? null
+  const address = url === null ? runtime?.redis : { url }
+  if (address === undefined) return embedded()
+  const fix = url === null ? 'look at the log of the node' : 'look at REDIS_URL and at the server itself'
+  const away = (why: string): Finding => doubtful('redis', `${why}: rate limits are only shared out evenly`, fix)
+  let cause: unknown = null
+  const log = { ...stderrLog, warn: (_: string, fields: Readonly<Record<string, unknown>> = {}) => void (cause ??= fields['cause']) }
+  const state = openState({ ...stateAddress(address), log })
+  try {
+    if (!await answers(state, storeMsMax)) return away(whyAway(url, cause))
+    return good('redis', await told(state, 'url' in address ? 'external' : 'embedded'))
+  } catch (problem) {
+    return away(reasonOf(problem))
+  } finally {
+    await state.close()
+  }
+}
+
+/** The first try says it: whoever serves waits for the next one, but nobody looks at doctor for that long. */
+function answers(state: State, msMax: number): Promise<boolean> {
+  const refused = new Promise<false>((resolve) => void state.onChange((isReachable) => {
+    if (!isReachable) resolve(false)
+  }))
+  return Promise.race([state.whenReachable(msMax), refused])
+}
+
+/** The client says why in words that name the host. */
+function whyAway(url: string | null, cause: unknown): string {
+  if (typeof cause !== 'string' || cause === '') return 'it does not answer'
+  return reasonAt(url ?? 'redis://localhost', new Error(cause))
+}
+
+async function told({ redis: client }: State, where: string): Promise<string> {
+  // The first answer is that of a connection that had to be made.
+  const version = /^redis_version:(\S+)/m.exec(await client.info('server'))?.[1] ?? 'unknown'
+  const startedAt = performance.now()
+  await client.ping()
+  return `${where}, version ${version}, answers in ${msText(performance.now() - startedAt)}`
+}
+
+async function embedded(): Promise<Finding> {
+  const server = await findServer(REDIS_SERVERS)
+  if (server !== null) return good('redis', `embedded: ${server}`)
+  const detail = 'no redis-server on the PATH: rate windows are lost on restart'
+  return doubtful('redis', detail, 'install redis or valkey, or set REDIS_URL')
+}

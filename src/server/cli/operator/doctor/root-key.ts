@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import type { Config } from '../../../config.ts'
+import { rootKeyUses } from '../../../store/vault/root-rotation.ts'
+import type { Queryable } from '../../../store/base/open.ts'
+import { rootKeyCopies } from '../../../vault/root-key-copies.ts'
+import { ROOT_KEY_FILE, type RootKeys } from '../../../vault/root-keys.ts'
+import { missingRootKeys } from '../../../main/missing-root-keys.ts'
+import { hasRootKey, loneRootKeys, ownRootKeysOf, rootKeyIdsInFiles } from '../../../main/safekeeping.ts'
+import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
+
+type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
+
+/** Looks without making one. */
+export function rootKey(config: Sources): Finding {
+  if (!hasRootKey(config)) return good('root_key', 'made by the first start')
+  try {
+    return copied(config, ownRootKeysOf(config))
+  } catch (cause) {
+    return bad('root_key', reasonOf(cause), 'correct SLUICE_ROOT_KEY or SLUICE_ROOT_KEY_FILE')
+  }
+}
+
+/** Keys that rows are wrapped by and that are not here: a start is refused, in the same words. */
+export async function missingKeys(sql: Queryable, config: Sources & Pick<Config, 'rootKeysLost'>): Promise<readonly Finding[]> {
+  const uses = await rootKeyUses(sql)
+  const here = uses.length === 0 ? [] : knownIds(config)
+  if (here === null) return []
+  return missingRootKeys(uses, { here, lost: config.rootKeysLost })
+    .map(({ detail, fix, isGivenUp }) => (isGivenUp ? doubtful : bad)('root_key', detail, fix))
+}
+
+/** Null when they cannot be read, which is a finding of its own. */
+function knownIds(config: Sources): readonly string[] | null {
+  if (!hasRootKey(config)) return []
+  try {
+    return ownRootKeysOf(config).ids
+  } catch {
+    return null
+  }
+}
+
+function copied(config: Sources, keys: RootKeys): Finding {
+  const { rootKey: setting, rootKeyFile, dataDir } = config
+  const file = rootKeyFile ?? join(dataDir, ROOT_KEY_FILE)
+  const where = setting !== null ? 'given by SLUICE_ROOT_KEY' : file
+  const older = keys.ids.length - 1
+  const all = older === 0 ? where : `${where}; ${older} more, which \`sluice vault status\` tells the use of`
+  const advice = loneRootKeys(config, keys)
+  if (advice !== null) return doubtful('root_key', `${all}; ${advice.detail}`, advice.fix)
+  const [copies, inFiles] = [rootKeyCopies(dataDir), rootKeyIdsInFiles(config, keys)]
+  return good('root_key', inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`)
+}
+
+/** The oldest: since then nothing has been without a copy. */
+function dayOf(times: readonly string[]): string {
+  return [...times].sort()[0]?.slice(0, 10) ?? ''
+}

@@ -1,0 +1,28 @@
+import { loadCatalogue } from '../../../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../../../catalogue/shipped.ts'
+import type { Generation } from '../../../config.ts'
+import { unpricedEndpoints } from '../../../main/safekeeping.ts'
+import type { ModelCatalogue } from '../../../ports/models/models.ts'
+import { unsetKeys } from '../../models/models.ts'
+import { bad, doubtful, good, type Finding } from './finding.ts'
+
+/** Those that are wrong have ended doctor before. */
+export function settings({ unknown }: Generation): readonly Finding[] {
+  return unknown.map((name) => doubtful('settings', `${name} is no setting of this version`, 'see `sluice config print` for the names'))
+}
+
+export function catalogue({ config: { catalogFile }, providerKeys }: Generation): readonly Finding[] {
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
+  if (loaded.ok) {
+    const unpriced = unpricedEndpoints(loaded.unpriced)
+    const prices = unpriced === null ? good('prices', 'every endpoint has a price, or is free') : doubtful('prices', unpriced.detail, unpriced.fix)
+    return [good('catalogue', `${loaded.catalogue.models.length} models`), prices, keysOf(loaded.catalogue, providerKeys)]
+  }
+  return [bad('catalogue', `${loaded.problems.length} mistakes`, 'run `sluice catalog check` on the file of SLUICE_CATALOG')]
+}
+
+/** A provider without its key is passed over: no mistake, since hardly anybody has all of them. */
+function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']): Finding {
+  const unset = unsetKeys(loaded, providerKeys)
+  return good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`)
+}

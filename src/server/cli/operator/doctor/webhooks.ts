@@ -1,0 +1,11 @@
+import { deadLetters } from '../../../observe/findings.ts'
+import type { Queryable } from '../../../store/base/open.ts'
+import { countDeliveries } from '../../../store/webhooks/deliveries.ts'
+import { doubtful, good, type Finding } from './finding.ts'
+
+/** Webhooks that were given up. */
+export async function webhooks(sql: Queryable): Promise<Finding> {
+  const counts = await countDeliveries(sql)
+  const advice = deadLetters(counts)
+  return advice === null ? good('webhooks', `${counts.waiting} wait for an attempt, no dead letters`) : doubtful('webhooks', advice.detail, advice.fix)
+}

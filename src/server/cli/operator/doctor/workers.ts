@@ -1,0 +1,16 @@
+import { availableParallelism } from 'node:os'
+import { countsOf } from '../../../supervisor/fleet/scaling.ts'
+import { tooMany } from '../../../observe/load-advice.ts'
+import { adviceOn, countsText, lookAtLoad } from '../doctor-load.ts'
+import { doubtful, good, type Finding } from './finding.ts'
+import type { Look } from './look.ts'
+
+/** Of a running node what it does now, which `sluice scale` may have changed; else what the settings say. */
+export async function workers({ generation, runtime }: Look): Promise<readonly Finding[]> {
+  const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
+  if (seen !== null) return adviceOn(seen.load, seen.cores)
+  const counts = countsOf(generation)
+  const said = good('workers', countsText(counts, generation.config.runners, generation.config))
+  const advice = tooMany(counts.fronts, { all: availableParallelism() })
+  return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
+}

@@ -1,0 +1,113 @@
+import { existsSync, fsyncSync, closeSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { commandName, terminalWishes } from '../../config.ts'
+import { quoted } from '../../config/program-name.ts'
+import { draftOf, syncFolder } from '../../supervisor/data-directory/own-folder.ts'
+import { makeRootKeyFile } from '../../vault/root-keys.ts'
+import {
+  answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS,
+  overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName,
+} from './init/answers.ts'
+import { askAll } from './init/ask.ts'
+import { addVerb, CliFailure, pasteable, print } from '../parts/verb.ts'
+
+interface Options {
+  readonly yes?: boolean
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+const FILE = 'sluice.json'
+
+/** `init`. */
+export function addInit(program: Command): void {
+  const verb = addVerb(program, 'init', 'write a file of settings; on a terminal it asks, else it takes options and defaults')
+    .argument('[file]', 'where to', FILE)
+    .option('--yes', 'ask nothing')
+    .option('--force', 'replace the file where there is one; a root key is never replaced')
+  const texts = new Map<SettingName, string>()
+  for (const { setting, flags, about } of OPTIONS) {
+    verb.option(flags, `${about} (${setting})`, (text: string) => void texts.set(setting, text))
+  }
+  verb.addHelpText('after', `\n${HIDDEN.join(', ')} are taken from the environment, and so is what an option leaves out.`)
+  verb.action(async (name: string, options: Options) => {
+    const file = resolve(name)
+    if (options.force !== true && existsSync(file)) throw new CliFailure(isThere(file))
+    const given: Answers = { ...answersGiven(), ...Object.fromEntries(texts) }
+    checkGiven(given)
+    const answers = withDefaults(await answersOf(file, given, options))
+    checkAnswers(answers)
+    tell(options, { file, answers, ...write(file, answers, options.force === true) })
+  })
+}
+
+async function answersOf(file: string, given: Answers, { yes = false }: Options): Promise<Answers> {
+  const { isUnattended, isDumb } = terminalWishes()
+  const mayAsk = process.stdin.isTTY && process.stderr.isTTY && !isUnattended && !isDumb && !yes
+  const keyFileOf = (answers: Answers): string | undefined => rootKeyFileFor(file, answers)
+  if (mayAsk) {
+    const { openTerminal } = await import('./init/terminal.ts')
+    return askAll(openTerminal('Sluice: a file of settings'), given, keyFileOf)
+  }
+  const keyFile = keyFileOf(given)
+  return keyFile === undefined ? given : { ...given, SLUICE_ROOT_KEY_FILE: keyFile }
+}
+
+/** The file has its name when the key is there: a file of settings that names none would keep the node from starting. */
+function write(file: string, answers: Answers, isForced: boolean): { readonly madeRootKey: string | null } {
+  const { SLUICE_ROOT_KEY_FILE: said } = answers
+  const keyFile = said === undefined ? null : resolve(said)
+  const isNew = keyFile !== null && !existsSync(keyFile)
+  const draft = draftOf(file)
+  try {
+    writeDraft(draft, fileText(answers))
+    // Who laid it there may know the key in it.
+    if (isNew && !makeRootKeyFile(keyFile)) throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
+    // A file that came meanwhile stays.
+    if (isForced) renameSync(draft, file)
+    else linkSync(draft, file)
+    rmSync(draft, { force: true })
+    syncFolder(dirname(file))
+  } catch (cause) {
+    rmSync(draft, { force: true })
+    if (!(cause instanceof Error) || !('code' in cause)) throw cause
+    throw new CliFailure(cause.code === 'EEXIST' ? isThere(file) : `${file} cannot be written: ${cause.message}`, { cause })
+  }
+  return { madeRootKey: isNew ? keyFile : null }
+}
+
+/** For its owner alone, and on the disk. */
+function writeDraft(draft: string, text: string): void {
+  const descriptor = openSync(draft, 'wx', 0o600)
+  try {
+    writeFileSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const BACK_IT_UP = 'back it up now, no stored file and no secret opens without it; `sluice vault confirm-root COPY` notes that you did'
+
+interface Done {
+  readonly file: string
+  readonly answers: Answers
+  readonly madeRootKey: string | null
+}
+
+function tell(options: Options, { file, answers, madeRootKey }: Done): void {
+  const others = overruled(answers)
+  const next = `SLUICE_CONFIG=${quoted(file)} ${commandName()} serve`
+  const lines = [
+    `wrote ${file}; only its owner may read it`,
+    ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
+    ...(others.length === 0 ? [] : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
+    `next: ${next}`,
+  ]
+  print(options, { file, root_key_file: answers.SLUICE_ROOT_KEY_FILE ?? null, made_root_key: madeRootKey !== null, overruled: others, next }, lines.join('\n'))
+}
+
+function isThere(file: string): string {
+  return `${file} exists: --force replaces it`
+}

@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { Settings } from '../../../../schemas/operator/settings.ts'
+import { ConfigInvalid, readFrom, settingsGiven, type Problem, type Texts } from '../../../config.ts'
+import { openRootKeys, ROOT_KEY_FILE } from '../../../vault/root-keys.ts'
+
+export type SettingName = keyof typeof Settings.properties & string
+
+/** Texts of settings, as they are answered; what is not there is left to its default. */
+export type Answers = Readonly<Partial<Record<SettingName, string>>>
+
+/** What a file of settings is made of here. Those with passwords in them have no option: arguments are seen by every user of a machine. */
+export const OPTIONS: readonly { readonly setting: SettingName; readonly flags: string; readonly about: string }[] = [
+  { setting: 'SLUICE_DATA', flags: '--data <folder>', about: 'the data folder' },
+  { setting: 'SLUICE_HOST', flags: '--host <address>', about: 'where it listens' },
+  { setting: 'SLUICE_PORT', flags: '--port <port>', about: 'for callers' },
+  { setting: 'SLUICE_ADMIN_PORT', flags: '--admin-port <port>', about: 'for the operator' },
+  { setting: 'SLUICE_PUBLIC_URL', flags: '--public-url <url>', about: 'the origin that callers reach it by' },
+  { setting: 'SLUICE_TLS_CERT', flags: '--tls-cert <file>', about: 'PEM file' },
+  { setting: 'SLUICE_TLS_KEY', flags: '--tls-key <file>', about: 'PEM file' },
+  { setting: 'SLUICE_OBJECTS', flags: '--objects <place>', about: 'where files are kept: a folder, or s3://bucket/prefix' },
+  { setting: 'SLUICE_S3_ENDPOINT', flags: '--s3-endpoint <url>', about: 'of a server that speaks S3' },
+  { setting: 'AWS_REGION', flags: '--region <name>', about: 'of the bucket' },
+  { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'made where there is none' },
+]
+
+/** Taken from the environment, or asked for without showing them. */
+export const HIDDEN = ['DATABASE_URL', 'REDIS_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const satisfies readonly SettingName[]
+
+const ASKED: ReadonlySet<string> = new Set([...OPTIONS.map(({ setting }) => setting), ...HIDDEN])
+/** Of the shell that runs the verb, not of a folder where the node may run later. */
+const PATHS = ['SLUICE_DATA', 'SLUICE_TLS_CERT', 'SLUICE_TLS_KEY', 'SLUICE_ROOT_KEY_FILE'] as const satisfies readonly SettingName[]
+const COUNTS: ReadonlySet<string> = new Set<SettingName>(['SLUICE_PORT', 'SLUICE_ADMIN_PORT'])
+
+/** What the environment says already: a default of each question. */
+export function answersGiven(): Answers {
+  return Object.fromEntries(Object.entries(settingsGiven()).filter(([name]) => ASKED.has(name)))
+}
+
+/** What is always in the file: read in another folder, or by a later version, it means the same. */
+export function withDefaults(answers: Answers): Answers {
+  const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map((name) => [name, defaultOf(name)])
+  return { ...Object.fromEntries(written), ...answers }
+}
+
+export function defaultOf(name: SettingName): string {
+  const schema = Settings.properties[name]
+  return 'default' in schema ? String(schema.default) : ''
+}
+
+/** What is wrong with one answer beside the others; undefined: nothing. */
+export function faultOf(name: SettingName, text: string, others: Answers): string | undefined {
+  if (text.trim() === '') return 'It needs an answer.'
+  const found = problemsOf({ ...others, [name]: text.trim() }).find((problem) => problem.name === name)
+  return found === undefined ? undefined : found.said ?? `Expected ${found.expected}.`
+}
+
+/** Throws ConfigInvalid with all that is wrong with what was given, whatever is still to be asked. */
+export function checkGiven(given: Answers): void {
+  const problems = problemsOf(given).filter(({ name }) => Object.hasOwn(given, name))
+  if (problems.length > 0) throw new ConfigInvalid(problems)
+}
+
+/** Throws ConfigInvalid with all that is wrong. */
+export function checkAnswers(answers: Answers): void {
+  const problems = problemsOf(answers)
+  if (problems.length > 0) throw new ConfigInvalid(problems)
+}
+
+/** As a start would find them; a root key that is still to be made is no problem. */
+function problemsOf(answers: Answers): readonly Problem[] {
+  const { SLUICE_ROOT_KEY_FILE: keyFile, ...others } = answers
+  const isToBeMade = keyFile !== undefined && !existsSync(keyFile)
+  const reading = readFrom(isToBeMade ? others : answers)
+  const problems = reading.ok ? [] : reading.problems
+  const isReadable = keyFile !== undefined && !isToBeMade && problems.every(({ name }) => name !== 'SLUICE_ROOT_KEY_FILE')
+  return isReadable ? [...problems, ...keyFaults(keyFile, answers)] : problems
+}
+
+function keyFaults(file: string, { SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') }: Answers): readonly Problem[] {
+  try {
+    openRootKeys({ setting: null, file: resolve(file), dataDir: resolve(dataDir) })
+    return []
+  } catch (problem) {
+    return [{ name: 'SLUICE_ROOT_KEY_FILE', said: problem instanceof Error ? problem.message : String(problem), expected: '', got: '' }]
+  }
+}
+
+/**
+ * Where the root key is to be: what was said, else beside the file of settings. Undefined where there is one already, in the
+ * environment or in the data folder.
+ */
+export function rootKeyFileFor(configFile: string, answers: Answers): string | undefined {
+  const { SLUICE_ROOT_KEY_FILE: said, SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') } = answers
+  if (said !== undefined) return said
+  if (settingsGiven()['SLUICE_ROOT_KEY'] !== undefined || existsSync(join(resolve(dataDir), ROOT_KEY_FILE))) return undefined
+  return join(dirname(configFile), 'sluice-root-key')
+}
+
+/** The text of the file: paths whole, numbers as such, in the order of the settings. */
+export function fileText(answers: Answers): string {
+  const whole: Record<string, string> = { ...answers }
+  for (const name of PATHS) if (whole[name] !== undefined) whole[name] = resolve(whole[name])
+  const objects = whole['SLUICE_OBJECTS']
+  if (objects !== undefined && !objects.startsWith('s3://')) whole['SLUICE_OBJECTS'] = resolve(objects)
+  const members = Object.keys(Settings.properties).flatMap((name) => {
+    const text = whole[name]
+    return text === undefined ? [] : [[name, COUNTS.has(name) ? Number(text) : text] as const]
+  })
+  return `${JSON.stringify(Object.fromEntries(members), null, 2)}\n`
+}
+
+/** Settings of the environment that say something else than the answers, and win at a start. */
+export function overruled(answers: Answers): readonly string[] {
+  const texts: Texts = settingsGiven()
+  return Object.keys(texts).filter((name) => texts[name] !== answers[name as SettingName])
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+import { readReload, untilReloaded, type ReloadRecord } from '../../supervisor/reload-record.ts'
+import { loadModels } from '../models/models.ts'
+import { runningNode } from '../parts/running-node.ts'
+import { addVerb, CliFailure, loadGeneration, print, tell } from '../parts/verb.ts'
+
+/** `serve`, `migrate`, `reload`. */
+export function addNodeVerbs(program: Command, outcome: { code: number | null }): void {
+  addVerb(program, 'serve', 'run a node until it is told to end').action(async () => {
+    const { serve } = await import('../../main.ts')
+    outcome.code = await serve()
+  })
+  const migrate = addVerb(program, 'migrate', 'bring the schema of the database up to this version')
+  migrate.action(async (options: { json?: boolean }) => {
+    const { migrateNow } = await import('../parts/stores.ts')
+    const { at } = await migrateNow()
+    print(options, { migration: at }, `the schema is at migration ${at}`)
+  })
+  const reload = addVerb(program, 'reload', 'make the running node read its configuration again, and wait until it runs on it')
+  reload.action(async (options: { json?: boolean }) => {
+    // The node would refuse them too, but only its log would say so.
+    const { config } = loadGeneration()
+    loadModels(config.catalogFile)
+    const running = runningNode(config.dataDir)
+    const before = readReload(config.dataDir)
+    try {
+      process.kill(running.pid, 'SIGHUP')
+    } catch (cause) {
+      const hint = 'does it belong to another user?'
+      throw new CliFailure(`the node (pid ${running.pid}) cannot be told: ${hint}`, { cause })
+    }
+    const node = `the node (pid ${running.pid})`
+    // One that is starting, or of another version: it was told, and only its log says how it ends.
+    if (before === null) return print(options, { pid: running.pid }, `${node} was told; look at its log`)
+    if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
+    const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
+    const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
+    print(options, { pid: running.pid, need_restart: needRestart }, `${node} runs on the new configuration${left}`)
+  })
+}
+
+function wellEnded(node: string, record: ReloadRecord | null): ReloadRecord {
+  if (record === null) throw new CliFailure(`${node} ended before its reload did`)
+  if (record.state === 'done') return record
+  throw new CliFailure(`${node} could not reload: ${record.reason ?? 'look at its log'}`)
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander'
+import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { leaveWish, untilScaled } from '../../supervisor/fleet/scale-wishes.ts'
+import type { Counts, ScaleEnd } from '../../supervisor/fleet/scaling.ts'
+import { runningNode } from '../parts/running-node.ts'
+import { addVerb, CliFailure, countOf, loadGeneration, print } from '../parts/verb.ts'
+
+interface Options {
+  readonly fronts?: number
+  readonly workers?: number
+  readonly json?: boolean
+}
+
+/** `scale`. */
+export function addScaleVerb(program: Command): void {
+  const verb = addVerb(program, 'scale', 'change how many fronts and worker threads the running node has, and wait until they serve')
+  verb.option('--fronts <n>', 'HTTP processes', countOf).option('--workers <n>', 'threads for long sessions of all fronts together', countOf)
+  verb.action(async (options: Options) => {
+    const { fronts = null, workers = null } = options
+    if (fronts === null && workers === null) verb.error('error: give --fronts, --workers, or both')
+    const { dataDir } = loadGeneration().config
+    const pid = nodeOn(dataDir)
+    const node = `the node (pid ${pid})`
+    const name = told(node, () => {
+      const left = leaveWish(dataDir, { fronts, workers })
+      process.kill(pid, 'SIGUSR2')
+      return left
+    })
+    const { before, now } = wellEnded(node, await untilScaled(dataDir, name))
+    const line = `${node} serves with ${textOf(now)}; before with ${textOf(before)}. A restart takes what the settings say`
+    print(options, { pid, ...now, before }, line)
+  })
+}
+
+/** One that is starting would take it; one of another version would end by the signal. */
+function nodeOn(dataDir: string): number {
+  const running = runningNode(dataDir)
+  const runtime = runtimeOf(dataDir)
+  if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
+  if (runtime.scalesBy !== 'SIGUSR2') throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)
+  return running.pid
+}
+
+function told<T>(node: string, tell: () => T): T {
+  try {
+    return tell()
+  } catch (cause) {
+    throw new CliFailure(`${node} cannot be told: does it belong to another user?`, { cause })
+  }
+}
+
+function wellEnded(node: string, end: ScaleEnd | null): ScaleEnd & { readonly state: 'done' } {
+  if (end === null) throw new CliFailure(`${node} ended before it had the new number`)
+  if (end.state === 'done') return end
+  throw new CliFailure(`${node} goes on with what it has: ${end.reason}`)
+}
+
+function textOf({ fronts, workers }: Counts): string {
+  return `${fronts} front${fronts === 1 ? '' : 's'} and ${workers} worker thread${workers === 1 ? '' : 's'}`
+}

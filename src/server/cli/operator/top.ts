@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { terminalWishes } from '../../config.ts'
+import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { managementKey } from '../keys/management-key.ts'
+import { frameOf } from './top/frame.ts'
+import { lookOnce, watchLive, type Watched } from './top/watch.ts'
+import { addVerb, CliFailure, loadGeneration, print } from '../parts/verb.ts'
+
+interface Options {
+  readonly keyFile?: string
+  readonly once?: boolean
+  readonly json?: boolean
+}
+
+/** Columns of what is printed once, where nothing says how wide it may be; some terminals say 0. */
+const PRINTED_COLUMNS = 120
+
+/** `top`. */
+export function addTop(program: Command): void {
+  addVerb(program, 'top', 'show what the running node does and what hurts, each second; q ends')
+    .option('--key-file <file>', 'holds a management key of the operator\'s organization; left out: SLUICE_MANAGEMENT_KEY, or the first keys')
+    .option('--once', 'print one look and end, as without a terminal')
+    .action(async (options: Options) => {
+      const { dataDir } = loadGeneration().config
+      if (runtimeOf(dataDir) === null) throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
+      const { isPlain, isDumb } = terminalWishes()
+      const watched: Watched = {
+        // Another start may have another address.
+        adminUrl: () => runtimeOf(dataDir)?.adminUrl ?? null,
+        managementKey: managementKey(dataDir, options.keyFile),
+        hasColour: process.stdout.isTTY && !isPlain && !isDumb,
+      }
+      if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true) return watchLive(watched)
+      const view = await lookOnce(watched)
+      const columns = process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
+      const frame = frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour })
+      if (options.json === true) print(options, view, '')
+      // Its names are harmless already, and its colours are ours.
+      else process.stdout.write(`${frame.join('\n')}\n`)
+    })
+}

@@ -1,0 +1,80 @@
+import { harmless } from '../../parts/terminal-text.ts'
+
+/** How a piece of text is to be seen; without colour it is read the same. */
+export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warn' | 'bad'
+
+export interface Piece {
+  readonly text: string
+  readonly tone: Tone
+}
+
+/** One line of the screen. */
+export type Line = readonly Piece[]
+
+const CODES: Readonly<Record<Tone, string>> = { plain: '', strong: '1', faint: '2', good: '32', warn: '33', bad: '1;31' }
+const ESC = '\u001b['
+
+export function piece(text: string, tone: Tone = 'plain'): Piece {
+  return { text, tone }
+}
+
+/** A line as a terminal takes it, no wider than `columns`: what is over is cut, and an ellipsis tells so. */
+export function lineText(line: Line, columns: number, hasColour: boolean): string {
+  return cutLine(line, columns).map(({ text, tone }) =>
+    (hasColour && tone !== 'plain' && text !== '' ? `${ESC}${CODES[tone]}m${text}${ESC}0m` : text)).join('').trimEnd()
+}
+
+function cutLine(line: Line, columns: number): Line {
+  const clean = line.map(({ text, tone }) => ({ text: harmless(text), tone }))
+  if (clean.reduce((sum, { text }) => sum + widthOf(text), 0) <= columns) return clean
+  let left = Math.max(0, columns - 1)
+  const cut: Piece[] = []
+  for (const { text, tone } of clean) {
+    const part = head(text, left)
+    cut.push({ text: part, tone })
+    left -= widthOf(part)
+    if (part !== text) break
+  }
+  return columns < 1 ? [] : [...cut, piece('…', 'faint')]
+}
+
+/** Columns that a terminal gives a text. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const sign of text) width += widthOfSign(sign)
+  return width
+}
+
+/** The longest beginning that is no wider. */
+export function head(text: string, columns: number): string {
+  let width = 0
+  let end = 0
+  for (const sign of text) {
+    width += widthOfSign(sign)
+    if (width > columns) break
+    end += sign.length
+  }
+  return text.slice(0, end)
+}
+
+/** Fills up to a width, or cuts to it. */
+export function fitted(text: string, columns: number, side: 'left' | 'right'): string {
+  const clean = harmless(text)
+  const width = widthOf(clean)
+  const kept = width <= columns ? clean : columns < 1 ? '' : `${head(clean, columns - 1)}…`
+  const room = ' '.repeat(Math.max(0, columns - widthOf(kept)))
+  return side === 'left' ? kept + room : room + kept
+}
+
+const NO_COLUMN = /^\p{M}$/u
+/** Signs of East Asia and pictures. */
+const TWO_COLUMNS = new RegExp([
+  '^[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f',
+  '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]$',
+].join(''), 'u')
+
+function widthOfSign(sign: string): number {
+  if (sign < '\u0300') return 1
+  if (NO_COLUMN.test(sign)) return 0
+  return TWO_COLUMNS.test(sign) ? 2 : 1
+}

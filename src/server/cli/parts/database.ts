@@ -1,0 +1,117 @@
+import { userInfo } from 'node:os'
+import { InvalidArgumentError } from 'commander'
+import { textOf, type Outcome } from '../../../schemas/failures.ts'
+import { NAME_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
+import type { Hints } from '../../ports/keys/keys.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+import { publishHint } from '../../redis/hints.ts'
+import { openState } from '../../redis/open.ts'
+import { checkSchema, MIGRATIONS } from '../../store/migrations/migrate.ts'
+import { openStore, type Store } from '../../store/base/open.ts'
+import { isAway } from '../../store/base/translate.ts'
+import { stderrLog } from './stderr-log.ts'
+import { withStores, type StoreAddresses } from './stores.ts'
+import { CliFailure } from './verb.ts'
+
+/** Milliseconds that a verb waits for Redis before it leaves a change to the fronts' own polls. */
+const HINT_WAIT_MS_MAX = 500
+
+/** What verbs that read and change the store's rows work with. */
+export interface Admin {
+  readonly store: Store
+  readonly publish: Hints['publish']
+  /** Who does it, for the audit log. */
+  readonly by: ChangedBy
+  /** Of keys that are made without a limit of their own; null = none. C11. */
+  readonly rateLimitRpm: number | null
+}
+
+/**
+ * Opens the stores for one verb, and refuses a schema that is not this binary's. Throws CliFailure.
+ * Redis is connected before the verb changes anything: a hint must leave as soon as its change has committed.
+ */
+export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
+  try {
+    return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
+      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli', caps })
+      const publisher = redis === null ? null : openPublisher(redis)
+      try {
+        const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
+        if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
+        const publish = publisher?.publish ?? (() => Promise.resolve())
+        return await use({ store, publish, by: { actor: { kind: 'cli', id: systemUser() }, requestId: null }, rateLimitRpm })
+      } finally {
+        await publisher?.close()
+        await store.close()
+      }
+    })
+  } catch (problem) {
+    throw explained(problem)
+  }
+}
+
+/** Null in a container whose user has no name. */
+function systemUser(): string | null {
+  try {
+    return userInfo().username
+  } catch {
+    return null
+  }
+}
+
+/** What a verb was given to find something by. */
+export interface Asked {
+  readonly name: string
+  /** The verb that lists what is there, as `keys list`. */
+  readonly list: string
+  /** Names of those that are there, where they have any. */
+  readonly among?: readonly string[]
+}
+
+/** The value, or a CliFailure with the failure's text. @param asked named where it is not there, with the remedy. C39 */
+export function need<T>(outcome: Outcome<T>, asked?: Asked): T {
+  if (outcome.ok) return outcome.value
+  const { failure } = outcome
+  const isNamed = asked === undefined || failure.detail !== undefined || !failure.name.endsWith('_unknown')
+  throw new CliFailure(isNamed ? textOf(failure) : `${textOf(failure)} ${remedyOf(asked)}`)
+}
+
+/** What was given, what is near, and the verb that shows what is there. */
+export function remedyOf({ name, list, among = [] }: Asked): string {
+  return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` shows what is there.`
+}
+
+/** Parses `--name` of all that has one. */
+export function nameOf(text: string): string {
+  const name = text.trim()
+  if (name === '' || [...name].length > NAME_CHARS_MAX) throw new InvalidArgumentError(`It takes 1 to ${NAME_CHARS_MAX} characters.`)
+  return name
+}
+
+interface Publisher {
+  /** Whether Redis could be reached in time. */
+  readonly isConnected: Promise<boolean>
+  readonly publish: Hints['publish']
+  close(): Promise<void>
+}
+
+/** A hint that cannot be sent is no failure of the change: every front polls. */
+function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
+  const state = openState({
+    log: stderrLog,
+    ...('url' in redis ? { url: redis.url.reveal() } : { url: null, socketPath: redis.socketPath }),
+  })
+  return {
+    isConnected: state.whenReachable(HINT_WAIT_MS_MAX),
+    publish: (change) => publishHint(state, change),
+    close: () => state.close(),
+  }
+}
+
+/** What the operator can do something about becomes a sentence; a bug keeps its stack. */
+function explained(problem: unknown): unknown {
+  if (!isAway(problem)) return problem
+  const reason = problem instanceof Error && 'code' in problem ? ` (${String(problem.code)})` : ''
+  return new CliFailure(`the database cannot be reached${reason}`, { cause: problem })
+}

@@ -1,0 +1,16 @@
+import type { Fields, Log } from '../../ports/observe.ts'
+import { harmless, harmlessJson } from './terminal-text.ts'
+
+/** The log of a verb: what matters goes to stderr, so that stdout stays the verb's answer. */
+export const stderrLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (event, fields) => write('warning', event, fields),
+  error: (event, fields) => write('error', event, fields),
+}
+
+function write(level: string, event: string, fields: Fields = {}): void {
+  const textOf = (value: unknown): string => (value instanceof Error ? harmless(value.message) : harmlessJson(value))
+  const told = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
+  process.stderr.write(`${level}: ${event}${told.join('')}\n`)
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import type { Config } from '../../config.ts'
+import { migrate, SchemaRefused, type SchemaState } from '../../store/migrations/migrate.ts'
+import {
+  openDataDirectory, runningSupervisor, runtimeOf, type Runtime,
+} from '../../supervisor/data-directory/data-directory.ts'
+import { startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts'
+import { hasCluster } from '../../supervisor/postgres/postgres-cluster.ts'
+import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-error.ts'
+import { stderrLog } from './stderr-log.ts'
+import { CliFailure, loadGeneration } from './verb.ts'
+
+/** Where a verb finds the stores of this installation. */
+export interface StoreAddresses {
+  readonly databaseUrl: Secret
+  /** Null when no node runs here that has one: nobody is listening for hints either. */
+  readonly redis: { readonly url: Secret } | { readonly socketPath: string } | null
+}
+
+/**
+ * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
+ * else the embedded Postgres, brought up for as long as the verb takes; only `mayCreate` makes one. Throws `CliFailure`, `ConfigInvalid`.
+ */
+export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Promise<T> {
+  try {
+    return await found(use, mayCreate)
+  } catch (problem) {
+    // Both say to the operator what to do; a stack would hide it.
+    const isForOperator = problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError
+    throw isForOperator ? new CliFailure(problem.message, { cause: problem }) : problem
+  }
+}
+
+/** Brings the schema up to this version. Throws `CliFailure`. */
+export function migrateNow(): Promise<SchemaState> {
+  return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog), { mayCreate: true })
+}
+
+type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>
+
+async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
+  const { config } = loadGeneration()
+  const runtime = runtimeOf(config.dataDir)
+  const redis = redisOf(config, runtime)
+  if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
+  if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
+  const running = runningSupervisor(config.dataDir)
+  if (running?.isVerb === true) throw new CliFailure(`another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`)
+  if (running !== null) throw new CliFailure('the node is just starting: try again when it is ready')
+  // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
+  if (!mayCreate && !hasCluster(config.dataDir)) {
+    const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
+    throw new CliFailure(`there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once`)
+  }
+  const data = await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: data.path, log: stderrLog })
+    try {
+      return await use({ databaseUrl: new Secret(postgres.url), redis: null }, config)
+    } finally {
+      await postgres.stop()
+    }
+  } finally {
+    data.release()
+  }
+}
+
+function redisOf(config: Config, runtime: Runtime | null): StoreAddresses['redis'] {
+  if (config.redisUrl !== null) return { url: config.redisUrl }
+  if (runtime === null) return null
+  return 'url' in runtime.redis ? { url: new Secret(runtime.redis.url) } : runtime.redis
+}

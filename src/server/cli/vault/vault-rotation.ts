@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
+import { resealSecret } from '../../../workers/seal-secrets.ts'
+import { openDataRotation } from '../../store/vault/data-rotation.ts'
+import { nodesOnOtherRootKey } from '../../store/nodes/fronts.ts'
+import { isId } from '../../store/base/ids.ts'
+import type { Store } from '../../store/base/open.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { aloneWithRootKeys, openRootRotation } from '../../store/vault/root-rotation.ts'
+import { openSecretRows } from '../../store/vault/secrets.ts'
+import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { rotateData, type DataRotation } from '../../vault/rotate-data.ts'
+import { rotateRoot, type RootRotation } from '../../vault/rotate-root.ts'
+import { VaultKeys } from '../../vault/vault-keys.ts'
+import { need, remedyOf, withAdmin } from '../parts/database.ts'
+import { addConfirmRootVerb } from './root-key-copies.ts'
+import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
+import { addStatusVerb } from './vault-status.ts'
+import { addVerb, CliFailure, print, tell } from '../parts/verb.ts'
+
+/** Milliseconds for every live front to wrap with the new key: each looks with its heartbeat. Decision. */
+const FRONTS_WAIT_MS_MAX = 5 * HEARTBEAT_MS
+const FRONTS_LOOK_MS = 250
+/** Milliseconds between two lines of progress. */
+const PROGRESS_MS = 1_000
+
+interface Options {
+  readonly json?: boolean
+}
+
+type Outcome = { code: number | null }
+
+/** `vault rotate-root|rotate-data|confirm-root|status`. */
+export function addRotationVerbs(group: Command, outcome: Outcome): void {
+  addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
+    .option('--new', 'make a root key first, before the others in the file of the data directory')
+    .action((options: Options & { new?: true }) => withAdmin(({ store, by }) => {
+      return runRoot({ store, by, options, outcome })
+    }))
+  addVerb(group, 'rotate-data', 'give vaults new sealing keys and seal every secret anew')
+    .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
+    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .option('--vault <id>', 'this vault alone')
+    .option('--made-before <time>', 'leave the keys that were made then or later: goes on with an interrupted run')
+    .action((options: DataOptions) => withAdmin(({ store, by }) => runData({ store, by, options, outcome })))
+  addConfirmRootVerb(group)
+  addStatusVerb(group, outcome)
+}
+
+interface Run<O> {
+  readonly store: Store
+  readonly by: Parameters<Parameters<typeof withAdmin>[0]>[0]['by']
+  readonly options: O
+  readonly outcome: Outcome
+}
+
+async function runRoot({ store, by, options, outcome }: Run<Options & { new?: true }>): Promise<void> {
+  const made = options.new === true ? await aloneWithRootKeys(store, newOwnRootKey) : null
+  const rootKeys = ownRootKeys()
+  // Of two that each made a key at once, the later one's is the current key for both.
+  const rootKeyId = rootKeys.currentId
+  if (made !== null) tell(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`)
+  await untilFrontsWrapWith(store, rootKeyId)
+  const progress = every(options, (done: RootRotation) => [{ rewrapped: done.rewrapped }, `${done.rewrapped} keys rewrapped`])
+  const done = need(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId, by, progress }))
+  const broken = done.broken.map(({ table, id, rootKeyId: root, problem }) => ({ table, id, root_key_id: root, problem }))
+  const lines = broken.map((key) => `${key.table} ${key.id}: ${REASONS[key.problem]} (${key.root_key_id})`)
+  const text = `${done.rewrapped} keys rewrapped by root key ${rootKeyId}; left as they are: ${broken.length}`
+  const answer = { root_key_id: rootKeyId, rewrapped: done.rewrapped, broken, unfinished: done.isUnfinished }
+  print(options, answer, [...lines, text, ...unfinished(done)].join('\n'))
+  if (broken.length > 0 || done.isUnfinished) outcome.code = 1
+}
+
+const REASONS = { root_key_missing: 'its root key is not here', does_not_open: 'it does not open' }
+
+/** A front that does not know a root key cannot open what it wraps, and one that wraps with the old key would leave rows behind. */
+async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<void> {
+  const endsAt = performance.now() + FRONTS_WAIT_MS_MAX
+  for (;;) {
+    const nodes = await nodesOnOtherRootKey(store.sql, rootKeyId)
+    if (nodes.length === 0) return
+    if (performance.now() > endsAt) {
+      throw new CliFailure(`fronts of ${nodes.join(', ')} do not wrap with root key ${rootKeyId}: nothing was changed. `
+        + 'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY takes a restart), then run this again')
+    }
+    await sleep(FRONTS_LOOK_MS)
+  }
+}
+
+interface DataOptions extends Options {
+  readonly workspace?: string
+  readonly organization?: string
+  readonly vault?: string
+  readonly madeBefore?: string
+}
+
+async function runData({ store, by, options, outcome }: Run<DataOptions>): Promise<void> {
+  const rows = openDataRotation(store)
+  const rootKeys = ownRootKeys()
+  await untilFrontsWrapWith(store, rootKeys.currentId)
+  const scope = await scopeOf(store, options)
+  const madeBefore = timeOf(options.madeBefore) ?? need(await rows.now())
+  tell(options, { made_before: madeBefore }, `if this is interrupted, go on with --made-before '${madeBefore}'`)
+  const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
+  const progress = every(options, (now: DataRotation) => [
+    { vaults: now.vaults, resealed: now.resealed }, `${now.vaults} vaults, ${now.resealed} secrets sealed anew`,
+  ])
+  try {
+    const done = need(await rotateData({ rows, rootKeys, keys, reseal: resealSecret, by, progress }, { scope, madeBefore }))
+    if (options.vault !== undefined && done.vaults === 0) throw new CliFailure(noVault(options.vault))
+    report(options, done)
+    if (done.broken.length > 0 || done.isUnfinished) outcome.code = 1
+  } finally {
+    keys.close()
+  }
+}
+
+function noVault(vault: string): string {
+  return `There is no such vault, or it never had a secret. ${remedyOf({ name: vault, list: 'vault list' })}`
+}
+
+async function scopeOf(store: Store, { workspace, organization, vault }: DataOptions) {
+  if (workspace === undefined) {
+    if (vault !== undefined && !isId(vault)) throw new CliFailure(noVault(vault))
+    return { workspaceId: null, vaultId: vault ?? null }
+  }
+  if (vault !== undefined) throw new CliFailure('give --workspace or --vault, not both')
+  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  return { workspaceId: need(await findWorkspace(store.sql, workspace, organizationId)).id, vaultId: null }
+}
+
+/** As it was given: the store reads it to the microsecond. */
+function timeOf(text: string | undefined): string | undefined {
+  if (text !== undefined && !/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$/.test(text)) {
+    throw new CliFailure('--made-before takes a time with its zone such as 2026-01-31 09:00:00Z')
+  }
+  return text
+}
+
+function report(options: Options, done: DataRotation): void {
+  const { vaults, newKeys, resealed, removedKeys, legacy, isUnfinished } = done
+  const broken = done.broken.map(({ vaultId, name }) => ({ vault_id: vaultId, name }))
+  const lines = broken.map(({ vault_id: id, name }) => (name === null ? `vault ${id}: its key does not open` : `secret ${id}/${name} does not open`))
+  const text = `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets sealed anew, ${removedKeys} old keys removed; `
+    + `left as they are: ${broken.length}, and ${legacy} legacy rows`
+  const answer = { vaults, new_keys: newKeys, resealed, removed_keys: removedKeys, broken, legacy, unfinished: isUnfinished }
+  print(options, answer, [...lines, text, ...unfinished(done)].join('\n'))
+}
+
+function unfinished({ isUnfinished }: { readonly isUnfinished: boolean }): readonly string[] {
+  return isUnfinished ? ['others changed what is left meanwhile: run this again'] : []
+}
+
+function every<T>(options: Options, lineOf: (done: T) => readonly [unknown, string]): (done: T) => void {
+  let saidAt = performance.now()
+  return (done) => {
+    if (performance.now() - saidAt < PROGRESS_MS) return
+    saidAt = performance.now()
+    tell(options, ...lineOf(done))
+  }
+}

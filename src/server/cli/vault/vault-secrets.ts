@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError, type Command } from 'commander'
+import { normalHosts } from '../../../schemas/egress/hosts.ts'
+import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../schemas/limits/limits.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import { isSecretName, SECRET_NAME_RULES } from '../../../schemas/vault/secret-names.ts'
+import { secretAnswer } from '../../../schemas/vault/vault.ts'
+import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
+import { findAttachableVault } from '../../store/vault/attachable-vaults.ts'
+import type { Store } from '../../store/base/open.ts'
+import { openSecretRows } from '../../store/vault/secrets.ts'
+import { need, withAdmin } from '../parts/database.ts'
+import { withVaults } from './own-vaults.ts'
+import { addVerb, print, table } from '../parts/verb.ts'
+
+const STANDARD_INPUT = 0
+
+interface Options {
+  readonly json?: boolean
+  readonly vault: string
+}
+
+/** `vault put|rm|secrets`: how secrets come into a vault that interns attach, since no route leads there. */
+export function addVaultSecretVerbs(group: Command): void {
+  addVerb(group, 'put', 'store a secret in an attachable vault; its value is read from standard input, less one line break at its end')
+    .argument('<name>', SECRET_NAME_RULES, nameOf)
+    .requiredOption('--vault <id>', 'id of the vault')
+    .requiredOption('--host <host...>', 'exact hostnames that the value is released to')
+    .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
+      const hosts = hostsOf(options.host, command)
+      const value = valueOf(readFileSync(STANDARD_INPUT), command)
+      await withAdmin(async (admin) => {
+        const { store, by } = admin
+        const scope = await scopeOf(store, options.vault)
+        const stored = need(await withVaults(admin, (vaults) => vaults.put(scope, { name, hosts, value }, by)))
+        print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
+      })
+    })
+  addVerb(group, 'rm', 'remove a secret of an attachable vault')
+    .argument('<name>', SECRET_NAME_RULES, nameOf)
+    .requiredOption('--vault <id>', 'id of the vault')
+    .action((name: string, options: Options) => withAdmin(async ({ store, by }) => {
+      const scope = await scopeOf(store, options.vault)
+      const removed = await openSecretRows(store).remove(scope, name, by)
+      const among = removed.ok ? [] : (await everySecret(store, scope)).map((secret) => secret.name)
+      need(removed, { name, list: `vault secrets --vault ${options.vault}`, among })
+      print(options, { name, deleted: true }, `${name}: removed`)
+    }))
+  addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
+    .requiredOption('--vault <id>', 'id of the vault')
+    .action((options: Options) => withAdmin(async ({ store }) => {
+      const secrets = await everySecret(store, await scopeOf(store, options.vault))
+      const rows = secrets.map(({ name, hosts, createdAt }) => [name, hosts?.join(' ') ?? 'legacy', createdAt.toISOString()])
+      print(options, { data: secrets.map(secretAnswer) }, table([['NAME', 'HOSTS', 'CREATED'], ...rows]))
+    }))
+}
+
+async function everySecret(store: Store, scope: VaultScope): Promise<readonly SecretMetadata[]> {
+  const rows = openSecretRows(store)
+  const secrets: SecretMetadata[] = []
+  for (;;) {
+    const page = need(await rows.list(scope, { limit: SECRETS_PAGE_MAX, offset: secrets.length }))
+    secrets.push(...page.secrets)
+    if (!page.hasMore) return secrets
+  }
+}
+
+async function scopeOf(store: Store, id: string): Promise<VaultScope> {
+  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id), { name: id, list: 'vault list' })
+  return { organizationId, workspaceId, internId: null, attachableId: id }
+}
+
+function nameOf(text: string): string {
+  if (!isSecretName(text)) throw new InvalidArgumentError(`It takes ${SECRET_NAME_RULES}.`)
+  return text
+}
+
+function hostsOf(texts: readonly string[], command: Command): readonly string[] {
+  if (texts.length > SECRET_HOSTS_MAX) return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
+  const { hosts, issues } = normalHosts(texts, '--host')
+  if (hosts !== null) return hosts
+  const [first] = issues
+  return command.error(`error: --host ${first?.message ?? 'is not valid'}; it takes ${first?.expected ?? 'hostnames'}`, { exitCode: 2 })
+}
+
+/** The text is never told: it is what must not be seen. */
+function valueOf(bytes: Buffer, command: Command): Secret {
+  const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/\r?\n$/, '') : ''
+  bytes.fill(0)
+  if (text === '' || [...text].length > SECRET_VALUE_CHARS_MAX) {
+    return command.error(`error: standard input must hold 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`, { exitCode: 2 })
+  }
+  return new Secret(text)
+}

@@ -1,0 +1,64 @@
+import { Option, type Command } from 'commander'
+import { NAME_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { MEMBER_ROLES, type MemberRole } from '../../../schemas/workspaces/workspaces.ts'
+import { memberAnswer } from '../../operations/workspaces/workspace-answers.ts'
+import type { MemberGrant, Workspace } from '../../ports/workspaces/workspaces.ts'
+import { addMember, listMembers, removeMember } from '../../store/workspaces/members.ts'
+import type { Store } from '../../store/base/open.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { addVerb, print, table } from '../parts/verb.ts'
+
+interface Options {
+  readonly json?: boolean
+  readonly organization?: string
+}
+
+/** `members list|add|remove`. */
+export function addMemberVerbs(program: Command): void {
+  const group = program.command('members').description('members of workspaces')
+  ofWorkspace(group, 'list', 'list the members of a workspace')
+    .action((ref: string, options: Options) => withAdmin(async ({ store }) => {
+      const workspace = await workspaceOf(store, ref, options)
+      const { rows, totalCount } = await listMembers(store.sql, workspace.id, { limit: ALL, offset: 0 })
+      const lines = rows.map(({ userName, role, grants, userId }) => [userName, role, grants.map(reasonOf).join(', '), userId])
+      print(options, { data: rows.map(memberAnswer), total_count: totalCount }, table([['USER', 'ROLE', 'BY', 'ID'], ...lines]))
+    }))
+  ofWorkspace(group, 'add', 'make somebody a member, or give a member another role; a user who is not known is made')
+    .argument('<user>', `user name, 1 to ${NAME_CHARS_MAX} characters`, nameOf)
+    .addOption(new Option('--role <role>', 'what the member may do').choices([...MEMBER_ROLES]).default('member'))
+    .action((ref: string, userName: string, options: Options & { role: MemberRole }) => withAdmin(async ({ store, by }) => {
+      const workspace = await workspaceOf(store, ref, options)
+      const user = need(await addMember(store, { workspace, userName, role: options.role }, by))
+      const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, role: options.role }
+      print(options, told, `${user.userName} is ${options.role} of ${workspace.slug}`)
+    }))
+  ofWorkspace(group, 'remove', 'take away a membership that was given by `members add`; others stay')
+    .argument('<user>', 'user name or id')
+    .action((ref: string, userName: string, options: Options) => withAdmin(async ({ store, by }) => {
+      const workspace = await workspaceOf(store, ref, options)
+      const user = need(await removeMember(store, { workspace, userName }, by), { name: userName, list: `members list ${ref}` })
+      const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
+      print(options, told, `removed ${user.userName} from ${workspace.slug}`)
+    }))
+}
+
+/** Which mapping it is says which group: `GET /scim/group-mappings/{id}`. */
+function reasonOf({ source, mappingId }: MemberGrant): string {
+  return mappingId === null ? source : `${source} ${mappingId}`
+}
+
+/** A list for a person or a script has no pages: more members than this no workspace has. */
+const ALL = 1_000_000
+
+function ofWorkspace(group: Command, name: string, description: string): Command {
+  return addVerb(group, name, description)
+    .argument('<workspace>', 'id or slug')
+    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+}
+
+async function workspaceOf(store: Store, ref: string, { organization }: Options): Promise<Workspace> {
+  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  return need(await findWorkspace(store.sql, ref, organizationId))
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { FILE_PROVIDERS, isProviderKey, providerKeyHost, providerKeyName } from '../../../schemas/workspaces/provider-keys.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import { loadCatalogue } from '../../catalogue/load.ts'
+import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
+import type { VaultScope, Vaults } from '../../ports/vault/vault.ts'
+import { filesAddress } from '../../upstream/files/provider-files.ts'
+import { need, type Admin } from '../parts/database.ts'
+import { withVaults } from '../vault/own-vaults.ts'
+import { CliFailure, loadGeneration } from '../parts/verb.ts'
+
+/** Providers that a workspace may have a key of its own for, each with the host that the key is released to. */
+export type KeyHosts = ReadonlyMap<string, string>
+
+export interface ProviderKeyWish {
+  readonly provider: string
+  readonly host: string
+  /** Null removes the key that is there. */
+  readonly key: Secret | null
+}
+
+export interface ProviderKeyChange {
+  readonly provider: string
+  readonly is: 'set' | 'removed' | 'absent'
+}
+
+const STANDARD_INPUT = 0
+
+/** Those of this installation's catalogue, and those of files. Throws CliFailure. */
+export function keyHosts(): KeyHosts {
+  const { config } = loadGeneration()
+  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
+  if (!loaded.ok) throw new CliFailure('the catalogue has mistakes: see `sluice catalog check`')
+  const { providers } = loaded
+  const addresses = [
+    ...FILE_PROVIDERS.map((slug) => [slug, filesAddress(slug, providers)] as const),
+    ...providers.map(({ slug, baseUrl }) => [slug, baseUrl] as const),
+  ]
+  return new Map(addresses.flatMap(([slug, address]) => {
+    const host = providerKeyHost(address)
+    return host === null ? [] : [[slug, host] as const]
+  }))
+}
+
+/**
+ * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would show it
+ */
+export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyWish | string {
+  const at = text.indexOf('=')
+  const provider = text.slice(0, Math.max(0, at))
+  const host = hosts.get(provider)
+  if (host === undefined) return `--provider-key takes a provider, "=" and its key; providers are ${[...hosts.keys()].join(', ')}`
+  const given = text.slice(at + 1)
+  if (given === '') return { provider, host, key: null }
+  const key = given === '-' ? readFileSync(STANDARD_INPUT, 'utf8').trim() : given
+  return isProviderKey(key) ? { provider, host, key: new Secret(key) } : 'a provider key has visible ASCII characters and nothing else'
+}
+
+/**
+ * Puts each key into the workspace's vault, for the host of its provider and no other. It is the operator's verb: whether
+ * the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws CliFailure.
+ */
+export async function setProviderKeys(
+  admin: Admin, scope: VaultScope, wishes: readonly ProviderKeyWish[],
+): Promise<readonly ProviderKeyChange[]> {
+  if (wishes.length === 0) return []
+  return withVaults(admin, async (vaults) => {
+    const changes: ProviderKeyChange[] = []
+    for (const wish of wishes) changes.push({ provider: wish.provider, is: await set(vaults, { admin, scope, wish }) })
+    return changes
+  })
+}
+
+async function set(
+  vaults: Vaults, { admin: { by }, scope, wish }: { readonly admin: Admin; readonly scope: VaultScope; readonly wish: ProviderKeyWish },
+): Promise<ProviderKeyChange['is']> {
+  const name = providerKeyName(wish.provider)
+  if (wish.key !== null) {
+    need(await vaults.put(scope, { name, hosts: [wish.host], value: wish.key }, by))
+    return 'set'
+  }
+  const removed = await vaults.remove(scope, name, by)
+  if (!removed.ok && removed.failure.name === 'secret_unknown') return 'absent'
+  need(removed)
+  return 'removed'
+}

@@ -1,0 +1,76 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
+import { DESCRIPTION_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { isSlug } from '../../../schemas/workspaces/workspaces.ts'
+import { openGate } from '../../main/egress.ts'
+import type { WorkspaceChanges } from '../../ports/workspaces/workspaces.ts'
+import { need } from '../parts/database.ts'
+import { loadGeneration } from '../parts/verb.ts'
+
+export type Switch = 'on' | 'off'
+
+/** What takes a value away. The parser of options knows no null. */
+const NONE = 'none'
+
+/** What a workspace may be given when it is made, and later. */
+export interface ChangeOptions {
+  readonly description?: string
+  readonly callbackUrl?: string
+  readonly storageQuota?: number | typeof NONE
+  readonly programme?: Switch
+  readonly vaultWrites?: Switch
+  readonly byokInBudgets?: Switch
+}
+
+export function addChangeOptions(verb: Command): Command {
+  return verb
+    .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
+    .option('--callback-url <url>', 'where webhooks go that name no other address; "none" takes it away')
+    .option('--storage-quota <bytes>', 'of all its files; "none": that of the installation', (text) => (text === NONE ? NONE : bytesOf(text)))
+    .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
+    .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
+    .addOption(switchOf('--byok-in-budgets <on|off>', "calls by the workspace's own credentials count against its budgets"))
+}
+
+/** What was given of them, the callback address looked at as the API does. Throws CliFailure. */
+export async function changesOf(options: ChangeOptions): Promise<WorkspaceChanges> {
+  const { description, callbackUrl, storageQuota, programme, vaultWrites, byokInBudgets } = options
+  if (callbackUrl !== undefined && callbackUrl !== NONE) await checkUrl(callbackUrl)
+  return {
+    ...(description !== undefined && { description }),
+    ...(callbackUrl !== undefined && { defaultCallbackUrl: callbackUrl === NONE ? null : callbackUrl }),
+    ...(storageQuota !== undefined && { storageQuotaBytes: storageQuota === NONE ? null : storageQuota }),
+    ...(programme !== undefined && { isInProgramme: programme === 'on' }),
+    ...(vaultWrites !== undefined && { mayWriteVault: vaultWrites === 'on' }),
+    ...(byokInBudgets !== undefined && { countsByok: byokInBudgets === 'on' }),
+  }
+}
+
+export function switchOf(flags: string, description: string): Option {
+  return new Option(flags, description).choices(['on', 'off'])
+}
+
+export function slugOf(text: string): string {
+  if (!isSlug(text)) throw new InvalidArgumentError('It takes 1 to 50 lower-case letters and digits, joined by single hyphens.')
+  return text
+}
+
+async function checkUrl(url: string): Promise<void> {
+  const gate = openGate(loadGeneration().config)
+  try {
+    need(await checkCallbackUrl(url, { path: '--callback-url', gate, holder: null }))
+  } finally {
+    await gate.close()
+  }
+}
+
+function descriptionOf(text: string): string {
+  if ([...text].length > DESCRIPTION_CHARS_MAX) throw new InvalidArgumentError(`It takes at most ${DESCRIPTION_CHARS_MAX} characters.`)
+  return text
+}
+
+function bytesOf(text: string): number {
+  const bytes = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(bytes)) throw new InvalidArgumentError('It takes a whole number of bytes, or none.')
+  return bytes
+}

@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { findWorkspace, setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
+import { need, withAdmin } from '../parts/database.ts'
+import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyWish } from './provider-keys.ts'
+import { addVerb, print } from '../parts/verb.ts'
+import { switchOf, type Switch } from './workspace-options.ts'
+
+interface Options {
+  readonly json?: boolean
+  readonly organization?: string
+}
+
+interface SetOptions extends Options {
+  readonly providerKey?: readonly string[]
+  readonly programme?: Switch
+  readonly vaultWrites?: Switch
+}
+
+/** `workspaces set`: its keys for providers, and two switches. */
+export function addSetVerb(group: Command): void {
+  addVerb(group, 'set', 'change a workspace')
+    .argument('<ref>', 'id or slug')
+    .option('--provider-key <provider=key...>', 'its own key for a provider, kept in its vault; "-" reads it from standard input, nothing removes it')
+    .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
+    .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
+    .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
+    .action(async (ref: string, options: SetOptions, command: Command) => {
+      const wishes = wishesOf(options, command)
+      const settings = settingsOf(options)
+      if (wishes.length === 0 && settings === null) {
+        command.error('error: name what to set: --programme, --vault-writes or --provider-key', { exitCode: 2 })
+      }
+      await withAdmin(async (admin) => {
+        const { store, publish, by } = admin
+        const { organization } = options
+        const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        let workspace = need(await findWorkspace(store.sql, ref, organizationId))
+        if (settings !== null) {
+          const set = need(await setWorkspace(store, workspace.id, settings, by))
+          await publish(set.change)
+          workspace = set.workspace
+        }
+        const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
+        const changes = await setProviderKeys(admin, scope, wishes)
+        const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
+        const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
+        if (settings !== null) lines.unshift(`programme: ${nameOfSwitch(programme)}`, `vault writes: ${nameOfSwitch(vault_writes)}`)
+        print(options, { id: workspace.id, programme, vault_writes, provider_keys: changes }, lines.join('\n'))
+      })
+    })
+}
+
+/** Null when nothing of it is to change. */
+function settingsOf({ programme, vaultWrites }: SetOptions): WorkspaceSettings | null {
+  if (programme === undefined && vaultWrites === undefined) return null
+  return {
+    ...(programme !== undefined && { isInProgramme: programme === 'on' }),
+    ...(vaultWrites !== undefined && { mayWriteVault: vaultWrites === 'on' }),
+  }
+}
+
+function nameOfSwitch(isOn: boolean): Switch {
+  return isOn ? 'on' : 'off'
+}
+
+function wishesOf({ providerKey: texts = [] }: SetOptions, command: Command): readonly ProviderKeyWish[] {
+  if (texts.length === 0) return []
+  const hosts = keyHosts()
+  return texts.map((text) => wishOf(text, hosts, command))
+}
+
+function wishOf(text: string, hosts: KeyHosts, command: Command): ProviderKeyWish {
+  const wish = parseProviderKey(text, hosts)
+  return typeof wish === 'string' ? command.error(`error: ${wish}`, { exitCode: 2 }) : wish
+}

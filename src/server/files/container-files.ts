@@ -1,0 +1,175 @@
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
+import type { Upload } from '../ports/byte-streams.ts'
+import type { PathClaim } from '../ports/containers/container-rows.ts'
+import type { Upload as PendingFile } from '../ports/files/files.ts'
+import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
+import type { Staging, StoredObject } from '../ports/files/storage.ts'
+import type { ContainerPath, Stored, StoreWish, WrittenFile } from '../ports/files/transfer.ts'
+import { copy } from './copy.ts'
+import { FileWriting } from './file-writing.ts'
+import type { TransferParts } from './parts.ts'
+import { receive, type Reservation } from './receive.ts'
+
+/** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
+export async function writeContainerFile(
+  parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
+): Promise<Outcome<WrittenFile>> {
+  const { workspaceId } = to.container
+  // The folders of the path, and that of the container.
+  const folders = to.path.split('/').length
+  const begun = await parts.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, folders, idempotency: null, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
+  return new ContainerWriting(parts, begun.value.upload, { to, signal }).run(upload)
+}
+
+interface Target {
+  readonly to: ContainerPath
+  readonly signal: AbortSignal
+}
+
+/** Failures after which nothing was published for certain. */
+const NOTHING_PUBLISHED = new Set<FailureName>(['container_path_invalid', 'containers_unsupported', 'storage_full'])
+
+/**
+ * A reservation on its way to a container file: staged, its path claimed, published, counted. The claim is a use of the
+ * container, which its removal sees, and waits for a removal that was first: neither takes what the other is at.
+ */
+class ContainerWriting {
+  readonly #parts: TransferParts
+  readonly #row: PendingFile
+  readonly #target: Target
+
+  constructor(parts: TransferParts, row: PendingFile, target: Target) {
+    this.#parts = parts
+    this.#row = row
+    this.#target = target
+  }
+
+  async run(upload: Upload): Promise<Outcome<WrittenFile>> {
+    let claim: PathClaim | null = null
+    try {
+      const staged = await this.#parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
+      if (!staged.ok) return staged
+      try {
+        const claimed = await this.#receiveAndClaim(upload, staged.value)
+        if (!claimed.ok) return claimed
+        claim = claimed.value
+        return await this.#publish(claim, staged.value)
+      } finally {
+        await staged.value.discard()
+      }
+    } finally {
+      // What it cannot do now the sweep does.
+      if (claim === null) await this.#parts.files.abandon(this.#row, false)
+    }
+  }
+
+  async #receiveAndClaim(upload: Upload, staging: Staging): Promise<Outcome<PathClaim>> {
+    const { files } = this.#parts
+    const { to: { container, path }, signal } = this.#target
+    const row = this.#row
+    const reservation = {
+      get bytes() { return row.reservedBytes },
+      extend: (bytes: number) => files.extend(row, bytes, signal),
+    }
+    const received = await receivePlain(this.#parts, upload, { path: staging.path, holder: container.workspaceId, reservation })
+    if (!received.ok) return received
+    if (signal.aborted) return { ok: false, failure: endedBy(signal) }
+    return files.claimPath(row, { containerId: container.containerId, path, sizeBytes: received.value.sizeBytes, signal })
+  }
+
+  /** What lies there afterwards is what counts, be it another's. */
+  async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
+    const { storage: { containers }, sizes } = this.#parts
+    const { to: { container, path }, signal } = this.#target
+    const published = await containers.publish(container, path, staging, signal)
+    const there = await containers.stat(container, path)
+    const isGone = !there.ok && there.failure.name === 'container_file_unknown'
+    const found = there.ok ? there.value.sizeBytes : isGone ? 'nothing' : 'unknown'
+    const isKnown = published.ok || NOTHING_PUBLISHED.has(published.failure.name)
+    // Where this fails the claim runs out, and the sweep looks.
+    await sizes.release(claim, isKnown ? found : 'unknown')
+    if (!published.ok) return published
+    // Taken away at once: it was not written, and its caller is told.
+    if (isGone) return fail('storage_unavailable', { retryAfterS: 1 })
+    return ok({ path, sizeBytes: claim.sizeBytes, changedAt: there.ok ? there.value.changedAt : new Date() })
+  }
+}
+
+async function receivePlain(
+  { intake }: TransferParts, upload: Upload,
+  { path, holder, reservation }: { readonly path: string; readonly holder: string; readonly reservation: Reservation },
+): Promise<Outcome<IntakeVerdict>> {
+  const session = intake.open({ holder, target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
+  if (!session.ok) return session
+  try {
+    const received = await receive(upload, session.value, reservation)
+    return received.ok ? ok(received.value.verdict) : received
+  } finally {
+    await session.value.cancel()
+  }
+}
+
+/**
+ * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first answer,
+ * whatever became of the container file since. §4.8, C16.
+ */
+export async function promote(parts: TransferParts, from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>> {
+  const opened = await parts.storage.containers.open(from.container, from.path, wish.signal)
+  try {
+    return await promoteOpened(parts, opened, { from, wish })
+  } finally {
+    if (opened.ok) await opened.value.close()
+  }
+}
+
+interface Promotion {
+  readonly from: ContainerPath
+  readonly wish: StoreWish
+}
+
+async function promoteOpened(parts: TransferParts, opened: Outcome<StoredObject>, { from, wish }: Promotion): Promise<Outcome<Stored>> {
+  const source = promotable(opened)
+  const { workspaceId, idempotency, signal } = wish
+  if (!source.ok && idempotency === null) return source
+  const reserveBytes = source.ok ? source.value.sizeBytes : 0
+  const begun = await parts.files.begin({ workspaceId, reserveBytes, idempotency, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind === 'replay') return ok({ file: begun.value.file, isReplay: true })
+  const row = begun.value.upload
+  if (!source.ok) {
+    await parts.files.abandon(row, false)
+    return source
+  }
+  const object = source.value
+  const stored = await new FileWriting(parts, row, signal).run({
+    content: 'type',
+    bytesAtMost: object.sizeBytes,
+    async fill(session) {
+      const verdict = await copyWhole(object, session, signal)
+      return verdict.ok ? ok({ filename: from.path, purpose: null, isDownloadable: true, verdict: verdict.value }) : verdict
+    },
+  })
+  return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
+}
+
+/** The sandbox may write the file while it is copied: half of each content is worth nothing. Failures: those of `copy`. */
+async function copyWhole(object: StoredObject, session: IntakeSession, signal: AbortSignal): Promise<Outcome<IntakeVerdict>> {
+  const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
+  // One that is shorter by now looks damaged.
+  if (!verdict.ok && verdict.failure.name !== 'content_damaged') return verdict
+  const unchanged = await object.isUnchanged()
+  if (!unchanged.ok) return unchanged
+  if (unchanged.value) return verdict
+  return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the container file was written to while it was copied') })
+}
+
+/** Stored files are never empty and have one size limit, wherever they come from. §8 */
+function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
+  if (!opened.ok) return opened
+  if (opened.value.sizeBytes === 0) return fail('file_empty')
+  return opened.value.sizeBytes > FILE_BYTES_MAX ? fail('file_too_large', { fields: { limit: FILE_BYTES_MAX } }) : opened
+}

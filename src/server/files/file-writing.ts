@@ -1,0 +1,77 @@
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import type { Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
+import type { FileFacts, FileRecord, Upload as PendingFile } from '../ports/files/files.ts'
+import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
+import { ObjectWriting } from './object-writing.ts'
+import type { TransferParts } from './parts.ts'
+
+/** What a source says of its file when the session has its last byte. */
+export interface Written {
+  readonly filename: string
+  readonly purpose: string | null
+  readonly expiresAfterS?: number | null
+  readonly isDownloadable: boolean
+  readonly verdict: IntakeVerdict
+}
+
+export interface Source {
+  readonly content: 'refuse' | 'type'
+  /** Plain bytes; the most that there can be. */
+  readonly bytesAtMost: number
+  /** Gives the session everything and finishes it. */
+  fill(session: IntakeSession): Promise<Outcome<Written>>
+}
+
+/**
+ * A pending row on its way to a stored file: its object, then its commit. Whatever fails, or throws, is undone in the
+ * opposite order, and what only the sweep may undo is left to it by the row. Design §5.
+ */
+export class FileWriting {
+  readonly #parts: TransferParts
+  readonly #row: PendingFile
+  readonly #signal: AbortSignal
+  readonly #object: ObjectWriting
+
+  constructor(parts: TransferParts, row: PendingFile, signal: AbortSignal) {
+    this.#parts = parts
+    this.#row = row
+    this.#signal = signal
+    this.#object = new ObjectWriting(parts, { workspaceId: row.workspaceId, objectId: row.id, signal })
+  }
+
+  async run(source: Source): Promise<Outcome<FileRecord>> {
+    let isStored = false
+    try {
+      const stored = await this.#store(source)
+      isStored = stored.ok
+      return stored
+    } finally {
+      await this.#object.end()
+      // What it cannot do now the sweep does.
+      if (!isStored) await this.#parts.files.abandon(this.#row, this.#object.mayHaveObject)
+    }
+  }
+
+  async #store({ content, bytesAtMost, fill }: Source): Promise<Outcome<FileRecord>> {
+    const opened = await this.#object.open({ content, bytesAtMost, bytesMax: FILE_BYTES_MAX })
+    if (!opened.ok) return opened
+    const { session, dataKeyId } = opened.value
+    const written = await fill(session)
+    if (!written.ok) return written
+    const { verdict, ...more } = written.value
+    return this.#publish({ ...more, ...verdict, dataKeyId })
+  }
+
+  async #publish(facts: FileFacts): Promise<Outcome<FileRecord>> {
+    const { files, storage } = this.#parts
+    const signal = this.#signal
+    const published = await this.#object.publish()
+    if (!published.ok) return published
+    if (signal.aborted) return { ok: false, failure: endedBy(signal) }
+    const committed = await files.commit(this.#row, facts)
+    // The sweep took the row over and may have looked for the bytes before they were there.
+    if (!committed.ok && committed.failure.name === 'upload_lost') await storage.remove(this.#row.id)
+    return committed
+  }
+}

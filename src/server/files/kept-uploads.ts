@@ -1,0 +1,78 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import type { Repeatable } from '../../schemas/idempotency.ts'
+import type { ToldFile } from '../../schemas/files/files.ts'
+import type { Upload } from '../ports/byte-streams.ts'
+import type { FileHost, HostedUpload, ProviderFiles } from '../ports/files/file-hosts.ts'
+import type { Idempotency, KeptAnswer, Turn } from '../ports/idempotency.ts'
+import type { Intake } from '../ports/files/intake.ts'
+import type { StoreWish } from '../ports/files/transfer.ts'
+import { digestOf } from './receive.ts'
+
+export interface KeepingParts {
+  readonly idempotency: Idempotency
+  readonly intake: Intake
+}
+
+/**
+ * Files at providers whose uploads may be repeated: no row of ours stands for such a file, so that what was told of it is
+ * kept. As with own storage a repetition is read and compared, never sent, whatever became of the file since. C16.
+ */
+export function keepUploads(providerFiles: ProviderFiles, parts: KeepingParts): ProviderFiles {
+  return {
+    async of(caller, provider) {
+      const host = await providerFiles.of(caller, provider)
+      return host.ok ? ok(keeping(host.value, parts)) : host
+    },
+  }
+}
+
+function keeping(host: FileHost, parts: KeepingParts): FileHost {
+  return {
+    store: (upload, wish) =>
+      wish.idempotency === null ? host.store(upload, wish) : storeOnce(host, parts, { upload, wish, idempotency: wish.idempotency }),
+    list: (wish) => host.list(wish),
+    get: (id, signal) => host.get(id, signal),
+    open: (id, signal) => host.open(id, signal),
+    remove: (id, signal) => host.remove(id, signal),
+  }
+}
+
+interface KeyedUpload {
+  readonly upload: Upload
+  readonly wish: StoreWish
+  readonly idempotency: Repeatable
+}
+
+async function storeOnce(host: FileHost, parts: KeepingParts, { upload, wish, idempotency }: KeyedUpload): Promise<Outcome<HostedUpload>> {
+  const { workspaceId, signal } = wish
+  const begun = await parts.idempotency.begin({ idempotency, holder: workspaceId, signal })
+  if (!begun.ok) return begun
+  if (begun.value.kind === 'first') return storeFirst(host, parts.idempotency, { upload, wish, turn: begun.value.turn })
+  const { answer } = begun.value
+  const sha256 = await digestOf(parts.intake, upload, workspaceId)
+  if (!sha256.ok) return sha256
+  return sha256.value === answer.bodySha256 ? ok({ file: fileOf(answer), sha256: sha256.value, isReplay: true }) : fail('idempotency_mismatch')
+}
+
+async function storeFirst(
+  host: FileHost, idempotency: Idempotency, { upload, wish, turn }: { readonly upload: Upload; readonly wish: StoreWish; readonly turn: Turn },
+): Promise<Outcome<HostedUpload>> {
+  let isKept = false
+  try {
+    const stored = await host.store(upload, wish)
+    if (stored.ok) {
+      await idempotency.remember(turn, { bodySha256: stored.value.sha256, json: JSON.stringify(stored.value.file) })
+      isKept = true
+    }
+    return stored
+  } finally {
+    if (!isKept) await idempotency.forget(turn)
+  }
+}
+
+/** What `storeFirst` wrote; only the instants are texts in it. */
+function fileOf({ json }: KeptAnswer): ToldFile {
+  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & { readonly createdAt: string; readonly expiresAt?: string | null }
+  const { createdAt, expiresAt = null } = told
+  return { ...told, createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
+}

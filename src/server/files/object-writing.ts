@@ -1,0 +1,76 @@
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import { ok, type Outcome } from '../../schemas/failures.ts'
+import type { IntakeSession, IntakeWish } from '../ports/files/intake.ts'
+import type { Staging } from '../ports/files/storage.ts'
+import type { TransferParts } from './parts.ts'
+
+export type ObjectParts = Pick<TransferParts, 'storage' | 'keyRing' | 'intake'>
+
+export interface ObjectWish {
+  readonly workspaceId: string
+  readonly objectId: string
+  readonly signal: AbortSignal
+}
+
+export interface OpenObject {
+  readonly session: IntakeSession
+  readonly dataKeyId: string
+}
+
+/** Bytes that sealing adds: a header, and a tag for each 64 KiB; rounded up. Design §5. */
+const SEAL_HEADER_BYTES = 256
+const SEAL_SHARE = 1 / 4_096
+
+/** An object on its way into storage: staged, sealed, published. Rows are somebody else's. Design §5. */
+export class ObjectWriting {
+  readonly #parts: ObjectParts
+  readonly #wish: ObjectWish
+  #staging: Staging | null = null
+  #session: IntakeSession | null = null
+  #mayHaveObject = false
+
+  constructor(parts: ObjectParts, wish: ObjectWish) {
+    this.#parts = parts
+    this.#wish = wish
+  }
+
+  /** True once `publish` was called: whatever it answered, the object may be there. */
+  get mayHaveObject(): boolean {
+    return this.#mayHaveObject
+  }
+
+  /** @param bytesAtMost plain bytes that there can be. Failures: those of `Storage.stage`, `KeyRing.current`, `Intake.open`, and of the signal */
+  async open({ bytesAtMost, ...more }: Pick<IntakeWish, 'content' | 'bytesMax'> & { readonly bytesAtMost: number }): Promise<Outcome<OpenObject>> {
+    const { storage, keyRing, intake } = this.#parts
+    const { workspaceId, objectId, signal } = this.#wish
+    const staged = await storage.stage(bytesAtMost + Math.ceil(bytesAtMost * SEAL_SHARE) + SEAL_HEADER_BYTES)
+    if (!staged.ok) return staged
+    this.#staging = staged.value
+    const dataKey = await keyRing.current(workspaceId, 'files')
+    if (!dataKey.ok) return dataKey
+    const { id, key } = dataKey.value
+    if (signal.aborted) {
+      key.fill(0)
+      return { ok: false, failure: endedBy(signal) }
+    }
+    const target = { path: staged.value.path, seal: { dataKey: dataKey.value, objectId } }
+    const session = intake.open({ holder: workspaceId, target, ...more })
+    if (!session.ok) return session
+    this.#session = session.value
+    return ok({ session: session.value, dataKeyId: id })
+  }
+
+  /** When the session has finished. Failures: those of `Storage.publish`, and of the signal. */
+  async publish(): Promise<Outcome<null>> {
+    const { objectId, signal } = this.#wish
+    if (signal.aborted || this.#staging === null) return { ok: false, failure: endedBy(signal) }
+    this.#mayHaveObject = true
+    return this.#parts.storage.publish(objectId, this.#staging, signal)
+  }
+
+  /** On every path: gives back what is not published. */
+  async end(): Promise<void> {
+    await this.#session?.cancel()
+    await this.#staging?.discard()
+  }
+}

@@ -1,0 +1,137 @@
+import { ok, type Failure, type Outcome } from '../../schemas/failures.ts'
+import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
+import type { Upload, UploadSink } from '../ports/byte-streams.ts'
+import type { Intake, IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
+
+/** What the workspace's quota holds for the bytes that come. */
+export interface Reservation {
+  readonly bytes: number
+  /** Makes it cover so many bytes. */
+  extend(bytes: number): Promise<Outcome<null>>
+}
+
+/** For bytes that are stored nowhere, or in no quota. */
+export const UNLIMITED: Reservation = { bytes: Infinity, extend: () => Promise.resolve({ ok: true, value: null }) }
+
+export interface Received {
+  /** Null where the request has none. */
+  readonly filename: string | null
+  readonly fields: ReadonlyMap<string, string>
+  readonly verdict: IntakeVerdict
+}
+
+/**
+ * Moves an upload into a session until both have ended. The flow stops while the session's window is full and while
+ * bytes came that nothing is reserved for. Settles once; the session is still to be cancelled.
+ * Failures: those of the upload, the session and the reservation.
+ */
+export function receive(upload: Upload, session: IntakeSession, reservation: Reservation): Promise<Outcome<Received>> {
+  return new Promise((resolve) => {
+    const receiving = new Receiving({ upload, session, reservation, settle: resolve })
+    session.onRoom(() => receiving.onRoom())
+    session.onFailure((failure) => receiving.fail(failure))
+    upload.receive(receiving)
+  })
+}
+
+/**
+ * SHA-256 of an upload, in lower-case hex, whatever its content: the bytes of a repetition are only looked at. C16.
+ * @param holder the workspace that a place is held for. Failures: those of the upload and of `Intake`
+ */
+export async function digestOf(intake: Intake, upload: Upload, holder: string): Promise<Outcome<string>> {
+  const session = intake.open({ holder, target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
+  if (!session.ok) return session
+  try {
+    const received = await receive(upload, session.value, UNLIMITED)
+    return received.ok ? ok(received.value.verdict.sha256) : received
+  } finally {
+    await session.value.cancel()
+  }
+}
+
+interface ReceivingParts {
+  readonly upload: Upload
+  readonly session: IntakeSession
+  readonly reservation: Reservation
+  readonly settle: (outcome: Outcome<Received>) => void
+}
+
+class Receiving implements UploadSink {
+  readonly #parts: ReceivingParts
+  #filename: string | null = null
+  #fields: ReadonlyMap<string, string> | null = null
+  #bytes = 0
+  #hasRoom = true
+  #isExtending = false
+  /** The upload was told to wait. */
+  #isWaiting = false
+  #isOver = false
+
+  constructor(parts: ReceivingParts) {
+    this.#parts = parts
+  }
+
+  begin(filename: string | null): void {
+    this.#filename = filename
+  }
+
+  take(bytes: Uint8Array): boolean {
+    if (this.#isOver) return false
+    this.#bytes += bytes.length
+    this.#hasRoom = this.#parts.session.push(bytes)
+    if (!this.#isExtending && this.#bytes > this.#parts.reservation.bytes) this.#wait(this.#extend())
+    const mayGoOn = this.#hasRoom && !this.#isExtending
+    this.#isWaiting = !mayGoOn
+    return mayGoOn
+  }
+
+  end(fields: ReadonlyMap<string, string>): void {
+    this.#fields = fields
+    this.#goOn()
+  }
+
+  fail(failure: Failure): void {
+    this.#settle({ ok: false, failure })
+  }
+
+  onRoom(): void {
+    this.#hasRoom = true
+    this.#goOn()
+  }
+
+  async #extend(): Promise<void> {
+    this.#isExtending = true
+    while (!this.#isOver && this.#bytes > this.#parts.reservation.bytes) {
+      const extended = await this.#parts.reservation.extend(this.#bytes)
+      if (!extended.ok) return this.#settle(extended)
+    }
+    this.#isExtending = false
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#isOver || this.#isExtending) return
+    if (this.#fields !== null) return this.#wait(this.#finish(this.#fields))
+    if (!this.#hasRoom || !this.#isWaiting) return
+    this.#isWaiting = false
+    this.#parts.upload.resume()
+  }
+
+  async #finish(fields: ReadonlyMap<string, string>): Promise<void> {
+    this.#fields = null
+    const verdict = await this.#parts.session.finish()
+    this.#settle(verdict.ok ? { ok: true, value: { filename: this.#filename, fields, verdict: verdict.value } } : verdict)
+  }
+
+  /** A rejection is a bug, and still the end of this upload alone. */
+  #wait(step: Promise<void>): void {
+    step.catch((cause: unknown) => this.fail({ name: 'internal', cause }))
+  }
+
+  #settle(outcome: Outcome<Received>): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (!outcome.ok) this.#parts.upload.stop()
+    this.#parts.settle(outcome)
+  }
+}

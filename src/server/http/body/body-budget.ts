@@ -1,0 +1,53 @@
+import type { Caller } from '../../../schemas/values/callers.ts'
+import { Shares } from '../../../schemas/values/shares.ts'
+
+/**
+ * Of the budget so much may be held by one organization, by one workspace of it and by one key: nobody alone can keep all
+ * others out, with however many keys. Decision.
+ */
+const ORGANIZATION_SHARE = 3 / 4
+const WORKSPACE_SHARE = 5 / 8
+const KEY_SHARE = 1 / 2
+
+/** Bytes of bodies that one front holds at once, all together and for each organization, workspace and key. */
+export class BodyBudget {
+  #left: number
+  readonly #organizations: Shares
+  readonly #workspaces: Shares
+  readonly #keys: Shares
+
+  constructor(bytesMax: number) {
+    this.#left = bytesMax
+    this.#organizations = new Shares(bytesMax * ORGANIZATION_SHARE)
+    this.#workspaces = new Shares(bytesMax * WORKSPACE_SHARE)
+    this.#keys = new Shares(bytesMax * KEY_SHARE)
+  }
+
+  get left(): number {
+    return this.#left
+  }
+
+  /** @param caller null while it is not admitted */
+  take(bytes: number, caller: Caller | null): boolean {
+    if (bytes > this.#left) return false
+    if (caller !== null && !this.#fits(bytes, caller)) return false
+    this.#count(bytes, caller)
+    return true
+  }
+
+  giveBack(bytes: number, caller: Caller | null): void {
+    this.#count(-bytes, caller)
+  }
+
+  #fits(bytes: number, { organizationId, workspaceId, key }: Caller): boolean {
+    return this.#organizations.fits(bytes, organizationId) && this.#workspaces.fits(bytes, workspaceId) && this.#keys.fits(bytes, key)
+  }
+
+  #count(bytes: number, caller: Caller | null): void {
+    this.#left -= bytes
+    if (caller === null) return
+    this.#organizations.add(bytes, caller.organizationId)
+    this.#workspaces.add(bytes, caller.workspaceId)
+    this.#keys.add(bytes, caller.key)
+  }
+}

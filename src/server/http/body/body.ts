@@ -1,0 +1,212 @@
+import type { Caller } from '../../../schemas/values/callers.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { BODY_STALL_MS, INLINE_JSON_BYTES_MAX, TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
+import type { BodyBudget } from './body-budget.ts'
+import { ChunkSizes } from './chunk-sizes.ts'
+import type { Timer, Timers } from '../timers.ts'
+
+/** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
+const UNADMITTED_BYTES_MAX = 64 * 1024
+
+const EMPTY = new Uint8Array(0)
+const BUSY = fail('busy', { retryAfterS: 1 })
+const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunks.' })
+
+/** Of a body's announced length so much must have come before all of it is set aside. Decision. */
+const TRUSTED_SHARE = 1 / 4
+/** The two movements of the socket that a body needs; the exchange ignores them once it is over. */
+export interface BodySocket {
+  pauseBody(): void
+  resumeBody(): void
+}
+
+/** What an exchange gives a request's body to. */
+export interface BodyTaker {
+  readonly isComplete: boolean
+  /** It comes: its slowness has limits of its own and is not the operation's. */
+  readonly isReceiving: boolean
+  /** @param chunk detached when this returns */
+  chunk(chunk: ArrayBuffer, isLast: boolean): void
+  /** For every end of the call: nothing more is received. */
+  stop(): void
+  /** Somebody begins to work on what was received; `returned` says that he holds it no longer. */
+  lend(): void
+  returned(): void
+}
+
+export interface BodyOptions {
+  /** Bytes announced; null when the body comes in chunks. */
+  readonly declared: number | null
+  readonly bytesMax: number
+  readonly budget: BodyBudget
+  readonly timers: Pick<Timers, 'start'>
+  readonly socket: BodySocket
+}
+
+export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
+
+/**
+ * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that holds while
+ * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
+ * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front, or what it holds
+ * of the caller's organization, is full), `body_invalid` (TINY_CHUNKS_MAX).
+ */
+export class Body implements BodyTaker {
+  readonly #options: BodyOptions
+  readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
+  #buffer: Uint8Array = EMPTY
+  #received = 0
+  /** Bytes of the budget that this body holds. */
+  #held = 0
+  /** Who works on the bytes now: while anybody does, they stand in memory although the call may be over. */
+  #loans = 0
+  #isStopped = false
+  #caller: Caller | null = null
+  #isComplete = false
+  #isPaused = false
+  #stall: Timer | null = null
+  #taken: BodyTaken | null = null
+  #refusal: Outcome<never> | null = null
+
+  constructor(options: BodyOptions) {
+    this.#options = options
+    const { declared, bytesMax } = options
+    if (declared !== null && declared > bytesMax) this.#refuse(tooLarge(bytesMax))
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  get isReceiving(): boolean {
+    return !this.#isComplete
+  }
+
+  /** Why nothing of it is wanted: its announced length, or what came of it. */
+  get refusal(): Failure | null {
+    return this.#refusal?.ok === false ? this.#refusal.failure : null
+  }
+
+  /**
+   * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
+   * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
+   */
+  admit(caller: Caller, taken: BodyTaken, now?: number): void {
+    this.#taken = taken
+    if (this.#held > 0 && this.#refusal === null) this.#charge(caller)
+    this.#caller = caller
+    if (this.#refusal !== null) return this.#finish(this.#refusal)
+    if (this.#isComplete) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
+    this.#watch(now)
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#options.socket.resumeBody()
+  }
+
+  /** @param chunk detached when this returns */
+  chunk(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#isComplete = isLast
+    if (this.#refusal !== null) return
+    if (!this.#chunks.add(chunk.byteLength)) return void this.#refuse(TOO_TINY)
+    const bytes = new Uint8Array(chunk)
+    const isWhole = isLast && this.#received === 0
+    if (isWhole && this.#taken !== null && bytes.length <= INLINE_JSON_BYTES_MAX) return this.#finish(ok(bytes))
+    if (!this.#keep(bytes)) return
+    if (isLast && this.#taken !== null) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
+    if (this.#taken !== null) return this.#watch()
+    if (isLast || this.#received < UNADMITTED_BYTES_MAX) return
+    this.#isPaused = true
+    this.#options.socket.pauseBody()
+  }
+
+  /**
+   * Receives no more; later chunks only count. For every end of the call. What the bytes hold of the budget goes back
+   * when nobody works on them any more.
+   */
+  stop(): void {
+    this.#stall?.stop()
+    this.#taken = null
+    this.#refusal ??= fail('client_gone')
+    this.#buffer = EMPTY
+    this.#isStopped = true
+    this.#giveBack()
+  }
+
+  /** Somebody begins to work on the bytes that were taken; `returned` says that he holds them no longer. */
+  lend(): void {
+    this.#loans++
+  }
+
+  returned(): void {
+    this.#loans--
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (!this.#isStopped || this.#loans > 0) return
+    this.#options.budget.giveBack(this.#held, this.#caller)
+    this.#held = 0
+  }
+
+  /** What came before the caller was known. */
+  #charge(caller: Caller): void {
+    const { budget } = this.#options
+    budget.giveBack(this.#held, null)
+    if (budget.take(this.#held, caller)) return
+    this.#held = 0
+    this.#refusal = BUSY
+    this.#buffer = EMPTY
+  }
+
+  #keep(bytes: Uint8Array): boolean {
+    const needed = this.#received + bytes.length
+    const { bytesMax } = this.#options
+    if (needed > bytesMax) return this.#refuse(tooLarge(bytesMax))
+    if (needed > this.#buffer.length && !this.#grow(needed)) return false
+    this.#buffer.set(bytes, this.#received)
+    this.#received = needed
+    return true
+  }
+
+  /**
+   * Twice as much each time, and from a quarter on the announced length, into one buffer that need not grow again: an
+   * announcement alone must not take memory and budget that a few bytes do not vouch for.
+   */
+  #grow(needed: number): boolean {
+    const { declared, bytesMax, budget } = this.#options
+    const isSmall = declared !== null && declared <= UNADMITTED_BYTES_MAX
+    const isTrusted = declared !== null && this.#taken !== null && needed >= declared * TRUSTED_SHARE
+    const most = declared ?? bytesMax
+    const size = isSmall || isTrusted ? most : Math.min(most, Math.max(needed, 2 * this.#buffer.length))
+    if (!budget.take(size - this.#held, this.#caller)) return this.#refuse(BUSY)
+    this.#held = size
+    const grown = new Uint8Array(size)
+    grown.set(this.#buffer.subarray(0, this.#received))
+    this.#buffer = grown
+    return true
+  }
+
+  /** From here on the caller owes us bytes. */
+  #watch(now?: number): void {
+    this.#stall?.stop()
+    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow')), now)
+  }
+
+  #refuse(refusal: Outcome<never>): false {
+    this.#refusal = refusal
+    this.#buffer = EMPTY
+    if (this.#taken !== null) this.#finish(refusal)
+    return false
+  }
+
+  #finish(outcome: Outcome<Uint8Array>): void {
+    this.#stall?.stop()
+    const taken = this.#taken
+    this.#taken = null
+    taken?.(outcome)
+  }
+}
+
+function tooLarge(bytesMax: number): Outcome<never> {
+  return fail('body_too_large', { fields: { limit: bytesMax } })
+}

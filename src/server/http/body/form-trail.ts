@@ -1,0 +1,76 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import { filenameIssue } from '../../../schemas/files/filenames.ts'
+
+/** Bytes of what came before that are kept: the begin of a part's header may be among them. Decision. */
+const TRAIL_BYTES_MAX = 2_048
+const NOTHING = Buffer.alloc(0)
+/** What no header may hold, of single bytes. */
+const CONTROL = /(?![\t\x80-\x9f])\p{Cc}/u
+/** Stands for a line end where each byte is a character. */
+const LINE_END = '\u2028'
+
+/** What was read of a form last: busboy says that it is malformed, and not why. */
+export class FormTrail {
+  readonly #delimiter: string
+  #before: Buffer = NOTHING
+  #now: Buffer = NOTHING
+  #hasDelimiter = false
+  #hasBareLine = false
+  #hasEnded = false
+
+  constructor(boundary: string) {
+    this.#delimiter = `--${boundary}`
+  }
+
+  /** @param parse reads the bytes, and may ask for the failure meanwhile */
+  take(bytes: Buffer, parse: () => void): void {
+    this.#now = bytes
+    if (!this.#hasDelimiter) this.#look(bytes)
+    parse()
+    // Copied: a slice would hold all that came with it.
+    this.#before = Buffer.from(Buffer.concat([this.#before, bytes.subarray(-TRAIL_BYTES_MAX)]).subarray(-TRAIL_BYTES_MAX))
+    this.#now = NOTHING
+  }
+
+  end(): void {
+    this.#hasEnded = true
+  }
+
+  /** What is wrong, never with the offending bytes: form_malformed, or filename_invalid for what no header can hold. C13. */
+  failure(): Failure {
+    if (!this.#hasEnded) return this.#headerFailure()
+    if (this.#hasBareLine) return malformed(BARE_LINES)
+    return malformed(this.#hasDelimiter ? 'It ends before its last boundary.' : 'The boundary of its content type does not stand in it.')
+  }
+
+  #look(bytes: Buffer): void {
+    const seam = Buffer.concat([this.#before, bytes.subarray(0, TRAIL_BYTES_MAX)])
+    const has = (text: string): boolean => seam.includes(text) || bytes.includes(text)
+    this.#hasDelimiter = has(this.#delimiter)
+    this.#hasBareLine = this.#hasDelimiter && has(`${this.#delimiter}\n`)
+  }
+
+  #headerFailure(): Failure {
+    for (const part of this.#text().split(this.#delimiter).slice(1)) {
+      const header = (part.split('\r\n\r\n')[0] ?? '').replaceAll('\r\n', LINE_END)
+      const bad = CONTROL.exec(header)
+      if (bad === null) continue
+      if (bad[0] === '\n' || bad[0] === '\r') return malformed(BARE_LINES)
+      const line = header.slice(0, bad.index).split(LINE_END).at(-1) ?? ''
+      if (!/^content-disposition:.*;\s*filename\*?=/i.test(line)) break
+      const issue = filenameIssue('\0')
+      return { name: 'filename_invalid', ...(issue !== null && { metadata: { issues: [issue] } }) }
+    }
+    return malformed('A part of it has a header that is not valid.')
+  }
+
+  #text(): string {
+    return Buffer.concat([this.#before, this.#now]).toString('latin1')
+  }
+}
+
+const BARE_LINES = 'Its lines do not end with CR LF.'
+
+function malformed(detail: string): Failure {
+  return { name: 'form_malformed', detail }
+}

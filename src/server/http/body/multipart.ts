@@ -1,0 +1,227 @@
+import type { Readable } from 'node:stream'
+import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy'
+import type { Failure } from '../../../schemas/failures.ts'
+import {
+  FILE_BYTES_MAX,
+  FORM_EXTRA_BYTES_MAX,
+  FORM_FIELD_BYTES_MAX,
+  FORM_FIELDS_MAX,
+} from '../../../schemas/files/file-limits.ts'
+import { expiryIssue } from '../../../schemas/files/file-expiry.ts'
+import { purposeIssue } from '../../../schemas/files/files.ts'
+import { filenameIssue } from '../../../schemas/files/filenames.ts'
+import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
+import { FileScan } from './file-scan.ts'
+import { FormTrail } from './form-trail.ts'
+import type { BodySink, UploadBody } from './upload.ts'
+
+const FILE_PART = 'file'
+/** Characters of a field's value that is kept for the operation: the memory of many forms is bounded by it. Decision. */
+const FIELD_KEPT_CHARS_MAX = 1_024
+
+/** @returns the boundary of a form's content type; null for anything else. RFC 2046 §5.1.1 */
+export function boundaryOf(contentType: string): string | null {
+  const parameters = /^multipart\/form-data\s*(;.*)$/i.exec(contentType)?.[1]
+  const found = /;\s*boundary=(?:"([^"\\]*)"|([^\s";]*))\s*(?:;|$)/i.exec(parameters ?? '')
+  const boundary = found?.[1] ?? found?.[2] ?? ''
+  return /^[\x20-\x7e]{0,69}[\x21-\x7e]$/.test(boundary) ? boundary : null
+}
+
+/** Bytes of the smallest form around a file: the delimiters and the shortest header that names a file. */
+export function smallestOverhead(boundary: string): number {
+  const head = `--${boundary}\r\ncontent-disposition:form-data;name=${FILE_PART};filename=a\r\n\r\n`
+  return head.length + `\r\n--${boundary}--`.length
+}
+
+/** What a form's reader needs of the body. */
+export type FormBody = Pick<UploadBody, 'flow' | 'goOn' | 'quit'>
+
+interface FormFacts {
+  readonly declared: number | null
+  readonly boundary: string
+}
+
+/** A form with one file in it, read by busboy. §4.7, B1.7. */
+export class FormUpload implements Upload {
+  readonly bytesAtMost: number | null
+  readonly slackBytes: number
+  readonly #body: FormBody
+  readonly #boundary: string
+  #reader: FormReader | null = null
+
+  constructor(body: FormBody, { declared, boundary }: FormFacts) {
+    this.#body = body
+    this.#boundary = boundary
+    const most = declared === null ? null : Math.min(FILE_BYTES_MAX, Math.max(0, declared - smallestOverhead(boundary)))
+    this.bytesAtMost = most
+    this.slackBytes = Math.min(most ?? 0, FORM_EXTRA_BYTES_MAX)
+  }
+
+  receive(sink: UploadSink): void {
+    this.#reader = new FormReader(this.#boundary, this.#body, sink)
+    this.#body.flow(this.#reader)
+  }
+
+  resume(): void {
+    this.#reader?.resume()
+  }
+
+  stop(): void {
+    this.#reader?.stop()
+    this.#body.quit()
+  }
+}
+
+/** Gives the bytes of a form to busboy and what it finds to the sink. Everything ends through one of four methods. */
+class FormReader implements BodySink {
+  readonly #parser: Busboy
+  readonly #body: FormBody
+  readonly #sink: UploadSink
+  readonly #fields = new Map<string, string>()
+  readonly #scan: FileScan
+  readonly #trail: FormTrail
+  #isScanning = false
+  #bodyBytes = 0
+  #fileBytes = 0
+  #hasFile = false
+  #hasRoom = true
+  #isOver = false
+
+  constructor(boundary: string, body: FormBody, sink: UploadSink) {
+    this.#body = body
+    this.#sink = sink
+    this.#parser = parserOf(boundary)
+    this.#scan = new FileScan(boundary)
+    this.#trail = new FormTrail(boundary)
+    this.#parser
+      .on('file', (name, stream, info) => this.#onFile(name, stream, info))
+      .on('field', (name, value, info) => this.#onField(name, value, info))
+      .on('fieldsLimit', () => this.#refuse(TOO_MANY))
+      .on('partsLimit', () => this.#refuse(TOO_MANY))
+      .on('error', () => this.#refuse(this.#trail.failure()))
+      .on('finish', () => this.#onFinish())
+  }
+
+  take(bytes: Uint8Array): boolean {
+    this.#bodyBytes += bytes.length
+    const rest = this.#isScanning ? this.#scan.take(bytes, (part) => this.#onBytes(part)) : bytes
+    if (rest !== null) this.#parse(rest)
+    if (this.#bodyBytes - this.#fileBytes > FORM_EXTRA_BYTES_MAX) this.#refuse(TOO_MUCH)
+    return this.#hasRoom
+  }
+
+  end(): void {
+    this.#trail.end()
+    this.#parser.end()
+  }
+
+  fail(failure: Failure): void {
+    if (this.#isOver) return
+    this.stop()
+    this.#sink.fail(failure)
+  }
+
+  resume(): void {
+    this.#hasRoom = true
+    this.#body.goOn()
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.#parser.destroy()
+  }
+
+  #parse(bytes: Uint8Array): void {
+    const before = this.#fileBytes
+    // A copy: busboy keeps slices of what it is given.
+    const copy = Buffer.from(bytes)
+    this.#trail.take(copy, () => this.#parser.write(copy))
+    this.#isScanning = !this.#isScanning && this.#scan.mayBegin(bytes, this.#fileBytes - before)
+  }
+
+  #onFile(name: string | undefined, stream: Readable, { filename, encoding }: FileInfo): void {
+    stream.on('error', () => this.#refuse(this.#trail.failure()))
+    if (this.#isOver) return void stream.resume()
+    if (name !== FILE_PART) {
+      // busboy takes any part of this type for a file; without a filename it is a field like others.
+      if (filename !== undefined) return this.#refuse(this.#hasFile ? ONE_FILE : OTHER_PART)
+      return void stream.resume()
+    }
+    if (this.#hasFile) return this.#refuse(ONE_FILE)
+    if (filename === undefined) return this.#refuse(NAMELESS)
+    if (!PLAIN_ENCODINGS.has(encoding)) return this.#refuse(ENCODED)
+    const decoded = unescaped(filename)
+    const issue = filenameIssue(decoded)
+    if (issue !== null) return this.#refuse({ name: 'filename_invalid', metadata: { issues: [issue] } })
+    this.#hasFile = true
+    this.#sink.begin(decoded)
+    stream.on('data', (bytes: Uint8Array) => this.#onBytes(bytes))
+    // Without this the stream flows from the next tick on, and keeps what comes before.
+    stream.read(0)
+  }
+
+  #onBytes(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    this.#fileBytes += bytes.length
+    if (this.#fileBytes > FILE_BYTES_MAX) return this.#refuse({ name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } })
+    if (!this.#sink.take(bytes)) this.#hasRoom = false
+  }
+
+  #onField(name: string | undefined, value: string, { valueTruncated }: FieldInfo): void {
+    if (name === FILE_PART) return this.#refuse(NAMELESS)
+    if (valueTruncated) return this.#refuse(FIELD_TOO_LARGE)
+    const issue = name === 'purpose' ? purposeIssue(value) : null
+    if (issue !== null) return this.#refuse({ name: 'form_invalid', metadata: { issues: [issue] } })
+    if (name !== undefined && value.length <= FIELD_KEPT_CHARS_MAX && !this.#fields.has(name)) this.#fields.set(name, value)
+  }
+
+  #onFinish(): void {
+    if (this.#isOver) return
+    if (!this.#hasFile) return this.#refuse(NO_FILE)
+    const issue = expiryIssue(this.#fields)
+    if (issue !== null) return this.#refuse({ name: 'form_invalid', metadata: { issues: [issue] } })
+    this.#isOver = true
+    this.#sink.end(this.#fields)
+  }
+
+  #refuse(failure: Failure): void {
+    if (this.#isOver) return
+    this.#body.quit()
+    this.fail(failure)
+  }
+}
+
+/** Browsers and `fetch` write these three characters so, curl the first: a name has one outcome, however it is sent. */
+function unescaped(filename: string): string {
+  return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
+}
+
+function parserOf(boundary: string): Busboy {
+  return busboy({
+    headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
+    preservePath: true,
+    defParamCharset: 'utf8',
+    limits: {
+      // One more byte than is allowed: busboy calls a value cut that just reaches its limit.
+      fieldSize: FORM_FIELD_BYTES_MAX + 1,
+      fields: FORM_FIELDS_MAX,
+      // Likewise told at the end of the part that is one too many, the file counted.
+      parts: FORM_FIELDS_MAX + 2,
+    },
+  })
+}
+
+const NO_FILE = refusal('/file', 'is missing', 'one part named `file` with a filename')
+const ONE_FILE = refusal('', 'has a second file', 'one part named `file`')
+const OTHER_PART = refusal('', 'has a file in a part that is not named `file`', 'the file in one part named `file`')
+const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-disposition')
+const FIELD_TOO_LARGE = refusal('', 'has a field that is too large', `at most ${FORM_FIELD_BYTES_MAX} bytes a field`)
+const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')
+/** Values of `content-transfer-encoding` that change no byte; busboy tells `7bit` when there is none. */
+const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
+const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} beside the file`)
+const TOO_MUCH = refusal('', 'is too large beside its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)
+
+function refusal(path: string, message: string, expected: string): Failure {
+  return { name: 'form_invalid', metadata: { issues: [{ path, message, expected }] } }
+}

@@ -1,0 +1,221 @@
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { FILE_BYTES_MAX, FORM_EXTRA_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
+import { GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
+import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
+import type { BodySocket, BodyTaker } from './body.ts'
+import { BodyPace } from './body-pace.ts'
+import { ChunkSizes } from './chunk-sizes.ts'
+import type { Head } from '../call/head.ts'
+import { encodingRefusal, partialRefusal } from '../call/inputs.ts'
+import { boundaryOf, FormUpload } from './multipart.ts'
+import { SmallPieces } from './small-pieces.ts'
+import type { Timer, Timers } from '../timers.ts'
+
+/** What the bytes of a streamed body go to. */
+export interface BodySink {
+  /** @param bytes lent for the call only; @returns false: no more until `goOn` */
+  take(bytes: Uint8Array): boolean
+  end(): void
+  fail(failure: Failure): void
+}
+
+export interface UploadBodyOptions {
+  /** Bytes announced; null when the body comes in chunks. */
+  readonly declared: number | null
+  readonly bytesMax: number
+  readonly timers: Pick<Timers, 'start'>
+  readonly socket: UploadSocket
+}
+
+export interface UploadSocket extends BodySocket {
+  /** The last byte is here: what follows is the operation's time. @param now `performance.now()` milliseconds */
+  restartDeadline(now: number): void
+}
+
+/**
+ * A body that is given on as it comes, under a byte limit that holds while receiving. Until `flow` it stands still: what
+ * came with the headers is kept, at most one read of the library, and the socket is paused.
+ * Small pieces are gathered, so that what takes them may keep each.
+ * Failures: file_too_large, body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
+ */
+export class UploadBody implements BodyTaker {
+  readonly #options: UploadBodyOptions
+  readonly #gathered = new SmallPieces()
+  readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
+  readonly #pace: BodyPace
+  /** Runs while gathered bytes wait for more. */
+  #gathering: Timer | null = null
+  #sink: BodySink | null = null
+  #received = 0
+  #isComplete: boolean
+  #isOver = false
+  #failure: Failure = { name: 'client_gone' }
+
+  constructor(options: UploadBodyOptions) {
+    this.#options = options
+    this.#isComplete = options.declared === 0
+    this.#pace = new BodyPace(options.timers, () => this.#fail({ name: 'body_slow' }))
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  get isReceiving(): boolean {
+    return this.#sink !== null && !this.#isComplete && !this.#isOver
+  }
+
+  /** Starts the flow; once. */
+  flow(sink: BodySink): void {
+    this.#sink = sink
+    if (this.#isOver) return sink.fail(this.#failure)
+    const mayGoOn = this.#give(sink, this.#gathered.take())
+    if (mayGoOn) this.#options.socket.resumeBody()
+    this.#step(sink, mayGoOn)
+  }
+
+  goOn(): void {
+    if (!this.isReceiving) return
+    this.#options.socket.resumeBody()
+    this.#pace.progress(this.#received)
+  }
+
+  /** Nothing more is wanted. The reply, which is to come, decides what becomes of the rest. */
+  quit(): void {
+    if (this.#isOver) return
+    this.#finish()
+    if (!this.#isComplete) this.#options.socket.pauseBody()
+  }
+
+  /** @param chunk detached when this returns */
+  chunk(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#isComplete = isLast
+    if (this.#isOver) return
+    if (!this.#chunks.add(chunk.byteLength)) return this.#fail(TOO_TINY)
+    const sink = this.#sink
+    const bytes = new Uint8Array(chunk)
+    if (sink !== null) return this.#take(sink, bytes)
+    this.#gathered.add(bytes)
+    if (!isLast) this.#options.socket.pauseBody()
+  }
+
+  /** The call is over: its client left, or it was answered. */
+  stop(): void {
+    this.#fail({ name: 'client_gone' })
+  }
+
+  lend(): void {
+    // Nothing of it is held.
+  }
+
+  returned(): void {
+    // As above.
+  }
+
+  #take(sink: BodySink, bytes: Uint8Array): void {
+    if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN) return this.#pass(sink, bytes)
+    this.#gathered.add(bytes)
+    // As soon as the wheel turns.
+    this.#gathering ??= this.#options.timers.start(0, () => this.#pass(sink, EMPTY))
+  }
+
+  #pass(sink: BodySink, bytes: Uint8Array): void {
+    this.#gathering?.stop()
+    this.#gathering = null
+    if (this.#gathered.length === 0) return this.#step(sink, this.#give(sink, bytes))
+    const isSmall = bytes.length < GATHERED_BYTES_MIN
+    if (isSmall) this.#gathered.add(bytes)
+    const mayGoOn = this.#give(sink, this.#gathered.take())
+    this.#step(sink, isSmall ? mayGoOn : this.#give(sink, bytes) && mayGoOn)
+  }
+
+  #give(sink: BodySink, bytes: Uint8Array): boolean {
+    if (this.#isOver) return false
+    this.#received += bytes.length
+    if (this.#received > this.#options.bytesMax) this.#fail(TOO_LARGE)
+    return !this.#isOver && (bytes.length === 0 || sink.take(bytes))
+  }
+
+  #step(sink: BodySink, mayGoOn: boolean): void {
+    if (this.#isOver) return
+    if (this.#isComplete) {
+      this.#finish()
+      this.#options.socket.restartDeadline(performance.now())
+      return sink.end()
+    }
+    if (mayGoOn) return this.#pace.progress(this.#received)
+    this.#pace.rest()
+    this.#options.socket.pauseBody()
+  }
+
+  #fail(failure: Failure): void {
+    if (this.#isOver) return
+    this.#failure = failure
+    this.quit()
+    this.#sink?.fail(failure)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#pace.rest()
+    this.#gathering?.stop()
+    this.#gathered.clear()
+  }
+}
+
+/** Bytes of the body of an upload: of the file, and of the form around it. */
+export function uploadBytesMax(kind: 'form' | 'raw' | 'whole'): number {
+  if (kind === 'whole') return Infinity
+  return kind === 'raw' ? FILE_BYTES_MAX : FILE_BYTES_MAX + FORM_EXTRA_BYTES_MAX
+}
+
+/** Failures: file_too_large by the announced length alone; header_invalid. */
+export function uploadOf(kind: 'form' | 'raw', head: Head, body: UploadBody): Outcome<Upload> {
+  const { declared } = head
+  const refusal = encodingRefusal(head) ?? (kind === 'raw' ? partialRefusal(head) : null)
+  if (refusal !== null) return { ok: false, failure: refusal }
+  if (kind === 'raw') {
+    return declared !== null && declared > FILE_BYTES_MAX ? { ok: false, failure: TOO_LARGE } : ok(new RawUpload(body, declared))
+  }
+  const boundary = boundaryOf(head.contentType)
+  if (boundary === null) {
+    const expected = 'multipart/form-data with a boundary of at most 70 characters'
+    return fail('header_invalid', { metadata: { issues: [{ path: '/content-type', message: 'is not that of a form', expected }] } })
+  }
+  const isTooLarge = declared !== null && declared > uploadBytesMax(kind)
+  return isTooLarge ? { ok: false, failure: TOO_LARGE } : ok(new FormUpload(body, { declared, boundary }))
+}
+
+/** A body that is the file. */
+export class RawUpload implements Upload {
+  readonly bytesAtMost: number | null
+  readonly slackBytes = 0
+  readonly #body: UploadBody
+
+  constructor(body: UploadBody, declared: number | null) {
+    this.#body = body
+    this.bytesAtMost = declared
+  }
+
+  receive(sink: UploadSink): void {
+    sink.begin(null)
+    this.#body.flow({
+      take: (bytes) => sink.take(bytes),
+      end: () => sink.end(NO_FIELDS),
+      fail: (failure) => sink.fail(failure),
+    })
+  }
+
+  resume(): void {
+    this.#body.goOn()
+  }
+
+  stop(): void {
+    this.#body.quit()
+  }
+}
+
+const NO_FIELDS: ReadonlyMap<string, string> = new Map()
+const EMPTY = new Uint8Array(0)
+const TOO_TINY: Failure = { name: 'body_invalid', detail: 'It comes in too many tiny chunks.' }
+const TOO_LARGE: Failure = { name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } }

@@ -1,0 +1,159 @@
+import { HEADERS_BYTES_MAX, REQUEST_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import type { HeaderName } from '../../operations/define.ts'
+import type { WireRequest } from '../reply/wire.ts'
+
+/** What a request that breaks HTTP's framing did; its connection is cut. */
+export type HeadFault =
+  | 'headers_too_large' | 'header_repeated' | 'length_invalid' | 'encoding_unknown' | 'length_and_encoding'
+  | 'body_not_expected' | 'trailer_announced'
+
+/**
+ * The request line and the headers as plain values: the request object dies when the handler returns.
+ * The guard stands here because the library acts on the first of two framing headers and would run what follows as a
+ * second request.
+ */
+export class Head {
+  readonly method: string
+  /** Undecoded. */
+  readonly path: string
+  /** Undecoded, without the question mark. */
+  readonly query: string
+  /** Set when the connection must be cut before anything else happens. */
+  fault: HeadFault | null = null
+  /** As sent, with its port. */
+  host = ''
+  authorization = ''
+  /** A key as Anthropic's clients bring it. C37. */
+  anthropicKey = ''
+  /** A key that leaves `authorization` to somebody else. */
+  sluiceKey = ''
+  contentType = ''
+  contentEncoding = ''
+  origin = ''
+  /** The caller's own request id where it is a valid one, else empty. C12. */
+  requestId = ''
+  /** Bytes of the body that follows; null when it comes in chunks. */
+  declared: number | null = 0
+  /** The client wants its connection closed behind the reply. */
+  isLast = false
+  /** The client says that it waits for `100 Continue` with its body. */
+  isExpecting = false
+  /** Flat name, value list of all headers, for requests that are passed on; null for others. */
+  readonly all: string[] | null
+  #hasTrailer = false
+  readonly #inputs: { [name in KeptName]?: string } = {}
+  #bytes = 0
+  #hasLength = false
+  #hasHost = false
+
+  /** @param isPassedOn tells by the path whether all headers are wanted */
+  constructor(request: WireRequest, isPassedOn: (path: string) => boolean = () => false) {
+    this.method = request.getMethod()
+    this.path = request.getUrl()
+    this.query = request.getQuery() ?? ''
+    this.all = isPassedOn(this.path) ? [] : null
+    this.#bytes = this.path.length + this.query.length
+    request.forEach((name, value) => this.#take(name, value))
+    if (this.declared === null) {
+      if (this.#hasLength) this.fault ??= 'length_and_encoding'
+      // The library reads what stands behind the last chunk as another request.
+      if (this.#hasTrailer) this.fault ??= 'trailer_announced'
+      if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
+    }
+    // The library stops reading headers at one without a name, and takes what an unseen `content-length` announces for a
+    // second request: behind a body that may be there it must not find one.
+    else if (this.declared === 0 && this.#mayHaveBody()) this.isLast = true
+    if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
+  }
+
+  /** A header that only few requests need. */
+  kept(name: KeptName): string | undefined {
+    return this.#inputs[name]
+  }
+
+  /**
+   * Whether clients send bodies with requests of this kind. Decision: a `GET` keeps its connection on `/egress` too, since
+   * there it is most of the traffic; a `DELETE` does not, since other programs' APIs take bodies with it.
+   */
+  #mayHaveBody(): boolean {
+    return !BODILESS.has(this.method) && !(this.method === 'delete' && this.all === null)
+  }
+
+  #take(name: string, value: string): void {
+    this.#bytes += name.length + value.length
+    this.all?.push(name, value)
+    switch (name) {
+      case 'host':
+        if (this.#hasHost) this.fault ??= 'header_repeated'
+        this.#hasHost = true
+        this.host = value
+        return
+      case 'authorization':
+        this.authorization = this.#once(this.authorization, value)
+        return
+      case 'x-api-key':
+        this.anthropicKey = value
+        return
+      case 'x-sluice-key':
+        this.sluiceKey = this.#once(this.sluiceKey, value)
+        return
+      case 'content-type':
+        this.contentType = this.#once(this.contentType, value)
+        return
+      case 'content-encoding':
+        this.contentEncoding = this.#once(this.contentEncoding, value)
+        return
+      case 'content-length':
+        return this.#takeLength(value)
+      case 'transfer-encoding':
+        // The library takes any value as chunked, so only that one may pass, and once.
+        if (this.declared === null) this.fault ??= 'header_repeated'
+        if (value.toLowerCase() !== 'chunked') this.fault ??= 'encoding_unknown'
+        this.declared = null
+        return
+      case 'connection':
+        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) this.isLast = true
+        return
+      case 'expect':
+        this.isExpecting = true
+        return
+      case 'trailer':
+        this.#hasTrailer = true
+        return
+      case 'origin':
+        this.origin = value
+        return
+      case 'x-request-id':
+        if (value.length <= REQUEST_ID_CHARS_MAX && /^[\w.-]+$/.test(value)) this.requestId = value
+        return
+      default:
+        if (KEPT.has(name)) this.#inputs[name as KeptName] = value
+        else if (name.startsWith('x-stainless-')) this.#inputs['x-stainless-lang'] = value
+    }
+  }
+
+  #takeLength(value: string): void {
+    if (this.#hasLength) this.fault ??= 'header_repeated'
+    this.#hasLength = true
+    if (!/^\d{1,15}$/.test(value)) this.fault ??= 'length_invalid'
+    if (this.declared !== null) this.declared = Number(value)
+  }
+
+  /** Empty values count as absent: an empty second one changes nothing. */
+  #once(before: string, value: string): string {
+    if (before !== '') this.fault ??= 'header_repeated'
+    return value
+  }
+}
+
+/** Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays open. */
+const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
+
+type KeptName =
+  | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-unmodified-since'
+  | 'access-control-request-method' | 'access-control-request-headers'
+const KEPT: ReadonlySet<string> = new Set<KeptName>([
+  'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version', 'anthropic-beta',
+  'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
+  'access-control-request-method', 'access-control-request-headers', 'x-sluice-substitute',
+])

@@ -1,0 +1,81 @@
+import { BulkBytes } from '../../../schemas/bodies.ts'
+import type { Failure } from '../../../schemas/failures.ts'
+import type { AnyOperation, HeaderName } from '../../operations/define.ts'
+import type { BodyVerdict } from '../../ports/short-jobs.ts'
+import type { Head } from './head.ts'
+
+export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
+
+const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
+export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
+
+/** What `authenticate` reads: a key in a header of its own may stand there without its scheme. */
+export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Head): string {
+  const { authorization, sluiceKey } = head
+  if (access.header === undefined) return authorization === '' ? anthropicCredential(head) : authorization
+  return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
+}
+
+/** Of a request in Anthropic's shape alone: elsewhere the header is not looked at. C37. */
+function anthropicCredential(head: Pick<Head, 'anthropicKey' | 'kept'>): string {
+  if (head.anthropicKey === '') return ''
+  const isAnthropic = head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
+  return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
+}
+
+/** A refusal of who calls, which names the header that this operation's key stands in. */
+export function refusedCredential({ access }: Pick<AnyOperation, 'access'>, failure: Failure): Failure {
+  if (failure.name !== 'credentials_missing' || access.header === undefined) return failure
+  return { ...failure, fields: { header: `${access.header}: <key>` } }
+}
+
+/** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
+export function declaredHeaders(wanted: readonly HeaderName[], head: Head): DeclaredHeaders {
+  const headers: Partial<Record<HeaderName, string>> = {}
+  for (const name of wanted) {
+    const value = head.kept(name)
+    if (value !== undefined) headers[name] = value
+  }
+  return headers
+}
+
+/** For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A missing type is taken as JSON. */
+export function contentRefusal({ contentType, contentEncoding }: Pick<Head, 'contentType' | 'contentEncoding'>): Failure | null {
+  if (contentType !== '' && !JSON_TYPES.test(contentType)) {
+    const issues = [{ path: '/content-type', message: 'is not a JSON type', expected: 'application/json, or a type that ends in +json' }]
+    return { name: 'content_type_unsupported', metadata: { issues } }
+  }
+  return encodingRefusal({ contentEncoding })
+}
+
+export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding'>): Failure | null {
+  // Decoding what a caller compressed would let a few bytes become many.
+  if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
+    return refusal('content-encoding', 'is not supported', 'identity')
+  }
+  return null
+}
+
+/**
+ * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever sends such
+ * a header would lose content if it were ignored.
+ */
+export function partialRefusal(head: Pick<Head, 'kept'>): Failure | null {
+  const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
+  if (found === undefined) return null
+  return refusal(found, 'is not supported by writes', 'a whole file without conditions')
+}
+
+const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const
+
+/** The body as its operation sees it. @param bulk name of the member that may have stayed bytes */
+export function bodyOf(verdict: Extract<BodyVerdict, { ok: true }>, bulk: string | undefined): Record<string, unknown> {
+  const { value } = verdict
+  if (verdict.bulk === null || bulk === undefined) return value
+  const { json, kind, count } = verdict.bulk
+  return { ...value, [bulk]: new BulkBytes(json, kind, count) }
+}
+
+function refusal(name: string, message: string, expected: string): Failure {
+  return { name: 'header_invalid', metadata: { issues: [{ path: `/${name}`, message, expected }] } }
+}

@@ -1,0 +1,109 @@
+import { createHash, webcrypto } from 'node:crypto'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { readIdempotency, REPLAYED, type Repeatable } from '../../../schemas/idempotency.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { AnyOperation, Call, Success } from '../../operations/define.ts'
+import type { Idempotency, Turn, TurnOrAnswer } from '../../ports/idempotency.ts'
+import type { Head } from './head.ts'
+
+const NOTHING_SHA256 = createHash('sha256').digest('hex')
+
+/** A call under an `Idempotency-Key` whose operation has its answers kept: the first one, or a repetition. C16. */
+export class KeptCall {
+  readonly #port: Idempotency
+  readonly #begun: TurnOrAnswer
+  #bodySha256 = NOTHING_SHA256
+  /** The turn ends when the operation does, or has ended. */
+  #isOver: boolean
+
+  private constructor(port: Idempotency, begun: TurnOrAnswer) {
+    this.#port = port
+    this.#begun = begun
+    this.#isOver = begun.kind === 'replay'
+  }
+
+  /** Failures: those of `Idempotency.begin`. */
+  static async begin(port: Idempotency, idempotency: Repeatable, { key, signal }: Pick<Call, 'key' | 'signal'>): Promise<Outcome<KeptCall>> {
+    const begun = await port.begin({ idempotency, holder: key.workspaceId ?? key.organizationId, signal })
+    return begun.ok ? ok(new KeptCall(port, begun.value)) : begun
+  }
+
+  /** Null of a repetition. */
+  get turn(): Turn | null {
+    return this.#begun.kind === 'first' ? this.#begun.turn : null
+  }
+
+  /** Lower-case hex; that of no bytes until the body was taken. */
+  get bodySha256(): string {
+    return this.#bodySha256
+  }
+
+  /** Once, with the whole body; never where there is none. */
+  takeBody(bytes: Uint8Array): void | Promise<void> {
+    if (bytes.length <= INLINE_JSON_BYTES_MAX) {
+      this.#bodySha256 = createHash('sha256').update(bytes).digest('hex')
+      return
+    }
+    return webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>).then((digest) => {
+      this.#bodySha256 = Buffer.from(digest).toString('hex')
+    })
+  }
+
+  /** `idempotency_mismatch` for a repetition with another body than the first call had. */
+  checkBody(): Outcome<null> {
+    if (this.#begun.kind === 'first' || this.#begun.answer.bodySha256 === this.#bodySha256) return ok(null)
+    return fail('idempotency_mismatch')
+  }
+
+  /** Runs the operation and keeps what it answers, or gives the first answer again. A failure is not kept. */
+  async run(operation: () => Promise<Outcome<Success>> | Outcome<Success>): Promise<Outcome<Success>> {
+    if (this.#begun.kind === 'replay') {
+      return ok({ kind: 'bytes', parts: [Buffer.from(this.#begun.answer.json)], contentType: 'application/json', ...REPLAYED })
+    }
+    const { turn } = this.#begun
+    this.#isOver = true
+    let isKept = false
+    try {
+      const outcome = await operation()
+      if (outcome.ok) {
+        if (outcome.value.kind !== 'json') throw new Error('only answers in JSON are kept')
+        await this.#port.remember(turn, { bodySha256: this.#bodySha256, json: JSON.stringify(outcome.value.value) })
+        isKept = true
+      }
+      return outcome
+    } finally {
+      if (!isKept) await this.#port.forget(turn)
+    }
+  }
+
+  /** The call ended before its operation began. @returns null when there is nothing to forget */
+  drop(): Promise<void> | null {
+    if (this.#isOver || this.#begun.kind === 'replay') return null
+    this.#isOver = true
+    return this.#port.forget(this.#begun.turn)
+  }
+}
+
+/** What a repetition must have in common with this call beside its body; null without the header. Failure: header_invalid. */
+export function repeatableOf(
+  { method, path, idempotent }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<Head, 'kept'>,
+): Outcome<Repeatable | null> {
+  const header = head.kept('idempotency-key')
+  if (idempotent === 'refused') return header === undefined ? ok(null) : KEY_REFUSED
+  return readIdempotency({
+    header,
+    apiKeyHash: key.hash,
+    request: [method.toUpperCase(), path, sorted(params), sorted(query)],
+  })
+}
+
+const KEY_REFUSED = fail('header_invalid', {
+  metadata: {
+    issues: [{ path: '/idempotency-key', message: 'is not taken here', expected: 'none: a key is shown once, and no repetition gets it again' }],
+  },
+})
+
+/** Inputs of a URL as a text that does not depend on the order in which they were sent. */
+function sorted(inputs: unknown): string {
+  return JSON.stringify(Object.entries(inputs ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
+}

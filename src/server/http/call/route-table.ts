@@ -1,0 +1,261 @@
+import { API_PREFIX, SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
+import { BODIES, type BodyForm, type BodyName } from '../../../schemas/bodies.ts'
+import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
+import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
+
+/** An operation made ready to be served: everything that can be computed at boot. */
+export interface Route {
+  readonly operation: AnyOperation
+  /** Of the path's `{name}` segments, in their order. */
+  readonly names: readonly string[]
+  readonly params: UrlReader | null
+  readonly query: UrlReader | null
+  readonly body: NamedForm | null
+  /** Its statuses list 429. C11. */
+  readonly isLimited: boolean
+}
+
+export interface NamedForm {
+  readonly name: BodyName
+  readonly form: BodyForm
+}
+
+export type Match =
+  | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
+  /** The path is known but a segment that is no id does not decode; `params` are the others. */
+  | { readonly kind: 'undecodable'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
+  /** `route` where it takes every other method. */
+  | { readonly kind: 'wrong_method'; readonly allowed: readonly string[]; readonly route?: Route }
+  | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
+  | { readonly kind: 'unknown' }
+
+export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
+
+/** Paths of the wider API that clients may try, and what stands in their stead. C29. */
+const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
+const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
+
+/** Stands for an id that does not decode: no id has it, so that the answer is that of any unknown id. */
+const UNDECODABLE = '\ufffd'
+
+/** Methods that `any` is described by. It takes others too, but none of those that would show a request to its sender. */
+export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
+export const ALLOWED_BY_ANY: readonly string[] = METHODS_OF_ANY.map((method) => method.toUpperCase())
+const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
+
+const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
+
+/** Compiles operations into a lookup. Throws on a bug in the definitions: two of one method and path. */
+export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable {
+  const table = new RouteTable()
+  for (const operation of operations) table.add(routeOf(operation))
+  return table
+}
+
+/** Whether what answers there answers as RFC 7644 has it, be there an operation or none. */
+export function isScimPath(path: string): boolean {
+  return path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
+}
+
+export class RouteTable {
+  readonly #root = new Node()
+  readonly #scimRoot = new Node()
+  /** Paths without parameters, by their full text: the hot ones are one lookup. */
+  readonly #literal = new Map<string, Node>()
+  /** Routes whose last parameter takes the rest of the path. */
+  readonly #rests: Rest[] = []
+  /** Routes at the root, each with what their paths begin with. */
+  readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
+
+  /** Of all operations below a prefix, as OpenAPI writes them, with that. */
+  readonly paths = new Set<string>()
+
+  add(route: Route): void {
+    const { method, path, input, isAtRoot, area } = route.operation
+    if (isAtRoot !== true) this.paths.add(`${prefixOf(route.operation)}${path}`)
+    if (isAtRoot === true) {
+      this.#atRoot.push({ route, start: path.slice(0, path.indexOf('{')) })
+      return
+    }
+    if (input.hasRest === true) {
+      this.#rests.push({ route, segments: segmentsOf(path).slice(0, -1) })
+      return
+    }
+    let node = area === 'scim' ? this.#scimRoot : this.#root
+    for (const segment of segmentsOf(path)) node = node.child(segment)
+    if (node.routes.has(method)) throw new Error(`two operations at ${method} ${path}`)
+    node.routes.set(method, route)
+    if (route.names.length === 0) this.#literal.set(`${prefixOf(route.operation)}${path}`, node)
+  }
+
+  /**
+   * @param method lower case; `head` finds what `get` finds
+   * @param path as sent; each segment is decoded once, one trailing slash is forgiven
+   */
+  find(method: string, path: string): Match {
+    const literal = this.#literal.get(path)?.routeOf(method)
+    if (literal !== undefined) return pickRoute(literal, [])
+    if (isScimPath(path)) return findBelow(this.#scimRoot, method, path.slice(SCIM_PREFIX.length)) ?? UNKNOWN
+    if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path)
+    const whole = path.slice(API_PREFIX.length)
+    const below = withoutSlash(whole)
+    const exact = findBelow(this.#root, method, below)
+    if (exact !== null && exact.kind !== 'wrong_method') return exact
+    const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
+    if (rest !== null) return rest
+    if (exact !== null) return exact
+    if (NOT_SERVED.some((start) => below === start || below.startsWith(`${start}/`))) {
+      return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
+    }
+    return UNKNOWN
+  }
+
+  isAtRoot(path: string): boolean {
+    return this.#atRoot.some(({ start }) => path.startsWith(start))
+  }
+
+  /** Nothing is decoded and nothing forgiven: who passes a path on passes on what was sent. */
+  #findAtRoot(method: string, path: string): Match {
+    const found = this.#atRoot.find(({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/')
+    if (found === undefined) return UNKNOWN
+    if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
+    const { route, start } = found
+    const end = path.indexOf('/', start.length)
+    const [first, rest] = end < 0 ? [path.slice(start.length), ''] : [path.slice(start.length, end), path.slice(end + 1)]
+    return pickRoute(route, [first, rest])
+  }
+
+  /** @param allowed methods that the path takes by other routes */
+  #findRest(method: string, given: readonly (string | null)[], allowed: readonly string[]): Match | null {
+    const found = this.#rests.filter(({ segments }) => isBelow(segments, given))
+    const rest = found.find(({ route }) => route.operation.method === method)
+    if (rest === undefined) {
+      const methods = found.map(({ route }) => route.operation.method.toUpperCase())
+      return methods.length === 0 ? null : { kind: 'wrong_method', allowed: [...new Set([...allowed, ...methods])].sort() }
+    }
+    const { route, segments } = rest
+    const tail = given.slice(segments.length)
+    const values = [...given.filter((_, index) => isParameter(segments[index] ?? '')), tail.includes(null) ? null : tail.join('/')]
+    return pickRoute(route, values)
+  }
+}
+
+const UNKNOWN: Match = { kind: 'unknown' }
+
+/** @param path below the prefix, as sent */
+function findBelow(root: Node, method: string, path: string): ReturnType<typeof pick> {
+  return pick([...walk(root, segmentsOf(withoutSlash(path)).map(decodedSegment))], method)
+}
+
+/** One slash at the end is forgiven. */
+function withoutSlash(path: string): string {
+  return path.replace(/(?<=.)\/$/, '')
+}
+
+/** @param given with at least one segment behind `segments` that is not empty */
+function isBelow(segments: readonly string[], given: readonly (string | null)[]): boolean {
+  const hasRest = given.length > segments.length + 1 || (given.length > segments.length && given.at(-1) !== '')
+  return hasRest && segments.every((segment, index) => isParameter(segment) ? given[index] !== '' : given[index] === segment)
+}
+
+interface Rest {
+  readonly route: Route
+  /** Of the path before its last parameter. */
+  readonly segments: readonly string[]
+}
+
+class Node {
+  readonly routes = new Map<string, Route>()
+  readonly literals = new Map<string, Node>()
+  parameter: Node | null = null
+
+  /** `head` finds what `get` finds. */
+  routeOf(method: string): Route | undefined {
+    const own = this.routes.get(method === 'head' ? 'get' : method)
+    return own ?? (NEVER_RELAYED.has(method) ? undefined : this.routes.get('any'))
+  }
+
+  child(segment: string): Node {
+    if (isParameter(segment)) return (this.parameter ??= new Node())
+    const known = this.literals.get(segment)
+    if (known !== undefined) return known
+    const node = new Node()
+    this.literals.set(segment, node)
+    return node
+  }
+}
+
+/** Segments that lead to a place of the path, and what stands for its parameters; null stands for what does not decode. */
+interface Place {
+  readonly node: Node
+  readonly values: readonly (string | null)[]
+}
+
+/** Every place that a path leads to: those by literal segments before those by parameters. */
+function* walk(node: Node, [segment, ...below]: readonly (string | null)[], values: Place['values'] = []): Generator<Place> {
+  if (segment === undefined) {
+    if (node.routes.size > 0) yield { node, values }
+    return
+  }
+  const literal = segment === null ? undefined : node.literals.get(segment)
+  if (literal !== undefined) yield* walk(literal, below, values)
+  if (node.parameter !== null && segment !== '') yield* walk(node.parameter, below, [...values, segment])
+}
+
+/** A literal segment wins where it has the method: what has the name of an action is reached by all other methods. */
+function pick(places: readonly Place[], method: string): Routed | Extract<Match, { kind: 'wrong_method' }> | null {
+  for (const { node, values } of places) {
+    const route = node.routeOf(method)
+    if (route !== undefined) return pickRoute(route, values)
+  }
+  return places.length === 0 ? null : { kind: 'wrong_method', allowed: allowedOf(places) }
+}
+
+function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
+  if (values.length === 0) return { kind: 'route', route, params: NO_PARAMS }
+  const params = new Map<string, readonly string[]>()
+  for (const [index, name] of route.names.entries()) {
+    const value = values[index]
+    if (typeof value === 'string') params.set(name, [value])
+    else if (isId(route, index)) params.set(name, [UNDECODABLE])
+  }
+  return { kind: params.size === route.names.length ? 'route' : 'undecodable', route, params }
+}
+
+/** A path that is written is none, though its place has the name of one. */
+function isId({ names, operation }: Route, index: number): boolean {
+  const isRest = operation.input.hasRest === true && index === names.length - 1
+  return !isRest && names[index]?.endsWith('_id') === true
+}
+
+function allowedOf(places: readonly Place[]): readonly string[] {
+  const methods = new Set(places.flatMap(({ node }) => [...node.routes.keys()]))
+  if (methods.has('any')) return ALLOWED_BY_ANY
+  const all = methods.has('get') ? [...methods, 'head'] : [...methods]
+  return all.map((method) => method.toUpperCase()).sort()
+}
+
+function routeOf(operation: AnyOperation): Route {
+  const { input } = operation
+  const { params, query, body, upload } = input
+  if (operation.idempotent === true && upload !== undefined) throw new Error(`${operation.id}: a stream is compared by who reads it`)
+  if (operation.area === 'scim' && operation.idempotent === true) throw new Error(`${operation.id}: headers of SCIM answers are not kept`)
+  if (operation.area === 'scim' && input.hasRest === true) throw new Error(`${operation.id}: paths of SCIM have no rest`)
+  if (operation.idempotent === true && operation.success.body === null) throw new Error(`${operation.id}: there is no answer to keep`)
+  return {
+    operation,
+    names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),
+    params: params === undefined ? null : compileUrlReader(params, 'params_invalid'),
+    query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
+    body: body === undefined ? null : { name: body, form: BODIES[body] },
+    isLimited: isRateLimited(operation),
+  }
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').slice(1)
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{')
+}

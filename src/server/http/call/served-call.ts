@@ -1,0 +1,291 @@
+import { fail, type Failure, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { Repeatable } from '../../../schemas/idempotency.ts'
+import { UNREAD_SMALL_BYTES } from '../../../schemas/limits/share-limits.ts'
+import { UNREAD } from '../../../schemas/values/unread.ts'
+import type { AnyOperation, Call, HeaderName, Success } from '../../operations/define.ts'
+import type { Upload } from '../../ports/byte-streams.ts'
+import type { Turn } from '../../ports/idempotency.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { CallNotes } from '../../ports/observe.ts'
+import type { RelayedRequest } from '../../ports/egress/relay.ts'
+import { compressedReply, VARIES } from '../reply/compressed-reply.ts'
+import { replyOfContent, type ContentSuccess } from '../reply/content-reply.ts'
+import type { ExchangeOwner } from '../exchange-parts.ts'
+import { Exchange } from '../exchange.ts'
+import type { Head } from './head.ts'
+import { NO_HEADERS } from './inputs.ts'
+import type { KeptCall } from './kept-call.ts'
+import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
+import { replyOfRelay } from '../reply/relay-reply.ts'
+import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
+import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
+import { isScimPath } from './route-table.ts'
+import type { WireResponse } from '../reply/wire.ts'
+
+/**
+ * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may bring
+ * about. What comes after what is `pipeline.ts`'s matter alone.
+ *
+ * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
+ */
+export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
+  readonly parts: PipelineParts
+  readonly head: Head
+  readonly exchange: Exchange
+  readonly requestId: string
+  readonly notes: CallNotes = {}
+  readonly corsHeaders: readonly string[]
+  limitHeaders: Readonly<Record<string, string>> | null = null
+  params: unknown = undefined
+  query: unknown = undefined
+  body: unknown = undefined
+  upload: Upload | null = null
+  relayed: RelayedRequest | null = null
+  headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
+  idempotency: Repeatable | null = null
+  /** Whose statuses and headers the answer has; null until a route was found. */
+  operation: AnyOperation | null = null
+  kept: KeptCall | null = null
+  #key: KeyRecord | null = null
+  /** What it used of the event loop counts for its organization. */
+  isSharing = false
+  /** Milliseconds of the loop that it was seen to run, and since when it does now. */
+  #loopMs = 0
+  #heldSince: number | null = null
+  #ownBytes = 0
+  #failure: Failure | null = null
+  /** `performance.now()` of the last stage's end. */
+  #lapAt: number
+
+  constructor(parts: PipelineParts, res: WireResponse, head: Head) {
+    this.parts = parts
+    this.head = head
+    this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
+    this.corsHeaders = parts.cors.headersFor(head.origin)
+    this.exchange = new Exchange(res, { owner: this, host: parts.host, head })
+    this.#lapAt = this.exchange.time.startedAt
+  }
+
+  get key(): KeyRecord {
+    if (this.#key === null) throw new Error('a stage before access asked for the key')
+    return this.#key
+  }
+
+  set key(key: KeyRecord) {
+    this.#key = key
+  }
+
+  get startedAt(): number {
+    return this.exchange.time.startedAt
+  }
+
+  get deadlineAt(): number {
+    return this.exchange.time.deadlineAt
+  }
+
+  get signal(): AbortSignal {
+    return this.exchange.time.signal
+  }
+
+  get hasEnded(): boolean {
+    return this.exchange.time.hasEnded
+  }
+
+  get turn(): Turn | null {
+    return this.kept?.turn ?? null
+  }
+
+  get bodySha256(): string | null {
+    return this.kept?.bodySha256 ?? null
+  }
+
+  get organizationId(): string | null {
+    return this.#key?.organizationId ?? null
+  }
+
+  /** False: the caller's organization has to read before it asks for more. */
+  get hasRoomToRead(): boolean {
+    return this.#key === null || this.parts.host.unread.hasRoom(this.#key.organizationId)
+  }
+
+  get isScim(): boolean {
+    return isScimPath(this.head.path)
+  }
+
+  /** Its answer is a failure, which may still wait for the end of its turn. */
+  get hasFailed(): boolean {
+    return this.#failure !== null
+  }
+
+  get lapAt(): number {
+    return this.#lapAt
+  }
+
+  sent(isSent: boolean): void {
+    if (this.operation?.outlivesClient === true) this.exchange.hold(isSent)
+  }
+
+  /** Milliseconds since the last lap, or since the call began. */
+  lap(): number {
+    const now = performance.now()
+    const ms = now - this.#lapAt
+    this.#lapAt = now
+    return ms
+  }
+
+  /** What was waited for just now is not the operation's time; nor is it a stage's. */
+  restartDeadline(): void {
+    this.lap()
+    this.exchange.time.restart(this.#lapAt)
+  }
+
+  /** Runs a part of the call, whose time counts as the loop's; one within another is a part of it. */
+  held(act: () => void): void {
+    if (this.#heldSince !== null) return act()
+    const since = performance.now()
+    this.#heldSince = since
+    try {
+      act()
+    } finally {
+      this.#loopMs += performance.now() - since
+      this.#heldSince = null
+    }
+  }
+
+  /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
+  after<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (!(value instanceof Promise)) return next(value)
+    value.then((late) => {
+      if (!this.exchange.isOver) next(late)
+    }).catch((error: unknown) => this.crashed(error))
+  }
+
+  /** Ends the call in any stage. The first failure is the one that is counted. */
+  fail(failure: Failure): void {
+    this.#failure ??= failure
+    const send = (): void => this.exchange.send(replyOfFailure(failure, this.operation, this))
+    const forgotten = this.#forget()
+    // Who then tries again finds no call that runs.
+    if (forgotten === null) send()
+    else void forgotten.then(send)
+  }
+
+  /** Once, with what the operation came to. */
+  answer(operation: AnyOperation, outcome: Outcome<Success>): void {
+    if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
+    const { value } = outcome
+    if (value.kind === 'content') return this.#answerContent(value)
+    if (value.kind === 'relay') return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
+    const made = this.#made(operation, value)
+    const compressing = made === null ? null : compressedReply(this, operation, made)
+    const send = (reply: Reply | null): void => this.#finish(() => void (reply !== null && this.#answerWhole(operation, reply)))
+    if (compressing === null) return send(made)
+    compressing.then(send, (cause: unknown) => this.#finish(() => this.crashed(cause)))
+  }
+
+  /** Null: making it threw, and the call has its failure. */
+  #made({ success }: AnyOperation, value: WholeSuccess): Reply | null {
+    let reply: Reply | null = null
+    this.held(() => {
+      try {
+        reply = replyOfSuccess(value, success.status, this)
+        if (success.isList === true) reply = { ...reply, headers: [...reply.headers, ...VARIES] }
+      } catch (cause) {
+        this.crashed(cause)
+      }
+    })
+    return reply
+  }
+
+  #finish(send: () => void): void {
+    this.held(() => {
+      try {
+        send()
+      } catch (error) {
+        this.crashed(error)
+      }
+    })
+    // A reply may take minutes to be read, and nobody needs the request for that.
+    this.body = undefined
+    this.upload = this.relayed = null
+    this.#leaveLoop()
+    this.exchange.rest()
+  }
+
+  /** Answers with what no operation made, which does not say yet whose it is. */
+  send(reply: Reply): void {
+    this.exchange.send({ ...reply, headers: [...reply.headers, 'x-request-id', this.requestId] })
+  }
+
+  expired(): void {
+    this.fail({ name: 'deadline_exceeded' })
+  }
+
+  drained(): void {
+    this.fail({ name: 'draining' })
+  }
+
+  broken(failure: Failure): void {
+    this.#failure ??= failure
+  }
+
+  crashed(cause: unknown): void {
+    this.fail({ name: 'internal', cause })
+  }
+
+  settled(): void {
+    const { exchange } = this
+    void this.#forget()
+    this.#leaveLoop()
+    this.parts.observer.settled({
+      operation: this.operation?.id ?? UNROUTED,
+      requestId: this.requestId,
+      status: exchange.status,
+      failure: this.#failureName(),
+      cause: this.#failure?.cause,
+      isClientGone: exchange.isClientGone,
+      durationMs: performance.now() - exchange.time.startedAt,
+      workspaceId: this.#key?.workspaceId ?? null,
+      keyHash: this.#key?.hash ?? null,
+      traceparent: this.head.kept('traceparent'),
+      notes: this.notes,
+    })
+  }
+
+  /** Once, if it entered. */
+  #leaveLoop(): void {
+    if (!this.isSharing || this.#key === null) return
+    this.isSharing = false
+    const heldMs = this.#heldSince === null ? 0 : performance.now() - this.#heldSince
+    this.parts.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
+  }
+
+  /** What can be asked for again gives way to what the caller's organization has not read yet; what was paid for goes out. */
+  #answerWhole({ method }: AnyOperation, reply: Reply): void {
+    if (method !== 'get') return this.exchange.send(reply)
+    this.#ownBytes = unreadBytesOf(reply)
+    if (this.#ownBytes <= UNREAD_SMALL_BYTES || this.hasRoomToRead) return this.exchange.send(reply)
+    reply.done?.()
+    this.fail(UNREAD)
+  }
+
+  #answerContent(success: ContentSuccess): void {
+    const threw = (cause: unknown): Outcome<never> => fail('internal', { cause })
+    void replyOfContent(success, this, this.head).catch(threw).then((reply) => {
+      if (reply.ok) this.exchange.send(reply.value)
+      else this.fail(reply.failure)
+      this.exchange.rest()
+    })
+  }
+
+  /** @returns null when this call has no turn that it must give up */
+  #forget(): Promise<void> | null {
+    const forgotten = this.kept?.drop() ?? null
+    return forgotten?.catch((cause: unknown) => this.parts.observer.log.error('idempotency.forget_failed', { cause })) ?? null
+  }
+
+  #failureName(): FailureName | null {
+    if (this.#failure !== null) return this.#failure.name
+    return this.exchange.isClientGone ? 'client_gone' : null
+  }
+}

@@ -1,0 +1,137 @@
+import { callerOf } from '../../../schemas/values/callers.ts'
+import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/limits.ts'
+import type { AnyOperation } from '../../operations/define.ts'
+import type { Body } from '../body/body.ts'
+import { bodyOf, contentRefusal, declaredHeaders } from './inputs.ts'
+import { KeptCall, repeatableOf } from './kept-call.ts'
+import { parseQuery, type UrlReader } from './query.ts'
+import { readJson } from './read-json.ts'
+import { relayedOf } from '../reply/relay-reply.ts'
+import type { NamedForm, Route, Routed } from './route-table.ts'
+import type { ServedCall } from './served-call.ts'
+import { UploadBody, uploadOf } from '../body/upload.ts'
+
+/** A body that was attached in the handler and stands still until it is asked for; null where none was announced. */
+export type ComingBody = Body | UploadBody | null
+
+/** Told once, when every input of the operation stands in the call. */
+export type InputsTaken = (call: ServedCall, operation: AnyOperation) => void
+
+/**
+ * The stage of validation: what the operation declared as its inputs is read from the request into the call, and
+ * nothing else of it. The line and the headers come first, since they cost least; the body waits for the turn of a
+ * call that is repeatable (C16). What does not fit ends the call here.
+ */
+export function takeInputs(call: ServedCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
+  const { route } = match
+  if (!takeLine(call, match)) return
+  const wanted = route.operation.input.headers
+  if (wanted !== undefined) call.headers = declaredHeaders(wanted, call.head)
+  const refusal = announcedRefusal(call, route, coming)
+  if (refusal !== null) return call.fail(refusal)
+  takeTurn(call, route.operation, () => takeBody(call, route, coming, taken))
+}
+
+/** @returns whether the call goes on */
+function takeLine(call: ServedCall, { kind, route, params }: Routed): boolean {
+  if (kind === 'undecodable') {
+    call.fail({ name: 'params_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
+    return false
+  }
+  if (route.params !== null && !takeUrl(call, 'params', route.params, params)) return false
+  if (route.query === null) return true
+  const query = parseQuery(call.head.query)
+  if (query !== null) return takeUrl(call, 'query', route.query, query)
+  call.fail({ name: 'query_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
+  return false
+}
+
+type UrlTexts = ReadonlyMap<string, readonly string[]>
+
+function takeUrl(call: ServedCall, part: 'params' | 'query', reader: UrlReader, texts: UrlTexts): boolean {
+  const read = reader.read(texts)
+  if (read.ok) call[part] = read.value
+  else call.fail(read.failure)
+  return read.ok
+}
+
+/** What the head says of a JSON body is decided before its turn comes, which may be long. C38. */
+function announcedRefusal({ head }: ServedCall, { body: form }: Route, coming: ComingBody): Failure | null {
+  if (form === null || coming instanceof UploadBody) return null
+  return contentRefusal(head) ?? coming?.refusal ?? null
+}
+
+/** Where answers are kept a repetition waits here for the first call, its body unread. C16. */
+function takeTurn(call: ServedCall, operation: AnyOperation, next: () => void): void {
+  if (operation.idempotent === undefined) return next()
+  const read = repeatableOf(operation, call, call.head)
+  if (!read.ok) return call.fail(read.failure)
+  call.idempotency = read.value
+  if (read.value === null || operation.idempotent === 'own') return next()
+  // The time of the first call is not this one's.
+  call.exchange.time.allow(IDEMPOTENCY_WAIT_MS_MAX)
+  call.after(KeptCall.begin(call.parts.ports.idempotency, read.value, call), (begun) => {
+    if (!begun.ok) return call.fail(begun.failure)
+    call.kept = begun.value
+    call.restartDeadline()
+    next()
+  })
+}
+
+function takeBody(call: ServedCall, route: Route, coming: ComingBody, taken: InputsTaken): void {
+  const { operation, body: form } = route
+  if (coming instanceof UploadBody) return takeUpload(call, operation, coming, taken)
+  if (form === null) {
+    const compared = call.kept?.checkBody()
+    if (compared?.ok === false) return call.fail(compared.failure)
+    call.notes.validateMs = call.lap()
+    return taken(call, operation)
+  }
+  const json: JsonInput = { operation, form, body: coming, taken }
+  if (coming === null) return readBody(call, json, ok(NOTHING))
+  coming.admit(callerOf(call.key), (received) => readBody(call, json, received), call.lapAt)
+}
+
+function takeUpload(call: ServedCall, operation: AnyOperation, body: UploadBody, taken: InputsTaken): void {
+  const kind = operation.input.upload ?? 'raw'
+  if (kind === 'whole') call.relayed = relayedOf(call.head, body)
+  else {
+    const upload = uploadOf(kind, call.head, body)
+    if (!upload.ok) return call.fail(upload.failure)
+    call.upload = upload.value
+  }
+  call.notes.validateMs = call.lap()
+  taken(call, operation)
+}
+
+interface JsonInput {
+  readonly operation: AnyOperation
+  readonly form: NamedForm
+  readonly body: Body | null
+  readonly taken: InputsTaken
+}
+
+function readBody(call: ServedCall, json: JsonInput, received: Outcome<Uint8Array>): void {
+  if (!received.ok) return call.fail(received.failure)
+  call.restartDeadline()
+  const bytes = received.value
+  const { kept } = call
+  if (kept === null) return parseBody(call, json, bytes)
+  call.after(kept.takeBody(bytes), () => {
+    const compared = kept.checkBody()
+    if (compared.ok) parseBody(call, json, bytes)
+    else call.fail(compared.failure)
+  })
+}
+
+function parseBody(call: ServedCall, { operation, form, body, taken }: JsonInput, bytes: Uint8Array): void {
+  call.after(readJson(call.parts.jobs, { name: form.name, bytes, body, call }), (verdict) => {
+    call.notes.validateMs = call.lap()
+    if (!verdict.ok) return call.fail(verdict.failure)
+    call.body = bodyOf(verdict, form.form.bulk)
+    taken(call, operation)
+  })
+}
+
+const NOTHING = new Uint8Array(0)

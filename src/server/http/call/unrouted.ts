@@ -1,0 +1,44 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import { hintOf, shown } from '../../../schemas/nearest.ts'
+import { nearestPath } from './nearest-path.ts'
+import { statusLine } from '../reply/reply.ts'
+import type { Match, Routed } from './route-table.ts'
+import type { ServedCall } from './served-call.ts'
+
+const NO_CONTENT = 204
+
+/** Answers what no operation does: preflights, pages of ours, and what leads nowhere. */
+export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>): void {
+  const { parts, head } = call
+  // The library drops a body that nobody listens for by the end of the handler.
+  if (head.declared !== 0) call.exchange.receive(0)
+  if (match.kind === 'wrong_method') {
+    if (parts.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
+    // Its answers say whose they are.
+    if (match.route !== undefined) call.operation = match.route.operation
+    return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
+  }
+  if (match.kind === 'not_served') {
+    return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+  }
+  const page = parts.site.find(head)
+  if (page === null) return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(parts.table.paths, head.path))
+  call.after(page, (found) => {
+    if (!found.ok) return call.fail(found.failure)
+    const reply = found.value
+    const headers = [...reply.headers, ...call.corsHeaders]
+    call.send({ ...reply, statusLine: statusLine(reply.status), headers })
+  })
+}
+
+/** Names the path, and the one that was meant when one is near. C39. */
+function routeUnknown(paths: Iterable<string>, path: string): Failure {
+  const near = nearestPath(path, paths)
+  return { name: 'route_unknown', detail: `${shown(path)} leads nowhere.${hintOf(near === null ? [] : [near])}` }
+}
+
+/** @param allowed methods, upper case */
+export function answerPreflight(call: ServedCall, allowed: readonly string[]): void {
+  const headers = call.parts.cors.preflightHeaders(call.head, allowed)
+  call.send({ status: NO_CONTENT, statusLine: statusLine(NO_CONTENT), headers, body: null })
+}

@@ -1,0 +1,127 @@
+import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { ReaderPatience } from './reader-patience.ts'
+import type { Timers } from '../timers.ts'
+import type { WireResponse } from './wire.ts'
+
+/** A body whose bytes are asked for while the client takes them. */
+export interface PulledBody {
+  readonly bytes: number
+  /** The first of them; empty when there are none. */
+  readonly first: Uint8Array
+  /** The next ones, valid until the call after; null at the end. Never called twice at once. */
+  next(): Promise<Outcome<Uint8Array | null>>
+}
+
+export interface PullWriterOptions {
+  readonly res: WireResponse
+  readonly body: PulledBody
+  readonly timers: Pick<Timers, 'start'>
+  /** The connection ends behind this answer. */
+  readonly isLast: boolean
+  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  readonly linger: (close: () => void) => void
+  /** The last byte was handed over. Called once, unless stopped. */
+  readonly over: () => void
+  /** The bytes ended early or are bad; the connection was cut. Called instead of `over`. */
+  readonly broken: (failure: Failure) => void
+  /** Runs what the library or the loop calls back and answers for its exceptions. */
+  readonly guard: (act: () => void) => void
+}
+
+/**
+ * Writes a body piece by piece, as fast as the client reads and its source delivers; one piece is held at a time.
+ * Once bytes are out, a failure cuts the connection: ending it cleanly would pass a part for the whole. Design §5.
+ */
+export class PullWriter {
+  readonly #options: PullWriterOptions
+  /** As `PartsWriter`: behind a last answer the library must not end it by itself. */
+  readonly #endsAt: number
+  readonly #patience: ReaderPatience
+  /** Null while the next one is fetched. */
+  #piece: Uint8Array | null
+  /** Bytes before the piece. */
+  #before = 0
+  #isOver = false
+
+  constructor(options: PullWriterOptions) {
+    this.#options = options
+    this.#endsAt = options.body.bytes + Number(options.isLast)
+    this.#piece = options.body.first
+    // What a slow reader holds is one piece, so that any progress will do.
+    this.#patience = new ReaderPatience({ ...options, bytesPerSMin: 0 })
+  }
+
+  /** Status, headers and length are written; the call is corked. @param offset bytes of the body handed over before */
+  start(offset: number): void {
+    const { res, guard } = this.#options
+    res.onWritable((accepted) => {
+      let isDone = true
+      guard(() => (isDone = this.#pump(accepted)))
+      return isDone
+    })
+    this.#patience.start(offset)
+    this.#pump(offset)
+  }
+
+  /** The client left. */
+  stop(): void {
+    this.#isOver = true
+    this.#patience.stop()
+  }
+
+  /** @param offset bytes of the body that were handed over; @returns whether the socket is not what is waited for */
+  #pump(offset: number): boolean {
+    const piece = this.#piece
+    if (piece === null || this.#isOver) return true
+    this.#patience.progress(offset)
+    const end = this.#before + piece.length
+    if (offset < end) {
+      const [isAccepted, isDone] = this.#options.res.tryEnd(piece.subarray(offset - this.#before), this.#endsAt)
+      if (isDone) this.#finish()
+      if (isDone || !isAccepted) return isDone
+    }
+    this.#before = end
+    this.#piece = null
+    this.#fetch()
+    return true
+  }
+
+  #fetch(): void {
+    const { body, guard } = this.#options
+    // The whole body is out, and only its connection is left to close.
+    if (this.#before === body.bytes) return this.#linger()
+    const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
+    void body.next().catch(broken).then((next) => guard(() => this.#take(next)))
+  }
+
+  #take(next: Outcome<Uint8Array | null>): void {
+    if (this.#isOver) return
+    if (!next.ok) return this.#cut(next.failure)
+    if (next.value === null) return this.#cut({ name: 'content_damaged', cause: new Error('it ended early') })
+    this.#piece = next.value
+    this.#options.res.cork(() => void this.#pump(this.#before))
+  }
+
+  #cut(failure: Failure): void {
+    this.stop()
+    this.#options.broken(failure)
+    this.#options.res.close()
+  }
+
+  #linger(): void {
+    this.#patience.stop()
+    this.#options.linger(() => this.#close())
+  }
+
+  #close(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#options.res.close()
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.stop()
+    this.#options.over()
+  }
+}

@@ -1,0 +1,73 @@
+import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../../schemas/limits/limits.ts'
+import type { Timer, Timers } from '../timers.ts'
+import type { WireResponse } from './wire.ts'
+
+export interface ReaderPatienceOptions {
+  readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
+  readonly timers: Pick<Timers, 'start'>
+  /** Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do. */
+  readonly bytesPerSMin: number
+}
+
+/**
+ * Keeps a slow reader of an answer alive, within limits.
+ * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
+ * REPLY_STALL_MS without progress, or with less than `bytesPerSMin`.
+ */
+export class ReaderPatience {
+  readonly #options: ReaderPatienceOptions
+  #beat: Timer | null = null
+  /** Beats since the reader last took something. */
+  #idleBeats = 0
+  /** There is nothing for the reader to take. */
+  #isResting = false
+  #beats = 0
+  /** Bytes handed over by now, and when the rate was last looked at. */
+  #takenBytes = 0
+  #countedBytes = 0
+
+  constructor(options: ReaderPatienceOptions) {
+    this.#options = options
+  }
+
+  /** @param offset bytes that were handed over before */
+  start(offset: number): void {
+    this.#takenBytes = this.#countedBytes = offset
+    this.#keepAlive()
+  }
+
+  /** The reader has taken all there is: what is waited for now is not he. `progress` ends it. */
+  rest(): void {
+    this.#isResting = true
+  }
+
+  /** @param offset bytes handed over by now */
+  progress(offset: number): void {
+    this.#isResting = false
+    this.#idleBeats = 0
+    this.#takenBytes = offset
+  }
+
+  stop(): void {
+    this.#beat?.stop()
+  }
+
+  #keepAlive(): void {
+    const { res, timers } = this.#options
+    this.#beat = timers.start(REPLY_BEAT_MS, () => {
+      this.#idleBeats += Number(!this.#isResting)
+      const isStalled = this.#idleBeats * REPLY_BEAT_MS > REPLY_STALL_MS
+      if (isStalled || this.#isSlow()) return void res.close()
+      res.pause()
+      res.resume()
+      this.#keepAlive()
+    })
+  }
+
+  #isSlow(): boolean {
+    if ((++this.#beats * REPLY_BEAT_MS) % REPLY_STALL_MS !== 0) return false
+    const bytes = this.#takenBytes - this.#countedBytes
+    this.#countedBytes = this.#takenBytes
+    return bytes < (this.#options.bytesPerSMin * REPLY_STALL_MS) / 1_000
+  }
+}

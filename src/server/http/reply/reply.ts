@@ -1,0 +1,140 @@
+import { STATUS_CODES } from 'node:http'
+import { ERRORS_PATH } from '../../../schemas/api-prefix.ts'
+import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../../schemas/failures.ts'
+import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../../schemas/scim/scim-errors.ts'
+import type { AnyOperation, Success } from '../../operations/define.ts'
+import type { CallNotes } from '../../ports/observe.ts'
+import type { Reply } from './reply-body.ts'
+
+/** What every reply of a call says beside its outcome. */
+export interface ReplyFacts {
+  readonly requestId: string
+  /** `performance.now()` milliseconds. */
+  readonly startedAt: number
+  readonly notes: CallNotes
+  /** Of the limits stage; null when the key has no limit or the stage was not reached. C11. */
+  readonly limitHeaders: Readonly<Record<string, string>> | null
+  /** Flat name, value list. */
+  readonly corsHeaders: readonly string[]
+  /** The path lies below `/scim/v2`, where bodies and errors are those of RFC 7644. C2. */
+  readonly isScim: boolean
+}
+
+const JSON_TYPE = 'application/json'
+const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+/** Seconds to wait before a 5xx that only the operator can end is tried again. Decision. */
+const LASTING_S = 60
+const NOT_MODIFIED = 304
+const OURS_FROM: number = FAILURES.internal.status[0]
+const UNAVAILABLE: number = FAILURES.busy.status[0]
+
+/** One whose answer is made in one go. */
+export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' }>
+
+/** The only place where outcomes become bytes, together with `replyOfFailure`. */
+export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
+  if (success.kind === 'nothing' || success.kind === 'unmodified') return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
+  const isJson = success.kind === 'json'
+  const headers = headersOf(isJson ? jsonTypeOf(facts) : success.contentType, facts, true)
+  if (success.headers !== undefined) append(headers, success.headers)
+  return {
+    status,
+    statusLine: statusLine(status),
+    headers,
+    body: isJson ? JSON.stringify(success.value) : success.parts,
+    isShared: isJson ? undefined : success.isShared,
+    done: isJson ? undefined : success.done,
+  }
+}
+
+function bodiless({ headers: more }: Pick<Success & { kind: 'nothing' }, 'headers'>, status: number, facts: ReplyFacts): Reply {
+  const headers = headersOf(null, facts)
+  if (more !== undefined) append(headers, more)
+  return { status, statusLine: statusLine(status), headers, body: null }
+}
+
+function jsonTypeOf({ isScim }: Pick<ReplyFacts, 'isScim'>): string {
+  return isScim ? SCIM_CONTENT_TYPE : JSON_TYPE
+}
+
+/** A failure in the envelope, or in that of SCIM. @param operation null when no route was found: then the row's own status counts */
+export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
+  const status = statusOf(failure.name, operation === null ? FAILURES[failure.name].status : listedBy(operation))
+  const row: FailureRow = FAILURES[failure.name]
+  const headers = headersOf(jsonTypeOf(facts), facts, status !== UNAUTHORIZED)
+  if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
+  // Whose failure it is must be told by more than its status.
+  if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
+  // Clients repeat every 5xx by themselves, one of them for an hour; these two headers are what they heed.
+  const isLasting = row.retry === 'no'
+  if (isLasting) headers.push('x-should-retry', 'false')
+  const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
+  const retryAfterS = failure.retryAfterS ?? waitS
+  if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
+  if (failure.name === 'range_unsatisfiable') headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
+  if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
+  const body = facts.isScim ? scimErrorOf(failure.name, status, textOf(failure)) : envelopeOf(failure, operation, { status, requestId: facts.requestId })
+  return { status, statusLine: statusLine(status), headers, body: JSON.stringify(body) }
+}
+
+type EnvelopeFacts = Pick<ReplyFacts, 'requestId'> & { readonly status: number }
+
+function envelopeOf(failure: Failure, operation: AnyOperation | null, { status, requestId }: EnvelopeFacts): object {
+  const row: FailureRow = FAILURES[failure.name]
+  const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
+  const docs = { docs_url: `${ERRORS_PATH}/${failure.name}` }
+  const metadata = { error_type: failure.name, request_id: requestId, ...docs, ...reason, ...failure.metadata }
+  const { data } = failure
+  const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
+  return { error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account }
+}
+
+/** Nothing is known for them yet. C1. */
+const UNKNOWN_ACCOUNT = { sluice_metadata: null, user_id: null } as const
+
+/** Error statuses of an operation; range reads add one to those of its contract row. C2. */
+export function listedBy({ statuses, success }: AnyOperation): readonly number[] {
+  return success.content === undefined ? statuses : [...statuses, ...FAILURES.range_unsatisfiable.status]
+}
+
+/** `200 OK`; the library writes what it is given, so the phrase must come along. */
+export function statusLine(status: number): string {
+  const known = STATUS_LINES.get(status)
+  if (known !== undefined) return known
+  const line = `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? 'Unknown'}`
+  STATUS_LINES.set(status, line)
+  return line
+}
+
+const STATUS_LINES = new Map<number, string>()
+
+/** @param contentType null: the reply has no body, not even one that is left out */
+export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed = true): string[] {
+  const headers = ['x-request-id', facts.requestId]
+  if (contentType !== null) headers.push('content-type', contentType)
+  if (isTimed) headers.push('server-timing', serverTiming(facts))
+  if (facts.limitHeaders !== null) append(headers, facts.limitHeaders)
+  if (facts.corsHeaders.length > 0) headers.push(...facts.corsHeaders)
+  return headers
+}
+
+/** Durations of the stages that ran, in milliseconds. Design §11. */
+function serverTiming({ notes, startedAt }: ReplyFacts): string {
+  let text = ''
+  if (notes.authMs !== undefined) text += `auth;dur=${millis(notes.authMs)}, `
+  if (notes.limitsMs !== undefined) text += `limits;dur=${millis(notes.limitsMs)}, `
+  if (notes.validateMs !== undefined) text += `validate;dur=${millis(notes.validateMs)}, `
+  if (notes.upstreamMs !== undefined) text += `upstream;dur=${millis(notes.upstreamMs)}, `
+  return `${text}total;dur=${millis(performance.now() - startedAt)}`
+}
+
+/** Three decimals by hand: printing a double costs ten times as much. */
+function millis(ms: number): string {
+  const us = Math.round(ms * 1000)
+  const thousandths = us % 1000
+  return `${(us - thousandths) / 1000}.${thousandths < 10 ? '00' : thousandths < 100 ? '0' : ''}${thousandths}`
+}
+
+function append(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, more[name] ?? '')
+}

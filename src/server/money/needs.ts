@@ -1,0 +1,33 @@
+import type { Outcome } from '../../schemas/failures.ts'
+import { fail, ok } from '../../schemas/failures.ts'
+import type { AccountKind, HoldAsk } from '../ports/money/money.ts'
+import type { MoneyPurse } from './money-purse.ts'
+import type { MoneyPurses } from './money-purses.ts'
+import { costUnbounded } from '../../schemas/money/money-refusals.ts'
+import { workspaceOf } from './taking.ts'
+
+/** Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded, busy. */
+export function pursesOf(ask: HoldAsk, purses: MoneyPurses, now: number): Outcome<readonly MoneyPurse[]> {
+  const { money } = ask.key
+  if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
+  const { paidNano, anyNano } = ask.bound
+  const needed: MoneyPurse[] = []
+  const unbounded: AccountKind[] = []
+  let isFull = false
+  const need = (kind: AccountKind, id: string, amountNano: number | null): void => {
+    // What costs nothing takes nothing, however little is left.
+    if (amountNano === 0) return
+    const purse = purses.of(kind, id, now)
+    if (purse === null) isFull = true
+    else if (purse.isUnlimited) return
+    else if (amountNano === null) unbounded.push(kind)
+    else needed.push(purse)
+  }
+  if (money.isCreditLimited) need('organization', ask.key.organizationId, paidNano)
+  if (money.isWorkspaceLimited) need('workspace', workspaceOf(ask), money.workspaceCountsByok ? anyNano : paidNano)
+  if (money.isKeyLimited) need('key', money.accountId, money.keyCountsByok ? anyNano : paidNano)
+  if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound.unpriced ?? null)
+  return isFull ? fail('busy') : ok(needed)
+}
+
+const NONE: Outcome<readonly MoneyPurse[]> = ok([])

@@ -1,0 +1,180 @@
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import { LEND_ACCOUNTS_MAX, LEND_REPEAT_MS, MONEY_WAITING_MAX } from '../../schemas/money/money-limits.ts'
+import type { AccountAsk, LendAsk, Lender, LendReply } from '../ports/money/lending.ts'
+import type { Hold } from '../ports/money/money.ts'
+import type { Log } from '../ports/observe.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import { MoneyWaiters } from './money-waiters.ts'
+import type { MoneyPurse } from './money-purse.ts'
+import type { MoneyTimers } from './money-timers.ts'
+import type { Taking, Till } from './taking.ts'
+
+export interface RefillOptions {
+  readonly till: Till
+  readonly lender: Pick<Lender, 'lend'>
+  readonly fronts: FrontCount
+  readonly timers: MoneyTimers
+  readonly log: Log
+  /** The authority takes nothing of this front any more. */
+  readonly fenced: () => void
+}
+
+/** Milliseconds between two looks at who has waited long enough. */
+const LOOK_MS = 25
+
+/**
+ * Money for calls that the balances do not cover. All that wait at the end of a turn are asked for in one request; one is
+ * under way at a time, and it is repeated as it was until it is answered. Design §6.
+ */
+export class Refills {
+  readonly #options: RefillOptions
+  readonly #waiters: MoneyWaiters
+  #sequence = 0
+  #isScheduled = false
+  #isLooking = false
+  #isStopped = false
+  /** A request is under way, or its outcome is not known. */
+  isAsking = false
+  lends = 0
+  /** Milliseconds of all answered requests. */
+  lendMs = 0
+
+  constructor(options: RefillOptions) {
+    this.#options = options
+    this.#waiters = new MoneyWaiters(options.till.now)
+  }
+
+  get waiting(): number {
+    return this.#waiters.size
+  }
+
+  /** Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone. */
+  join(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
+    if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
+    if (taking.ask.signal?.().aborted === true) return fail('client_gone')
+    const answer = this.#waiters.add(taking)
+    this.wake()
+    this.#look()
+    return answer
+  }
+
+  /** Something changed: whoever is covered goes, and for the others is asked at the end of this turn. */
+  wake(): void {
+    if (this.#isScheduled || this.#waiters.size === 0) return
+    this.#isScheduled = true
+    this.#options.timers.soon(() => {
+      this.#isScheduled = false
+      this.#waiters.serve()
+      this.#ask()
+    })
+  }
+
+  stop(outcome: Outcome<Hold>): void {
+    this.#isStopped = true
+    this.#waiters.settleAll(outcome)
+  }
+
+  #ask(): void {
+    const { purses: { day }, journal } = this.#options.till
+    if (this.isAsking || this.#isStopped || day === null) return
+    const accounts = this.#gather()
+    if (accounts.length === 0) return
+    this.isAsking = true
+    this.#sequence += 1
+    void this.#send({
+      journalId: journal.id, sequence: this.#sequence, day, liveFronts: this.#options.fronts.liveFronts, accounts,
+    })
+  }
+
+  async #send(ask: LendAsk): Promise<void> {
+    const { lender, timers, log, till: { now }, fenced } = this.#options
+    // Read before: an answer from before a change says nothing of what is after it.
+    const before = this.#changesOf(ask)
+    for (let isFirst = true; ; isFirst = false) {
+      const sentAt = now()
+      let reply: LendReply | null
+      try {
+        reply = await lender.lend(ask)
+      } catch (problem) {
+        if (isFirst) log.warn('money.lend_failed', { cause: problem })
+        // It may have been lent all the same; the same request again tells.
+        await new Promise<void>((resolve) => void timers.after(LEND_REPEAT_MS, resolve))
+        if (this.#isStopped) return
+        continue
+      }
+      this.isAsking = false
+      if (reply === null) return fenced()
+      this.lends += 1
+      this.lendMs += now() - sentAt
+      this.#receive(reply, before)
+      return
+    }
+  }
+
+  #receive({ day, accounts }: LendReply, before: ReadonlyMap<string, number>): void {
+    const { purses } = this.#options.till
+    const isNewDay = purses.turn(day)
+    const outdated: MoneyPurse[] = []
+    for (const grant of accounts) {
+      const purse = purses.byAccount(grant.accountId)
+      if (purse === undefined) continue
+      purse.isAsked = false
+      if (day !== purses.day) purses.giveBack(purse, day, grant.lentNano)
+      else purse.receive(grant)
+      if (purse.changes !== before.get(grant.accountId)) outdated.push(purse)
+    }
+    this.#waiters.serve()
+    // Where the day has turned, what lay in the purses is gone: the rest is asked for once more.
+    this.#waiters.judge(!isNewDay && day === purses.day)
+    for (const purse of outdated) purse.forget()
+    this.wake()
+  }
+
+  /** What all that wait need beyond the balances; none of those that were told a moment ago that there is nothing. */
+  #gather(): readonly AccountAsk[] {
+    const now = this.#options.till.now()
+    const needs = new Map<MoneyPurse, { needNano: number; leastNano: number }>()
+    for (const waiter of this.#waiters) {
+      const { taking } = waiter
+      if (needs.size >= LEND_ACCOUNTS_MAX) break
+      if (taking.short().some(({ quietUntil }) => now < quietUntil)) continue
+      this.#waiters.mark(waiter, true)
+      for (const purse of taking.purses) {
+        const amount = taking.amounts[purse.kind]
+        const need = needs.get(purse)
+        if (need === undefined) needs.set(purse, { needNano: amount, leastNano: amount })
+        else {
+          need.needNano += amount
+          need.leastNano = Math.min(need.leastNano, amount)
+        }
+      }
+    }
+    const asks: AccountAsk[] = []
+    for (const [purse, { needNano, leastNano }] of needs) {
+      const { accountId, balanceNano } = purse
+      if (needNano <= balanceNano) continue
+      purse.isAsked = true
+      const useNano = purse.useNano(now)
+      asks.push({ accountId, needNano: needNano - balanceNano, leastNano: Math.max(1, leastNano - balanceNano), useNano })
+    }
+    return asks
+  }
+
+  #changesOf(ask: LendAsk): ReadonlyMap<string, number> {
+    const { purses } = this.#options.till
+    return new Map(ask.accounts.map(({ accountId }) => [accountId, purses.byAccount(accountId)?.changes ?? 0]))
+  }
+
+  /** While somebody waits: ends what has waited long enough, and tries again what was told to wait. */
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#options.timers.after(LOOK_MS, () => {
+      this.#isLooking = false
+      this.#waiters.expire()
+      if (this.#waiters.size === 0) return
+      this.wake()
+      this.#look()
+    })
+  }
+}

@@ -1,0 +1,162 @@
+import { fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import type { Journal } from '../ports/money/journal.ts'
+import type { EpochFeed } from '../ports/keys/keys.ts'
+import type { JournalOwner, Lender } from '../ports/money/lending.ts'
+import type { Hold, HoldAsk, MoneyReading, MoneyRefuser, Spend } from '../ports/money/money.ts'
+import type { Log } from '../ports/observe.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import { Bookkeeping } from './bookkeeping.ts'
+import { JournalTurn } from './journal-turn.ts'
+import { MoneyPurses } from './money-purses.ts'
+import { moneyRefused } from '../../schemas/money/money-refusals.ts'
+import type { MoneyTimers } from './money-timers.ts'
+import { heldBy } from './money-waiters.ts'
+import { pursesOf } from './needs.ts'
+import type { Purse } from '../limits/purse.ts'
+import { Refills } from './refills.ts'
+import { Taking, type MoneyCounts, type Till } from './taking.ts'
+
+export interface SpendOptions {
+  readonly lender: Lender
+  readonly journal: Journal
+  readonly owner: JournalOwner
+  readonly fronts: FrontCount
+  readonly feed: Pick<EpochFeed, 'subscribe'>
+  readonly timers: MoneyTimers
+  readonly log: Log
+  /** The journal was closed while this front lived: it takes no money any more, and must be replaced. */
+  readonly fenced: () => void
+}
+
+/** Money of one front. */
+export interface FrontSpend extends Spend {
+  readonly reading: MoneyReading
+  /**
+   * Takes no more calls, gives everything back, and ends the journal in the books where no call is under way. Does not end
+   * while the store is away.
+   */
+  close(): Promise<void>
+}
+
+/** Builds the money of one front, and begins to keep its books. Design §6. */
+export function createSpend(options: SpendOptions): FrontSpend {
+  return new Money(options)
+}
+
+class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
+  readonly #till: Till
+  readonly #timers: MoneyTimers
+  readonly #refills: Refills
+  readonly #books: Bookkeeping
+  readonly #leaveFeed: () => void
+  readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
+  readonly #refusals: Record<MoneyRefuser, number> = { credit: 0, key_limit: 0, budget: 0, unbounded: 0, unavailable: 0, busy: 0 }
+  /** Why no call is taken any more. */
+  #stopped: Outcome<never> | null = null
+
+  constructor({ lender, journal, owner, fronts, feed, timers, log, fenced }: SpendOptions) {
+    const stop = (): void => {
+      if (this.#stopped !== null) return
+      this.#stop(fail('store_unavailable'))
+      log.error('money.fenced')
+      fenced()
+    }
+    this.#timers = timers
+    this.#till = {
+      purses: new MoneyPurses(journal), journal, turn: new JournalTurn(journal, timers.soon), now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
+      ended: (taking) => this.#ended(taking),
+    }
+    const shared = { till: this.#till, lender, timers, log, fenced: stop }
+    this.#refills = new Refills({ ...shared, fronts })
+    this.#books = new Bookkeeping({ ...shared, owner, wake: () => this.#refills.wake() })
+    this.#leaveFeed = feed.subscribe((change) => this.#till.purses.obey(change))
+    this.#books.start()
+  }
+
+  hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
+    if (this.#stopped !== null) return this.#counted(this.#stopped)
+    // What is lent to calls that cannot be written down would go back and forth, with a record each way that stays in memory.
+    if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
+    const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
+    if (!purses.ok) return this.#counted(purses)
+    const taking = new Taking(this.#till, ask, purses.value)
+    const held = this.take(taking) ?? this.refill(taking)
+    if (held instanceof Promise) return held.then((outcome) => this.#counted(outcome))
+    return this.#counted(held)
+  }
+
+  take(taking: Taking): Outcome<Hold> | null {
+    if (taking.mayTake()) return heldBy(taking)
+    const now = this.#timers.now()
+    const refusing = taking.purses.flatMap((purse) => purse.refusing(taking.amounts[purse.kind], now))
+    return refusing.length > 0 ? moneyRefused(refusing) : null
+  }
+
+  refill(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
+    return this.#refills.join(taking)
+  }
+
+  giveBack(): number {
+    return this.#till.purses.giveBackAll()
+  }
+
+  async close(): Promise<void> {
+    this.#stop(fail('draining'))
+    this.#leaveFeed()
+    await this.#books.close()
+    this.#till.journal.close()
+  }
+
+  get reading(): MoneyReading {
+    const { purses, journal } = this.#till
+    return {
+      ...this.#counts,
+      refusals: this.#refusals,
+      waiting: this.#refills.waiting,
+      heldNano: purses.heldNano,
+      lends: this.#refills.lends,
+      lendS: this.#refills.lendMs / 1000,
+      flushes: this.#books.batches,
+      flushedEntries: this.#books.entries,
+      flushLagS: this.#books.lagMs / 1000,
+      giveBacks: purses.giveBacks,
+      isJournalBroken: journal.isBroken,
+    }
+  }
+
+  /** A journal that is broken is tried at every call: the disk may have room again. */
+  #mayWrite(): boolean {
+    const { journal, turn } = this.#till
+    if (journal.isBroken) turn.write()
+    return !journal.isBroken
+  }
+
+  #stop(outcome: Outcome<never>): void {
+    this.#stopped ??= outcome
+    this.#refills.stop(outcome)
+    this.#books.stop()
+  }
+
+  /** What ended in one turn is written together, behind its replies. */
+  #ended(taking: Taking): void {
+    if (taking.purses.some(({ waiting }) => waiting > 0)) this.#refills.wake()
+    this.#till.turn.writeSoon()
+  }
+
+  #counted(outcome: Outcome<Hold>): Outcome<Hold> {
+    if (!outcome.ok) {
+      const refuser = REFUSERS[outcome.failure.name]
+      if (refuser !== undefined) this.#refusals[refuser] += 1
+    }
+    return outcome
+  }
+}
+
+const REFUSERS: Partial<Record<FailureName, MoneyRefuser>> = {
+  credit_exhausted: 'credit',
+  key_limit_exceeded: 'key_limit',
+  budget_exceeded: 'budget',
+  cost_unbounded: 'unbounded',
+  store_unavailable: 'unavailable',
+  busy: 'busy',
+}

@@ -1,0 +1,183 @@
+import { chargedNano } from '../../schemas/money/costs.ts'
+import type { PaidFrom } from '../ports/money/lending.ts'
+import type { Journal } from '../ports/money/journal.ts'
+import type { AccountKind, CallCost, Day, Hold, HoldAsk } from '../ports/money/money.ts'
+import type { JournalTurn } from './journal-turn.ts'
+import type { MoneyPurse } from './money-purse.ts'
+import type { MoneyPurses } from './money-purses.ts'
+
+/** What all calls of a front share. */
+export interface Till {
+  readonly purses: MoneyPurses
+  readonly journal: Journal
+  readonly turn: JournalTurn
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly epochNow: () => number
+  /** Something was gathered in the journal, or came back to a purse that calls wait for. */
+  readonly ended: (taking: Taking) => void
+  readonly counts: MoneyCounts
+}
+
+/** Figures since the start. */
+export interface MoneyCounts {
+  takes: number
+  overruns: number
+  open: number
+}
+
+/** A call and what it needs of which account; once taken, its hold. */
+export class Taking implements Hold {
+  readonly ask: HoldAsk
+  /** What it may cost at most, as each account counts it; 0 where nobody can tell. */
+  readonly amounts: Readonly<Record<AccountKind, number>>
+  /** Accounts with a finite limit of which it needs something. */
+  readonly purses: readonly MoneyPurse[]
+  readonly #till: Till
+  #day: Day = ''
+  #takeId = 0
+  #paid: PaidFrom = NOTHING_PAID
+  #isOpen = false
+  #isWritten = false
+
+  constructor(till: Till, ask: HoldAsk, purses: readonly MoneyPurse[]) {
+    this.#till = till
+    this.ask = ask
+    this.purses = purses
+    this.amounts = amountsOf(ask)
+  }
+
+  /** Purses that do not cover it now. */
+  short(): MoneyPurse[] {
+    return this.purses.filter((purse) => !this.#covers(purse))
+  }
+
+  /** Whether all purses cover it, and nobody who waits for an answer about one of them came first. */
+  mayTake(isFirst = false): boolean {
+    for (const purse of this.purses) {
+      if (!this.#covers(purse) || (purse.waitingAsked > 0 && !isFirst)) return false
+    }
+    return this.#till.purses.day !== null
+  }
+
+  /**
+   * Subtracts from every purse, and gathers the take for the journal: whether it came there is told by `written`.
+   * @returns false when nobody knows the day; nothing is taken then
+   */
+  take(): boolean {
+    const { purses: { day }, journal, turn, counts } = this.#till
+    if (day === null) return false
+    const { key, facts } = this.ask
+    const now = this.#till.now()
+    const paid = { organization: false, workspace: false, key: false }
+    for (const purse of this.purses) {
+      if (purse.isUnlimited) continue
+      paid[purse.kind] = true
+      purse.take(this.amounts[purse.kind], now)
+    }
+    this.#paid = paid
+    this.#day = day
+    this.#takeId = journal.take({
+      day, atMs: this.#till.epochNow(),
+      requestId: facts.requestId, operation: facts.operation, model: facts.model,
+      organizationId: key.organizationId, workspaceId: workspaceOf(this.ask), keyHash: key.hash, keyAccountId: key.money.accountId,
+      amounts: this.amounts, paid,
+    })
+    counts.open += 1
+    this.#isOpen = true
+    turn.gather(this)
+    return true
+  }
+
+  written(): boolean | Promise<boolean> {
+    if (this.#isWritten || !this.#isOpen) return this.#isWritten
+    return this.#till.turn.done.then(() => this.#isWritten)
+  }
+
+  wrote(isWritten: boolean): void {
+    const { counts } = this.#till
+    this.#isWritten = isWritten
+    if (isWritten) {
+      counts.takes += 1
+      return
+    }
+    counts.open -= 1
+    this.#isOpen = false
+    this.#returnRest(NOTHING_PAID, 0)
+  }
+
+  settle(cost: CallCost): void {
+    if (!this.#mayEnd()) return
+    const { key, facts, bound } = this.ask
+    const charged = chargedNano(cost, bound)
+    const paid = this.#paidBy(cost)
+    if (cost.costNano > charged) this.#till.counts.overruns += 1
+    this.#till.journal.settle(this.#takeId, {
+      kind: 'settle', day: this.#day, atMs: this.#till.epochNow(),
+      requestId: facts.requestId, operation: facts.operation, model: facts.model, provider: cost.provider,
+      organizationId: key.organizationId, workspaceId: workspaceOf(this.ask), keyHash: key.hash, keyAccountId: key.money.accountId,
+      tokens: cost.tokens ?? 0, milliseconds: Math.round(cost.milliseconds ?? 0),
+      costNano: charged, overrunNano: cost.costNano - charged, isByok: cost.isByok, isEstimated: cost.isEstimated, paid,
+    })
+    this.#end(paid, charged)
+  }
+
+  release(): void {
+    if (!this.#mayEnd()) return
+    this.#till.journal.release(this.#takeId)
+    this.#end(NOTHING_PAID, 0)
+  }
+
+  /** An end is written behind its take, or neither is. */
+  #mayEnd(): boolean {
+    if (this.#isOpen && !this.#isWritten) this.#till.turn.write()
+    return this.#isOpen
+  }
+
+  #end(paid: PaidFrom, chargedNano: number): void {
+    this.#isOpen = false
+    this.#till.counts.open -= 1
+    this.#returnRest(paid, chargedNano)
+    this.#till.ended(this)
+  }
+
+  /** What was not used stays here, unless its day is over. */
+  #returnRest(paid: PaidFrom, chargedNano: number): void {
+    const { purses } = this.#till
+    const isToday = this.#day === purses.day
+    for (const purse of this.purses) {
+      if (!this.#paid[purse.kind]) continue
+      const amount = this.amounts[purse.kind]
+      const rest = paid[purse.kind] ? Math.max(0, amount - chargedNano) : amount
+      purse.settle(amount, isToday ? rest : 0)
+      if (paid[purse.kind]) purse.paidNano += chargedNano
+      if (!isToday) purses.giveBack(purse, this.#day, rest)
+    }
+  }
+
+  /** A call by a workspace's own credentials is paid by those accounts alone that count such. B2.9, B2.10. */
+  #paidBy({ isByok }: CallCost): PaidFrom {
+    if (!isByok) return this.#paid
+    const { workspaceCountsByok, keyCountsByok } = this.ask.key.money
+    return {
+      organization: false, workspace: this.#paid.workspace && workspaceCountsByok, key: this.#paid.key && keyCountsByok,
+    }
+  }
+
+  #covers(purse: MoneyPurse): boolean {
+    return purse.balanceNano >= this.amounts[purse.kind] || purse.isUnlimited
+  }
+}
+
+const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: false }
+
+function amountsOf({ key: { money }, bound: { paidNano, anyNano } }: HoldAsk): Readonly<Record<AccountKind, number>> {
+  const paid = paidNano ?? 0
+  const any = anyNano ?? 0
+  // Credit is the operator's money: what a workspace pays itself never counts.
+  return { organization: paid, workspace: money.workspaceCountsByok ? any : paid, key: money.keyCountsByok ? any : paid }
+}
+
+export function workspaceOf({ key }: Pick<HoldAsk, 'key'>): string {
+  return key.workspaceId ?? key.defaultWorkspaceId
+}

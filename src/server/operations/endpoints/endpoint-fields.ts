@@ -1,0 +1,47 @@
+import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import {
+  mayBePlaceless, placeOf, uncountable, type CreateEndpointBody, type EndpointPricing,
+} from '../../../schemas/endpoints/private-endpoints.ts'
+import type { EndpointWish } from '../../ports/endpoints/private-endpoints.ts'
+import type { Ports } from '../../ports/ports.ts'
+
+export type EndpointFields = Omit<EndpointWish, 'organizationId' | 'idempotency'>
+
+/** What a new endpoint is, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported. */
+export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<EndpointFields> {
+  const { provider_slug: providerSlug, base_url: given = null, pricing = null } = body
+  const priced = pricing === null ? ok(null) : countable(pricing)
+  if (!priced.ok) return priced
+  if (given === null) return mayBePlaceless(providerSlug) ? fail('provider_unsupported', { fields: { provider: providerSlug } }) : MISSING_URL
+  const baseUrl = baseUrlOf(given, ports)
+  if (!baseUrl.ok) return baseUrl
+  return ok({
+    modelPermaslug: body.model_permaslug,
+    providerSlug,
+    upstreamModelId: body.upstream_model_id,
+    baseUrl: baseUrl.value,
+    declaredRegion: body.declared_region ?? null,
+    declaredZdr: body.declared_zdr ?? null,
+    pricing: pricing === null ? null : { prompt: pricing.prompt, completion: pricing.completion },
+    secretName: body.secret_name ?? null,
+  })
+}
+
+/** Normalized, and allowed by the gate as far as its text tells. Failure: base_url_invalid. B2.6. */
+export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpointProber'>): Outcome<string> {
+  const place = placeOf(given)
+  if (place !== null && endpointProber.mayReach(place.url)) return ok(place.url)
+  const expected = 'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused'
+  return fail('base_url_invalid', { metadata: { issues: [{ path: '/base_url', message: 'is not allowed', expected }] } })
+}
+
+/** Failure: body_invalid (a price of more places than can be counted). C14. */
+export function countable(pricing: EndpointPricing): Outcome<null> {
+  const issues = uncountable(pricing).map((name): Issue =>
+    ({ path: `/pricing/${name}`, message: 'cannot be counted', expected: 'at most 15 decimal places, and at most 9 USD' }))
+  return issues.length === 0 ? ok(null) : fail('body_invalid', { metadata: { issues } })
+}
+
+const MISSING_URL = fail('body_invalid', {
+  metadata: { issues: [{ path: '/base_url', message: 'is missing', expected: 'an https: address' }] },
+})

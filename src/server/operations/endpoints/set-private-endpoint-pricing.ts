@@ -1,0 +1,35 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { EndpointParams, WholeEndpointAnswer, type SetEndpointPricingBody } from '../../../schemas/endpoints/private-endpoints.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
+import { countable } from './endpoint-fields.ts'
+
+interface Inputs {
+  readonly params: typeof EndpointParams
+  readonly body: 'set_private_endpoint_pricing'
+}
+
+/** Says what calls of the endpoint cost; validations stay. Source: B2.6. */
+export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPricingBody>({
+  id: 'private_endpoints.set_pricing',
+  method: 'put',
+  path: '/private-endpoints/{id}/pricing',
+  tag: 'private-endpoints',
+  summary: 'Set the price of a private endpoint',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: EndpointParams, body: 'set_private_endpoint_pricing' },
+  success: { status: 200, body: WholeEndpointAnswer },
+  statuses: [400, 403, 404, 500],
+  failures: ENDPOINT_FAILURES,
+  example: { params: EXAMPLE_PARAMS, body: { pricing: { prompt: '0.00000002', completion: '0' } } },
+  async run(call, ports) {
+    const { pricing } = call.body
+    const priced = countable(pricing)
+    if (!priced.ok) return priced
+    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, 'private_endpoints.set_pricing'))
+    return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
+  },
+})

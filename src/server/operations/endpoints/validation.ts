@@ -1,0 +1,99 @@
+import { fail, ok, type Failure, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { placeOf, type CheckName, type CheckReason, type EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
+import type { EndpointActor, EndpointRef, PrivateEndpoint, ProbeClaim, ProbeResult, Validation } from '../../ports/endpoints/private-endpoints.ts'
+import type { Ports } from '../../ports/ports.ts'
+
+export const VALIDATION_FAILURES = [
+  'endpoint_unknown', 'endpoint_active', 'probe_running', 'endpoint_changed', 'store_unavailable', 'busy', 'client_gone', 'draining',
+] as const satisfies readonly FailureName[]
+
+export interface ValidationWish {
+  readonly ref: EndpointRef
+  readonly workspaceId: string
+  readonly by: EndpointActor
+  readonly call: { readonly signal: AbortSignal }
+}
+
+/** Probes an endpoint as a workspace would call it, and keeps what was found. Failed checks are a success. B2.6. */
+export async function validate(wish: ValidationWish, ports: Ports): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
+  const claimed = await ports.privateEndpoints.claimValidation(wish.ref)
+  if (!claimed.ok) return claimed
+  return underClaim(claimed.value, ports, async (claim) => {
+    const found = await examine(claim.endpoint, wish, ports)
+    if (!found.ok) return found
+    const { checks, isSlow } = found.value
+    const passed = checks.every((check) => check.passed)
+    const { workspaceId, by } = wish
+    const kept = await ports.privateEndpoints.validated(claim, { passed, checks, workspaceId }, by)
+    return kept.ok ? ok({ passed, checks, isSlow }) : kept
+  })
+}
+
+/** A claim that led to nothing is given back at once, also by a bug. */
+export async function underClaim<T>(
+  claim: ProbeClaim, { privateEndpoints }: Pick<Ports, 'privateEndpoints'>, work: (claim: ProbeClaim) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  let done: Outcome<T> | null = null
+  try {
+    done = await work(claim)
+    return done
+  } finally {
+    if (done?.ok !== true) await privateEndpoints.dropClaim(claim)
+  }
+}
+
+async function examine(endpoint: PrivateEndpoint, wish: ValidationWish, ports: Ports): Promise<Outcome<ProbeResult>> {
+  const { secretName, organizationId } = endpoint
+  const { workspaceId, by, call } = wish
+  const host = placeOf(endpoint.baseUrl)?.host ?? ''
+  const secret = secretName === null ? null : { name: secretName, host }
+  const facts = await ports.privateEndpoints.facts({ organizationId, workspaceId, secret })
+  if (!facts.ok) return facts
+  const checks: EndpointCheck[] = []
+  const passes = (name: CheckName, reason: CheckReason, isPassed: boolean): boolean => {
+    checks.push(isPassed ? { name, passed: true } : { name, passed: false, reason })
+    return isPassed
+  }
+  const mayProbe = passes('workspace_ok', 'workspace_not_found', facts.value.exists)
+    && passes('provider_ok', 'provider_not_found', ports.endpointProber.nameOf(endpoint.providerSlug) !== null)
+    && passes('base_url_ok', 'invalid_base_url', ports.endpointProber.mayReach(endpoint.baseUrl))
+    && passes('limit_ok', 'endpoint_limit_reached', !facts.value.isFull)
+    && (facts.value.hasSecret || passes('credential_ok', 'no_byok_key', false))
+  if (!mayProbe) return ok({ checks, isSlow: false })
+  const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
+  if (!probed.ok) return probed
+  const { checks: found, isSlow } = probed.value
+  // What the probe saw of the same thing is nearer to the truth.
+  return ok({ checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found], isSlow })
+}
+
+/** The failure that checks are for somebody who wanted the endpoint active; their first that failed decides. B2.6, C28. */
+export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
+  const failed = checks.find(({ passed }) => !passed)
+  const reason = failed?.reason
+  switch (reason) {
+    case 'workspace_not_found':
+      return { name: 'workspace_unknown' }
+    case 'no_byok_key':
+    case 'key_decryption_failed':
+      return { name: 'credential_unavailable' }
+    case 'endpoint_limit_reached':
+    case 'provider_not_found':
+    case 'invalid_base_url':
+      return fail('validation_failed', { fields: { reason } }).failure
+    case 'upstream_error':
+    case 'model_not_found':
+    case 'invalid_response':
+    case 'missing_usage':
+    case 'model_mismatch':
+    case undefined:
+      return isSlow ? { name: 'probe_slow' } : probeFailed(reason ?? 'upstream_error', failed)
+    default:
+      return reason satisfies never
+  }
+}
+
+function probeFailed(reason: CheckReason, failed: EndpointCheck | undefined): Failure {
+  const message = failed?.upstream_message
+  return { name: 'probe_failed', fields: { reason }, ...(message !== undefined && { detail: `It said: ${message}` }) }
+}

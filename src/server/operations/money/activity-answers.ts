@@ -1,0 +1,17 @@
+import type { ActivityRow as ActivityWire } from '../../../schemas/money/activity.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { ActivitySums } from '../../ports/money/activity.ts'
+
+type SumsWire = Omit<ActivityWire, 'date' | 'workspace_id' | 'key_hash' | 'model'>
+
+/** What calls came to, as rows of activity and reports of the command line tell it. Our extension; C4. */
+export function activitySums(sums: ActivitySums): SumsWire {
+  return {
+    requests: Number(sums.requests),
+    tokens: Number(sums.tokens),
+    milliseconds: Number(sums.milliseconds),
+    usage: usdOfNano(sums.spentNano),
+    byok_usage: usdOfNano(sums.byokNano),
+    forfeited: usdOfNano(sums.forfeitedNano),
+  }
+}

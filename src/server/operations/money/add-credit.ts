@@ -1,0 +1,61 @@
+import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
+import { CreditAddedAnswer, type CreditBody } from '../../../schemas/money/credits.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { namedOrganization } from '../named-organization.ts'
+import { creditTotals } from './credit-answers.ts'
+
+interface Inputs {
+  readonly query: typeof OrganizationQuery
+  readonly body: 'credit'
+}
+
+/** Books a top-up of the organization's credit, or a correction. Source: our extension; C14, C16. */
+export const addCredit = defineOperation<Inputs, CreditBody>({
+  id: 'credits.add',
+  method: 'post',
+  path: '/credits',
+  tag: 'credits',
+  summary: 'Add credit',
+  description: 'Until the first top-up credit is unlimited. What was spent before it becomes part of `total_credits`, '
+    + 'so that all of the top-up is there to be spent. Keys of the operator\'s organization alone may.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { query: OrganizationQuery, body: 'credit' },
+  success: { status: 200, body: CreditAddedAnswer },
+  statuses: [400, 403, 500],
+  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'query_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
+  example: { query: {}, body: { amount_usd: 500, note: 'invoice 2026-031' } },
+  async run(call, ports) {
+    const { note = '' } = call.body
+    const amount = amountOf(call.body)
+    if (!amount.ok) return amount
+    const named = namedOrganization(call.query, call.body)
+    if (!named.ok) return named
+    const target = await ports.operators.targetOf(call.key.organizationId, named.value)
+    if (!target.ok) return target
+    const wish = { organizationId: target.value, amountNano: amount.value, note, turn: call.turn }
+    const booked = await ports.credits.add(wish, { ...changedBy(call), operation: 'credits.add' })
+    if (!booked.ok) return booked
+    const { entry, state } = booked.value
+    const told = {
+      id: entry.id, kind: entry.kind, amount_usd: usdOfNano(entry.amountNano), note: entry.note, created_at: entry.createdAt.toISOString(),
+    }
+    return ok({ kind: 'json', value: { data: { ...told, ...creditTotals(state) } } })
+  },
+})
+
+function amountOf({ amount_usd: usd, note = '' }: CreditBody): Outcome<bigint> {
+  const nano = nanoOfUsd(usd)
+  if (nano === null || nano === 0n) return invalid('/amount_usd', 'is nothing', 'at least one nano-USD')
+  if (nano < 0n && note.trim() === '') return invalid('/note', 'is missing', 'why credit is taken back')
+  return ok(nano)
+}
+
+function invalid(path: string, message: string, expected: string): Outcome<never> {
+  return fail('body_invalid', { metadata: { issues: [{ path, message, expected }] } })
+}

@@ -1,0 +1,15 @@
+import type { CreditTotals } from '../../../schemas/money/credits.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { CreditState } from '../../ports/money/credits.ts'
+
+/** B2.10. */
+export function creditTotals({ creditNano, usedNano, lentNano, isUnlimited, isEffective }: CreditState): CreditTotals {
+  return {
+    total_credits: usdOfNano(creditNano),
+    total_usage: usdOfNano(usedNano),
+    is_unlimited: isUnlimited,
+    remaining: isUnlimited ? null : usdOfNano(creditNano - usedNano),
+    lent: usdOfNano(lentNano),
+    effective: isEffective ? 'now' : 'pending',
+  }
+}

@@ -1,0 +1,27 @@
+import { BudgetDeletedAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
+
+/** Takes a budget away, also where there is none; its window's spend stays counted. Source: B2.9, C15. */
+export const deleteBudget = defineOperation({
+  id: 'budgets.delete',
+  method: 'delete',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag: 'budgets',
+  summary: 'Delete a budget',
+  description: 'A budget that is made again on this interval finds what its window has spent.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: BudgetParams },
+  success: { status: 200, body: BudgetDeletedAnswer },
+  statuses: [400, 404, 500],
+  failures: BUDGET_FAILURES,
+  example: { params: BUDGET_EXAMPLE },
+  async run(call, ports) {
+    const removed = await ports.budgets.remove(budgetRefOf(call), { ...changedBy(call), operation: 'budgets.delete' })
+    return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
+  },
+})

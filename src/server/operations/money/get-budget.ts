@@ -1,0 +1,26 @@
+import { BudgetAnswer, BudgetParams } from '../../../schemas/money/budgets.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
+
+/** Reads the budget of a workspace on one interval, with what is spent of it. Source: §4.12, §2.11, B1.14, C15. */
+export const getBudget = defineOperation({
+  id: 'budgets.get',
+  method: 'get',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag: 'budgets',
+  summary: 'Get a budget',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: BudgetParams },
+  success: { status: 200, body: BudgetAnswer },
+  statuses: [400, 404, 500],
+  failures: [...BUDGET_FAILURES, 'budget_unknown'],
+  example: { params: BUDGET_EXAMPLE },
+  async run(call, ports) {
+    const found = await ports.budgets.get(budgetRefOf(call))
+    return found.ok ? ok(budgetAnswer(found.value)) : found
+  },
+})

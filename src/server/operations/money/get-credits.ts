@@ -1,0 +1,31 @@
+import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
+import { CreditsAnswer } from '../../../schemas/money/credits.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { readableOf } from '../named-organization.ts'
+import { creditTotals } from './credit-answers.ts'
+
+/** Reads what an organization may spend and has spent. Source: B2.10, C14, C32. */
+export const getCredits = defineOperation({
+  id: 'credits.get',
+  method: 'get',
+  path: '/credits',
+  tag: 'credits',
+  summary: 'Get the credit of the organization',
+  description: 'Keys of the operator\'s organization may name another one.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: OrganizationQuery },
+  success: { status: 200, body: CreditsAnswer },
+  statuses: [400, 403, 500],
+  failures: ['query_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
+  example: { query: {} },
+  async run(call, ports) {
+    const target = await readableOf(call.key.organizationId, call.query.organization_id, ports)
+    if (!target.ok) return target
+    const found = await ports.credits.get(target.value)
+    return found.ok ? ok({ kind: 'json', value: { data: creditTotals(found.value) } }) : found
+  },
+})

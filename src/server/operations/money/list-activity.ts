@@ -1,0 +1,48 @@
+import { ActivityAnswer, faultOfDays, ListActivityQuery, type ActivityRow as ActivityWire } from '../../../schemas/money/activity.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ACTIVITY_PAGE_DEFAULT } from '../../../schemas/money/money-limits.ts'
+import type { ActivityRow } from '../../ports/money/activity.ts'
+import { defineOperation } from '../define.ts'
+import { activitySums } from './activity-answers.ts'
+
+/** Lists what was spent by day, key, workspace and model, newest first. Source: our extension; C4. */
+export const listActivity = defineOperation({
+  id: 'activity.list',
+  method: 'get',
+  path: '/activity',
+  tag: 'activity',
+  summary: 'List what was spent',
+  description: 'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC. '
+    + 'The rows are not OpenRouter\'s: they are by key, and neither by provider or endpoint nor by kind of token.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListActivityQuery },
+  success: { status: 200, body: ActivityAnswer, isList: true },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
+  example: { query: { from: '2026-01-01', to: '2026-01-31', limit: 50 } },
+  async run(call, ports) {
+    const { workspace_id: workspace, key_hash: keyHash, limit = ACTIVITY_PAGE_DEFAULT, offset = 0, ...rest } = call.query
+    const fault = faultOfDays(rest)
+    if (fault !== null) return fail('query_invalid', { metadata: { issues: [{ ...fault, message: 'is not a day that it can be' }] } })
+    const found = await ports.activity.list({
+      organizationId: call.key.organizationId, limit, offset, ...rest,
+      ...(workspace !== undefined && { workspace }), ...(keyHash !== undefined && { keyHash }),
+    })
+    if (!found.ok) return found
+    const { rows, count, from, to } = found.value
+    return ok({ kind: 'json', value: { data: rows.map(wireOf), total_count: count, from, to } })
+  },
+})
+
+function wireOf(row: ActivityRow): ActivityWire {
+  return {
+    date: row.day,
+    workspace_id: row.workspaceId,
+    key_hash: row.keyHash,
+    model: row.model,
+    ...activitySums(row),
+  }
+}

@@ -1,0 +1,38 @@
+import { BudgetAnswer, BudgetParams, type BudgetBody } from '../../../schemas/money/budgets.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { nanoOfUsd } from '../../../schemas/money/usd.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
+
+interface Inputs {
+  readonly params: typeof BudgetParams
+  readonly body: 'budget'
+}
+
+/** Makes or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
+export const putBudget = defineOperation<Inputs, BudgetBody>({
+  id: 'budgets.put',
+  method: 'put',
+  path: '/workspaces/{workspace_ref}/budgets/{interval}',
+  tag: 'budgets',
+  summary: 'Set a budget',
+  description: 'Budgets of a workspace strictly decrease: lifetime > monthly > weekly > daily. What was spent in the window before counts. '
+    + 'A limit below what is spent or lent lends nothing more from now on, and is `pending` until what is lent has come back.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: BudgetParams, body: 'budget' },
+  success: { status: 200, body: BudgetAnswer },
+  statuses: [400, 404, 500],
+  failures: [...BUDGET_FAILURES, 'body_invalid', 'budgets_unordered'],
+  example: { params: BUDGET_EXAMPLE, body: { limit_usd: 250, include_byok_in_budgets: false } },
+  async run(call, ports) {
+    const { limit_usd: limitUsd, include_byok_in_budgets: countsByok } = call.body
+    const limitNano = nanoOfUsd(limitUsd)
+    if (limitNano === null) return fail('body_invalid')
+    const wish = { limitNano, ...(countsByok !== undefined && { countsByok }) }
+    const changed = await ports.budgets.put(budgetRefOf(call), wish, { ...changedBy(call), operation: 'budgets.put' })
+    return changed.ok ? ok(budgetAnswer(changed.value)) : changed
+  },
+})

@@ -1,0 +1,29 @@
+import { CapsAnswer, OrganizationQuery } from '../../../schemas/operator/caps.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { readableOf } from '../named-organization.ts'
+import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
+
+/** Reads what an organization may have at most, and has. Source: our extension; C32, C33. */
+export const getCaps = defineOperation({
+  id: 'caps.get',
+  method: 'get',
+  path: '/caps',
+  tag: 'workspaces',
+  summary: 'Read the caps of an organization',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: OrganizationQuery },
+  success: { status: 200, body: CapsAnswer },
+  statuses: CAPS_STATUSES,
+  failures: ['query_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
+  example: { query: {} },
+  async run({ key: { organizationId }, query: { organization_id: namedId } }, ports) {
+    const target = await readableOf(organizationId, namedId, ports)
+    if (!target.ok) return target
+    const found = await ports.caps.read(target.value)
+    return found.ok ? ok({ kind: 'json', value: { data: capsAnswer(found.value) } }) : found
+  },
+})

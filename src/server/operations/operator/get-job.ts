@@ -1,0 +1,27 @@
+import { AdminJobAnswer, AdminJobParams } from '../../../schemas/operator/admin.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS, EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
+
+/** Reads all that is known of a video job's way. Source: our extension; C4. */
+export const getAdminJob = defineOperation({
+  id: 'admin.get_job',
+  method: 'get',
+  path: '/admin/jobs/{job_id}',
+  tag: 'admin',
+  summary: 'Look into a video job',
+  description: 'Its steps, its id at the provider, who has it, its clips and who is told of its end; never its prompt, a body or a callback URL.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: AdminJobParams },
+  success: { status: 200, body: AdminJobAnswer },
+  statuses: [403, 404, 500],
+  failures: ['video_unknown', 'store_unavailable'],
+  example: { params: { job_id: EXAMPLE_JOB } },
+  async run({ key, params }, { admin }) {
+    const found = await admin.job(key.organizationId, params.job_id)
+    return found.ok ? ok({ kind: 'json', value: { data: jobDetailsWire(found.value) } }) : found
+  },
+})

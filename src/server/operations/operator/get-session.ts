@@ -1,0 +1,32 @@
+import { AdminSessionAnswer } from '../../../schemas/operator/admin.ts'
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS } from './admin-answers.ts'
+
+/** Tells a management key of the organization that operates the installation who it is. Source: our extension; C4. */
+export const getAdminSession = defineOperation({
+  id: 'admin.get_session',
+  method: 'get',
+  path: '/admin/session',
+  tag: 'admin',
+  summary: 'Read who operates the installation',
+  description: 'Served to management keys of the operator\'s organization alone; the dashboard asks it who may see the node.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: {},
+  success: { status: 200, body: AdminSessionAnswer },
+  statuses: [403, 500],
+  failures: ['operator_only', 'key_unknown', 'store_unavailable'],
+  example: {},
+  async run({ key }, { admin, apiKeys }) {
+    const session = await admin.session(key.organizationId)
+    if (!session.ok) return session
+    const found = await apiKeys.get({ organizationId: key.organizationId, hash: key.hash })
+    // It was let in, and then it was revoked.
+    if (!found.ok) return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
+    const { hash, name, label } = found.value
+    return ok({ kind: 'json', value: { data: { ...session.value, key: { hash, name, label } } } })
+  },
+})

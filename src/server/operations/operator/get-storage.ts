@@ -1,0 +1,29 @@
+import { AdminStorageAnswer, ListAdminStorageQuery } from '../../../schemas/operator/admin.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS, pageOf, storageWire } from './admin-answers.ts'
+
+/** Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension; C4, C10. */
+export const getAdminStorage = defineOperation({
+  id: 'admin.get_storage',
+  method: 'get',
+  path: '/admin/storage',
+  tag: 'admin',
+  summary: 'Read what workspaces store',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListAdminStorageQuery },
+  success: { status: 200, body: AdminStorageAnswer },
+  statuses: [400, 403, 500],
+  failures: ['query_invalid', 'store_unavailable'],
+  example: { query: { limit: 20 } },
+  async run({ key, query }, { admin }) {
+    const found = await admin.storage(key.organizationId, pageOf(query))
+    if (!found.ok) return found
+    const { rows, totalCount, sweep } = found.value
+    const told = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }
+    return ok({ kind: 'json', value: { data: { workspaces: rows.map(storageWire), sweep: told }, total_count: totalCount } })
+  },
+})

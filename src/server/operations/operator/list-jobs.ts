@@ -1,0 +1,34 @@
+import { AdminJobListAnswer, ListAdminJobsQuery } from '../../../schemas/operator/admin.ts'
+import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS, jobWire, pageOf } from './admin-answers.ts'
+
+/** Lists the video jobs of the organization, newest first. Source: our extension; C4. */
+export const listAdminJobs = defineOperation({
+  id: 'admin.list_jobs',
+  method: 'get',
+  path: '/admin/jobs',
+  tag: 'admin',
+  summary: 'List video jobs of all workspaces',
+  description: `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (a status but \`completed\`, `
+    + 'else workspace, else provider); the other filters choose among those.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListAdminJobsQuery },
+  success: { status: 200, body: AdminJobListAnswer, isList: true },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
+  example: { query: { status: 'failed', limit: 20 } },
+  async run({ key, query }, { admin }) {
+    const { workspace_id: workspace, status, provider } = query
+    const page = await admin.jobs({
+      organizationId: key.organizationId, ...pageOf(query),
+      ...(workspace !== undefined && { workspace }), ...(status !== undefined && { status }), ...(provider !== undefined && { provider }),
+    })
+    return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), jobWire) }) : page
+  },
+})

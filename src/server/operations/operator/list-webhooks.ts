@@ -1,0 +1,33 @@
+import { AdminWebhookListAnswer, ListAdminWebhooksQuery } from '../../../schemas/operator/admin.ts'
+import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
+import { offsetPage } from '../../../schemas/lists/cut-page.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS, deliveryWire, pageOf } from './admin-answers.ts'
+
+/** Lists what receivers were told of the ends of jobs, newest first. Source: our extension; C4, C17. */
+export const listAdminWebhooks = defineOperation({
+  id: 'admin.list_webhooks',
+  method: 'get',
+  path: '/admin/webhooks',
+  tag: 'admin',
+  summary: 'List webhook deliveries of all workspaces',
+  description: `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter `
+    + '(a state but `delivered`, else workspace); dead letters of a workspace are found whatever else there is.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListAdminWebhooksQuery },
+  success: { status: 200, body: AdminWebhookListAnswer, isList: true },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
+  example: { query: { state: 'dead', limit: 20 } },
+  async run({ key, query }, { admin }) {
+    const { workspace_id: workspace, state } = query
+    const page = await admin.deliveries({
+      organizationId: key.organizationId, ...pageOf(query), ...(workspace !== undefined && { workspace }), ...(state !== undefined && { state }),
+    })
+    return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), deliveryWire) }) : page
+  },
+})

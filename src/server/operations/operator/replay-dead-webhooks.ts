@@ -1,0 +1,35 @@
+import { ReplayedDeadAnswer, type ReplayDeadBody } from '../../../schemas/operator/admin.ts'
+import { ADMIN_REPLAYED_MAX } from '../../../schemas/operator/admin-limits.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
+
+interface Inputs {
+  readonly body: 'replay_dead'
+}
+
+const ID = 'admin.replay_dead_webhooks'
+
+/** Delivers dead letters again. Source: our extension; C4, C17. */
+export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
+  id: ID,
+  method: 'post',
+  path: '/admin/webhooks/replay',
+  tag: 'admin',
+  summary: 'Replay all dead letters',
+  description: `Of the organization, or of one workspace; ${ADMIN_REPLAYED_MAX} with one call at most.`,
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { body: 'replay_dead' },
+  success: { status: 200, body: ReplayedDeadAnswer },
+  statuses: [400, 403, 404, 500],
+  failures: ['workspace_unknown', 'store_unavailable'],
+  example: { body: {} },
+  async run(call, { admin }) {
+    const wish = { organizationId: call.key.organizationId, workspace: call.body.workspace_id ?? null, countMax: ADMIN_REPLAYED_MAX }
+    const done = await admin.replayDead(wish, actorOf(call, ID))
+    return done.ok ? ok({ kind: 'json', value: { data: { replayed: done.value.replayed, has_more: done.value.hasMore } } }) : done
+  },
+})

@@ -1,0 +1,29 @@
+import { AdminWebhookParams, ReplayedAnswer } from '../../../schemas/operator/admin.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { actorOf, ADMIN_KEYS, EXAMPLE_DELIVERY } from './admin-answers.ts'
+
+const ID = 'admin.replay_webhook'
+
+/** Delivers again, whatever became of it, with all attempts anew. Source: our extension; C4, C17. */
+export const replayWebhook = defineOperation({
+  id: ID,
+  method: 'post',
+  path: '/admin/webhooks/{id}/replay',
+  tag: 'admin',
+  summary: 'Replay a webhook delivery',
+  description: 'With the same id and body as ever. An address that answered 410 is tried again.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: AdminWebhookParams },
+  success: { status: 200, body: ReplayedAnswer },
+  statuses: [403, 404, 409, 500],
+  failures: ['delivery_unknown', 'delivery_waiting', 'store_unavailable'],
+  example: { params: { id: EXAMPLE_DELIVERY } },
+  async run(call, { admin }) {
+    const replayed = await admin.replay(call.key.organizationId, call.params.id, actorOf(call, ID))
+    return replayed.ok ? ok({ kind: 'json', value: { data: { replayed: 1 } } }) : replayed
+  },
+})

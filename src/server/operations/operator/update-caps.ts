@@ -1,0 +1,43 @@
+import { CapsAnswer, OrganizationQuery, type CapsBody } from '../../../schemas/operator/caps.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { namedOrganization } from '../named-organization.ts'
+import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
+
+interface Inputs {
+  readonly query: typeof OrganizationQuery
+  readonly body: 'caps'
+}
+
+/** Sets what an organization may have at most. Source: our extension; C32, C33. */
+export const updateCaps = defineOperation<Inputs, CapsBody>({
+  id: 'caps.update',
+  method: 'patch',
+  path: '/caps',
+  tag: 'workspaces',
+  summary: 'Change the caps of an organization',
+  description: 'Keys of the operator\'s organization alone may. What is left out stays, null is the installation\'s again; '
+    + 'what there is above a cap stays too.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { query: OrganizationQuery, body: 'caps' },
+  success: { status: 200, body: CapsAnswer },
+  statuses: CAPS_STATUSES,
+  failures: ['body_invalid', 'query_invalid', 'operator_only', 'organization_unknown', 'store_unavailable'],
+  example: { query: {}, body: { workspaces: 200, api_keys: null } },
+  async run(call, ports) {
+    const { workspaces, api_keys: keys, interns, vaults, secrets } = call.body
+    const named = namedOrganization(call.query, call.body)
+    if (!named.ok) return named
+    const target = await ports.operators.targetOf(call.key.organizationId, named.value)
+    if (!target.ok) return target
+    const changes = {
+      ...(workspaces !== undefined && { workspaces }), ...(keys !== undefined && { api_keys: keys }), ...(interns !== undefined && { interns }),
+      ...(vaults !== undefined && { vaults }), ...(secrets !== undefined && { secrets }),
+    }
+    const changed = await ports.caps.update(target.value, changes, { ...changedBy(call), operation: 'caps.update' })
+    return changed.ok ? ok({ kind: 'json', value: { data: capsAnswer(changed.value) } }) : changed
+  },
+})

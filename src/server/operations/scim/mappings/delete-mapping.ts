@@ -1,0 +1,29 @@
+import { ok } from '../../../../schemas/failures.ts'
+import { DeletedMappingAnswer, DeleteMappingQuery, MappingParams } from '../../../../schemas/scim/group-mappings.ts'
+import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
+import { defineOperation } from '../../define.ts'
+import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './mapping-answers.ts'
+
+const ID = 'scim.delete_mapping'
+
+/** Ends a mapping, with what it granted or without. Source: §4.6, B1.6. */
+export const deleteMapping = defineOperation({
+  id: ID,
+  method: 'delete',
+  path: '/scim/group-mappings/{id}',
+  tag: 'group-mappings',
+  summary: 'Delete a group mapping',
+  description: '`keep_members` says what becomes of those whom it made members; it has no default.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: MappingParams, query: DeleteMappingQuery },
+  success: { status: 200, body: DeletedMappingAnswer },
+  statuses: CHANGE_STATUSES,
+  failures: MAPPING_FAILURES,
+  example: { params: { id: EXAMPLE_MAPPING }, query: { keep_members: true } },
+  async run(call, ports) {
+    const removed = await ports.groupMappings.remove(call.params.id, call.query.keep_members, actorOf(call, ID))
+    return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
+  },
+})

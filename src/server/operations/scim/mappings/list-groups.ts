@@ -1,0 +1,29 @@
+import { offsetPage } from '../../../../schemas/lists/cut-page.ts'
+import { ok } from '../../../../schemas/failures.ts'
+import { DirectoryGroupListAnswer, ScimPageQuery } from '../../../../schemas/scim/group-mappings.ts'
+import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
+import { defineOperation } from '../../define.ts'
+import { groupAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
+
+/** Lists the groups that the identity provider made. Source: B2.5. */
+export const listGroups = defineOperation({
+  id: 'scim.list_groups',
+  method: 'get',
+  path: '/scim/groups',
+  tag: 'group-mappings',
+  summary: 'List groups of the identity provider',
+  description: 'By display name. What they hold is changed by the identity provider alone.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ScimPageQuery },
+  success: { status: 200, body: DirectoryGroupListAnswer, isList: true },
+  statuses: READ_STATUSES,
+  failures: ['store_unavailable'],
+  example: { query: { limit: 20 } },
+  async run(call, ports) {
+    const page = await ports.groupMappings.groups(call.key.organizationId, pageOf(call.query))
+    if (!page.ok) return page
+    return ok({ kind: 'json', value: offsetPage(page.value, pageOf(call.query), groupAnswer) })
+  },
+})

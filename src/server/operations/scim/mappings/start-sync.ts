@@ -1,0 +1,31 @@
+import { ok } from '../../../../schemas/failures.ts'
+import { SyncJobAnswer } from '../../../../schemas/scim/group-mappings.ts'
+import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
+import { defineOperation } from '../../define.ts'
+import { actorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
+
+const ID = 'scim.start_sync'
+
+/** Asks for all grants of the organization to be computed again. Source: B2.5, decision C6. */
+export const startSync = defineOperation({
+  id: ID,
+  method: 'post',
+  path: '/scim/sync-jobs',
+  tag: 'group-mappings',
+  summary: 'Compute all grants again',
+  description: 'From the groups as they are stored. While a sync is queued it is the answer of those who ask for another.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: {},
+  success: { status: 202, body: SyncJobAnswer, headers: { location: 'Path of the sync.' } },
+  statuses: READ_STATUSES,
+  failures: ['store_unavailable'],
+  example: {},
+  async run(call, ports) {
+    const started = await ports.groupMappings.startSync(actorOf(call, ID))
+    if (!started.ok) return started
+    const headers = { location: `/api/v1/scim/sync-jobs/${started.value.id}` }
+    return ok({ kind: 'json', value: { data: syncJobAnswer(started.value) }, headers })
+  },
+})

@@ -1,0 +1,34 @@
+import { ok } from '../../../../schemas/failures.ts'
+import { MappingAnswer, MappingParams, type UpdateMappingBody } from '../../../../schemas/scim/group-mappings.ts'
+import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
+import { defineOperation } from '../../define.ts'
+import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, mappingAnswer, MAPPING_FAILURES } from './mapping-answers.ts'
+
+interface Inputs {
+  readonly params: typeof MappingParams
+  readonly body: 'update_mapping'
+}
+
+const ID = 'scim.update_mapping'
+
+/** Changes the role that a mapping grants. Source: §4.5, B1.5. */
+export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
+  id: ID,
+  method: 'patch',
+  path: '/scim/group-mappings/{id}',
+  tag: 'group-mappings',
+  summary: 'Change the role of a group mapping',
+  description: 'Of everybody who is a member by it, at once. Whoever has several grants has the strongest role of them.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: MappingParams, body: 'update_mapping' },
+  success: { status: 200, body: MappingAnswer },
+  statuses: CHANGE_STATUSES,
+  failures: MAPPING_FAILURES,
+  example: { params: { id: EXAMPLE_MAPPING }, body: { role: 'admin' } },
+  async run(call, ports) {
+    const changed = await ports.groupMappings.setRole(call.params.id, call.body.role, actorOf(call, ID))
+    return changed.ok ? ok({ kind: 'json', value: { data: mappingAnswer(changed.value) } }) : changed
+  },
+})

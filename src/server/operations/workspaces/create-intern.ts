@@ -1,0 +1,43 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CreateInternQuery, InternAnswer, type CreateInternBody } from '../../../schemas/workspaces/interns.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
+import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+
+interface Inputs {
+  readonly query: typeof CreateInternQuery
+  readonly body: 'intern_create'
+}
+
+/** Makes the record of an intern, with a vault of its own. Source: B2.4, decisions C6, C16. */
+export const createIntern = defineOperation<Inputs, CreateInternBody>({
+  id: 'interns.create',
+  method: 'post',
+  path: '/interns',
+  tag: 'interns',
+  summary: 'Make an intern',
+  description: 'A record and nothing more: `provision` is kept, and the status stays `stopped`. `workspace_id` of the body wins over that of the query.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  idempotent: true,
+  input: { query: CreateInternQuery, body: 'intern_create' },
+  success: { status: 201, body: InternAnswer },
+  tellsReason: true,
+  statuses: [...INTERN_STATUSES_LISTED, 413, 415],
+  failures: ['quota_exceeded', 'workspace_unknown', 'vault_unknown', ...INTERN_FAILURES],
+  example: { body: { name: 'Ada', provision: false, description: 'Reads the mail' } },
+  async run(call, ports) {
+    const { body } = call
+    const made = await ports.interns.create({
+      organizationId: call.key.organizationId,
+      workspace: body.workspace_id ?? call.query.workspace_id ?? ownWorkspaceOf(call.key),
+      name: body.name,
+      attachedVaultId: body.vault_id ?? null,
+      description: body.description ?? null,
+      instructions: body.instructions ?? null,
+      wantsProvision: body.provision,
+    }, changedBy(call))
+    return made.ok ? ok({ kind: 'json', value: internAnswer(made.value) }) : made
+  },
+})

@@ -1,0 +1,29 @@
+import { ok } from '../../../schemas/failures.ts'
+import { DeletedInternAnswer, InternParams } from '../../../schemas/workspaces/interns.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
+
+/** Removes an intern with its own vault, and ends its keys. Source: B2.4, decision C6. */
+export const deleteIntern = defineOperation({
+  id: 'interns.delete',
+  method: 'delete',
+  path: '/interns/{intern_id}',
+  tag: 'interns',
+  summary: 'Delete an intern',
+  description: 'Its own vault goes with every secret in it, and its keys end at once. While vault writes are disabled it is refused.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: InternParams },
+  success: { status: 202, body: DeletedInternAnswer },
+  tellsReason: true,
+  statuses: INTERN_STATUSES_LISTED,
+  failures: ['intern_unknown', 'vault_writes_disabled', ...INTERN_FAILURES],
+  example: { params: { intern_id: EXAMPLE_INTERN } },
+  async run(call, ports) {
+    const removed = await ports.interns.remove(call.key.organizationId, call.params.intern_id, changedBy(call))
+    // It is the last that is heard of it.
+    return removed.ok ? ok({ kind: 'json', value: { ...internAnswer({ ...removed.value, status: 'destroying' }), deleting: true } }) : removed
+  },
+})

@@ -1,0 +1,121 @@
+import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { LimitReset } from '../../../schemas/keys/keys.ts'
+import type { KeyScope } from '../../../schemas/keys/scopes.ts'
+import type { Span } from '../money/money.ts'
+import type { ChangedBy } from '../vault/vault.ts'
+
+/** What a key may cost. Shared by all keys of one rotation. */
+export interface KeyLimits {
+  /** Whole nano-USD; null = none. */
+  readonly limitNano: bigint | null
+  /** The windows of the limit; null = the key's lifetime. */
+  readonly limitReset: LimitReset | null
+  /** Calls by a workspace's own credentials count against the limit. */
+  readonly countsByok: boolean
+}
+
+/** An API key as those see it who manage it. B2.10. */
+export interface ManagedKey extends KeyLimits {
+  readonly hash: string
+  readonly label: string
+  readonly kind: ApiKeyKind
+  readonly name: string
+  readonly organizationId: string
+  /** Null for management keys. */
+  readonly workspaceId: string | null
+  readonly defaultWorkspaceId: string
+  readonly internId: string | null
+  readonly isDisabled: boolean
+  /** Requests a minute; null = no limit. */
+  readonly rateLimitRpm: number | null
+  /** `author/slug` or `author/*`; null = all. */
+  readonly allowedModels: readonly string[] | null
+  /** Null = all. C34. */
+  readonly scopes: readonly KeyScope[] | null
+  /** What was spent against its limit in the windows of today, or would be. Whole nano-USD. */
+  readonly countedNano: bigint
+  /** Whole nano-USD in the windows of today, of all keys of its rotation. */
+  readonly spent: Readonly<Record<Span, bigint>>
+  readonly byok: Readonly<Record<Span, bigint>>
+  readonly creatorUserId: string | null
+  readonly externalUser: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date | null
+  readonly expiresAt: Date | null
+}
+
+export interface NewApiKey extends KeyLimits {
+  readonly kind: ApiKeyKind
+  readonly name: string
+  readonly organizationId: string
+  /** UUID or slug; null for a management key, and for an intern's, which acts in the workspace of the intern. */
+  readonly workspace: string | null
+  /** As sent; null for keys of other kinds. */
+  readonly internId: string | null
+  /** Left out: the operator's default. */
+  readonly rateLimitRpm?: number | null
+  readonly allowedModels: readonly string[] | null
+  readonly scopes: readonly KeyScope[] | null
+  readonly creatorUserId: string | null
+  readonly externalUser: string | null
+  readonly expiresAt: Date | null
+}
+
+/** What is left out stays. */
+export type KeyChanges = Partial<KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>>
+
+export interface KeyRef {
+  /** Null = whichever it belongs to, for operators. */
+  readonly organizationId: string | null
+  /** As sent. */
+  readonly hash: string
+}
+
+export interface KeyPageWish {
+  readonly organizationId: string | null
+  /** UUID or slug; null = of all. */
+  readonly workspace: string | null
+  readonly includesDisabled: boolean
+  readonly offset: number
+}
+
+export interface Rotation {
+  readonly overlapS: number
+  /** Of the new key; left out: as the key had it. */
+  readonly expiresAt?: Date | null
+}
+
+export interface MadeKey {
+  readonly apiKey: ManagedKey
+  /** The plain key: nowhere else, and never again. */
+  readonly key: string
+}
+
+export interface RotatedKey extends MadeKey {
+  readonly previous: { readonly hash: string; readonly expiresAt: Date }
+}
+
+/** Who changes a key by which operation, for the audit log. */
+export interface KeyActor extends ChangedBy {
+  readonly operation: string
+}
+
+/**
+ * API keys of organizations; every change is audited, and obeyed by every front.
+ * Failures of all: store_unavailable; of those that name a key: api_key_unknown, which a revoked one, another
+ * organization's and what cannot be a hash are too.
+ */
+export interface ApiKeys {
+  /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
+  list(wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>>
+  get(ref: KeyRef): Promise<Outcome<ManagedKey>>
+  /** Failures: workspace_unknown, intern_unknown. */
+  create(wish: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
+  /** Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation, what else there is for this key alone. */
+  update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
+  /** Ends the key for good. */
+  remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>
+  /** Makes a key in its place, which goes on with its account; an expired one is unknown here. */
+  rotate(ref: KeyRef, wish: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
+}

@@ -1,0 +1,52 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { Day } from './money.ts'
+
+/** What calls of one day, key, workspace and model came to. Whole nano-USD. */
+export interface ActivityRow extends ActivitySums {
+  readonly day: Day
+  readonly workspaceId: string
+  readonly keyHash: string
+  readonly model: string
+}
+
+export interface ActivitySums {
+  readonly requests: bigint
+  readonly tokens: bigint
+  readonly milliseconds: bigint
+  readonly spentNano: bigint
+  /** By credentials of workspaces. */
+  readonly byokNano: bigint
+  /** Upper bounds of calls whose cost was lost with their front. */
+  readonly forfeitedNano: bigint
+}
+
+export interface ActivityPeriod {
+  /** Both ends are included. Left out: ACTIVITY_DAYS_DEFAULT days up to `to`. */
+  readonly from?: Day
+  /** Left out: today, or the last of ACTIVITY_DAYS_MAX days from `from`. */
+  readonly to?: Day
+}
+
+export interface ActivityWish extends ActivityPeriod {
+  readonly organizationId: string
+  /** UUID or slug, as sent. */
+  readonly workspace?: string
+  readonly keyHash?: string
+  readonly model?: string
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface ActivityPage {
+  /** Newest first. */
+  readonly rows: readonly ActivityRow[]
+  /** On all pages together. */
+  readonly count: number
+  readonly from: Day
+  readonly to: Day
+}
+
+/** Roll-ups of the ledger. Failures: workspace_unknown, store_unavailable. */
+export interface Activity {
+  list(wish: ActivityWish): Promise<Outcome<ActivityPage>>
+}

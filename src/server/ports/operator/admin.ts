@@ -1,0 +1,153 @@
+import type { AdminJobStep } from '../../../schemas/operator/admin.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { VideoState, VideoStatus } from '../../../schemas/videos/video-jobs.ts'
+import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
+import type { ChangedBy } from '../vault/vault.ts'
+import type { Page, PageWish } from '../workspaces/workspaces.ts'
+
+/** Who operates the installation, and on what. */
+export interface OperatorSession {
+  readonly organization: { readonly id: string; readonly name: string }
+  /** Of the Sluice that serves it. */
+  readonly version: string
+}
+
+/** What is left out may be anything. Of several filters the first is exact, and the others choose among its newest ADMIN_LISTED_MAX rows. */
+export interface JobListWish extends PageWish {
+  readonly organizationId: string
+  /** UUID or slug; one that was deleted is found by its UUID. */
+  readonly workspace?: string
+  readonly status?: VideoStatus
+  readonly provider?: string
+}
+
+export interface DeliveryListWish extends PageWish {
+  readonly organizationId: string
+  readonly workspace?: string
+  readonly state?: DeliveryState
+}
+
+/** A video job as operators see it. */
+export interface JobRecord {
+  readonly id: string
+  readonly workspaceId: string
+  readonly workspaceSlug: string
+  readonly model: string
+  /** Slug. */
+  readonly provider: string
+  readonly state: VideoState
+  readonly submissions: number
+  readonly polls: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly endedAt: Date | null
+  /** A code, a colon, words; or words alone. */
+  readonly error: string | null
+  /** Whole nano-USD: what it costs once it has completed, until then what is held of it; null = unpriced. */
+  readonly costNano: number | null
+  readonly delivery: { readonly id: string; readonly state: DeliveryState } | null
+}
+
+export interface JobDetails extends JobRecord {
+  readonly requestId: string
+  readonly keyHash: string
+  readonly generationId: string | null
+  readonly endpoint: string
+  readonly upstreamModel: string
+  readonly upstreamId: string | null
+  readonly isByok: boolean
+  readonly seconds: number
+  /** In their order. */
+  readonly steps: readonly { readonly step: AdminJobStep; readonly at: Date }[]
+  /** Of an open one; `until` is null where nobody will take it. */
+  readonly lease: { readonly attempt: number; readonly until: Date | null } | null
+  readonly expiresAt: Date
+  readonly clips: readonly { readonly index: number; readonly sizeBytes: number; readonly sha256: string; readonly createdAt: Date }[]
+  readonly clipsMade: number
+  readonly clipsExpireAt: Date | null
+  readonly callbackHost: string | null
+  readonly deliveries: readonly DeliveryRecord[]
+}
+
+/** A delivery as operators see it. Of its URL they see the host: the rest may be a caller's secret. */
+export interface DeliveryRecord {
+  readonly id: string
+  readonly workspaceId: string
+  readonly workspaceSlug: string
+  readonly jobId: string
+  readonly host: string
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly lastStatus: number | null
+  readonly lastReason: WebhookReason | null
+  readonly createdAt: Date
+  readonly dueAt: Date | null
+  readonly endedAt: Date | null
+}
+
+export interface StorageRecord {
+  readonly workspaceId: string
+  readonly slug: string
+  readonly name: string
+  /** ADMIN_FILES_COUNTED_MAX at most. */
+  readonly files: number
+  readonly fileBytes: number
+  readonly containerBytes: number
+  readonly quotaBytes: number
+}
+
+export interface StorageReport extends Page<StorageRecord> {
+  /** The last whole sweep of the installation; null where there was none, and for those who do not operate it. */
+  readonly sweep: SweepRecord | null
+}
+
+export interface SweepRecord {
+  readonly endedAt: Date
+  /** What was removed or counted anew, by kind. */
+  readonly report: Readonly<Record<string, number>>
+}
+
+/** Who asks by which operation, for the audit log. */
+export interface AdminActor extends ChangedBy {
+  readonly operation: string
+}
+
+export interface ClipRead {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly jobId: string
+  readonly index: number
+}
+
+export interface DeadWish {
+  readonly organizationId: string
+  /** UUID or slug; null = of all. */
+  readonly workspace: string | null
+  /** Dead letters at most. */
+  readonly countMax: number
+}
+
+/**
+ * What operators see and repair of their own organization: rows of it alone, and of anybody else's nothing.
+ * Failures of all: store_unavailable; of those that name a workspace: workspace_unknown.
+ */
+export interface AdminRecords {
+  /** Failure: operator_only, where that organization does not operate the installation. */
+  session(organizationId: string): Promise<Outcome<OperatorSession>>
+  /** Newest first. */
+  jobs(wish: JobListWish): Promise<Outcome<Page<JobRecord>>>
+  /** Failure: video_unknown. */
+  job(organizationId: string, id: string): Promise<Outcome<JobDetails>>
+  /** Id of the workspace of a job. Failure: video_unknown. */
+  workspaceOfJob(organizationId: string, id: string): Promise<Outcome<string>>
+  /** Appends to the audit log that somebody is about to be given a clip. */
+  noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
+  /** Newest first. */
+  deliveries(wish: DeliveryListWish): Promise<Outcome<Page<DeliveryRecord>>>
+  /** Makes a delivery due at once, with all its attempts before it. Failures: delivery_unknown, delivery_waiting. */
+  replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
+  /** The same of dead letters. */
+  replayDead(wish: DeadWish, by: AdminActor): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
+  /** Workspaces that are not deleted, oldest first. */
+  storage(organizationId: string, page: PageWish): Promise<Outcome<StorageReport>>
+}

@@ -1,0 +1,24 @@
+import type { Capped } from '../../../schemas/operator/caps.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { WorkspaceActor } from '../workspaces/workspaces.ts'
+
+export interface CapState {
+  readonly cap: number
+  readonly used: number
+  /** False: it is the installation's. */
+  readonly isOwn: boolean
+}
+
+export interface CapsState {
+  readonly organizationId: string
+  readonly states: ReadonlyMap<Capped, CapState>
+}
+
+/** Null: the installation's again; what is left out stays. */
+export type CapChanges = Readonly<Partial<Record<Capped, number | null>>>
+
+/** What organizations may have at most. C33. Failures of both: organization_unknown, store_unavailable. */
+export interface OrganizationCaps {
+  read(organizationId: string): Promise<Outcome<CapsState>>
+  update(organizationId: string, changes: CapChanges, by: WorkspaceActor): Promise<Outcome<CapsState>>
+}

@@ -1,0 +1,106 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { Secret } from '../../../schemas/vault/secret.ts'
+import type { AuditActor } from '../audit/audit.ts'
+
+/** One vault: the workspace's own, that of an intern in it, or one that its interns may attach. §4.4, B2.4. */
+export interface VaultScope {
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** Null = the workspace's own vault. */
+  readonly internId: string | null
+  /** Id of an attachable one, for the command line alone; `internId` is null then. */
+  readonly attachableId?: string
+}
+
+/** All that anybody is ever told of a secret. §2.6. */
+export interface SecretMetadata {
+  readonly name: string
+  /** Normalized, sorted; null only for legacy rows, which are never released. */
+  readonly hosts: readonly string[] | null
+  /** `sha256:<hex>` of an HMAC under the vault's own key; null only for legacy rows. */
+  readonly fingerprint: string | null
+  /** Of the first store: a replacement keeps it. */
+  readonly createdAt: Date
+}
+
+/** Where an effective secret comes from; of one name the first of these counts. B2.4. */
+export type SecretSource = 'intern' | 'attached' | 'workspace'
+
+export interface EffectiveSecret extends SecretMetadata {
+  readonly scope: SecretSource
+}
+
+export interface SecretPage<S extends SecretMetadata = SecretMetadata> {
+  /** By name. */
+  readonly secrets: readonly S[]
+  readonly hasMore: boolean
+}
+
+export interface SecretPageWish {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Whose change it is, for the audit log. */
+export interface ChangedBy {
+  readonly actor: AuditActor
+  readonly requestId: string | null
+}
+
+/** Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable, intern_unknown. */
+export interface Vaults {
+  /** Whether there is such a vault for its callers to see. */
+  see(scope: VaultScope): Promise<Outcome<null>>
+  list(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage>>
+  /** Failures: data_key_unavailable, busy, vault_full. */
+  put(
+    scope: VaultScope,
+    wish: { readonly name: string; readonly hosts: readonly string[]; readonly value: Secret },
+    by: ChangedBy,
+  ): Promise<Outcome<SecretMetadata>>
+  /** Failure: secret_unknown. */
+  remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
+  /**
+   * Copies secrets of the workspace's vault into an intern's, all or none.
+   * Failures: secret_unknown, secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.
+   */
+  copy(scope: VaultScope & { readonly internId: string }, names: readonly string[], by: ChangedBy): Promise<Outcome<readonly SecretMetadata[]>>
+  /** Failure: vault_unknown (the attached vault is gone). */
+  effective(scope: VaultScope & { readonly internId: string }, page: SecretPageWish): Promise<Outcome<SecretPage<EffectiveSecret>>>
+}
+
+export interface ReleaseRequest {
+  readonly scope: VaultScope
+  readonly name: string
+  /** Normalized; compared for equality and nothing else. */
+  readonly host: string
+  /** Id of the operation that needs it. */
+  readonly operation: string
+  readonly by: ChangedBy
+}
+
+/** The only way to a secret's value: for the egress route and the credentials of providers. Design §8. */
+export interface SecretReleases {
+  /**
+   * The effective secret of that name (of an intern: intern, attached, workspace; else the workspace's), if it is bound
+   * to exactly this host. Both the release and the refusal are audited.
+   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one answer for all),
+   * busy (the audit log cannot take it), store_unavailable.
+   */
+  release(request: ReleaseRequest): Promise<Outcome<Secret>>
+}
+
+/** Several secrets for one request to one host. */
+export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
+  readonly names: readonly string[]
+  /** Asked before any of them is opened, with the bytes of each value: a failure ends it, and nothing is released. */
+  fits(bytes: ReadonlyMap<string, number>): Outcome<null>
+}
+
+export interface SecretBundles {
+  /**
+   * Releases all or none: what one is refused for is found before any is opened.
+   * Failures: those of a release, of the first name that is refused, and those of `fits`.
+   */
+  releaseAll(request: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>>
+}

@@ -1,0 +1,68 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
+import type { ChangedBy } from '../vault/vault.ts'
+
+/** The record of an intern; nothing runs on its behalf. B2.4. */
+export interface Intern {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly name: string
+  readonly status: InternStatus
+  /** Its own vault. */
+  readonly vaultId: string
+  /** An attachable one of its workspace, which may be gone by now. */
+  readonly attachedVaultId: string | null
+  readonly description: string | null
+  readonly instructions: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface NewIntern {
+  readonly organizationId: string
+  /** UUID or slug of a workspace of the organization. */
+  readonly workspace: string
+  readonly name: string
+  readonly attachedVaultId: string | null
+  readonly description: string | null
+  readonly instructions: string | null
+  /** Kept, and nothing else. */
+  readonly wantsProvision: boolean
+}
+
+/** What is left out stays. */
+export type InternChanges = Partial<Pick<Intern, 'name' | 'attachedVaultId' | 'description' | 'instructions'>>
+
+export interface InternPageWish {
+  readonly organizationId: string
+  /** UUID or slug. */
+  readonly workspace: string
+  readonly statuses: readonly InternStatus[] | null
+  /** Id behind which the page begins. */
+  readonly after: string | null
+  readonly limit: number
+}
+
+export interface InternPage {
+  /** Oldest first. */
+  readonly interns: readonly Intern[]
+  readonly hasMore: boolean
+}
+
+/**
+ * Records of interns, as the management keys of their organization see them; every change is audited.
+ * Failures of all: programme_closed (the intern's workspace is outside), store_unavailable; of those that name an intern:
+ * intern_unknown, which another organization's is too.
+ */
+export interface Interns {
+  /** Makes the intern's own vault with it. Failures: workspace_unknown, vault_unknown. */
+  create(wish: NewIntern, by: ChangedBy): Promise<Outcome<Intern>>
+  /** Failure: workspace_unknown. */
+  list(wish: InternPageWish): Promise<Outcome<InternPage>>
+  get(organizationId: string, id: string): Promise<Outcome<Intern>>
+  /** Failure: vault_unknown. */
+  update(organizationId: string, id: string, changes: InternChanges, by: ChangedBy): Promise<Outcome<Intern>>
+  /** Takes its own vault with every secret in it, and ends its keys. Failure: vault_writes_disabled. */
+  remove(organizationId: string, id: string, by: ChangedBy): Promise<Outcome<Intern>>
+}

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import { Compile } from 'typebox/compile'
+import { VIDEO_STATUSES, VIDEO_RANKS, videoRankOf } from '../../schemas/videos/video-jobs.ts'
+import {
+  VIDEO_VIEW_DOUBT_MS, VIDEO_VIEW_ENDED_MS, VIDEO_VIEW_MS_MAX, VIDEO_VIEW_OPEN_MS, VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_LATE_MAX,
+  VIDEO_VIEWS_PUT_AT_ONCE,
+} from '../../schemas/videos/video-limits.ts'
+import type { VideoView, VideoViews } from '../ports/videos/videos.ts'
+import type { State } from './open.ts'
+import { openVideoWakes } from './video-wakes.ts'
+
+export interface RunningVideoViews extends VideoViews {
+  close(): Promise<void>
+}
+
+/**
+ * Keeps a view unless the one that is there is further. Its first character is its rank. KEYS: the view's; ARGV: the
+ * view, milliseconds that it is kept. Whoever writes late, with what it read early, changes nothing.
+ */
+const PUT = `
+local before = redis.call('GET', KEYS[1])
+if before and string.byte(before) > string.byte(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`
+const PUT_SHA = createHash('sha1').update(PUT).digest('hex')
+
+const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+/** Anybody who may reach Redis may write there: what is no view is none. */
+const View = Compile(Type.Object({
+  id: Type.String(),
+  workspaceId: Type.String(),
+  status: Type.Enum([...VIDEO_STATUSES]),
+  generationId: nullable(Type.String()),
+  error: nullable(Type.String()),
+  outputs: Type.Integer({ minimum: 0 }),
+  usage: nullable(Type.Object({ costNano: nullable(Type.Integer({ minimum: 0 })), isByok: Type.Boolean() })),
+}))
+
+/** Live views of jobs, so that those who poll cost Postgres nothing. Design §3, §7. */
+export function openVideoViews(state: State, now: () => number = () => performance.now()): RunningVideoViews {
+  const wakes = openVideoWakes(state)
+  const late = new LateViews(state)
+  let doubtedUntil = -Infinity
+  const stop = state.onChange((isReachable) => {
+    if (isReachable) doubtedUntil = now() + VIDEO_VIEW_DOUBT_MS
+  })
+  return {
+    wake: wakes.wake,
+    onWake: wakes.onWake,
+    put: (view) => late.put([view]),
+    putAll: (views, msMax) => late.put(views, msMax),
+    async get(id) {
+      const view = await get(state, id)
+      if (view === null || isEnded(view)) return view
+      // A Redis that was away has missed changes: rows are read until those who made them have told it.
+      return now() < doubtedUntil ? null : view
+    },
+    close() {
+      stop()
+      late.close()
+      return wakes.close()
+    },
+  }
+}
+
+async function get(state: State, id: string): Promise<VideoView | null> {
+  if (!state.isReachable) return null
+  const text = await within(state, VIDEO_VIEW_MS_MAX, () => state.redis.get(keyOf(id)))
+  return typeof text === 'string' ? viewOf(text, id) : null
+}
+
+/**
+ * What Redis did not take is tried again when it is back: a view that stayed behind its row would keep a poller waiting
+ * until it is forgotten. One that this process cannot hold any more is put by the runner, which puts all of them then.
+ */
+class LateViews {
+  readonly #state: State
+  readonly #late = new Map<string, VideoView>()
+  readonly #stop: () => void
+  #isCatchingUp = false
+
+  constructor(state: State) {
+    this.#state = state
+    this.#stop = state.onChange((isReachable) => {
+      if (isReachable) void this.#catchUp()
+    })
+  }
+
+  async put(views: readonly VideoView[], msMax = VIDEO_VIEW_MS_MAX): Promise<boolean> {
+    const isPut = this.#state.isReachable && await within(this.#state, msMax, () => putAll(this.#state, views)) === true
+    for (const view of views) {
+      if (isPut) this.#forget(view)
+      else this.#keep(view)
+    }
+    // A Redis that refused them without going away is heard of in no other way.
+    if (isPut) void this.#catchUp()
+    return isPut
+  }
+
+  close(): void {
+    this.#stop()
+    this.#late.clear()
+  }
+
+  /**
+   * In parts, and with patience: all at once would take so long that Redis is held for away again, for ever. The furthest
+   * first, since those are what a view that is there may be behind.
+   */
+  async #catchUp(): Promise<void> {
+    if (this.#isCatchingUp) return
+    this.#isCatchingUp = true
+    for (let isPut = true; isPut && this.#late.size > 0;) {
+      const late = [...this.#late.values()].sort((one, other) => videoRankOf(other.status) - videoRankOf(one.status))
+      for (let at = 0; isPut && at < late.length; at += VIDEO_VIEWS_PUT_AT_ONCE) {
+        isPut = await this.put(late.slice(at, at + VIDEO_VIEWS_PUT_AT_ONCE), VIDEO_VIEWS_AGAIN_MS_MAX)
+      }
+    }
+    this.#isCatchingUp = false
+  }
+
+  #keep(view: VideoView): void {
+    const before = this.#late.get(view.id)
+    if (before === undefined && this.#late.size >= VIDEO_VIEWS_LATE_MAX) return
+    if (before === undefined || videoRankOf(before.status) <= videoRankOf(view.status)) this.#late.set(view.id, view)
+  }
+
+  /** A later one that came meanwhile stays. */
+  #forget(view: VideoView): void {
+    const kept = this.#late.get(view.id)
+    if (kept !== undefined && videoRankOf(kept.status) <= videoRankOf(view.status)) this.#late.delete(view.id)
+  }
+}
+
+async function putAll(state: State, views: readonly VideoView[]): Promise<boolean> {
+  const unknown = await putOnce(state, views)
+  if (unknown.length === 0) return true
+  // Redis was restarted or its scripts were flushed.
+  await state.redis.script('LOAD', PUT)
+  return (await putOnce(state, unknown)).length === 0
+}
+
+/** @returns those for which Redis did not know the script. Rejects when one of them failed otherwise */
+async function putOnce(state: State, views: readonly VideoView[]): Promise<readonly VideoView[]> {
+  const pipeline = state.redis.pipeline()
+  for (const view of views) {
+    const keptMs = isEnded(view) ? VIDEO_VIEW_ENDED_MS : VIDEO_VIEW_OPEN_MS
+    pipeline.evalsha(PUT_SHA, 1, keyOf(view.id), `${videoRankOf(view.status)}${JSON.stringify(view)}`, keptMs)
+  }
+  const answers = await pipeline.exec() ?? []
+  return views.filter((_view, at) => {
+    const error = answers[at]?.[0]
+    if (error === null) return false
+    if (error?.message.startsWith('NOSCRIPT') === true) return true
+    throw error ?? new Error('no answer')
+  })
+}
+
+/** Null when Redis fails, or takes longer than is waited for it: then it is held for away. */
+async function within<T>(state: State, msMax: number, ask: () => Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined
+  const cutOff = new Promise<null>((resolve) => {
+    timer = setTimeout(() => {
+      // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      setImmediate(() => {
+        if (timer !== undefined) state.trip()
+        resolve(null)
+      })
+    }, msMax)
+  })
+  try {
+    const answer = await Promise.race([ask(), cutOff])
+    if (answer !== null) state.answered()
+    return answer
+  } catch {
+    return null
+  } finally {
+    clearTimeout(timer)
+    timer = undefined
+  }
+}
+
+function isEnded({ status }: VideoView): boolean {
+  return videoRankOf(status) === VIDEO_RANKS - 1
+}
+
+function keyOf(id: string): string {
+  return `sluice:video:{${id}}`
+}
+
+function viewOf(text: string, id: string): VideoView | null {
+  try {
+    const value: unknown = JSON.parse(text.slice(1))
+    return View.Check(value) && value.id === id ? value : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,46 @@
+import type { VideoWake } from '../ports/videos/videos.ts'
+import { openChannel } from './channel.ts'
+import type { State } from './open.ts'
+
+const CHANNEL = 'sluice:videos'
+
+export interface VideoWakes {
+  wake(what: VideoWake): void
+  onWake(told: (what: VideoWake) => void): () => void
+  close(): Promise<void>
+}
+
+/** Wake-ups by pub/sub: whoever misses one finds the row by itself, a little later. */
+export function openVideoWakes(state: State): VideoWakes {
+  const channel = openChannel(state, CHANNEL)
+  const waiting = new Set<string>()
+  const flush = (): void => {
+    const texts = [...waiting]
+    waiting.clear()
+    for (const text of texts) void channel.publish(text)
+  }
+  return {
+    // A burst of jobs wakes once a turn: one word says as much as a hundred.
+    wake(what) {
+      if (waiting.size === 0) setImmediate(flush)
+      waiting.add(JSON.stringify(what))
+    },
+    onWake: (told) => channel.listen((text) => {
+      const what = wakeOf(text)
+      if (what !== null) told(what)
+    }),
+    close: () => channel.close(),
+  }
+}
+
+/** Anybody who may reach Redis may publish here: what is no wake-up is passed over. */
+function wakeOf(text: string): VideoWake | null {
+  try {
+    const { kind, provider, id } = Object(JSON.parse(text)) as Record<string, unknown>
+    if (kind === 'webhooks') return { kind }
+    if (kind === 'jobs' && typeof provider === 'string') return { kind, provider }
+    return kind === 'cancelled' && typeof id === 'string' ? { kind, id } : null
+  } catch {
+    return null
+  }
+}

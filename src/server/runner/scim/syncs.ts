@@ -1,0 +1,75 @@
+import { SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../schemas/scim/mapping-limits.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/sync-work.ts'
+
+export interface SyncOptions {
+  readonly work: SyncWork
+  readonly log: Log
+  readonly pollMs?: number
+  readonly leaseMs?: number
+  /** Milliseconds until a step is tried again that the store could not take. */
+  readonly retryMs?: number
+}
+
+/** For whoever asked for the sync; the log has the rest. */
+const BROKEN = 'The sync ended by an error of Sluice. What it did so far stays; ask for another one.'
+
+/** Works on syncs, one at a time. The returned function ends that: one under way is given back for another runner. */
+export function startSyncs({ work, log, pollMs = SYNC_POLL_MS, leaseMs = SYNC_LEASE_MS, retryMs = SYNC_RETRY_MS }: SyncOptions): () => Promise<void> {
+  const ending = new AbortController()
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      ending.signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    ending.signal.addEventListener('abort', end)
+  })
+  const isEnding = (): boolean => ending.signal.aborted
+  let isAway = false
+  const next = async (): Promise<boolean> => {
+    const claimed = await work.claimNext(leaseMs)
+    if (!claimed.ok && !isAway) log.warn('sync_claim_failed', { failure: claimed.failure.name, cause: claimed.failure.cause })
+    isAway = !claimed.ok
+    if (!claimed.ok || claimed.value === null) return false
+    await sync(claimed.value)
+    return true
+  }
+  const run = async (): Promise<void> => {
+    while (!isEnding()) {
+      const isBusy = await next().catch((cause: unknown) => {
+        log.error('sync_claim_failed', { cause })
+        return false
+      })
+      if (!isBusy) await pause(pollMs)
+    }
+  }
+  const sync = async (claim: SyncClaim): Promise<void> => {
+    const { id: syncId, organizationId } = claim
+    try {
+      const came = await steps(claim)
+      log.info('sync_ended', { syncId, organizationId, came })
+      if (came === 'stopped') await work.release(claim)
+    } catch (cause) {
+      log.error('sync_failed', { syncId, organizationId, cause })
+      // When this cannot be written either, the lease runs out, and the next attempt may.
+      await work.fail(claim, BROKEN)
+    }
+  }
+  const steps = async (claim: SyncClaim): Promise<'done' | 'lost' | 'stopped'> => {
+    let place: SyncPlace | null = null
+    while (!isEnding()) {
+      const stepped = await work.step(claim, place, leaseMs)
+      if (!stepped.ok) await pause(retryMs)
+      else if (stepped.value.kind === 'on') place = stepped.value.place
+      else return stepped.value.kind
+    }
+    return 'stopped'
+  }
+  const running = run()
+  return async () => {
+    ending.abort()
+    await running
+  }
+}

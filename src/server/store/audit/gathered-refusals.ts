@@ -1,0 +1,125 @@
+import {
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_GATHERED_MS,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
+} from '../../../schemas/limits/limits.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
+
+/** What stands for the object of refusals that are too many and too different to have rows of their own. */
+export const SEVERAL = '(several)'
+
+interface Gathered {
+  readonly event: AuditEvent
+  /** Whose different ones it counts among. */
+  readonly holders: readonly string[]
+  /** Since its last row. */
+  count: number
+  since: string
+}
+
+/**
+ * Appends the first of equal refusals at once, and those that follow as one row each REFUSALS_GATHERED_MS, with their count:
+ * one key that is refused 1,450 times a second would else fill the log. Equal are those of one actor that differ in nothing
+ * but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor, all its further ones of one reason are equal; and
+ * beyond those of the organization (keys are free to make), or of the process, all further ones of the organization's are.
+ * No refusal is appended without a count for those that equal it. A process that is killed loses what it counted since the
+ * last row.
+ */
+export class GatheredRefusals {
+  readonly #append: (event: AuditEvent) => boolean
+  readonly #everyMs: number
+  readonly #gathered = new Map<string, Gathered>()
+  /** How many of them each actor has, and each organization. */
+  #distinct = new Map<string, number>()
+  #timer: NodeJS.Timeout | null = null
+
+  /** @param append false when no more can be taken */
+  constructor(append: (event: AuditEvent) => boolean, everyMs = REFUSALS_GATHERED_MS) {
+    this.#append = append
+    this.#everyMs = everyMs
+  }
+
+  /** @returns false when the refusal can neither be appended nor counted */
+  note(event: AuditEvent): boolean {
+    if (this.#counted(identityOf(event))) return true
+    if (this.#hasRoom(event) && this.#distinctOf(actorOf(event)) < REFUSALS_DISTINCT_MAX) return this.#begin(event, holdersOf(event))
+    const ofActor = severalOf(event)
+    if (this.#counted(identityOf(ofActor))) return true
+    if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
+    // It has room however many there are: organizations and reasons are few.
+    const ofOrganization = { ...ofActor, workspaceId: null, actor: { kind: event.actor.kind, id: null } }
+    return this.#counted(identityOf(ofOrganization)) || this.#begin(ofOrganization, [])
+  }
+
+  /** Appends what was counted, and counts no more. */
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#flush()
+  }
+
+  #counted(identity: string): boolean {
+    const known = this.#gathered.get(identity)
+    if (known === undefined) return false
+    if (known.count === 0) known.since = new Date().toISOString()
+    known.count++
+    return true
+  }
+
+  #begin(event: AuditEvent, holders: readonly string[]): boolean {
+    if (!this.#append(event)) return false
+    this.#gathered.set(identityOf(event), { event, holders, count: 0, since: '' })
+    this.#add(holders)
+    this.#timer ??= setTimeout(() => this.#tick(), this.#everyMs)
+    return true
+  }
+
+  /** For one more of the organization's, beside the one of all further ones. */
+  #hasRoom({ organizationId }: AuditEvent): boolean {
+    return this.#gathered.size < REFUSALS_GATHERED_MAX && this.#distinctOf(organizationId) < REFUSALS_ORGANIZATION_DISTINCT_MAX
+  }
+
+  #distinctOf(holder: string): number {
+    return this.#distinct.get(holder) ?? 0
+  }
+
+  #add(holders: readonly string[]): void {
+    for (const holder of holders) this.#distinct.set(holder, this.#distinctOf(holder) + 1)
+  }
+
+  #tick(): void {
+    this.#timer = null
+    this.#flush()
+    if (this.#gathered.size > 0) this.#timer = setTimeout(() => this.#tick(), this.#everyMs)
+  }
+
+  /** What was not repeated since its last row is forgotten: the next one is a first one again. */
+  #flush(): void {
+    this.#distinct = new Map()
+    for (const [identity, known] of this.#gathered) {
+      const { event, holders, count, since } = known
+      // Where the log takes nothing now, the count goes on until it does.
+      if (count > 0 && this.#append({ ...event, requestId: null, count, since })) known.count = 0
+      if (count === 0) this.#gathered.delete(identity)
+      else this.#add(holders)
+    }
+  }
+}
+
+function identityOf(event: AuditEvent): string {
+  return JSON.stringify({ ...event, requestId: null })
+}
+
+function actorOf({ organizationId, actor }: AuditEvent): string {
+  return `${organizationId} ${actor.kind} ${actor.id ?? ''}`
+}
+
+function holdersOf(event: AuditEvent): readonly string[] {
+  return [actorOf(event), event.organizationId]
+}
+
+function severalOf(event: AuditEvent): AuditEvent {
+  const { reason } = event.after as { readonly reason?: unknown }
+  return { ...event, objectId: SEVERAL, after: { name: SEVERAL, reason } }
+}

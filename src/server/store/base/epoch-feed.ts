@@ -1,0 +1,151 @@
+import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS, INVALIDATIONS_READ_MAX } from '../../../schemas/limits/limits.ts'
+import type { CachedKind, Change, EpochFeed, Hints, Invalidation } from '../../ports/keys/keys.ts'
+import type { Log } from '../../ports/observe.ts'
+import { openStore, StoreSlow, type Store } from './open.ts'
+
+export interface EpochFeedOptions {
+  readonly store: Store
+  readonly hints: Hints | null
+  readonly log: Log
+  readonly pollMs?: number
+}
+
+export interface RunningEpochFeed extends EpochFeed {
+  /** Resolves when a poll that began after the call has ended: whether it was good. */
+  poll(): Promise<boolean>
+  close(): Promise<void>
+}
+
+interface PolledRow {
+  readonly epoch: string
+  readonly n: string | null
+  readonly kind: CachedKind | null
+  readonly id: string | null
+}
+
+/**
+ * Follows the epoch by polling its row, and obeys hints at once in whatever order they come. Its first poll is under
+ * way when this returns; until one succeeds `lastGoodPollAtMs` is 0.
+ */
+export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
+  return new Feed(options)
+}
+
+class Feed implements RunningEpochFeed {
+  /** A connection of its own: a poll must not wait behind loads. */
+  readonly #lane: Store
+  readonly #log: Log
+  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #leaveHints: () => void
+  readonly #timer: NodeJS.Timeout
+  #epoch = -1
+  #lastGoodPollAtMs = 0
+  readonly #openedAtMs = Date.now()
+  #isBehind = false
+  /** The last poll was not good. */
+  #isAway = false
+  /** An outage is told once, not with every poll. */
+  #isTold = false
+  #polling: Promise<void> | null = null
+  #isClosed = false
+
+  constructor({ store, hints, log, pollMs = EPOCH_POLL_MS }: EpochFeedOptions) {
+    this.#lane = openStore({ ...store.options, poolMax: 1, applicationName: `${store.options.applicationName}-epoch` })
+    this.#log = log
+    this.#leaveHints = hints?.subscribe((change) => this.#hear(change)) ?? (() => {})
+    this.#timer = setInterval(() => void this.#pollOnce(), pollMs)
+    this.#timer.unref()
+    void this.#pollOnce()
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  get lastGoodPollAtMs(): number {
+    return this.#lastGoodPollAtMs
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async poll(): Promise<boolean> {
+    await this.#polling
+    await this.#pollOnce()
+    return !this.#isAway
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#leaveHints()
+    this.#listeners.clear()
+    await this.#lane.close()
+  }
+
+  /**
+   * Obeyed before anything else is asked. But the channel may lose, reorder and even make up messages (two
+   * installations on one Redis), so the number itself is believed only from the store, which is asked at once: what
+   * lies between may be another revocation.
+   */
+  #hear(change: Invalidation): void {
+    if (this.#isClosed) return
+    this.#tell(change)
+    if (change.n <= this.#epoch) return
+    // A poll under way may have read before this change committed.
+    if (this.#polling === null) void this.#pollOnce()
+    else this.#isBehind = true
+  }
+
+  #pollOnce(): Promise<void> {
+    this.#polling ??= this.#readChanges().finally(() => {
+      this.#polling = null
+      if (!this.#isBehind || this.#isClosed) return
+      this.#isBehind = false
+      void this.#pollOnce()
+    })
+    return this.#polling
+  }
+
+  async #readChanges(): Promise<void> {
+    const seen = this.#epoch
+    let rows: readonly PolledRow[]
+    try {
+      rows = await this.#lane.within(EPOCH_POLL_TIMEOUT_MS, (sql) => sql<PolledRow[]>`
+        SELECT e.n AS epoch, i.n, i.kind, i.id FROM epoch e LEFT JOIN invalidations i ON i.n > ${seen}
+        ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`)
+    } catch (problem) {
+      // One slow poll is a busy machine, as while a front starts; the overdue time begins to count with the second.
+      const isOutage = this.#isAway || !(problem instanceof StoreSlow)
+      if (!this.#isClosed && !this.#isTold && isOutage) {
+        this.#log.warn('epoch.away', { cause: problem })
+        this.#isTold = true
+      }
+      this.#isAway = true
+      return
+    }
+    if (this.#isClosed) return
+    if (this.#isTold) this.#log.info('epoch.back', { awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs) })
+    this.#isAway = false
+    this.#isTold = false
+    this.#obey(seen, rows)
+    // The wall clock, because grace is counted across a sleep of the machine too.
+    this.#lastGoodPollAtMs = Date.now()
+  }
+
+  #obey(seen: number, rows: readonly PolledRow[]): void {
+    const epoch = Number(rows[0]?.epoch ?? 0)
+    const changes = rows.flatMap(({ n, kind, id }) => (n === null || kind === null || id === null ? [] : [{ n: Number(n), kind, id }]))
+    const isWhole = seen >= 0 && epoch >= seen && changes.length === epoch - seen && changes.length <= INVALIDATIONS_READ_MAX
+    // Not whole: the first poll, rows pruned meanwhile, too many, or a database that was set back.
+    if (!isWhole) this.#tell({ kind: 'everything' })
+    else for (const change of changes) this.#tell(change)
+    this.#epoch = epoch
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

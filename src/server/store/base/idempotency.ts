@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { endedBy } from '../../../schemas/values/call-ended.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Repeatable } from '../../../schemas/idempotency.ts'
+import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS } from '../../../schemas/limits/limits.ts'
+import type { Idempotency, KeptAnswer, Turn, TurnOrAnswer, TurnWish } from '../../ports/idempotency.ts'
+import { guardedRows } from './guarded-row.ts'
+import type { Queryable, Sql, Store } from './open.ts'
+import { Patience, type PatienceOptions } from './patience.ts'
+import { reach } from './translate.ts'
+import { Waiters, type Waiter } from './waiters.ts'
+
+export interface IdempotencyOptions extends PatienceOptions {
+  readonly store: Store
+  readonly waitMs?: number
+  readonly leaseMs?: number
+  readonly renewMs?: number
+}
+
+export interface IdempotencyStore extends Idempotency {
+  /** Stops renewing leases: turns under way end by theirs. */
+  close(): void
+}
+
+type State = 'running' | 'answered'
+const turnRows = guardedRows<State>({ table: 'idempotency', claimable: ['running'] })
+
+/** Rows of answers, with the leases of this process's turns. */
+export function openIdempotency(options: IdempotencyOptions): IdempotencyStore {
+  return new AnswerStore(options)
+}
+
+/** The key as sent is the caller's text: only its digest is kept. */
+export function idempotencyIdOf({ key, apiKeyHash }: Repeatable): string {
+  return createHash('sha256').update(`${apiKeyHash}\n${key}`).digest('hex')
+}
+
+/**
+ * Keeps an answer, for a store in the transaction that makes what it tells of.
+ * @returns false when the turn is another's by now, or answered: what the transaction made must then be undone
+ */
+export async function keepAnswer(sql: Queryable, { id, attempt }: Turn, answer: KeptAnswer): Promise<boolean> {
+  if (Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX) throw new Error('the answer is too large to be kept')
+  const { count } = await sql`
+    UPDATE idempotency SET state = 'answered', body_sha256 = ${answer.bodySha256}, answer = ${answer.json}, answered_at = clock_timestamp()
+    WHERE id = ${id} AND attempt = ${attempt} AND state = 'running'`
+  return count === 1
+}
+
+/**
+ * As `keepAnswer`, for several.
+ * @returns false when one of them is not kept; the others may be
+ */
+export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn: Turn; readonly answer: KeptAnswer }[]): Promise<boolean> {
+  if (kept.length === 0) return true
+  if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX)) throw new Error('an answer is too large to be kept')
+  const rows = kept.map(({ turn, answer }) => ({ id: turn.id, attempt: turn.attempt, body_sha256: answer.bodySha256, answer: answer.json }))
+  const { count } = await sql`
+    UPDATE idempotency AS i SET state = 'answered', body_sha256 = x.body_sha256, answer = x.answer, answered_at = clock_timestamp()
+    FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS x(id text, attempt integer, body_sha256 text, answer text)
+    WHERE i.id = x.id AND i.attempt = x.attempt AND i.state = 'running'`
+  return count === kept.length
+}
+
+/** True while a call runs under the key, or its answer is kept. Files have records of their own, which this does not see. */
+export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
+  const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`
+  return row !== undefined
+}
+
+/** Its row stands for no call any more: the next one takes it over. */
+function isFree(sql: Queryable) {
+  return sql`(idempotency.state = 'running' AND idempotency.lease_until < clock_timestamp())
+    OR idempotency.answered_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
+}
+
+type Tried = TurnOrAnswer | { readonly kind: 'running' } | { readonly kind: 'mismatch' }
+
+async function tryBegin(sql: Sql, idempotency: Repeatable, leaseMs: number): Promise<Tried> {
+  const id = idempotencyIdOf(idempotency)
+  const { requestDigest } = idempotency
+  const ofFile = sql`SELECT 1 FROM files WHERE idempotency_id = ${id} AND state <> 'abandoned'
+    AND (ready_at IS NULL OR ready_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')`
+  const [begun] = await sql<{ attempt: number }[]>`
+    INSERT INTO idempotency (id, state, lease_until, request_digest)
+    SELECT ${id}, 'running', clock_timestamp() + ${leaseMs} * interval '1 ms', ${requestDigest} WHERE NOT EXISTS (${ofFile})
+    ON CONFLICT (id) DO UPDATE SET state = 'running', attempt = idempotency.attempt + 1, lease_until = excluded.lease_until,
+      request_digest = excluded.request_digest, body_sha256 = NULL, answer = NULL, answered_at = NULL
+    WHERE ${isFree(sql)} RETURNING attempt`
+  if (begun !== undefined) return { kind: 'first', turn: { id, attempt: begun.attempt } }
+  const [row] = await sql<AnswerRow[]>`
+    SELECT request_digest, body_sha256, answer, (${isFree(sql)}) AS "isFree" FROM idempotency WHERE id = ${id}`
+  // Without a row here it is a file that has the key.
+  if (row === undefined) return { kind: 'mismatch' }
+  // It ended between the two looks.
+  if (row.isFree === true) return { kind: 'running' }
+  if (row.request_digest !== requestDigest) return { kind: 'mismatch' }
+  if (row.body_sha256 === null || row.answer === null) return { kind: 'running' }
+  return { kind: 'replay', answer: { bodySha256: row.body_sha256, json: row.answer } }
+}
+
+interface AnswerRow {
+  readonly request_digest: string
+  readonly body_sha256: string | null
+  readonly answer: string | null
+  readonly isFree: boolean | null
+}
+
+class AnswerStore implements IdempotencyStore {
+  readonly #options: IdempotencyOptions
+  readonly #leaseMs: number
+  readonly #waiters = new Waiters()
+  /** Turns of this process, each with the answer that could not be kept yet. */
+  readonly #turns = new Map<Turn, KeptAnswer | null>()
+  readonly #renewing: NodeJS.Timeout
+
+  constructor(options: IdempotencyOptions) {
+    this.#options = options
+    this.#leaseMs = options.leaseMs ?? TURN_LEASE_MS
+    this.#renewing = setInterval(() => void this.#renewAll(), options.renewMs ?? TURN_RENEW_MS).unref()
+  }
+
+  async begin(wish: TurnWish): Promise<Outcome<TurnOrAnswer>> {
+    const waiter = this.#waiters.waiter({ workspaceId: wish.holder, idempotency: wish.idempotency })
+    try {
+      return await this.#begin(wish, waiter)
+    } finally {
+      waiter.leave()
+    }
+  }
+
+  async #begin({ idempotency, signal }: TurnWish, waiter: Waiter): Promise<Outcome<TurnOrAnswer>> {
+    const patience = new Patience(this.#options)
+    for (;;) {
+      const tried = await reach(async () => ok(await tryBegin(this.#sql, idempotency, this.#leaseMs)))
+      if (!tried.ok) return tried
+      const found = tried.value
+      if (found.kind === 'mismatch') return fail('idempotency_mismatch')
+      if (found.kind === 'replay') return ok(found)
+      if (found.kind === 'first') return this.#first(found.turn, signal)
+      if (!waiter.enter()) return fail('busy', { retryAfterS: 1 })
+      if (await patience.wait(this.#options.waitMs ?? IDEMPOTENCY_WAIT_MS_MAX, signal)) continue
+      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : fail('idempotency_running', { retryAfterS: 5 })
+    }
+  }
+
+  async #first(turn: Turn, signal: AbortSignal | undefined): Promise<Outcome<TurnOrAnswer>> {
+    this.#turns.set(turn, null)
+    if (signal?.aborted !== true) return ok({ kind: 'first', turn })
+    // Nobody is there any more who would end it.
+    await this.forget(turn)
+    return { ok: false, failure: endedBy(signal) }
+  }
+
+  async remember(turn: Turn, answer: KeptAnswer): Promise<void> {
+    if (!this.#turns.has(turn)) return
+    this.#turns.set(turn, answer)
+    await this.#keep(turn, answer)
+  }
+
+  async forget(turn: Turn): Promise<void> {
+    if (!this.#turns.delete(turn)) return
+    await reach(async () => ok(await turnRows.release(this.#sql, { ...turn, state: 'running' }, 0)))
+  }
+
+  close(): void {
+    clearInterval(this.#renewing)
+  }
+
+  async #keep(turn: Turn, answer: KeptAnswer): Promise<void> {
+    const kept = await reach(async () => ok(await keepAnswer(this.#sql, turn, answer)))
+    if (kept.ok) this.#turns.delete(turn)
+  }
+
+  async #renewAll(): Promise<void> {
+    await Promise.all([...this.#turns].map(async ([turn, answer]) => {
+      if (answer !== null) return this.#keep(turn, answer)
+      const claim = { ...turn, state: 'running' } as const
+      const renewed = await reach(async () => ok(await turnRows.renew(this.#sql, claim, this.#leaseMs)))
+      if (renewed.ok && !renewed.value) this.#turns.delete(turn)
+    })).catch(() => undefined)
+  }
+
+  get #sql(): Sql {
+    return this.#options.store.sql
+  }
+}

@@ -1,0 +1,50 @@
+import postgres from 'postgres'
+import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { StoreSlow } from './open.ts'
+
+/** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement time-outs. */
+const AWAY_STATES = /^(08|53|57|55P03|25P03|28|3D)/
+const AWAY_CODES = new Set([
+  'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECTION_ENDED',
+  // A Unix socket goes with its server: ENOENT.
+  'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
+])
+/** Of these, user, password and database: no waiting mends what stands in the address. */
+const WRONG_ADDRESS_STATES = /^(28|3D)/
+const UNIQUE_VIOLATION = '23505'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** True when the store cannot be reached, or cannot answer now; anything else is a bug of ours. */
+export function isAway(problem: unknown): boolean {
+  if (problem instanceof StoreSlow) return true
+  if (problem instanceof postgres.PostgresError) return AWAY_STATES.test(problem.code)
+  const causes = problem instanceof AggregateError ? problem.errors : [problem]
+  return causes.some((cause) => AWAY_CODES.has((cause as NodeJS.ErrnoException | null)?.code ?? ''))
+}
+
+/** True when somebody else held a lock for longer than the store waits. */
+export function isLockSlow(problem: unknown): boolean {
+  return problem instanceof postgres.PostgresError && problem.code === LOCK_NOT_AVAILABLE
+}
+
+/** True when waiting may mend it: a Postgres that is still coming up, or on its way back. */
+export function isComingUp(problem: unknown): boolean {
+  const isWrong = problem instanceof postgres.PostgresError && WRONG_ADDRESS_STATES.test(problem.code)
+  return isAway(problem) && !isWrong
+}
+
+/** @returns the name of the violated unique constraint, or null */
+export function violatedUnique(problem: unknown): string | null {
+  if (!(problem instanceof postgres.PostgresError) || problem.code !== UNIQUE_VIOLATION) return null
+  return problem.constraint_name ?? ''
+}
+
+/** Runs a repository's work; a store that is away becomes `store_unavailable`, a bug goes on being thrown. */
+export async function reach<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  try {
+    return await work()
+  } catch (problem) {
+    if (!isAway(problem)) throw problem
+    return fail('store_unavailable', { retryAfterS: 1, cause: problem })
+  }
+}

@@ -1,0 +1,50 @@
+import { WAITING_REPEATS_MAX, WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../schemas/limits/limits.ts'
+import type { UploadWish } from '../../ports/files/files.ts'
+
+export interface Waiter {
+  /** Harmless when it waits already. @returns false when too many wait, of all or of its kin */
+  enter(): boolean
+  /** Harmless when it does not wait. */
+  leave(): void
+}
+
+/** Calls that wait to begin, or for their path. Each holds one read of its body and looks into the store now and then, so they are few. */
+export class Waiters {
+  #count = 0
+  readonly #named = new Map<string, number>()
+
+  waiter({ workspaceId, idempotency }: Pick<UploadWish, 'workspaceId' | 'idempotency'>): Waiter {
+    const names = [{ name: `workspace ${workspaceId}`, most: WAITING_WORKSPACE_UPLOADS_MAX }]
+    if (idempotency !== null) names.push({ name: `call ${idempotency.apiKeyHash} ${idempotency.key}`, most: WAITING_REPEATS_MAX })
+    let isWaiting = false
+    return {
+      enter: () => {
+        isWaiting ||= this.#hasRoom(names) && this.#add(names, 1)
+        return isWaiting
+      },
+      leave: () => {
+        if (isWaiting) this.#add(names, -1)
+        isWaiting = false
+      },
+    }
+  }
+
+  #hasRoom(names: readonly Named[]): boolean {
+    return this.#count < WAITING_UPLOADS_MAX && names.every(({ name, most }) => (this.#named.get(name) ?? 0) < most)
+  }
+
+  #add(names: readonly Named[], step: 1 | -1): true {
+    this.#count += step
+    for (const { name } of names) {
+      const count = (this.#named.get(name) ?? 0) + step
+      if (count > 0) this.#named.set(name, count)
+      else this.#named.delete(name)
+    }
+    return true
+  }
+}
+
+interface Named {
+  readonly name: string
+  readonly most: number
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTAINER_USE_MS, COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
+import type { ClaimWish, ContainerSizes, CountedPath, DueWish, Found, PathClaim } from '../../ports/containers/container-rows.ts'
+import { countedBytes, quotaOf, type Held } from '../files/file-quota.ts'
+import type { Queryable, Sql, Store, Transaction } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+
+/*
+ * Bytes of container files in the workspace's quota, one row for each path. Sizes are added here; what an object and its
+ * folders count beyond them is added by triggers (migration 20) as rows come, change and go. Rows are locked in the order
+ * upload, container, path, workspace. A write counts the larger of the old and the new file before it publishes, and what
+ * lies there after it: at no moment is less counted than was put, wherever a process ends.
+ */
+
+interface SizeRow {
+  readonly size_bytes: string
+  readonly claim_id: string
+  readonly isBusy: boolean
+}
+
+interface RowKey {
+  readonly workspaceId: string
+  readonly containerId: string
+  readonly path: string
+}
+
+type Tried =
+  | { readonly kind: 'claimed'; readonly claim: PathClaim }
+  /** The upload's row is no longer ours. */
+  | { readonly kind: 'lost' }
+  /** Another write has the path, or a removal the container. */
+  | { readonly kind: 'taken' }
+  /** So many bytes are to be reserved: what lies beside it leaves no room for more than is. */
+  | { readonly kind: 'short'; readonly needsBytes: number }
+
+export function openContainerSizes(store: Store): ContainerSizes {
+  return {
+    release: (claim, found) => reach(async () => ok(await store.sql.begin((tx) => release(tx, claim, found)))),
+    due: (wish) => reach(async () => ok(await duePaths(store.sql, wish))),
+    recount: (path, found) => reach(async () => ok(await store.sql.begin((tx) => recount(tx, path, found)))),
+  }
+}
+
+export interface ClaimTerms {
+  readonly to: ClaimWish
+  readonly leaseMs: number
+  /** Of workspaces without one of their own. */
+  readonly quotaBytes: number
+}
+
+/** Ends a transaction that has made the path's row, and counted it. */
+class Short extends Error {
+  readonly needsBytes: number
+
+  constructor(needsBytes: number) {
+    super('more is counted than was reserved')
+    this.needsBytes = needsBytes
+  }
+}
+
+/** Turns a reservation into a claim of the path, and ends the upload's row. */
+export async function claimPath(sql: Sql, upload: Held & { readonly workspaceId: string }, terms: ClaimTerms): Promise<Tried> {
+  try {
+    return await sql.begin((tx) => claim(tx, upload, terms))
+  } catch (problem) {
+    if (problem instanceof Short) return { kind: 'short', needsBytes: problem.needsBytes }
+    throw problem
+  }
+}
+
+async function claim(tx: Transaction, upload: Held & { readonly workspaceId: string }, terms: ClaimTerms): Promise<Tried> {
+  const { to, leaseMs } = terms
+  const [held] = await tx<{ reserved_bytes: string }[]>`
+    SELECT reserved_bytes FROM files WHERE id = ${upload.id} AND attempt = ${upload.attempt} AND state = 'pending' FOR UPDATE`
+  if (held === undefined) return { kind: 'lost' }
+  const claim = {
+    workspaceId: upload.workspaceId, containerId: to.containerId, path: to.path, sizeBytes: to.sizeBytes, claimId: randomUUID(),
+  }
+  if (!(await enterContainer(tx, claim))) return { kind: 'taken' }
+  const { isNew, ...row } = await lockOrMake(tx, claim)
+  if (row.isBusy) return { kind: 'taken' }
+  const before = Number(row.size_bytes)
+  const after = Math.max(before, to.sizeBytes)
+  const [changed] = await tx<{ folders: number }[]>`
+    UPDATE container_files SET size_bytes = ${after}, claim_id = ${claim.claimId},
+      front_id = (SELECT front_id FROM files WHERE id = ${upload.id}),
+      writing_until = clock_timestamp() + ${leaseMs} * interval '1 ms' WHERE ${at(tx, claim)}
+    RETURNING ${isNew ? tx`container_folders_alone(workspace_id, container_id, path)::int` : tx`0`} AS folders`
+  const needsBytes = countedBytes(after) - (isNew ? 0 : countedBytes(before)) + COUNTED_BYTES_MIN * (changed?.folders ?? 0)
+  const change = { workspaceId: upload.workspaceId, sizeBytes: after - before, heldBytes: Number(held.reserved_bytes), needsBytes }
+  if (!(await takeReserved(tx, change, terms.quotaBytes))) throw new Short(needsBytes)
+  await tx`DELETE FROM files WHERE id = ${upload.id}`
+  return { kind: 'claimed', claim }
+}
+
+interface Change {
+  readonly workspaceId: string
+  readonly sizeBytes: number
+  readonly heldBytes: number
+  /** What is counted now and was not before, in which the triggers are ahead of the sizes. */
+  readonly needsBytes: number
+}
+
+/** @returns false when more is counted than was reserved, and does not fit */
+async function takeReserved(tx: Transaction, { workspaceId, sizeBytes, heldBytes, needsBytes }: Change, quotaBytes: number): Promise<boolean> {
+  const { count } = await tx`
+    UPDATE workspace_storage s SET used_bytes = used_bytes + ${sizeBytes}, reserved_bytes = reserved_bytes - ${heldBytes}
+    WHERE workspace_id = ${workspaceId}
+      AND (${needsBytes <= heldBytes} OR used_bytes + ${sizeBytes} + reserved_bytes - ${heldBytes} <= ${quotaOf(tx, quotaBytes)})`
+  return count === 1
+}
+
+/**
+ * Notes a use that a removal sees. The lock of a row whose use is old puts the two in order; one whose use is young is not
+ * removed, and is not written again. @returns false while a removal has the container
+ */
+async function enterContainer(tx: Transaction, { workspaceId, containerId }: RowKey): Promise<boolean> {
+  const isYoung = tx`container_uses.used_at >= clock_timestamp() - ${CONTAINER_USE_MS} * interval '1 ms'`
+  const isFree = tx`(container_uses.removing_until IS NULL OR container_uses.removing_until < clock_timestamp())`
+  const [row] = await tx<{ hasEntered: boolean }[]>`
+    WITH entered AS (
+      INSERT INTO container_uses (workspace_id, container_id) VALUES (${workspaceId}, ${containerId})
+      ON CONFLICT (workspace_id, container_id) DO UPDATE SET used_at = clock_timestamp()
+      WHERE ${isFree} AND NOT (${isYoung}) RETURNING 1)
+    SELECT EXISTS (SELECT 1 FROM entered) OR EXISTS (
+      SELECT 1 FROM container_uses WHERE workspace_id = ${workspaceId} AND container_id = ${containerId} AND ${isFree} AND ${isYoung}
+    ) AS "hasEntered"`
+  return row?.hasEntered === true
+}
+
+async function release(tx: Transaction, claim: PathClaim, found: Found | 'unknown'): Promise<null> {
+  const row = found === 'nothing' ? await lockRow(tx, claim) : await lockOrMake(tx, claim)
+  if (row === null) return null
+  if (row.claim_id === claim.claimId) {
+    if (found !== 'unknown') await settle(tx, { key: claim, row }, found)
+    // Over, and to be looked at.
+    else await tx`UPDATE container_files SET writing_until = '-infinity' WHERE ${at(tx, claim)}`
+    return null
+  }
+  // It took longer than its lease, and others had the path since: what it put may lie there all the same.
+  const put = found === 'unknown' ? claim.sizeBytes : found === 'nothing' ? 0 : found
+  const least = Math.max(Number(row.size_bytes), put)
+  await tx`
+    UPDATE container_files SET size_bytes = ${least}, writing_until = COALESCE(writing_until, '-infinity') WHERE ${at(tx, claim)}`
+  await use(tx, claim.workspaceId, least - Number(row.size_bytes))
+  return null
+}
+
+async function recount(tx: Transaction, path: CountedPath, found: Found): Promise<boolean> {
+  const row = await lockRow(tx, path)
+  if (row === null || row.isBusy || row.claim_id !== path.claimId) return false
+  // A claim of its own, so that a writer that stopped long ago knows that it lost the path.
+  await tx`UPDATE container_files SET claim_id = ${randomUUID()} WHERE ${at(tx, path)}`
+  return settle(tx, { key: path, row }, found)
+}
+
+/** The path counts what lies there; nothing needs no row. @returns whether it counted something else */
+async function settle(tx: Transaction, { key, row }: { readonly key: RowKey; readonly row: SizeRow }, found: Found): Promise<boolean> {
+  const before = Number(row.size_bytes)
+  if (found === 'nothing') {
+    await tx`DELETE FROM container_files WHERE ${at(tx, key)}`
+    await use(tx, key.workspaceId, -before)
+    return true
+  }
+  await tx`
+    UPDATE container_files SET size_bytes = ${found}, writing_until = NULL, counted_at = clock_timestamp() WHERE ${at(tx, key)}`
+  await use(tx, key.workspaceId, found - before)
+  return found !== before
+}
+
+async function use(tx: Transaction, workspaceId: string, bytes: number): Promise<void> {
+  if (bytes !== 0) await tx`UPDATE workspace_storage SET used_bytes = used_bytes + ${bytes} WHERE workspace_id = ${workspaceId}`
+}
+
+/** A row that is new has counted itself and its folders, and holds the workspace's. */
+async function lockOrMake(tx: Transaction, key: RowKey): Promise<SizeRow & { readonly isNew: boolean }> {
+  for (;;) {
+    const made = await tx`
+      INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id)
+      VALUES (${key.workspaceId}, ${key.containerId}, ${key.path}, 0, ${randomUUID()}) ON CONFLICT DO NOTHING`
+    const row = await lockRow(tx, key)
+    // Another one may have gone between the two.
+    if (row !== null) return { ...row, isNew: made.count === 1 }
+  }
+}
+
+async function lockRow(tx: Transaction, key: RowKey): Promise<SizeRow | null> {
+  const [row] = await tx<SizeRow[]>`
+    SELECT size_bytes, claim_id, COALESCE(writing_until >= clock_timestamp(), false) AS "isBusy"
+    FROM container_files WHERE ${at(tx, key)} FOR UPDATE`
+  return row ?? null
+}
+
+async function duePaths(sql: Queryable, { ageMs, container, after, countMax }: DueWish): Promise<readonly CountedPath[]> {
+  const isOpen = sql`writing_until < clock_timestamp()`
+  const isOld = ageMs === null ? sql`false` : sql`counted_at <= clock_timestamp() - ${ageMs} * interval '1 ms'`
+  return sql<CountedPath[]>`
+    SELECT workspace_id AS "workspaceId", container_id AS "containerId", path, claim_id AS "claimId" FROM container_files
+    WHERE (${isOpen} OR (writing_until IS NULL AND ${isOld}))
+      AND ${container === undefined ? sql`true` : sql`workspace_id = ${container.workspaceId} AND container_id = ${container.containerId}`}
+      AND ${after === null ? sql`true` : sql`(workspace_id, container_id, path) > (${after.workspaceId}, ${after.containerId}, ${after.path})`}
+    ORDER BY workspace_id, container_id, path LIMIT ${countMax}`
+}
+
+function at(sql: Queryable, { workspaceId, containerId, path }: RowKey) {
+  return sql`workspace_id = ${workspaceId} AND container_id = ${containerId} AND path = ${path}`
+}

@@ -1,0 +1,111 @@
+import type { EndpointRegion, EndpointStatus } from '../../../schemas/endpoints/private-endpoints.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
+import type { EndpointActor, EndpointRef, PrivateEndpoint, Validation } from '../../ports/endpoints/private-endpoints.ts'
+import { isId } from '../base/ids.ts'
+import type { Queryable, Transaction } from '../base/open.ts'
+
+export interface EndpointRow {
+  readonly id: string
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly status: EndpointStatus
+  readonly model_permaslug: string
+  readonly provider_slug: string
+  readonly upstream_model_id: string
+  readonly base_url: string
+  readonly declared_region: EndpointRegion | null
+  readonly declared_zdr: boolean | null
+  readonly prompt_price: string | null
+  readonly completion_price: string | null
+  readonly secret_name: string | null
+  readonly revision: number
+  readonly config_revision: number
+  readonly validation: (Validation & { readonly workspace_id: string }) | null
+  readonly validated_config: number | null
+  readonly is_ever_activated: boolean
+  readonly fields_digest: string | null
+  readonly created_at: Date
+}
+
+/** A row that is locked, with what only the store's own clock can say. */
+export interface LockedRow extends EndpointRow {
+  /** The last validation is older than it may be. */
+  readonly is_old: boolean | null
+  /** A probe holds the claim. */
+  readonly is_probed: boolean | null
+}
+
+/** Until the transaction ends nobody else changes it. @returns null for an id that is none, unknown, another's or deleted */
+export async function lockEndpoint(tx: Transaction, { organizationId, id }: EndpointRef, freshMs: number): Promise<LockedRow | null> {
+  if (!isId(id)) return null
+  const [row] = await tx<LockedRow[]>`
+    SELECT *, validated_at < clock_timestamp() - ${freshMs} * interval '1 ms' AS is_old, probe_until > clock_timestamp() AS is_probed
+    FROM private_endpoints WHERE id = ${id} AND organization_id = ${organizationId} AND deleted_at IS NULL FOR UPDATE`
+  return row ?? null
+}
+
+export async function readEndpoint(sql: Queryable, { organizationId, id }: EndpointRef): Promise<EndpointRow | null> {
+  if (!isId(id)) return null
+  const [row] = await sql<EndpointRow[]>`
+    SELECT * FROM private_endpoints WHERE id = ${id} AND organization_id = ${organizationId} AND deleted_at IS NULL`
+  return row ?? null
+}
+
+export function endpointOf(row: EndpointRow): PrivateEndpoint {
+  const { prompt_price: prompt, completion_price: completion } = row
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    status: row.status,
+    modelPermaslug: row.model_permaslug,
+    providerSlug: row.provider_slug,
+    upstreamModelId: row.upstream_model_id,
+    baseUrl: row.base_url,
+    declaredRegion: row.declared_region,
+    declaredZdr: row.declared_zdr,
+    pricing: prompt === null || completion === null ? null : { prompt, completion },
+    secretName: row.secret_name,
+    createdAt: row.created_at,
+  }
+}
+
+/** What the audit log says of a change. */
+export function endpointEvent(by: EndpointActor, before: EndpointRow | null, after: EndpointRow | null): AuditEvent {
+  const row = after ?? before
+  if (row === null) throw new Error('a change of nothing')
+  return {
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    actor: by.actor,
+    requestId: by.requestId,
+    operation: by.operation,
+    outcome: 'changed',
+    objectKind: 'private_endpoint',
+    objectId: row.id,
+    before: before === null ? null : seen(before),
+    after: after === null ? null : seen(after),
+  }
+}
+
+/** A credential's name is no secret; of checks only names and reasons are told, never the upstream's words. */
+function seen(row: EndpointRow): Record<string, unknown> {
+  const { validation } = row
+  return {
+    status: row.status,
+    workspace_id: row.workspace_id,
+    model_permaslug: row.model_permaslug,
+    provider_slug: row.provider_slug,
+    upstream_model_id: row.upstream_model_id,
+    base_url: row.base_url,
+    declared_region: row.declared_region,
+    declared_zdr: row.declared_zdr,
+    pricing: row.prompt_price === null ? null : { prompt: row.prompt_price, completion: row.completion_price },
+    secret_name: row.secret_name,
+    validation: validation === null || row.validated_config !== row.config_revision ? null : {
+      passed: validation.passed,
+      workspace_id: validation.workspace_id,
+      failed: validation.checks.flatMap(({ name, reason }) => (reason === undefined ? [] : [{ name, reason }])),
+    },
+  }
+}

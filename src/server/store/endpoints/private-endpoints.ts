@@ -1,0 +1,207 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ACTIVE_ENDPOINTS_MAX, VALIDATION_FRESH_MS } from '../../../schemas/limits/limits.ts'
+import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
+import type {
+  EndpointActor, EndpointChanges, EndpointRef, PrivateEndpoint, PrivateEndpoints, WorkspaceFacts,
+} from '../../ports/endpoints/private-endpoints.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { bump } from '../base/epoch.ts'
+import type { Columns } from '../base/guarded-row.ts'
+import { isId } from '../base/ids.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { createEndpoint } from './private-endpoint-births.ts'
+import { claim, drop, lockClaimed, mayActivate, mayValidate } from './private-endpoint-claims.ts'
+import { endpointEvent, endpointOf, lockEndpoint, readEndpoint, type EndpointRow, type LockedRow } from './private-endpoint-rows.ts'
+import { reach } from '../base/translate.ts'
+
+export interface PrivateEndpointMeans {
+  readonly store: Store
+  /** Tells the fronts at once; the epoch tells them in any case. */
+  readonly hints: Pick<Hints, 'publish'>
+}
+
+/** Private endpoints of organizations. */
+export function openPrivateEndpoints(means: PrivateEndpointMeans): PrivateEndpoints {
+  return new EndpointStore(means)
+}
+
+type Decide = (row: LockedRow, tx: Transaction) => Outcome<Columns> | Promise<Outcome<Columns>>
+
+class EndpointStore implements PrivateEndpoints {
+  readonly #store: Store
+  readonly #hints: Pick<Hints, 'publish'>
+
+  constructor({ store, hints }: PrivateEndpointMeans) {
+    this.#store = store
+    this.#hints = hints
+  }
+
+  list(organizationId: string): ReturnType<PrivateEndpoints['list']> {
+    return reach(async () => {
+      const rows = await this.#store.sql<EndpointRow[]>`
+        SELECT * FROM private_endpoints WHERE organization_id = ${organizationId} AND deleted_at IS NULL ORDER BY id`
+      return ok(rows.map(endpointOf))
+    })
+  }
+
+  get(ref: EndpointRef): ReturnType<PrivateEndpoints['get']> {
+    return reach(async () => {
+      const row = await readEndpoint(this.#store.sql, ref)
+      return row === null ? fail('endpoint_unknown') : ok(endpointOf(row))
+    })
+  }
+
+  create: PrivateEndpoints['create'] = (wish, by) => reach(() => createEndpoint(this.#store, wish, by))
+
+  update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): ReturnType<PrivateEndpoints['update']> {
+    return this.#change(ref, by, (row) => row.status === 'draft'
+      ? ok({ ...columnsOf(changes), config_revision: row.config_revision + 1 })
+      : fail('endpoint_not_draft'))
+  }
+
+  setPricing: PrivateEndpoints['setPricing'] = (ref, { prompt, completion }, by) =>
+    this.#change(ref, by, () => ok({ prompt_price: prompt, completion_price: completion }))
+
+  disable: PrivateEndpoints['disable'] = (ref, by) =>
+    this.#change(ref, by, ({ status }) => (status === 'active' ? ok({ status: 'disabled' }) : fail('endpoint_not_active')))
+
+  enable: PrivateEndpoints['enable'] = (ref, by) => this.#change(ref, by, async (row, tx) => {
+    if (row.status !== 'disabled') return fail('endpoint_not_disabled')
+    const room = await hasRoom(tx, row.workspace_id)
+    return room.ok ? ok({ status: 'active' }) : room
+  })
+
+  async remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>> {
+    const removed = await this.#change(ref, by, (row) => isDraftOnly && row.is_ever_activated
+      ? fail('endpoint_was_active')
+      : ok({ deleted_at: new Date(), probe_token: null, probe_until: null }))
+    return removed.ok ? ok(null) : removed
+  }
+
+  claimValidation: PrivateEndpoints['claimValidation'] = (ref) => this.#begin((tx) => claim(tx, ref, mayValidate))
+
+  claimActivation: PrivateEndpoints['claimActivation'] = (ref) => this.#begin((tx) => claim(tx, ref, mayActivate))
+
+  dropClaim: PrivateEndpoints['dropClaim'] = async (held) => {
+    // One that stays runs out by itself.
+    await reach(async () => ok(await drop(this.#store.sql, held)))
+  }
+
+  facts: PrivateEndpoints['facts'] = ({ organizationId, workspaceId, secret }) => reach(async () => {
+    const { sql } = this.#store
+    const [row] = await sql<{ active: number }[]>`
+      SELECT (SELECT count(*)::int FROM private_endpoints e
+        WHERE e.workspace_id = w.id AND e.status = 'active' AND e.deleted_at IS NULL) AS active
+      FROM workspaces w WHERE w.id = ${workspaceId} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
+    const isFull = (row?.active ?? 0) >= ACTIVE_ENDPOINTS_MAX
+    return ok<WorkspaceFacts>({ exists: row !== undefined, isFull, hasSecret: await hasSecret(sql, workspaceId, secret) })
+  })
+
+  validated: PrivateEndpoints['validated'] = async (held, { passed, checks, workspaceId }, by) => {
+    const changed = await this.#begin(async (tx) => {
+      const before = await lockClaimed(tx, held)
+      if (before === null) return fail('endpoint_changed')
+      const [after] = await tx<EndpointRow[]>`
+        UPDATE private_endpoints
+        SET validation = ${tx.json({ passed, checks, workspace_id: workspaceId })}, validated_at = clock_timestamp(),
+          validated_config = config_revision, workspace_id = ${passed ? workspaceId : before.workspace_id},
+          probe_token = NULL, probe_until = NULL, revision = revision + 1, updated_at = clock_timestamp()
+        WHERE id = ${before.id} RETURNING *`
+      await appendAudit(tx, endpointEvent(by, before, after ?? before))
+      return ok(null)
+    })
+    return changed
+  }
+
+  activated: PrivateEndpoints['activated'] = (held, by) => this.#transact(async (tx) => {
+    const before = await lockClaimed(tx, held)
+    if (before === null) return fail('endpoint_changed')
+    const allowed = mayActivate(before)
+    if (!allowed.ok) return allowed
+    const room = await hasRoom(tx, before.workspace_id)
+    if (!room.ok) return room
+    const set = { status: 'active', is_ever_activated: true, probe_token: null, probe_until: null }
+    return this.#write(tx, before, set, by)
+  })
+
+  active: PrivateEndpoints['active'] = (workspaceId) => reach(async () => {
+    // Workspaces of tests have ids that are none.
+    if (!isId(workspaceId)) return ok([])
+    const rows = await this.#store.sql<EndpointRow[]>`
+      SELECT * FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL ORDER BY id`
+    return ok(rows.map(endpointOf))
+  })
+
+  #change(ref: EndpointRef, by: EndpointActor, decide: Decide): Promise<Outcome<PrivateEndpoint>> {
+    return this.#transact(async (tx) => {
+      const row = await lockEndpoint(tx, ref, VALIDATION_FRESH_MS)
+      if (row === null) return fail('endpoint_unknown')
+      const set = await decide(row, tx)
+      return set.ok ? this.#write(tx, row, set.value, by) : set
+    })
+  }
+
+  async #write(tx: Transaction, before: EndpointRow, set: Columns, by: EndpointActor): Promise<Outcome<Written>> {
+    const [after] = await tx<EndpointRow[]>`
+      UPDATE private_endpoints SET ${tx(set)}, revision = revision + 1, updated_at = clock_timestamp()
+      WHERE id = ${before.id} AND revision = ${before.revision} RETURNING *`
+    if (after === undefined) throw new Error('a locked row has another revision')
+    const isGone = set['deleted_at'] !== undefined
+    await appendAudit(tx, endpointEvent(by, before, isGone ? null : after))
+    const isLive = before.status === 'active' || after.status === 'active'
+    const told = isLive && after.workspace_id !== null ? await bump(tx, 'private_endpoint', after.workspace_id) : null
+    return ok({ endpoint: endpointOf(after), told })
+  }
+
+  async #transact(work: (tx: Transaction) => Promise<Outcome<Written>>): Promise<Outcome<PrivateEndpoint>> {
+    const written = await this.#begin(work)
+    if (!written.ok) return written
+    const { endpoint, told } = written.value
+    if (told !== null) await this.#hints.publish(told)
+    return ok(endpoint)
+  }
+
+  #begin<T>(work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    return reach(() => this.#store.sql.begin<Outcome<T>>(work))
+  }
+}
+
+interface Written {
+  readonly endpoint: PrivateEndpoint
+  /** What fronts have to hear; null for what they do not know. */
+  readonly told: Invalidation | null
+}
+
+/**
+ * Whether the workspace may have one more; whoever asks keeps others from asking until he has committed.
+ * Failures: workspace_endpoints_full, workspace_unknown (it was deleted).
+ */
+async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Outcome<null>> {
+  const [workspace] = await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
+  if (workspace === undefined) return fail('workspace_unknown')
+  const [row] = await tx<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL`
+  if ((row?.count ?? 0) < ACTIVE_ENDPOINTS_MAX) return ok(null)
+  return fail('workspace_endpoints_full', { fields: { limit: ACTIVE_ENDPOINTS_MAX } })
+}
+
+async function hasSecret(
+  sql: Queryable, workspaceId: string, secret: { readonly name: string; readonly host: string } | null,
+): Promise<boolean> {
+  if (secret === null) return false
+  const rows = await sql`
+    SELECT 1 FROM secrets s JOIN vaults v ON v.id = s.vault_id
+    WHERE v.workspace_id = ${workspaceId} AND v.kind = 'workspace' AND s.name = ${secret.name} AND ${secret.host} = ANY(s.hosts)`
+  return rows.length === 1
+}
+
+function columnsOf({ upstreamModelId, baseUrl, declaredRegion, declaredZdr, pricing, secretName }: EndpointChanges): Columns {
+  return {
+    upstream_model_id: upstreamModelId,
+    ...(baseUrl !== undefined && { base_url: baseUrl }),
+    ...(declaredRegion !== undefined && { declared_region: declaredRegion }),
+    ...(declaredZdr !== undefined && { declared_zdr: declaredZdr }),
+    ...(pricing !== undefined && { prompt_price: pricing.prompt, completion_price: pricing.completion }),
+    ...(secretName !== undefined && { secret_name: secretName }),
+  }
+}

@@ -1,0 +1,93 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import type { FileRecord, StorageUsage, UploadWish } from '../../ports/files/files.ts'
+import { countedBytes, reserve, usageOf, type PendingRow } from './file-quota.ts'
+import { fileOf, type FileRow, type FileState } from './file-rows.ts'
+import { idempotencyIdOf, isTaken } from '../base/idempotency.ts'
+import { newFileId } from '../base/ids.ts'
+import type { Sql } from '../base/open.ts'
+import { claimStale } from './stale-uploads.ts'
+import { reach, violatedUnique } from '../base/translate.ts'
+
+/** What one try to begin an upload found. */
+export type Tried =
+  | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }
+  | { readonly kind: 'replay'; readonly file: FileRecord }
+  /** The first call under the key is at work. */
+  | { readonly kind: 'running' }
+  | { readonly kind: 'mismatch' }
+  /** @see mayFit: true when uploads under way hold what is missing */
+  | { readonly kind: 'full'; readonly mayFit: boolean; readonly quotaBytes: number }
+
+export interface Terms {
+  /** Of workspaces without one of their own. */
+  readonly quotaBytes: number
+  readonly leaseMs: number
+  readonly frontId: string | null
+}
+
+export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outcome<Tried>> {
+  return reach(async () => ok(await begin(sql, wish, terms)))
+}
+
+async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
+  const { workspaceId, idempotency } = wish
+  const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
+  const known = record === null ? null : await lookUp(sql, record)
+  if (known !== null) return known
+  const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
+  const { mostBytes, leastBytes } = reservationsOf(wish)
+  try {
+    const usage = await reserveEither(sql, row, { wishes: new Set([mostBytes, leastBytes]), quotaBytes })
+    if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
+    const mayFit = usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= usage.quotaBytes
+    return { kind: 'full', mayFit, quotaBytes: usage.quotaBytes }
+  } catch (problem) {
+    if (violatedUnique(problem) === 'files_idempotency_key') return { kind: 'running' }
+    throw problem
+  }
+}
+
+/** What the file may come to count with its folders, and what it counts at least; nothing is reserved for nothing. */
+function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadWish): { readonly mostBytes: number; readonly leastBytes: number } {
+  const folderBytes = reserveBytes === 0 ? 0 : folders * COUNTED_BYTES_MIN
+  return { mostBytes: reservedFor(reserveBytes) + folderBytes, leastBytes: reservedFor(Math.max(0, reserveBytes - slackBytes)) }
+}
+
+/** An upload that waits for room must not hold some for bytes that may never come. */
+function reservedFor(sizeBytes: number): number {
+  return sizeBytes === 0 ? 0 : countedBytes(sizeBytes)
+}
+
+/** @returns the bytes that were reserved, or what stood in the way */
+async function reserveEither(
+  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: ReadonlySet<number>; readonly quotaBytes: number },
+): Promise<number | StorageUsage> {
+  let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
+  // The row of a workspace is made at its first upload: the second round finds it.
+  for (const round of [1, 2]) {
+    for (const reserveBytes of wishes) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
+    if (round === 1) usage = await usageOf(sql, row.workspaceId, quotaBytes)
+  }
+  return usage
+}
+
+async function lookUp(sql: Sql, record: { readonly id: string; readonly requestDigest: string }): Promise<Tried | null> {
+  const [row] = await sql<KeyedRow[]>`
+    SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", lease_until < clock_timestamp() AS "isLate"
+    FROM files
+    WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
+  // What is no file may have the key.
+  if (row === undefined) return (await isTaken(sql, record.id)) ? { kind: 'mismatch' } : null
+  if (row.isOld === true) {
+    await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
+    return null
+  }
+  // Its process died: it stands for no call any more, and the sweep, which would find it, may be minutes away.
+  if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null) return null
+  if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }
+  return row.state === 'pending' ? { kind: 'running' } : { kind: 'replay', file: fileOf(row) }
+}
+
+type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null; readonly isLate: boolean }

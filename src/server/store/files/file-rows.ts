@@ -1,0 +1,118 @@
+import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
+import { PURPOSE_DEFAULT } from '../../../schemas/files/files.ts'
+import type { FileFacts, FileRecord } from '../../ports/files/files.ts'
+import { guardedRows, type Columns } from '../base/guarded-row.ts'
+import type { Queryable } from '../base/open.ts'
+
+export type FileState = 'pending' | 'ready' | 'abandoned' | 'deleted'
+
+/** Work is left in a pending row (its upload, or the sweep's) and in an abandoned one (its bytes). */
+export const fileRows = guardedRows<FileState>({ table: 'files', claimable: ['pending', 'abandoned'] })
+
+/** A row in a state that has all of these. */
+export interface FileRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly filename: string
+  readonly mime_type: string
+  /** A bigint of Postgres arrives as text. */
+  readonly size_bytes: string
+  readonly sha256: string
+  readonly data_key_id: string
+  readonly is_downloadable: boolean
+  readonly purpose: string | null
+  readonly created_at: Date
+  readonly expires_at: Date | null
+}
+
+export function fileOf(row: FileRow): FileRecord {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    filename: row.filename,
+    mimeType: row.mime_type,
+    sizeBytes: Number(row.size_bytes),
+    sha256: row.sha256,
+    dataKeyId: row.data_key_id,
+    isDownloadable: row.is_downloadable,
+    purpose: row.purpose,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+export function columnsOf(facts: FileFacts): Columns {
+  return {
+    filename: facts.filename,
+    mime_type: facts.mimeType,
+    size_bytes: facts.sizeBytes,
+    sha256: facts.sha256,
+    data_key_id: facts.dataKeyId,
+    is_downloadable: facts.isDownloadable,
+    purpose: facts.purpose,
+  }
+}
+
+/** Its time has come: it is no file any more for its workspace, and the sweep removes it. C37. */
+export function isExpired(sql: Queryable) {
+  return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
+}
+
+interface FileRowsWish {
+  readonly after: string | null
+  readonly before?: string | null
+  readonly purpose?: string | null
+  readonly ids?: readonly string[] | null
+  readonly countMax: number
+}
+
+/** Behind every id of a file. */
+const LAST_ID = '~'
+/** Rows that a page reads: few numbers, each the text of a statement that stays prepared; one more than a page tells whether there is another. */
+const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)].map((limit) => limit + 1).sort((a, b) => a - b)
+
+/**
+ * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can keep in order, and
+ * the limit is no parameter: with one Postgres takes a tenth of all files for the page, and plans each call anew for what it costs.
+ * @param workspaceId null = of all, also those whose time has come
+ */
+export async function listFiles(sql: Queryable, workspaceId: string | null, wish: FileRowsWish): Promise<readonly FileRecord[]> {
+  const { countMax, ids = null } = wish
+  if (workspaceId !== null && ids !== null) return namedFiles(sql, workspaceId, { ...wish, ids })
+  const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
+  const rows = await (workspaceId === null ? allRows(sql, wish) : rowsOf(sql, workspaceId, { ...wish, countMax: read }))
+  const files = rows.slice(0, countMax).map(fileOf)
+  return isBackwards(wish) ? files.reverse() : files
+}
+
+/** Each by the key of the table: their number bounds what is read, whatever else the workspace has. */
+async function namedFiles(
+  sql: Queryable, workspaceId: string, { ids, purpose = null, countMax }: FileRowsWish & { readonly ids: readonly string[] },
+): Promise<readonly FileRecord[]> {
+  const rows = await sql<FileRow[]>`
+    SELECT * FROM files WHERE id = ANY(string_to_array(${ids.join(',')}, ',')) AND workspace_id = ${workspaceId} AND state = 'ready' AND NOT ${isExpired(sql)}
+      ${purpose === null ? sql`` : sql`AND COALESCE(purpose, ${PURPOSE_DEFAULT}) = ${purpose}`}
+    ORDER BY id LIMIT ${countMax}`
+  return rows.map(fileOf)
+}
+
+function isBackwards({ before = null }: FileRowsWish): boolean {
+  return before !== null
+}
+
+function allRows(sql: Queryable, { after, countMax }: FileRowsWish) {
+  return sql<FileRow[]>`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
+}
+
+function rowsOf(sql: Queryable, workspaceId: string, wish: FileRowsWish) {
+  const { after, before = null, purpose = null, countMax } = wish
+  const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
+  const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
+  return sql<FileRow[]>`
+    SELECT * FROM files WHERE state = 'ready' AND NOT ${isExpired(sql)} AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
+    ORDER BY ${isBackwards(wish) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
+}
+
+function descending(sql: Queryable, purpose: string | null) {
+  return sql.unsafe(purpose === null ? 'workspace_id DESC, id DESC' : `workspace_id DESC, COALESCE(purpose, '${PURPOSE_DEFAULT}') DESC, id DESC`)
+}

@@ -1,0 +1,126 @@
+import type { Caps } from '../../../schemas/operator/caps.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { KEYS_PAGE } from '../../../schemas/limits/limits.ts'
+import type { ApiKeys, KeyActor, KeyChanges, KeyPageWish, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../../ports/keys/api-keys.ts'
+import type { Hints } from '../../ports/keys/keys.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { holdRoom } from '../operator/caps.ts'
+import { bump } from '../base/epoch.ts'
+import { keyEvent } from './key-audit.ts'
+import { holdIntern } from '../workspaces/intern-owners.ts'
+import { bearKey } from './key-births.ts'
+import { findLocked, lookAt, type Told } from './key-locks.ts'
+import { setKeyLimit, tellOfLimits } from './key-limits.ts'
+import { rotateKey } from './key-rotation.ts'
+import { findKey, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+import { findWorkspace, holdWorkspace } from '../workspaces/workspaces.ts'
+
+export interface ApiKeyMeans {
+  readonly store: Store
+  /** Tells the fronts at once; the epoch tells them in any case. */
+  readonly publish: Hints['publish']
+  /** Of keys that are made without a word on it; null = none. C11. */
+  readonly rateLimitRpm: number | null
+}
+
+/** API keys as rows of the store. */
+export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyMeans): ApiKeys {
+  const change = async <T>(work: (tx: Transaction) => Promise<Outcome<Told<T>>>): Promise<Outcome<T>> => {
+    const done = await reach(() => store.sql.begin<Outcome<Told<T>>>(work))
+    if (!done.ok) return done
+    await Promise.all(done.value.changes.map(publish))
+    return ok(done.value.value)
+  }
+  return {
+    list: (wish) => reach(() => list(store.sql, wish)),
+    get: (ref) => reach(async () => {
+      const key = await findKey(store.sql, ref)
+      return key === null ? UNKNOWN : ok(key)
+    }),
+    create: (wish, by) => change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...wish }, by)),
+    update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
+    remove: (ref, by) => change((tx) => remove(tx, ref, by)),
+    rotate: (ref, wish, by) => change((tx) => rotateKey(tx, { ref, wish, by, caps: store.options.caps })),
+  }
+}
+
+const UNKNOWN = fail('api_key_unknown')
+
+async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>> {
+  const { organizationId, includesDisabled, offset } = wish
+  const place = wish.workspace === null ? null : await findWorkspace(sql, wish.workspace, organizationId)
+  if (place !== null && !place.ok) return place
+  const rows = await sql<PlacedRow[]>`
+    ${placedKeys(sql)} WHERE k.revoked_at IS NULL
+      AND ${organizationId === null ? sql`true` : sql`k.organization_id = ${organizationId}`}
+      AND ${place === null ? sql`true` : sql`COALESCE(k.workspace_id, d.id) = ${place.value.id}`}
+      AND ${includesDisabled ? sql`true` : sql`NOT k.is_disabled`}
+    ORDER BY k.created_at DESC, k.hash LIMIT ${KEYS_PAGE} OFFSET ${offset}`
+  return ok(await managedKeysOf(sql, rows))
+}
+
+type Birth = NewApiKey & { readonly rateLimitRpm: number | null; readonly caps: Caps | undefined }
+
+async function create(tx: Transaction, wish: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
+  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, caps, ...traits } = wish
+  const owner = await ownerOf(tx, wish)
+  if (!owner.ok) return owner
+  const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
+  if (!room.ok) return room
+  const { hash, key } = await bearKey(tx, { kind, name, organizationId, ...owner.value, rateLimitRpm, expiresAt, traits })
+  const apiKey = await lookAt(tx, hash)
+  await appendAudit(tx, keyEvent(by, { before: null, after: apiKey }))
+  return ok({ value: { apiKey, key }, changes: [await bump(tx, 'key', hash)] })
+}
+
+type Owner = { readonly workspaceId: string | null; readonly internId: string | null }
+
+/** Whose key it becomes, kept until the end of this. Failures: workspace_unknown, intern_unknown. */
+async function ownerOf(tx: Transaction, { organizationId, workspace, internId }: NewApiKey): Promise<Outcome<Owner>> {
+  if (internId !== null) {
+    const intern = await holdIntern(tx, { internId, organizationId })
+    return intern === null ? fail('intern_unknown') : ok({ workspaceId: intern.workspaceId, internId: intern.internId })
+  }
+  if (workspace === null) return ok({ workspaceId: null, internId: null })
+  const place = await findWorkspace(tx, workspace, organizationId)
+  if (!place.ok) return place
+  return await holdWorkspace(tx, place.value.id) ? ok({ workspaceId: place.value.id, internId: null }) : fail('workspace_unknown')
+}
+
+interface Update {
+  readonly ref: KeyRef
+  readonly changes: KeyChanges
+  readonly by: KeyActor
+}
+
+async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Outcome<Told<ManagedKey>>> {
+  const found = await findLocked(tx, ref)
+  if (found === null) return UNKNOWN
+  const { accountId, key: before } = found
+  const { name, isDisabled, rateLimitRpm, allowedModels, scopes, limitNano, limitReset, countsByok } = { ...before, ...changes }
+  if (before.kind === 'management' && scopes !== null) return fail('key_unscoped')
+  await tx`
+    UPDATE api_keys SET ${tx({
+      name, is_disabled: isDisabled, rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+      scopes: scopes === null ? null : tx.json([...scopes]),
+    })}, updated_at = clock_timestamp() WHERE hash = ${ref.hash}`
+  const areLimits = limitNano !== before.limitNano || limitReset !== before.limitReset || countsByok !== before.countsByok
+  if (areLimits) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
+  const after = await lookAt(tx, ref.hash)
+  await appendAudit(tx, keyEvent(by, { before, after }))
+  const told = areLimits ? await tellOfLimits(tx, accountId) : []
+  // An expired key is not among those that draw on the account, but it is what was changed.
+  const isTold = told.some(({ id }) => id === ref.hash)
+  return ok({ value: after, changes: isTold ? told : [...told, await bump(tx, 'key', ref.hash)] })
+}
+
+async function remove(tx: Transaction, ref: KeyRef, by: KeyActor): Promise<Outcome<Told<null>>> {
+  const before = await findKey(tx, ref)
+  if (before === null) return UNKNOWN
+  const { count } = await tx`UPDATE api_keys SET revoked_at = clock_timestamp() WHERE hash = ${ref.hash} AND revoked_at IS NULL`
+  if (count === 0) return UNKNOWN
+  await appendAudit(tx, keyEvent(by, { before, after: null }))
+  return ok({ value: null, changes: [await bump(tx, 'key', ref.hash)] })
+}

@@ -1,0 +1,177 @@
+import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { KEY_LOAD_MS_MAX } from '../../../schemas/limits/limits.ts'
+import type { ManagedKey } from '../../ports/keys/api-keys.ts'
+import type { Invalidation, KeyRecord, KeyStore } from '../../ports/keys/keys.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { holdRoom } from '../operator/caps.ts'
+import { bump } from '../base/epoch.ts'
+import { keyEvent } from './key-audit.ts'
+import { bearKey, type KeyBirth, type KeyTraits } from './key-births.ts'
+import { lookAt } from './key-locks.ts'
+import { findKey, type KeyRow } from './key-rows.ts'
+import { holdIntern } from '../workspaces/intern-owners.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+
+export interface KeyWish {
+  readonly kind: 'inference' | 'management'
+  readonly name: string
+  readonly organizationId: string
+  /** Null for management keys. */
+  readonly workspaceId: string | null
+  readonly rateLimitRpm: number | null
+  readonly expiresAt: Date | null
+  readonly traits?: KeyTraits
+}
+
+/** An intern key acts in its intern's workspace. C5. */
+export type InternKeyWish = Pick<KeyWish, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
+  readonly internId: string
+  /** Null = whichever the intern belongs to. */
+  readonly organizationId: string | null
+}
+
+export interface CreatedKey {
+  readonly apiKey: ManagedKey
+  /** The plain key: nowhere else, and never again. */
+  readonly key: string
+  /** To be published as a hint: fronts may remember the hash as unknown. */
+  readonly change: Invalidation
+}
+
+/** What fronts load keys by. Failures: store_unavailable. */
+export function openKeyStore(store: Store): KeyStore {
+  return {
+    load: (hashes) => reach(async () => ok(await store.within(KEY_LOAD_MS_MAX, (sql) => loadKeys(sql, hashes)))),
+  }
+}
+
+/** Makes a key with its scope, and tells the audit log. Failures: quota_exceeded, store_unavailable. */
+export function createKey(store: Store, wish: KeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+  return reach(() => store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...wish, internId: null }, by })))
+}
+
+/** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded, store_unavailable. */
+export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+  return reach(() => store.sql.begin(async (tx) => {
+    const owner = await holdIntern(tx, wish)
+    return owner === null ? fail('intern_unknown') : makeCapped(store, tx, { birth: { ...wish, ...owner, kind: 'intern' }, by })
+  }))
+}
+
+/**
+ * Ends a key for good, and tells the audit log. A second time changes nothing, but tells caches again.
+ * @returns what to publish as a hint
+ * Failures: key_unknown, store_unavailable.
+ */
+export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
+  return reach(async () => {
+    const change = await store.sql.begin(async (tx) => {
+      const before = await findKey(tx, { organizationId: null, hash })
+      if (before !== null) await appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-revoke' }, { before, after: null }))
+      return endKey(tx, hash)
+    })
+    return change === null ? fail('key_unknown') : ok(change)
+  })
+}
+
+/** Makes a key that nobody is told of: with the first organization. */
+export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
+  return addKey(tx, { ...wish, internId: null }, () => Promise.resolve())
+}
+
+interface Making {
+  readonly birth: KeyBirth
+  readonly by: ChangedBy
+}
+
+async function makeCapped(store: Store, tx: Transaction, { birth, by }: Making): Promise<Outcome<CreatedKey>> {
+  const room = await holdRoom(tx, { organizationId: birth.organizationId, what: 'api_keys' }, store.options.caps)
+  return room.ok ? ok(await makeKey(tx, birth, by)) : room
+}
+
+function makeKey(tx: Transaction, birth: KeyBirth, by: ChangedBy): Promise<CreatedKey> {
+  return addKey(tx, birth, (after) => appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-create' }, { before: null, after })))
+}
+
+async function addKey(tx: Transaction, birth: KeyBirth, audit: (apiKey: ManagedKey) => Promise<void>): Promise<CreatedKey> {
+  const { hash, key } = await bearKey(tx, birth)
+  const apiKey = await lookAt(tx, hash)
+  await audit(apiKey)
+  return { apiKey, key, change: await bump(tx, 'key', hash) }
+}
+
+/** The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown key */
+export async function endKey(tx: Transaction, hash: string): Promise<Invalidation | null> {
+  const { count } = await tx`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE hash = ${hash}`
+  return count === 0 ? null : bump(tx, 'key', hash)
+}
+
+async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
+  // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its types.
+  const asked = hashes.join(',')
+  const rows = await sql<LoadedRow[]>`
+    SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
+      wa.counts_byok AS workspace_counts_byok, coalesce(ka.counts_byok, false) AS key_counts_byok,
+      EXISTS (SELECT FROM account_limits WHERE account_id = 'o' || k.organization_id) AS is_credit_limited,
+      EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
+      EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
+    FROM (
+      SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, scopes,
+        account_id
+      FROM api_keys WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+      UNION ALL
+      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id
+      FROM scim_tokens WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+    ) k
+    JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
+    JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id) AND w.deleted_at IS NULL
+    JOIN accounts wa ON wa.id = 'w' || w.id
+    LEFT JOIN accounts ka ON ka.id = k.account_id`
+  return rows.map(keyRecordOf)
+}
+
+function keyRecordOf(row: LoadedRow): KeyRecord {
+  return {
+    hash: row.hash,
+    kind: row.kind,
+    name: row.name,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    defaultWorkspaceId: row.default_workspace_id,
+    internId: row.intern_id,
+    rateLimitRpm: row.rate_limit_rpm,
+    isDisabled: row.is_disabled,
+    isInProgramme: row.is_in_programme,
+    mayWriteVault: row.may_write_vault,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    allowedModels: row.allowed_models,
+    scopes: row.scopes,
+    money: {
+      accountId: row.account_id,
+      isCreditLimited: row.is_credit_limited,
+      isWorkspaceLimited: row.is_workspace_limited,
+      isKeyLimited: row.is_key_limited,
+      workspaceCountsByok: row.workspace_counts_byok,
+      keyCountsByok: row.key_counts_byok,
+    },
+  }
+}
+
+type LoadedRow = Pick<
+  KeyRow,
+  | 'hash' | 'name' | 'organization_id' | 'workspace_id' | 'intern_id' | 'rate_limit_rpm' | 'is_disabled' | 'expires_at' | 'allowed_models' | 'scopes'
+  | 'account_id'
+> & {
+  readonly kind: KeyKind
+  readonly default_workspace_id: string
+  readonly is_in_programme: boolean
+  readonly may_write_vault: boolean
+  readonly workspace_counts_byok: boolean
+  readonly key_counts_byok: boolean
+  readonly is_credit_limited: boolean
+  readonly is_workspace_limited: boolean
+  readonly is_key_limited: boolean
+}

@@ -1,0 +1,43 @@
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
+import type { KeyActor, ManagedKey } from '../../ports/keys/api-keys.ts'
+
+export interface KeyChange {
+  readonly before: ManagedKey | null
+  readonly after: ManagedKey | null
+}
+
+/** A change of a key; its hash is all that tells which. */
+export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent {
+  const key = after ?? before
+  if (key === null) throw new Error('an event is of a key')
+  const { organizationId, workspaceId, hash } = key
+  const { actor, requestId, operation } = by
+  return {
+    actor, requestId, organizationId, workspaceId, operation, outcome: 'changed', objectKind: 'key', objectId: hash,
+    before: before === null ? null : told(before), after: after === null ? null : told(after),
+  }
+}
+
+/** One event, of the key that ends: what goes on in its place stands in what it became. */
+export function rotationEvent(
+  by: KeyActor, { before, after, successor }: { readonly before: ManagedKey; readonly after: ManagedKey; readonly successor: ManagedKey },
+): AuditEvent {
+  return { ...keyEvent(by, { before, after }), after: { ...told(after), successor: { hash: successor.hash, ...told(successor) } } }
+}
+
+function told(key: ManagedKey): object {
+  return {
+    kind: key.kind,
+    name: key.name,
+    intern_id: key.internId,
+    disabled: key.isDisabled,
+    limit: key.limitNano === null ? null : usdOfNano(key.limitNano),
+    limit_reset: key.limitReset,
+    include_byok_in_limit: key.countsByok,
+    rate_limit_rpm: key.rateLimitRpm,
+    allowed_models: key.allowedModels,
+    scopes: key.scopes,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,74 @@
+import { keyAccount } from '../../../schemas/money/accounts.ts'
+import { labelOf, newApiKey, type ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
+import type { KeyScope } from '../../../schemas/keys/scopes.ts'
+import type { KeyLimits } from '../../ports/keys/api-keys.ts'
+import { bearAccount } from '../money/accounts.ts'
+import { setKeyLimit } from './key-limits.ts'
+import type { Transaction } from '../base/open.ts'
+
+/** What a key may have beside its owner; left out: no limits, every model. */
+export interface KeyTraits extends Partial<KeyLimits> {
+  readonly allowedModels?: readonly string[] | null
+  readonly scopes?: readonly KeyScope[] | null
+  readonly creatorUserId?: string | null
+  readonly externalUser?: string | null
+}
+
+export interface KeyBirth {
+  readonly kind: ApiKeyKind
+  readonly name: string
+  readonly organizationId: string
+  readonly workspaceId: string | null
+  readonly internId: string | null
+  readonly rateLimitRpm: number | null
+  readonly expiresAt: Date | null
+  readonly isDisabled?: boolean
+  readonly traits?: KeyTraits
+}
+
+export interface BornKey {
+  readonly hash: string
+  /** The plain key: nowhere else, and never again. */
+  readonly key: string
+}
+
+/** Inserts a key with its account and its limit. The caller tells the audit log and the fronts. */
+export async function bearKey(tx: Transaction, birth: KeyBirth): Promise<BornKey> {
+  const { key, hash } = newApiKey(birth.kind)
+  const accountId = keyAccount(hash)
+  await bearAccount(tx, { id: accountId, ownerKind: 'key', organizationId: birth.organizationId })
+  await insertKeyRow(tx, { key, hash }, accountId, birth)
+  const { limitNano = null, limitReset = null, countsByok = false } = birth.traits ?? {}
+  if (limitNano !== null || limitReset !== null || countsByok) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
+  return { hash, key }
+}
+
+/** Inserts a key that goes on with another one's account, whose row the caller has locked. */
+export async function bearSuccessor(tx: Transaction, accountId: string, birth: KeyBirth): Promise<BornKey> {
+  const born = newApiKey(birth.kind)
+  await insertKeyRow(tx, born, accountId, birth)
+  return born
+}
+
+async function insertKeyRow(tx: Transaction, { key, hash }: BornKey, accountId: string, birth: KeyBirth): Promise<void> {
+  const { limitReset = null, allowedModels = null, scopes = null, creatorUserId = null, externalUser = null } = birth.traits ?? {}
+  await tx`
+    INSERT INTO api_keys ${tx({
+      hash,
+      label: labelOf(key),
+      account_id: accountId,
+      kind: birth.kind,
+      name: birth.name,
+      organization_id: birth.organizationId,
+      workspace_id: birth.workspaceId,
+      intern_id: birth.internId,
+      rate_limit_rpm: birth.rateLimitRpm,
+      is_disabled: birth.isDisabled ?? false,
+      limit_reset: limitReset,
+      allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+      scopes: scopes === null ? null : tx.json([...scopes]),
+      creator_user_id: creatorUserId,
+      external_user: externalUser,
+      expires_at: birth.expiresAt,
+    })}`
+}

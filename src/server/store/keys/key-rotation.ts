@@ -1,0 +1,70 @@
+import type { Caps } from '../../../schemas/operator/caps.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { KeyActor, KeyRef, RotatedKey, Rotation } from '../../ports/keys/api-keys.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { holdRoom } from '../operator/caps.ts'
+import { bump } from '../base/epoch.ts'
+import { rotationEvent } from './key-audit.ts'
+import { bearSuccessor } from './key-births.ts'
+import { findLocked, lookAt, type Told } from './key-locks.ts'
+import { findKeyRow, type KeyRow } from './key-rows.ts'
+import type { Transaction } from '../base/open.ts'
+import { holdWorkspace } from '../workspaces/workspaces.ts'
+
+export interface RotationAsk {
+  readonly ref: KeyRef
+  readonly wish: Rotation
+  readonly by: KeyActor
+  readonly caps?: Caps | undefined
+}
+
+/**
+ * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and both work until
+ * the older one expires. Failures: api_key_unknown, quota_exceeded.
+ */
+export async function rotateKey(tx: Transaction, { ref, wish, by, caps }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
+  // The removal of a workspace locks it before its interns, and these before the keys that end with them: so must this.
+  const seen = await findKeyRow(tx, ref)
+  const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
+  if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
+  const { accountId, key: before } = found
+  const expiresAt = wish.expiresAt === undefined ? await expiryOf(tx, accountId) : wish.expiresAt
+  const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
+  // Without an overlap there is no more than one at any time: a full organization can still replace what was lost.
+  const room = await holdRoom(tx, { organizationId, what: 'api_keys', more: wish.overlapS === 0 ? 0 : 1 }, caps)
+  if (!room.ok) return room
+  const born = await bearSuccessor(tx, accountId, {
+    kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled, expiresAt, traits: before,
+  })
+  const endsAt = await endSoon(tx, before.hash, wish.overlapS)
+  const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
+  await appendAudit(tx, rotationEvent(by, { before, after: previous, successor: apiKey }))
+  const changes = [await bump(tx, 'key', before.hash), await bump(tx, 'key', born.hash)]
+  return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
+}
+
+/** Keeps the workspace and the intern of a key until the end of this. @returns false when one is gone */
+async function holdOwners(tx: Transaction, { intern_id: internId, workspace_id: workspaceId }: KeyRow): Promise<boolean> {
+  if (workspaceId !== null && !(await holdWorkspace(tx, workspaceId))) return false
+  return internId === null || (await tx`SELECT 1 FROM interns WHERE id = ${internId} FOR SHARE`).length > 0
+}
+
+async function isLive(tx: Transaction, hash: string): Promise<boolean> {
+  const rows = await tx`SELECT 1 FROM api_keys WHERE hash = ${hash} AND (expires_at IS NULL OR expires_at > clock_timestamp())`
+  return rows.length > 0
+}
+
+/** Of the newest key of the rotation: that of an older one may be the end of its overlap. */
+async function expiryOf(tx: Transaction, accountId: string): Promise<Date | null> {
+  const [newest] = await tx<{ expires_at: Date | null }[]>`
+    SELECT expires_at FROM api_keys WHERE account_id = ${accountId} ORDER BY created_at DESC, hash LIMIT 1`
+  return newest?.expires_at ?? null
+}
+
+async function endSoon(tx: Transaction, hash: string, overlapS: number): Promise<Date> {
+  const [row] = await tx<{ expires_at: Date }[]>`
+    UPDATE api_keys SET expires_at = LEAST(expires_at, clock_timestamp() + ${overlapS} * interval '1 second'), updated_at = clock_timestamp()
+    WHERE hash = ${hash} RETURNING expires_at`
+  if (row === undefined) throw new Error('a locked key is gone')
+  return row.expires_at
+}

@@ -1,0 +1,101 @@
+import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
+import type { LimitReset } from '../../../schemas/keys/keys.ts'
+import type { KeyScope } from '../../../schemas/keys/scopes.ts'
+import type { KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
+import { countedNano, readAccounts, type AccountNow } from '../money/account-limits.ts'
+import type { Queryable } from '../base/open.ts'
+
+/** Columns of `api_keys`. */
+export interface KeyRow {
+  readonly hash: string
+  readonly label: string
+  readonly account_id: string
+  readonly kind: ApiKeyKind
+  readonly name: string
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly intern_id: string | null
+  readonly rate_limit_rpm: number | null
+  readonly is_disabled: boolean
+  readonly limit_reset: LimitReset | null
+  readonly allowed_models: readonly string[] | null
+  readonly scopes: readonly KeyScope[] | null
+  readonly creator_user_id: string | null
+  readonly external_user: string | null
+  readonly expires_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date | null
+}
+
+/** A key with the workspace in which a management key acts. */
+export type PlacedRow = KeyRow & { readonly default_workspace_id: string }
+
+const HASH = /^[0-9a-f]{64}$/
+
+/** Whether a text may be a key's hash: nothing else is asked of the store, which throws at some texts. */
+export function isHash(text: string): boolean {
+  return HASH.test(text)
+}
+
+/** What selects keys for people, up to its conditions; `k` is the key. Revoked ones are among them. */
+export function placedKeys(sql: Queryable) {
+  return sql`
+    SELECT k.*, d.id AS default_workspace_id FROM api_keys k
+    JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL`
+}
+
+/** A key that is there for those who ask; an expired one is. @returns null for one that is not, or is somebody else's */
+export async function findKeyRow(sql: Queryable, { organizationId, hash }: KeyRef): Promise<PlacedRow | null> {
+  if (!isHash(hash)) return null
+  const [row] = await sql<PlacedRow[]>`
+    ${placedKeys(sql)} WHERE k.hash = ${hash} AND k.revoked_at IS NULL
+      AND ${organizationId === null ? sql`true` : sql`k.organization_id = ${organizationId}`}`
+  return row ?? null
+}
+
+/** The same with what it used. */
+export async function findKey(sql: Queryable, ref: KeyRef): Promise<ManagedKey | null> {
+  const row = await findKeyRow(sql, ref)
+  const [key] = row === null ? [] : await managedKeysOf(sql, [row])
+  return key ?? null
+}
+
+/** Keys with what their accounts say of them today, in their order. */
+export async function managedKeysOf(sql: Queryable, rows: readonly PlacedRow[]): Promise<readonly ManagedKey[]> {
+  const accounts = await readAccounts(sql, rows.map((row) => row.account_id))
+  const found = new Map(accounts.map((account) => [account.id, account]))
+  return rows.map((row) => {
+    const account = found.get(row.account_id)
+    if (account === undefined) throw new Error('a key without its account')
+    return managedKeyOf(row, account)
+  })
+}
+
+function managedKeyOf(row: PlacedRow, account: AccountNow): ManagedKey {
+  const span = row.limit_reset ?? 'lifetime'
+  return {
+    hash: row.hash,
+    label: row.label,
+    kind: row.kind,
+    name: row.name,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    defaultWorkspaceId: row.default_workspace_id,
+    internId: row.intern_id,
+    isDisabled: row.is_disabled,
+    rateLimitRpm: row.rate_limit_rpm,
+    allowedModels: row.allowed_models,
+    scopes: row.scopes,
+    limitNano: account.limits.find((limit) => limit.span === span)?.limitNano ?? null,
+    limitReset: row.limit_reset,
+    countsByok: account.countsByok,
+    countedNano: countedNano(account, span),
+    spent: account.spent,
+    byok: account.byok,
+    creatorUserId: row.creator_user_id,
+    externalUser: row.external_user,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    expiresAt: row.expires_at,
+  }
+}

@@ -1,0 +1,32 @@
+import { PRUNE_LEASE_MS } from '../../../../schemas/operator/retention-limits.ts'
+import type { RetentionTurn, RetentionTurns } from '../../../ports/operator/retention.ts'
+import { guardedRows } from '../../base/guarded-row.ts'
+import type { Store, Transaction } from '../../base/open.ts'
+
+const turnRows = guardedRows<'resting' | 'running'>({ table: 'retention', claimable: ['resting', 'running'] })
+/** The one row. */
+const ALL = 'all'
+
+/** Of all processes of all nodes one prunes: several would only wait for each other. */
+export function openRetentionTurns({ sql }: Store): RetentionTurns {
+  return {
+    async begin() {
+      const claim = await turnRows.claim(sql, ALL, PRUNE_LEASE_MS)
+      return claim === null ? null : turnRows.advance(sql, claim, 'running')
+    },
+    async end(turn, dueInMs) {
+      await sql.begin(async (tx) => {
+        const resting = await turnRows.advance(tx, { ...turn, state: 'running' }, 'resting')
+        if (resting !== null) await turnRows.release(tx, resting, dueInMs)
+      })
+    },
+    async hasten() {
+      await sql`UPDATE retention SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = ${ALL} AND state = 'resting'`
+    },
+  }
+}
+
+/** First in the transaction of each batch: until its commit nobody takes the turn over. @returns false when somebody has */
+export function holdTurn(tx: Transaction, turn: RetentionTurn): Promise<boolean> {
+  return turnRows.renew(tx, { ...turn, state: 'running' }, PRUNE_LEASE_MS)
+}

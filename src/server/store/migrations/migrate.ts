@@ -1,0 +1,141 @@
+import type { Log } from '../../ports/observe.ts'
+import { foundation } from './001-foundation.ts'
+import { files } from './002-files.ts'
+import { vault } from './003-vault.ts'
+import { idempotency } from './004-idempotency.ts'
+import { containerFiles } from './005-container-files.ts'
+import { privateEndpoints } from './006-private-endpoints.ts'
+import { money } from './007-money.ts'
+import { videos } from './008-videos.ts'
+import { presets } from './009-presets.ts'
+import { directory } from './010-directory.ts'
+import { operator } from './011-operator.ts'
+import { retention } from './012-retention.ts'
+import { containerBytes } from './013-container-bytes.ts'
+import { adminPorts } from './014-admin-ports.ts'
+import { keyScopes } from './015-key-scopes.ts'
+import { caps } from './016-caps.ts'
+import { fileExpiry } from './017-file-expiry.ts'
+import { uploadFronts } from './018-upload-fronts.ts'
+import { containerFronts } from './019-container-fronts.ts'
+import { countedBytes } from './020-counted-bytes.ts'
+import { openStore, type Queryable, type Sql, type Transaction } from '../base/open.ts'
+
+/** One step of the schema, forward only. A step that has been released is never edited. */
+export interface Migration {
+  /** 1, 2, 3, …: no gaps. */
+  readonly number: number
+  readonly name: string
+  /**
+   * The oldest binary that may run on the schema after this step, told by the newest migration it carries: a step that
+   * only adds leaves it low, so that nodes can be upgraded one by one.
+   */
+  readonly oldestBinary: number
+  /** Tables that exist from this step on; a schema without them is half-migrated or half-restored. */
+  readonly tables: readonly string[]
+  up(tx: Transaction): Promise<void>
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
+  containerBytes, adminPorts, keyScopes, caps, fileExpiry, uploadFronts, containerFronts,
+  countedBytes,
+]
+
+/** Why this binary must not run on this database, in words for the operator. */
+export class SchemaRefused extends Error {}
+
+export interface SchemaState {
+  /** Number of the newest migration that the database has; 0 = none. */
+  readonly at: number
+}
+
+/** Any number; all migrators of a database must agree on it. */
+const LOCK_ID = 7_305_848_211
+/** Milliseconds that a migrator waits for another one. */
+const LOCK_MS_MAX = 300_000
+
+interface Recorded {
+  readonly number: number
+  readonly name: string
+  readonly oldest_binary: number
+}
+
+/**
+ * Brings the database up to this binary. Each step commits with its record under a lock that all migrators share, so
+ * that a crash leaves whole steps and two migrators take turns.
+ * Failures (thrown): SchemaRefused; what Postgres says of a step, which is then undone.
+ */
+export async function migrate(url: string, log: Log, migrations: readonly Migration[] = MIGRATIONS): Promise<SchemaState> {
+  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-migrate' })
+  try {
+    for (;;) {
+      const applied = await applyNext(store.sql, migrations)
+      if (applied === null) return await checkSchema(store.sql, migrations)
+      log.info('store.migrated', { number: applied.number, name: applied.name })
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes nothing. */
+export async function checkSchema(sql: Queryable, migrations: readonly Migration[] = MIGRATIONS): Promise<SchemaState> {
+  const recorded = await readRecords(sql)
+  const known = migrations.length
+  for (const [index, row] of recorded.entries()) {
+    const ours = migrations[index]
+    if (row.number !== index + 1) {
+      throw halfMigrated(`migration ${index + 1} is missing though ${row.number} is there`)
+    }
+    if (ours !== undefined && ours.name !== row.name) {
+      throw new SchemaRefused(`Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: `
+        + 'it is the database of another program or branch.')
+    }
+    if (row.oldest_binary > known) {
+      throw new SchemaRefused(`The database was migrated to ${recorded.length} and needs a Sluice that knows migration `
+        + `${row.oldest_binary}; this one knows ${known}. Start the newer Sluice.`)
+    }
+  }
+  await checkTables(sql, migrations, recorded.length)
+  return { at: recorded.length }
+}
+
+async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<Migration | null> {
+  return sql.begin(async (tx) => {
+    await tx.unsafe(`SET LOCAL lock_timeout = ${LOCK_MS_MAX}; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`)
+    await tx`SELECT pg_advisory_xact_lock(${LOCK_ID})`
+    await tx`CREATE TABLE IF NOT EXISTS schema_migrations (
+      number integer PRIMARY KEY, name text NOT NULL, oldest_binary integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
+    const { at } = await checkSchema(tx, migrations)
+    const next = migrations[at]
+    if (next === undefined) return null
+    await next.up(tx)
+    await tx`INSERT INTO schema_migrations (number, name, oldest_binary) VALUES (${next.number}, ${next.name}, ${next.oldestBinary})`
+    return next
+  })
+}
+
+async function readRecords(sql: Queryable): Promise<readonly Recorded[]> {
+  const [there] = await sql<{ isThere: boolean }[]>`SELECT to_regclass('schema_migrations') IS NOT NULL AS "isThere"`
+  if (there?.isThere !== true) return []
+  return sql<Recorded[]>`SELECT number, name, oldest_binary FROM schema_migrations ORDER BY number`
+}
+
+/** Tables of applied steps must be there, those of later ones must not: a restore that stopped half-way has it otherwise. */
+async function checkTables(sql: Queryable, migrations: readonly Migration[], at: number): Promise<void> {
+  for (const migration of migrations) {
+    for (const table of migration.tables) {
+      const [found] = await sql<{ isThere: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS "isThere"`
+      const isThere = found?.isThere === true
+      if (isThere === migration.number <= at) continue
+      throw halfMigrated(isThere
+        ? `table \`${table}\` is there though migration ${migration.number} was not applied`
+        : `table \`${table}\` is missing though migration ${migration.number} was applied`)
+    }
+  }
+}
+
+function halfMigrated(problem: string): SchemaRefused {
+  return new SchemaRefused(`The database is half-migrated: ${problem}. Restore a backup, or use an empty database.`)
+}

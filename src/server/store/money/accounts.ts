@@ -1,0 +1,64 @@
+import type { AccountKind, Span } from '../../ports/money/money.ts'
+import type { Transaction } from '../base/open.ts'
+
+/** What purses draw on. Whole nano-USD. Design §6. */
+export interface Account {
+  readonly id: string
+  readonly ownerKind: AccountKind
+  readonly organizationId: string
+  /** Its windows are those of this day, `YYYY-MM-DD`. */
+  readonly day: string
+  /** Calls by a workspace's own credentials count against its limits. */
+  readonly countsByok: boolean
+  readonly spent: PerSpan
+  readonly byok: PerSpan
+  readonly lent: PerSpan
+}
+
+export type PerSpan = Readonly<Record<Span, bigint>>
+
+/** Makes the account of a new owner, in the transaction that makes the owner: nobody ever finds it missing. */
+export async function bearAccount(tx: Transaction, account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>): Promise<void> {
+  await tx`INSERT INTO accounts (id, owner_kind, organization_id) VALUES (${account.id}, ${account.ownerKind}, ${account.organizationId})`
+}
+
+/**
+ * Locks accounts until the transaction ends, and reads them. Every caller takes them in the order of their ids:
+ * without it two refillers deadlock within a second. Design §6.
+ * @returns the rows in the order of their ids; ids that do not exist are left out
+ */
+export async function lockAccounts(tx: Transaction, ids: readonly string[]): Promise<readonly Account[]> {
+  if (ids.length === 0) return []
+  const rows = await tx<AccountRow[]>`
+    SELECT *, day::text AS day FROM accounts WHERE id = ANY(string_to_array(${ids.join(',')}, ',')) ORDER BY id FOR UPDATE`
+  return rows.map(accountOf)
+}
+
+type Counters = { readonly [name in `${Span}_${'spent' | 'byok' | 'lent'}_nano`]: string }
+
+export interface AccountRow extends Counters {
+  readonly id: string
+  readonly owner_kind: AccountKind
+  readonly organization_id: string
+  readonly day: string
+  readonly counts_byok: boolean
+}
+
+export function accountOf(row: AccountRow): Account {
+  const perSpan = (counter: 'spent' | 'byok' | 'lent'): PerSpan => ({
+    daily: BigInt(row[`daily_${counter}_nano`]),
+    weekly: BigInt(row[`weekly_${counter}_nano`]),
+    monthly: BigInt(row[`monthly_${counter}_nano`]),
+    lifetime: BigInt(row[`lifetime_${counter}_nano`]),
+  })
+  return {
+    id: row.id,
+    ownerKind: row.owner_kind,
+    organizationId: row.organization_id,
+    day: row.day,
+    countsByok: row.counts_byok,
+    spent: perSpan('spent'),
+    byok: perSpan('byok'),
+    lent: perSpan('lent'),
+  }
+}

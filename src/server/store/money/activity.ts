@@ -1,0 +1,145 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
+import type { Activity, ActivityPage, ActivityPeriod, ActivityRow, ActivitySums, ActivityWish } from '../../ports/money/activity.ts'
+import type { Day } from '../../ports/money/money.ts'
+import type { Queryable, Sql, Store } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+import { findWorkspace } from '../workspaces/workspaces.ts'
+
+export function openActivity(store: Store): Activity {
+  return { list: (wish) => reach(() => list(store.sql, wish)) }
+}
+
+/** What sums may be grouped by. */
+export const ACTIVITY_GROUPS = ['day', 'key', 'workspace', 'model'] as const
+export type ActivityGroup = (typeof ACTIVITY_GROUPS)[number]
+
+export interface SumWish extends ActivityPeriod {
+  readonly organizationId: string
+  /** Its id; left out: all. */
+  readonly workspaceId?: string
+  readonly by: ActivityGroup
+}
+
+/** One group: the day, a key's hash, a workspace's id or a model. */
+export interface ActivitySum extends ActivitySums {
+  readonly id: string
+  /** Of a key or a workspace, be it deleted; the id for what has none. */
+  readonly name: string
+}
+
+export interface ActivityReport {
+  readonly groups: readonly ActivitySum[]
+  readonly total: ActivitySums
+  readonly from: Day
+  readonly to: Day
+}
+
+/** Days newest first, everything else dearest first. Failure: store_unavailable. */
+export function sumActivity({ sql }: Store, wish: SumWish): Promise<Outcome<ActivityReport>> {
+  return reach(async () => {
+    const period = await periodOf(sql, wish)
+    const { column, order } = GROUPS[wish.by]
+    const rows = await sql<(SumColumns & { id: string | null; name: string })[]>`
+      WITH sums AS (
+        SELECT ${sql(column)}::text AS id, grouping(${sql(column)}) = 1 AS is_total, ${sumsOf(sql)}
+        FROM activity WHERE ${chosen(sql, wish, period)} GROUP BY GROUPING SETS ((${sql(column)}), ()))
+      SELECT sums.*, COALESCE(${nameOf(sql, wish.by)}, sums.id, '') AS name FROM sums
+      ORDER BY is_total, ${order === 'newest' ? sql`id DESC` : sql`spent_nano + byok_nano + forfeited_nano DESC, id`}`
+    const total = rows.pop()
+    if (total === undefined) throw new Error('a sum of nothing has a row')
+    return ok({ groups: rows.map((row) => ({ id: row.id ?? '', name: row.name, ...sumsIn(row) })), total: sumsIn(total), ...period })
+  })
+}
+
+async function list(sql: Sql, wish: ActivityWish): Promise<Outcome<ActivityPage>> {
+  const place = wish.workspace === undefined ? null : await findWorkspace(sql, wish.workspace, wish.organizationId)
+  if (place?.ok === false) return place
+  const period = await periodOf(sql, wish)
+  const where = chosen(sql, { ...wish, ...(place !== null && { workspaceId: place.value.id }) }, period)
+  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM activity WHERE ${where}`
+  const rows = await sql<Row[]>`
+    SELECT *, day::text AS day FROM activity WHERE ${where}
+    ORDER BY activity.day DESC, workspace_id, key_hash, model LIMIT ${wish.limit} OFFSET ${wish.offset}`
+  return ok({ rows: rows.map(rowOf), count: counted?.count ?? 0, ...period })
+}
+
+const GROUPS = {
+  day: { column: 'day', order: 'newest' },
+  key: { column: 'key_hash', order: 'dearest' },
+  workspace: { column: 'workspace_id', order: 'dearest' },
+  model: { column: 'model', order: 'dearest' },
+} as const satisfies Record<ActivityGroup, unknown>
+
+/** By the calendar that windows follow. */
+async function periodOf(sql: Queryable, { from, to }: ActivityPeriod): Promise<Required<ActivityPeriod>> {
+  const [row] = await sql<{ today: Day }[]>`SELECT utc_today()::text AS today`
+  const today = row?.today ?? ''
+  if (to !== undefined) return { from: from ?? daysFrom(to, 1 - ACTIVITY_DAYS_DEFAULT), to }
+  if (from === undefined) return { from: daysFrom(today, 1 - ACTIVITY_DAYS_DEFAULT), to: today }
+  const last = daysFrom(from, ACTIVITY_DAYS_MAX - 1)
+  return { from, to: today < last ? today : last }
+}
+
+function daysFrom(day: Day, count: number): Day {
+  const date = new Date(`${day}T00:00:00Z`)
+  date.setUTCDate(date.getUTCDate() + count)
+  return date.toISOString().slice(0, 10)
+}
+
+interface Chosen {
+  readonly organizationId: string
+  readonly workspaceId?: string
+  readonly keyHash?: string
+  readonly model?: string
+}
+
+function chosen(sql: Sql, { organizationId, workspaceId, keyHash, model }: Chosen, { from, to }: Required<ActivityPeriod>): ReturnType<Sql> {
+  return sql`organization_id = ${organizationId} AND activity.day BETWEEN ${from}::date AND ${to}::date
+    ${workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`}
+    ${keyHash === undefined ? sql`` : sql`AND key_hash = ${keyHash}`}
+    ${model === undefined ? sql`` : sql`AND model = ${model}`}`
+}
+
+function nameOf(sql: Sql, by: ActivityGroup): ReturnType<Sql> {
+  if (by === 'key') return sql`(SELECT name FROM api_keys WHERE hash = sums.id)`
+  if (by === 'workspace') return sql`(SELECT slug FROM workspaces WHERE id::text = sums.id)`
+  return sql`NULL`
+}
+
+function sumsOf(sql: Sql): ReturnType<Sql> {
+  return sql`COALESCE(sum(requests), 0)::text AS requests, COALESCE(sum(tokens), 0)::text AS tokens,
+    COALESCE(sum(milliseconds), 0)::text AS milliseconds, COALESCE(sum(spent_nano), 0) AS spent_nano,
+    COALESCE(sum(byok_nano), 0) AS byok_nano, COALESCE(sum(forfeited_nano), 0) AS forfeited_nano`
+}
+
+interface SumColumns {
+  readonly requests: string
+  readonly tokens: string
+  readonly milliseconds: string
+  readonly spent_nano: string
+  readonly byok_nano: string
+  readonly forfeited_nano: string
+}
+
+interface Row extends SumColumns {
+  readonly day: Day
+  readonly workspace_id: string
+  readonly key_hash: string
+  readonly model: string
+}
+
+function rowOf(row: Row): ActivityRow {
+  return { day: row.day, workspaceId: row.workspace_id, keyHash: row.key_hash, model: row.model, ...sumsIn(row) }
+}
+
+function sumsIn(row: SumColumns): ActivitySums {
+  return {
+    requests: BigInt(row.requests),
+    tokens: BigInt(row.tokens),
+    milliseconds: BigInt(row.milliseconds),
+    spentNano: BigInt(row.spent_nano),
+    byokNano: BigInt(row.byok_nano),
+    forfeitedNano: BigInt(row.forfeited_nano),
+  }
+}

@@ -1,0 +1,212 @@
+import type { Settlement } from '../../../ports/money/journal.ts'
+import type { BookEntry, OpenTake } from '../../../ports/money/lending.ts'
+import type { AccountKind, Day } from '../../../ports/money/money.ts'
+import { organizationAccount, workspaceAccount } from '../../../../schemas/money/accounts.ts'
+import { LedgerColumns } from './ledger-rows.ts'
+
+export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
+
+/** What happened to one account on one day, nano-USD. */
+export interface Entry {
+  spent: bigint
+  byok: bigint
+  /** Paid from the lease of the day, or given back of it. */
+  fromLease: bigint
+}
+
+/** Columns of `ledger`; the journal's id is the same for all. */
+export interface LedgerRow {
+  readonly day: Day
+  readonly at_ms: number
+  readonly request_id: string
+  readonly kind: LedgerKind
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly key_hash: string | null
+  readonly account_id: string | null
+  readonly operation: string | null
+  readonly model: string | null
+  readonly provider: string | null
+  readonly tokens: number | null
+  readonly milliseconds: number | null
+  readonly cost_nano: number | string
+  readonly is_byok: boolean
+}
+
+export interface ActivityRow {
+  readonly organization_id: string
+  readonly day: Day
+  readonly workspace_id: string
+  readonly key_hash: string
+  readonly model: string
+  requests: number
+  tokens: number
+  milliseconds: number
+  spent: bigint
+  byok: bigint
+  forfeited: bigint
+}
+
+type Whose = Pick<OpenTake, 'day' | 'organizationId' | 'workspaceId' | 'keyHash' | 'model'>
+
+/** Settlements that differ in instant, request and figures alone: summed up before anything is counted. */
+interface Group {
+  readonly of: Settlement
+  readonly isLate: boolean
+  /** Of their rows among the ledger's. */
+  readonly place: number
+  requests: number
+  tokens: number
+  milliseconds: number
+  /** Of their cost what a number still counts exactly, and the rest. */
+  nano: number
+  moreNano: bigint
+}
+
+/** Entries of the books, summed up per account and day, so that a batch changes each row once. */
+export class Books {
+  readonly ledger = new LedgerColumns()
+  readonly #entries = new Map<string, Map<Day, Entry>>()
+  readonly #activity = new Map<string, ActivityRow>()
+  /** Not counted yet, by key and model: those of one pair are few. */
+  readonly #groups = new Map<string, Map<string, Group[]>>()
+
+  get entries(): ReadonlyMap<string, ReadonlyMap<Day, Entry>> {
+    this.#count()
+    return this.#entries
+  }
+
+  get accountIds(): readonly string[] {
+    return [...this.entries.keys()]
+  }
+
+  get activity(): readonly ActivityRow[] {
+    this.#count()
+    return [...this.#activity.values()]
+  }
+
+  /** @param isLate its lease has ended, with the journal */
+  add(entry: BookEntry, { isLate }: { readonly isLate: boolean } = IN_TIME): void {
+    switch (entry.kind) {
+      case 'settle': return this.#settle(entry, isLate)
+      case 'give_back':
+        this.entryOf(entry.accountId, entry.day).fromLease += isLate ? 0n : BigInt(entry.amountNano)
+        return
+      default: entry satisfies never
+    }
+  }
+
+  /** Of an account, to be changed by the caller. */
+  entryOf(accountId: string, day: Day): Entry {
+    let days = this.#entries.get(accountId)
+    if (days === undefined) this.#entries.set(accountId, days = new Map())
+    let entry = days.get(day)
+    if (entry === undefined) days.set(day, entry = { spent: 0n, byok: 0n, fromLease: 0n })
+    return entry
+  }
+
+  /** Of a reader's roll-up, to be changed by the caller. */
+  activityOf({ organizationId, day, workspaceId, keyHash, model }: Whose): ActivityRow {
+    const modelText = plain(model)
+    const name = `${organizationId} ${day} ${workspaceId} ${keyHash} ${modelText}`
+    let row = this.#activity.get(name)
+    if (row === undefined) {
+      row = {
+        organization_id: organizationId, day, workspace_id: workspaceId, key_hash: keyHash, model: modelText,
+        requests: 0, tokens: 0, milliseconds: 0, spent: 0n, byok: 0n, forfeited: 0n,
+      }
+      this.#activity.set(name, row)
+    }
+    return row
+  }
+
+  #settle(settle: Settlement, isLate: boolean): void {
+    const group = this.#groupOf(settle, isLate)
+    const { costNano, overrunNano, tokens, milliseconds } = settle
+    this.ledger.add(group.place, {
+      at_ms: settle.atMs, request_id: plain(settle.requestId), tokens, milliseconds, cost_nano: costNano,
+    })
+    if (overrunNano > 0) this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), tokens: null, milliseconds: null })
+    group.requests += 1
+    group.tokens += tokens
+    group.milliseconds += milliseconds
+    if (group.nano + costNano > Number.MAX_SAFE_INTEGER) {
+      group.moreNano += BigInt(group.nano)
+      group.nano = 0
+    }
+    group.nano += costNano
+  }
+
+  #groupOf(settle: Settlement, isLate: boolean): Group {
+    let models = this.#groups.get(settle.keyHash)
+    if (models === undefined) this.#groups.set(settle.keyHash, models = new Map())
+    let groups = models.get(settle.model)
+    if (groups === undefined) models.set(settle.model, groups = [])
+    for (const group of groups) if (isAlike(group, settle, isLate)) return group
+    const place = this.ledger.placeOf(ledgerRow(settle, settle.isEstimated ? 'estimated' : 'usage', 0))
+    const group = { of: settle, isLate, place, requests: 0, tokens: 0, milliseconds: 0, nano: 0, moreNano: 0n }
+    groups.push(group)
+    return group
+  }
+
+  #count(): void {
+    for (const models of this.#groups.values()) {
+      for (const groups of models.values()) for (const group of groups) this.#countGroup(group)
+    }
+    this.#groups.clear()
+  }
+
+  #countGroup({ of, isLate, requests, tokens, milliseconds, nano, moreNano }: Group): void {
+    const cost = moreNano + BigInt(nano)
+    const what = of.isByok ? 'byok' : 'spent'
+    for (const { kind, accountId } of accountsOf(of)) {
+      const entry = this.entryOf(accountId, of.day)
+      entry[what] += cost
+      if (of.paid[kind] && !isLate) entry.fromLease += cost
+    }
+    const activity = this.activityOf(of)
+    activity.requests += requests
+    activity.tokens += tokens
+    activity.milliseconds += milliseconds
+    activity[what] += cost
+  }
+}
+
+const IN_TIME = { isLate: false }
+
+/** Of two settlements of one key and model. */
+function isAlike({ of, isLate }: Group, other: Settlement, isOtherLate: boolean): boolean {
+  const [paid, otherPaid] = [of.paid, other.paid]
+  return of.provider === other.provider && of.day === other.day && of.isByok === other.isByok && of.isEstimated === other.isEstimated
+    && paid.organization === otherPaid.organization && paid.workspace === otherPaid.workspace && paid.key === otherPaid.key
+    && isLate === isOtherLate && of.operation === other.operation && of.workspaceId === other.workspaceId
+    && of.organizationId === other.organizationId && of.keyAccountId === other.keyAccountId
+}
+
+/** The three accounts of a call. */
+export function accountsOf(
+  { organizationId, workspaceId, keyAccountId }: Pick<OpenTake, 'organizationId' | 'workspaceId' | 'keyAccountId'>,
+): readonly { readonly kind: AccountKind; readonly accountId: string }[] {
+  return [
+    { kind: 'organization', accountId: organizationAccount(organizationId) },
+    { kind: 'workspace', accountId: workspaceAccount(workspaceId) },
+    { kind: 'key', accountId: keyAccountId },
+  ]
+}
+
+/** @param call a settlement, or a take of which nothing is known but its bound */
+export function ledgerRow(call: Settlement | OpenTake, kind: LedgerKind, costNano: number | string): LedgerRow {
+  const settled = 'costNano' in call ? call : null
+  return {
+    day: call.day, at_ms: call.atMs, request_id: plain(call.requestId), kind,
+    organization_id: call.organizationId, workspace_id: call.workspaceId, key_hash: call.keyHash, account_id: null,
+    operation: plain(call.operation), model: plain(call.model), provider: settled === null ? null : plain(settled.provider),
+    tokens: settled?.tokens ?? null, milliseconds: settled?.milliseconds ?? null,
+    cost_nano: costNano, is_byok: settled?.isByok ?? false,
+  }
+}
+
+/** Postgres takes neither NUL nor half a surrogate pair: one such text would hold up the books for ever. */
+export function plain(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}

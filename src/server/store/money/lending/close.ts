@@ -1,0 +1,121 @@
+import type { Closing, ClosingReport, OpenTake } from '../../../ports/money/lending.ts'
+import type { Log } from '../../../ports/observe.ts'
+import { lockAccounts, type Account } from '../accounts.ts'
+import type { Transaction } from '../../base/open.ts'
+import { accountsOf, Books, ledgerRow } from './books.ts'
+import { addLate } from './late.ts'
+import { leasesOf, type Lease } from './leases.ts'
+import { post } from './post.ts'
+
+interface Standing {
+  readonly state: 'open' | 'closed'
+  readonly applied: string
+  readonly now_ms: number
+}
+
+/**
+ * Ends a journal; of one that has ended only what is new comes into the books. Locks: the journal's row, its refills row,
+ * then the accounts. Design §6.5.
+ */
+export async function close(tx: Transaction, closing: Closing, log: Log): Promise<ClosingReport> {
+  const { journalId, rest } = closing
+  const [journal] = await tx<Standing[]>`
+    SELECT state, applied, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms
+    FROM journals WHERE id = ${journalId} FOR UPDATE`
+  const fresh = freshOf(closing, journal)
+  const to = Math.max(rest?.to ?? 0, Number(journal?.applied ?? 0))
+  if (journal === undefined) return NOTHING
+  if (journal.state === 'closed') {
+    if (fresh.length > 0) await addLate(tx, { journalId, entries: fresh, log })
+    await tx`UPDATE journals SET applied = ${to} WHERE id = ${journalId}`
+    return { ...NOTHING, entries: fresh.length }
+  }
+  // Nothing is lent to it from here on; a lend under way is over.
+  await tx`DELETE FROM refills WHERE journal_id = ${journalId}`
+  await tx`UPDATE journals SET state = 'closed', closed_at = clock_timestamp(), applied = ${to} WHERE id = ${journalId}`
+  const books = new Books()
+  for (const entry of fresh) books.add(entry)
+  const ending = new Ending(books, journal.now_ms)
+  for (const take of closing.open) ending.forfeit(take)
+  const leases = await leasesOf(tx, journalId, null)
+  const accounts = await lockAccounts(tx, [...new Set([...books.accountIds, ...leases.map(({ accountId }) => accountId)])])
+  const owners = new Map(accounts.map((account) => [account.id, account]))
+  for (const lease of leases) ending.end({ lease, account: owners.get(lease.accountId), journalId, isExplained: closing.isComplete })
+  await post(tx, { journalId, books, accounts, leases, log })
+  const { forfeits, forfeitedNano, returnedNano } = ending
+  return { isClosed: true, entries: fresh.length, forfeits, forfeitedNano, returnedNano }
+}
+
+const NOTHING: ClosingReport = { isClosed: false, entries: 0, forfeits: 0, forfeitedNano: 0n, returnedNano: 0n }
+
+/** Entries that are not in the books yet. Throws for a part that does not follow on what is. */
+function freshOf({ journalId, rest }: Closing, journal: Standing | undefined): NonNullable<Closing['rest']>['entries'] {
+  if (rest === null || rest.to === Number(journal?.applied ?? 0)) return []
+  if (journal === undefined) throw new Error(`the journal ${journalId} was never opened, and has entries`)
+  if (rest.from === Number(journal.applied)) return rest.entries
+  throw new Error(`the books of ${journalId} stand at ${journal.applied}, and its rest leads from ${rest.from} to ${rest.to}`)
+}
+
+/** What becomes of the money that a dead front held. */
+class Ending {
+  forfeits = 0
+  forfeitedNano = 0n
+  returnedNano = 0n
+  readonly #books: Books
+  readonly #nowMs: number
+
+  constructor(books: Books, nowMs: number) {
+    this.#books = books
+    this.#nowMs = nowMs
+  }
+
+  /** A call of which nobody knows what it cost is counted with its bound, but for credit: that is what was really spent. */
+  forfeit(take: OpenTake): void {
+    for (const { kind, accountId } of accountsOf(take)) {
+      const amount = BigInt(take.amounts[kind])
+      const entry = this.#books.entryOf(accountId, take.day)
+      if (take.paid[kind]) entry.fromLease += amount
+      if (kind !== 'organization') entry.spent += amount
+      else if (take.paid[kind]) this.returnedNano += amount
+    }
+    const { workspace, key } = take.amounts
+    const [, ofWorkspace, ofKey] = accountsOf(take)
+    // One row for what both count, and one for what only one of them does: own credentials may count in one alone.
+    this.#forfeited(take, Math.min(workspace, key), null)
+    if (workspace !== key) this.#forfeited(take, Math.abs(workspace - key), (workspace > key ? ofWorkspace : ofKey)?.accountId ?? null)
+  }
+
+  /** What is left of a lease returns, where it is known that nobody spent it, and to credit in any case. */
+  end({ lease: { accountId, day, lentNano }, account, journalId, isExplained }: {
+    readonly lease: Lease
+    readonly account: Account | undefined
+    readonly journalId: string
+    readonly isExplained: boolean
+  }): void {
+    const entry = this.#books.entryOf(accountId, day)
+    const left = lentNano - entry.fromLease
+    if (left <= 0n) return
+    entry.fromLease += left
+    if (isExplained || account === undefined || account.ownerKind === 'organization') {
+      this.returnedNano += left
+      return
+    }
+    entry.spent += left
+    this.forfeits += 1
+    this.forfeitedNano += left
+    this.#books.ledger.push({
+      day, at_ms: this.#nowMs, request_id: journalId, kind: 'forfeit', organization_id: account.organizationId, workspace_id: null,
+      key_hash: null, account_id: accountId, operation: null, model: null, provider: null, tokens: null, milliseconds: null,
+      cost_nano: String(left), is_byok: false,
+    })
+  }
+
+  #forfeited(take: OpenTake, nano: number, accountId: string | null): void {
+    if (nano === 0) return
+    this.#books.ledger.push({ ...ledgerRow(take, 'forfeit', nano), account_id: accountId })
+    // The roll-up is of calls: what counts for one account alone stands in the ledger only.
+    if (accountId === null) this.#books.activityOf(take).forfeited += BigInt(nano)
+    this.forfeits += 1
+    this.forfeitedNano += BigInt(nano)
+  }
+}

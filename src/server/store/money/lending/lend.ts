@@ -1,0 +1,151 @@
+import { COST_NANO_MAX } from '../../../../schemas/money/money-limits.ts'
+import type { AccountAsk, AccountGrant, LendAsk, LendReply, LimitState } from '../../../ports/money/lending.ts'
+import type { Day, Span } from '../../../ports/money/money.ts'
+import { countedNano } from '../account-limits.ts'
+import { lockAccounts, type Account } from '../accounts.ts'
+import type { Transaction } from '../../base/open.ts'
+import { latestOf, resetsAtMs } from '../windows.ts'
+import { changedBy, isSameWindow, rolledTo, saveAccounts, spansOf } from './counters.ts'
+import { addLeases, leasesElsewhere, type Lease } from './leases.ts'
+
+export type Limits = Readonly<Partial<Record<Span, bigint>>>
+
+/**
+ * Lends what can be lent. Locks: the journal's refills row, which keeps its end waiting, then the accounts.
+ * @returns null when the journal has ended
+ */
+export async function lend(tx: Transaction, ask: LendAsk): Promise<LendReply | null> {
+  const [refill] = await tx<{ sequence: string; reply: string }[]>`
+    SELECT sequence, reply FROM refills WHERE journal_id = ${ask.journalId} FOR UPDATE`
+  if (refill === undefined) return null
+  const answered = Number(refill.sequence)
+  if (answered === ask.sequence) return JSON.parse(refill.reply) as LendReply
+  if (answered > ask.sequence) throw new Error(`request ${ask.sequence} for money comes after ${answered}`)
+  const { reply, accounts, wanted } = decide(ask, await look(tx, ask))
+  const leases = reply.accounts.flatMap(({ accountId, lentNano }) => (
+    lentNano === 0 ? [] : [{ accountId, day: reply.day, lentNano: BigInt(lentNano) }]
+  ))
+  await Promise.all([
+    saveAccounts(tx, accounts, wanted),
+    addLeases(tx, ask.journalId, leases),
+    tx`UPDATE refills SET sequence = ${ask.sequence}, reply = ${JSON.stringify(reply)} WHERE journal_id = ${ask.journalId}`,
+  ])
+  return reply
+}
+
+/** What a lend decides by. */
+export interface Scene {
+  readonly today: Day
+  readonly accounts: ReadonlyMap<string, Account>
+  readonly limits: ReadonlyMap<string, Limits>
+  readonly elsewhere: readonly Lease[]
+}
+
+async function look(tx: Transaction, { journalId, accounts: asks }: LendAsk): Promise<Scene> {
+  const ids = asks.map(({ accountId }) => accountId)
+  const locked = await lockAccounts(tx, ids)
+  // Behind the locks: whoever changes a limit holds its account, and a wait for one may last past midnight.
+  const [limits, elsewhere, [calendar]] = await Promise.all([
+    limitsOf(tx, ids),
+    leasesElsewhere(tx, journalId, ids),
+    tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
+  ])
+  if (calendar === undefined) throw new Error('the calendar returned nothing')
+  return { today: calendar.today, accounts: new Map(locked.map((account) => [account.id, account])), limits, elsewhere }
+}
+
+/** The finite limits of accounts that this transaction has locked. */
+export async function limitsOf(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, Limits>> {
+  const rows = await tx<{ account_id: string; span: Span; limit_nano: string }[]>`
+    SELECT account_id, span, limit_nano FROM account_limits WHERE account_id = ANY(string_to_array(${ids.join(',')}, ','))`
+  const limits = new Map<string, Partial<Record<Span, bigint>>>()
+  for (const row of rows) {
+    const ofAccount = limits.get(row.account_id) ?? {}
+    ofAccount[row.span] = BigInt(row.limit_nano)
+    limits.set(row.account_id, ofAccount)
+  }
+  return limits
+}
+
+interface Decision {
+  readonly reply: LendReply
+  /** As they are afterwards. */
+  readonly accounts: readonly Account[]
+  /** Those whose holders are to give back what they do not use. */
+  readonly wanted: ReadonlySet<string>
+}
+
+/** One day for all, and each account by itself: what a refusal of one leaves unused of another goes back. */
+export function decide(ask: LendAsk, scene: Scene): Decision {
+  const day = latestOf([scene.today, ask.day, ...[...scene.accounts.values()].map((account) => account.day)])
+  const accounts: Account[] = []
+  const wanted = new Set<string>()
+  const grants = ask.accounts.map((wish): AccountGrant => {
+    const account = scene.accounts.get(wish.accountId)
+    // Its owner is gone, and nothing will be paid from it.
+    if (account === undefined) return { accountId: wish.accountId, lentNano: 0, isUnlimited: false, isLentElsewhere: false, limits: [] }
+    const limits = scene.limits.get(wish.accountId) ?? {}
+    const rolled = rolledTo(account, day)
+    const spans = spansOf(limits)
+    const lent = spans.length === 0 ? 0n : grantOf(wish, leastOf(spans.map((span) => restOf(rolled, limits, span))), ask.liveFronts)
+    const isLentElsewhere = mayComeBack({ wish, account: rolled, limits, leases: scene.elsewhere })
+    if (spans.length > 0 && lent < BigInt(wish.needNano) && isLentElsewhere) wanted.add(account.id)
+    const after = changedBy(rolled, day, { spent: 0n, byok: 0n, lent })
+    accounts.push(after)
+    return {
+      accountId: account.id,
+      lentNano: Number(lent),
+      isUnlimited: spans.length === 0,
+      isLentElsewhere,
+      limits: spans.map((span) => stateOf(after, limits, span)),
+    }
+  })
+  return { reply: { day, accounts: grants }, accounts, wanted }
+}
+
+/**
+ * What is needed, or as much as was used in the last second where that is a small part of the rest: the last of it is
+ * lent in small pieces, so that no front holds what another one is refused. Design §6.
+ * @param rest of the tightest span, nano-USD; negative when a limit was lowered
+ */
+export function grantOf({ needNano, leastNano, useNano }: AccountAsk, rest: bigint, liveFronts: number): bigint {
+  if (rest <= 0n) return 0n
+  const need = BigInt(needNano)
+  const spare = leastOf([BigInt(useNano), rest / BigInt(2 * Math.max(1, liveFronts))])
+  // The front counts in numbers: a grant that one does not hold would be another amount in its lease than in its account.
+  const lent = leastOf([need > spare ? need : spare, rest, BigInt(COST_NANO_MAX)])
+  return lent >= leastOf([need, BigInt(leastNano)]) ? lent : 0n
+}
+
+/** True when others hold money in every window that has too little of it: only then is there something to wait for. */
+function mayComeBack({ wish, account, limits, leases }: {
+  readonly wish: AccountAsk
+  readonly account: Account
+  readonly limits: Limits
+  readonly leases: readonly Lease[]
+}): boolean {
+  const isHeld = (span: Span): boolean => (
+    leases.some((lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day))
+  )
+  const spans = spansOf(limits)
+  const short = spans.filter((span) => restOf(account, limits, span) < BigInt(wish.needNano))
+  return short.length === 0 ? spans.some(isHeld) : short.every(isHeld)
+}
+
+export function stateOf(account: Account, limits: Limits, span: Span): LimitState {
+  return {
+    span,
+    limitNano: Number(limits[span] ?? 0n),
+    spentNano: Number(countedNano(account, span)),
+    restNano: Number(restOf(account, limits, span)),
+    resetsAtMs: resetsAtMs(span, account.day),
+  }
+}
+
+export function restOf(account: Account, limits: Limits, span: Span): bigint {
+  return (limits[span] ?? 0n) - countedNano(account, span) - account.lent[span]
+}
+
+export function leastOf(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((least, amount) => (amount < least ? amount : least))
+}

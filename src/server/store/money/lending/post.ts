@@ -1,0 +1,77 @@
+import type { Log } from '../../../ports/observe.ts'
+import type { Account } from '../accounts.ts'
+import type { Transaction } from '../../base/open.ts'
+import type { ActivityRow, Books } from './books.ts'
+import { cappedNano, changedBy, COUNTER_NANO_MAX, saveAccounts } from './counters.ts'
+import { saveLeases, type Lease } from './leases.ts'
+import { insertLedger } from './ledger-rows.ts'
+
+export interface Posting {
+  /** Null: of no front. Its leases are given whole, and are gone already. */
+  readonly journalId: string | null
+  readonly books: Books
+  /** Locked; all that the books name. */
+  readonly accounts: readonly Account[]
+  /** Of the journal; one for each account and day. */
+  readonly leases: readonly Lease[]
+  readonly log: Log
+}
+
+/**
+ * Writes the books. Two transactions that touch the same row of `activity` wait for each other before they come here:
+ * both hold its organization's account.
+ */
+export async function post(tx: Transaction, posting: Posting): Promise<void> {
+  const { accounts, leases } = applied(posting)
+  const { journalId, books } = posting
+  await Promise.all([
+    saveAccounts(tx, accounts),
+    journalId === null ? null : saveLeases(tx, journalId, leases),
+    insertLedger(tx, journalId, books.ledger),
+    addActivity(tx, books.activity),
+  ])
+}
+
+/** The accounts, and the leases that changed, as they are afterwards. */
+function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Posting, 'accounts' | 'leases'> {
+  const held = new Map(leases.map((lease) => [`${lease.accountId} ${lease.day}`, lease]))
+  const changed: Lease[] = []
+  const after = accounts.map((account) => {
+    let now = account
+    for (const [day, { spent, byok, fromLease }] of books.entries.get(account.id) ?? []) {
+      const lease = held.get(`${account.id} ${day}`)
+      const lentNano = lease?.lentNano ?? 0n
+      // Cannot be, as long as fronts give out only what they were lent. What was spent is counted in any case: books that
+      // refuse an entry would hold up all that come behind it.
+      const paid = fromLease <= lentNano ? fromLease : lentNano
+      if (paid < fromLease) log.error('lease.exceeded', { journalId, accountId: account.id, day, fromLease, lentNano })
+      if (lease !== undefined && paid > 0n) changed.push({ ...lease, lentNano: lentNano - paid })
+      now = changedBy(now, day, { spent, byok, lent: -paid })
+    }
+    return now
+  })
+  if (after.length < books.entries.size) {
+    const there = new Set(accounts.map(({ id }) => id))
+    log.error('accounts.missing', { journalId, accountIds: books.accountIds.filter((id) => !there.has(id)) })
+  }
+  return { accounts: after, leases: changed }
+}
+
+async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const told = rows.map((row) => (
+    { ...row, spent: String(cappedNano(row.spent)), byok: String(cappedNano(row.byok)), forfeited: String(cappedNano(row.forfeited)) }
+  ))
+  const most = String(COUNTER_NANO_MAX)
+  await tx`
+    INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,
+      requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
+    SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json) AS x(organization_id uuid, day date, workspace_id uuid,
+      key_hash text, model text, requests bigint, tokens bigint, milliseconds bigint, spent bigint, byok bigint, forfeited bigint)
+    ON CONFLICT (organization_id, day, workspace_id, key_hash, model) DO UPDATE SET
+      requests = activity.requests + excluded.requests, tokens = activity.tokens + excluded.tokens,
+      milliseconds = activity.milliseconds + excluded.milliseconds,
+      spent_nano = least(activity.spent_nano + excluded.spent_nano, ${most}::bigint),
+      byok_nano = least(activity.byok_nano + excluded.byok_nano, ${most}::bigint),
+      forfeited_nano = least(activity.forfeited_nano + excluded.forfeited_nano, ${most}::bigint)`
+}

@@ -1,0 +1,89 @@
+import { ok, type Outcome } from '../../../../schemas/failures.ts'
+import type { Store } from '../../base/open.ts'
+import { reach } from '../../base/translate.ts'
+import { checkStatement, type SumName } from './check-queries.ts'
+
+/** One thing that the books say otherwise than their parts. */
+export interface Difference {
+  /** Id of an account, or what else it is of: `activity …`, `lease …`, `ledger …`. */
+  readonly subject: string
+  /** A column, such as `daily_spent_nano`. */
+  readonly counter: string
+  /** What the ledger, the leases or the credits come to; null = nothing. */
+  readonly expected: string | null
+  /** What stands in its place. */
+  readonly found: string | null
+}
+
+/** Sums over all that was looked at. Whole nano-USD. */
+export interface LedgerSums {
+  readonly rows: number
+  readonly accounts: number
+  readonly activityRows: number
+  readonly leases: number
+  /** First days of the months that are still there, `YYYY-MM-DD`. */
+  readonly months: readonly string[]
+  readonly spentNano: bigint
+  readonly byokNano: bigint
+  /** For calls that are known. */
+  readonly forfeitedNano: bigint
+  /** To fronts, of all accounts together. */
+  readonly lentNano: bigint
+  /** By open video jobs, likewise. */
+  readonly heldNano: bigint
+  /** In organizations' accounts, of months that were dropped. */
+  readonly prunedNano: bigint
+}
+
+export interface LedgerCheck {
+  readonly sums: LedgerSums
+  /** The first DIFFERENCES_MAX of each kind, in the order of their subjects. */
+  readonly differences: readonly Difference[]
+  /** All of them. */
+  readonly count: number
+}
+
+/** Differences of one kind that are told: a wrong rule makes one in every account. Decision. */
+export const DIFFERENCES_MAX = 100
+
+interface Told extends Difference {
+  /** 0: a sum. */
+  readonly kind: number
+  readonly counter: string
+  readonly total: number
+}
+
+/**
+ * Computes every counter and roll-up again, in one snapshot, so that it is exact while others write: what accounts have
+ * spent in their current windows, from the ledger and what is left of its dropped months; what is lent, from the leases;
+ * an organization's limit, from its credits; activity, for the months that are there. Nothing is locked.
+ * Failure: store_unavailable.
+ */
+export function checkLedger(store: Store): Promise<Outcome<LedgerCheck>> {
+  return reach(() => store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+    await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'`)
+    const told = await tx.unsafe<Told[]>(checkStatement(DIFFERENCES_MAX))
+    const totals = new Map(told.map(({ kind, total }) => [kind, kind === 0 ? 0 : total]))
+    const differences = told.filter(({ kind }) => kind > 0).map(({ subject, counter, expected, found }) => ({ subject, counter, expected, found }))
+    const count = [...totals.values()].reduce((sum, total) => sum + total, 0)
+    return ok({ sums: sumsOf(told.filter(({ kind }) => kind === 0)), differences, count })
+  }))
+}
+
+function sumsOf(told: readonly Told[]): LedgerSums {
+  const texts = new Map(told.map(({ counter, found }) => [counter, found]))
+  const nano = (name: SumName): bigint => BigInt(texts.get(name) ?? 0)
+  return {
+    rows: Number(nano('rows')),
+    accounts: Number(nano('accounts')),
+    activityRows: Number(nano('activityRows')),
+    leases: Number(nano('leases')),
+    months: (texts.get('months') ?? '').split(' ').filter((month) => month !== ''),
+    spentNano: nano('spentNano'),
+    byokNano: nano('byokNano'),
+    forfeitedNano: nano('forfeitedNano'),
+    lentNano: nano('lentNano'),
+    heldNano: nano('heldNano'),
+    prunedNano: nano('prunedNano'),
+  }
+}

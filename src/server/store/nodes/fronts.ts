@@ -1,0 +1,149 @@
+import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
+import type { EpochFeed } from '../../ports/keys/keys.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { FrontCount } from '../../ports/rates.ts'
+import type { RunningEpochFeed } from '../base/epoch-feed.ts'
+import type { Queryable, Store } from '../base/open.ts'
+
+export interface HeartbeatOptions {
+  /** A UUID that names this front. */
+  readonly frontId: string
+  readonly store: Store
+  readonly feed: EpochFeed
+  /** Name of the node, the same for all of its fronts. */
+  readonly node: string
+  /** Where the node is operated; null = nowhere. */
+  readonly adminPort?: number | null
+  /** Connections that the whole node may hold at once. */
+  readonly connections: number
+  /** Id of the root key that this front wraps with now; left out, it wraps nothing. */
+  readonly rootKeyId?: () => string
+  readonly log: Log
+  readonly everyMs?: number
+}
+
+export interface Heartbeat extends FrontCount {
+  readonly frontId: string
+  /** Reports at once what the feed knows now; false when the store did not take it. */
+  beat(): Promise<boolean>
+  /** The node has another number of children: tells the others at once, and counts them. */
+  scaled(connections: number): Promise<void>
+  /** Takes the row away: this front counts no more. */
+  close(): Promise<void>
+}
+
+/** Milliseconds that one heartbeat may take. */
+const BEAT_MS_MAX = 2_000
+/** Heartbeats that a new front tries before it serves without one. */
+const ENROL_TRIES = 3
+
+/** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { frontId, store, feed, node, adminPort = null, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
+  let { connections } = options
+  let liveFronts = 1
+  let beating: Promise<void> | null = null
+  let reported = -2
+  let isClosed = false
+  let isAway = false
+
+  const report = async (): Promise<void> => {
+    const { epoch } = feed
+    try {
+      const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
+        WITH beat AS (
+          INSERT INTO fronts (id, node, connections, epoch, root_key_id, admin_port, heartbeat_at)
+          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
+            heartbeat_at = excluded.heartbeat_at)
+        SELECT count(*)::int AS count FROM fronts
+        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
+      liveFronts = 1 + (row?.count ?? 0)
+      reported = epoch
+      isAway = false
+    } catch (problem) {
+      if (!isClosed && !isAway) log.warn('heartbeat.failed', { cause: problem })
+      isAway = true
+    }
+  }
+  const beat = async (): Promise<boolean> => {
+    // Of two at once the earlier one may be the last that the store takes, also behind the end of this front.
+    while (beating !== null) await beating
+    if (isClosed) return false
+    beating = report()
+    await beating
+    beating = null
+    return !isAway
+  }
+  // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was obeyed.
+  const catchUp = async (): Promise<void> => {
+    if (isClosed || beating !== null || feed.epoch === reported) return
+    const before = reported
+    await beat()
+    if (reported !== before) await catchUp()
+  }
+  const leaveFeed = feed.subscribe(() => void setImmediate(() => void catchUp()))
+  const timer = setInterval(() => {
+    if (beating === null) void beat().then(catchUp)
+  }, everyMs)
+  timer.unref()
+  void beat().then(catchUp)
+  return {
+    frontId,
+    get liveFronts() {
+      return liveFronts
+    },
+    beat,
+    async scaled(next) {
+      connections = next
+      if (!isClosed) await beat()
+    },
+    async close() {
+      isClosed = true
+      clearInterval(timer)
+      leaveFeed()
+      while (beating !== null) await beating
+      await removeFront(store, frontId).catch(() => {})
+    },
+  }
+}
+
+/**
+ * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the store is
+ * away, where the front can load no key, or does not take its row, where nobody can revoke one either.
+ */
+export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
+  for (let tries = 0; tries < ENROL_TRIES; tries++) {
+    if (!(await feed.poll()) || await heartbeat.beat()) return
+  }
+}
+
+/** Takes a front's row away: it counts no more, and nobody waits for it. */
+export async function removeFront(store: Store, frontId: string): Promise<void> {
+  await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`)
+}
+
+export interface FrontsAtEpoch {
+  /** Live fronts that have not reported the epoch yet. */
+  readonly behind: number
+  /** Fronts that fell silent without taking their row away: dead, or cut off from the store. */
+  readonly silent: number
+}
+
+/** Who has obeyed everything up to `epoch`. */
+export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtEpoch> {
+  const [row] = await sql<FrontsAtEpoch[]>`
+    SELECT count(*) FILTER (WHERE is_live)::int AS behind, count(*) FILTER (WHERE NOT is_live)::int AS silent
+    FROM (SELECT heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms' AS is_live
+          FROM fronts WHERE epoch < ${epoch}) AS late`
+  return row ?? { behind: 0, silent: 0 }
+}
+
+/** Nodes with live fronts that wrap with another root key, or have not said with which. */
+export async function nodesOnOtherRootKey(sql: Queryable, rootKeyId: string): Promise<readonly string[]> {
+  const rows = await sql<{ node: string }[]>`
+    SELECT DISTINCT node FROM fronts
+    WHERE root_key_id IS DISTINCT FROM ${rootKeyId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
+    ORDER BY node`
+  return rows.map(({ node }) => node)
+}

@@ -1,0 +1,37 @@
+import { FRONT_LIVE_MS } from '../../../schemas/limits/limits.ts'
+import type { Queryable } from '../base/open.ts'
+
+/** Where a journal stands in the books. */
+export interface JournalState {
+  readonly isOpen: boolean
+  /** Offset up to which it is in the books. */
+  readonly applied: number
+}
+
+/** Null: it was never made known. */
+export async function journalState(sql: Queryable, id: string): Promise<JournalState | null> {
+  const [row] = await sql<{ is_open: boolean; applied: string }[]>`
+    SELECT state = 'open' AS is_open, applied FROM journals WHERE id = ${id}`
+  return row === undefined ? null : { isOpen: row.is_open, applied: Number(row.applied) }
+}
+
+/** A journal that nobody has closed. */
+export interface OpenJournal {
+  readonly id: string
+  readonly node: string
+  readonly openedAt: Date
+  /** Its front sends heartbeats. */
+  readonly isFrontLive: boolean
+  /** Some front of its node does. */
+  readonly isNodeLive: boolean
+}
+
+/** The oldest first. */
+export async function openJournals(sql: Queryable): Promise<readonly OpenJournal[]> {
+  return sql<OpenJournal[]>`
+    WITH live AS (SELECT id, node FROM fronts WHERE heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms')
+    SELECT id, node, opened_at AS "openedAt",
+      EXISTS (SELECT 1 FROM live WHERE live.id = journals.id) AS "isFrontLive",
+      EXISTS (SELECT 1 FROM live WHERE live.node = journals.node) AS "isNodeLive"
+    FROM journals WHERE state = 'open' ORDER BY opened_at, id`
+}

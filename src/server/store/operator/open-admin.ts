@@ -1,0 +1,58 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { AdminRecords, OperatorSession } from '../../ports/operator/admin.ts'
+import type { VideoViews } from '../../ports/videos/videos.ts'
+import type { Store } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+import { listDeliveriesOf, replayDeadOf, replayDelivery } from './deliveries.ts'
+import { noteClip, readJob, workspaceOfJob } from './job.ts'
+import { listJobs } from './jobs.ts'
+import { operatorOrganization } from './operator.ts'
+import { readStorage } from './storage.ts'
+
+export interface AdminOptions {
+  readonly store: Store
+  /** Tells runners that deliveries are due. */
+  readonly wake: VideoViews['wake']
+  /** UUID or name of the organization that operates the installation; null = the oldest. */
+  readonly operatorOrganization: string | null
+  /** Of this Sluice. */
+  readonly version: string
+}
+
+/** What operators see and repair of their organization. */
+export function openAdmin({ store, wake, operatorOrganization: operator, version }: AdminOptions): AdminRecords {
+  return {
+    session: (organizationId) => reach(() => session(store, { organizationId, operator, version })),
+    jobs: (wish) => listJobs(store, wish),
+    job: (organizationId, id) => readJob(store, organizationId, id),
+    workspaceOfJob: (organizationId, id) => workspaceOfJob(store, organizationId, id),
+    noteClip: (read, by) => noteClip(store, read, by),
+    deliveries: (wish) => listDeliveriesOf(store, wish),
+    async replay(organizationId, id, by) {
+      const replayed = await replayDelivery(store, organizationId, { id, by })
+      if (replayed.ok) wake({ kind: 'webhooks' })
+      return replayed
+    },
+    async replayDead(wish, by) {
+      const replayed = await replayDeadOf(store, wish, by)
+      if (replayed.ok && replayed.value.replayed > 0) wake({ kind: 'webhooks' })
+      return replayed
+    },
+    storage: (organizationId, page) => readStorage(store, operator, { organizationId, page }),
+  }
+}
+
+interface Asking {
+  readonly organizationId: string
+  readonly operator: string | null
+  readonly version: string
+}
+
+async function session({ sql }: Store, { organizationId, operator, version }: Asking): Promise<Outcome<OperatorSession>> {
+  const found = await operatorOrganization(sql, operator)
+  if (found.ok && found.value.id === organizationId) return ok({ organization: { id: found.value.id, name: found.value.name }, version })
+  // Whoever may change the setting reads it in the log; whoever asks is told nothing of who there is.
+  return found.ok ? fail('operator_only') : fail('operator_only', { detail: UNSET, cause: found.failure.name })
+}
+
+const UNSET = 'The setting SLUICE_OPERATOR_ORGANIZATION names none, or several.'

@@ -1,0 +1,47 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { isId } from '../base/ids.ts'
+import type { Operators } from '../../ports/operator/operators.ts'
+import type { Queryable, Store } from '../base/open.ts'
+import { findOrganization, type Organization } from '../workspaces/organizations.ts'
+import { reach } from '../base/translate.ts'
+
+/**
+ * The organization that operates the installation.
+ * @param reference its UUID or name as it is set; null = the oldest one
+ * Failures: organization_unknown, reference_ambiguous.
+ */
+export async function operatorOrganization(sql: Queryable, reference: string | null): Promise<Outcome<Pick<Organization, 'id' | 'name'>>> {
+  if (reference !== null) return findOrganization(sql, reference)
+  const [row] = await sql<{ id: string; name: string }[]>`SELECT id, name FROM organizations ORDER BY id LIMIT 1`
+  return row === undefined ? fail('organization_unknown') : ok({ id: row.id, name: row.name })
+}
+
+/** Where the setting names none, or several, nobody is. */
+export async function isOperator(sql: Queryable, organizationId: string, reference: string | null): Promise<boolean> {
+  if (reference !== null && isId(reference)) return reference.toLowerCase() === organizationId
+  const found = await operatorOrganization(sql, reference)
+  return found.ok && found.value.id === organizationId
+}
+
+/** @param reference as it is set; null = the oldest organization */
+export function openOperators({ sql }: Store, reference: string | null): Operators {
+  return {
+    targetOf: (askingId, namedId) => reach(async () => {
+      if (!(await mayOperate(sql, askingId, reference))) return fail('operator_only')
+      if (namedId === undefined || namedId === askingId) return ok(askingId)
+      return isId(namedId) ? findId(sql, namedId) : fail('organization_unknown')
+    }),
+  }
+}
+
+/** Where there is one organization alone it decides for itself, whatever the setting names. C32. */
+async function mayOperate(sql: Queryable, organizationId: string, reference: string | null): Promise<boolean> {
+  if (await isOperator(sql, organizationId, reference)) return true
+  const others = await sql`SELECT 1 FROM organizations WHERE id <> ${organizationId} LIMIT 1`
+  return others.length === 0
+}
+
+async function findId(sql: Queryable, id: string): Promise<Outcome<string>> {
+  const found = await findOrganization(sql, id)
+  return found.ok ? ok(found.value.id) : found
+}

@@ -1,0 +1,226 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { PRESETS_MAX } from '../../../schemas/presets/preset-limits.ts'
+import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
+import type {
+  ListedPreset, LoadedPreset, Preset, PresetActor, PresetRef, PresetRows, Presets, PresetVersion, PresetWish,
+} from '../../ports/presets/presets.ts'
+import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { bump } from '../base/epoch.ts'
+import { newId } from '../base/ids.ts'
+import { presetUnknown } from '../base/near-names.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { endedByBytes } from '../base/page-by-bytes.ts'
+import {
+  listedOf, lockPreset, presetEvent, presetNamed, presetOf, readPreset, readVersion, versionOf, type PresetRow, type VersionRow,
+} from './preset-rows.ts'
+import { isLockSlow, reach } from '../base/translate.ts'
+import { holdWorkspace } from '../workspaces/workspaces.ts'
+
+/**
+ * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always held before.
+ * @param publish tells the fronts at once; without it they hear of it by their polls
+ */
+export function openPresets(store: Store, publish: Hints['publish']): Presets {
+  const { sql } = store
+  const change = async (work: (tx: Transaction) => Promise<Outcome<Written>>): Promise<Outcome<Preset>> => {
+    const written = await reach(() => losing(() => store.sql.begin<Outcome<Written>>(work)))
+    if (!written.ok) return written
+    const { preset, told } = written.value
+    if (told !== null) await publish(told)
+    return ok(preset)
+  }
+  return {
+    list: (workspaceId, page) => reach(async () => ok(await pageOf(sql, workspaceId, page))),
+    get: (ref) => reach(async () => {
+      const row = await readPreset(sql, ref)
+      return row === null ? presetUnknown(sql, ref) : ok(await wholeOf(sql, row))
+    }),
+    versions: (ref, page) => reach(async () => {
+      const row = await readPreset(sql, ref)
+      return row === null ? presetUnknown(sql, ref) : ok(await versionsOf(sql, row, page))
+    }),
+    version: (ref, version) => reach(async () => {
+      const row = await readPreset(sql, ref)
+      if (row === null) return presetUnknown(sql, ref)
+      const found = await among(sql, row, version)
+      return found === null ? fail('preset_version_unknown') : ok(found)
+    }),
+    put: (ref, wish, by) => change((tx) => put(tx, { ref, wish, by })),
+    designate: (ref, version, by) => change((tx) => designate(tx, { ref, version, by })),
+    archive: (ref, by) => change((tx) => archive(tx, ref, by)),
+  }
+}
+
+/** What fronts load of presets that are used. */
+export function openPresetRows(store: Store): PresetRows {
+  return {
+    load: (ref, version) => reach(async () => ok(await load(store.sql, ref, version))),
+    unknown: (ref) => reach(() => presetUnknown(store.sql, ref)),
+  }
+}
+
+interface Written {
+  readonly preset: Preset
+  /** Null: nothing was changed. */
+  readonly told: Invalidation | null
+}
+
+/** Whoever waits for the lock of a preset until the store's patience ends has lost to another change of it. C20. */
+async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  try {
+    return await work()
+  } catch (problem) {
+    if (!isLockSlow(problem)) throw problem
+    return fail('preset_conflict', { retryAfterS: 1, cause: problem })
+  }
+}
+
+interface Put {
+  readonly ref: PresetRef
+  readonly wish: PresetWish
+  readonly by: PresetActor
+}
+
+async function put(tx: Transaction, { ref, wish, by }: Put): Promise<Outcome<Written>> {
+  const room = await makeRoom(tx, ref, by)
+  if (!room.ok) return room
+  const row = await lockPreset(tx, ref)
+  if (row === null) throw new Error('a preset went from a workspace that is held')
+  const before = row.latest_version === 0 ? null : row
+  const [version] = await tx<VersionRow[]>`
+    INSERT INTO preset_versions (id, preset_id, version, config, system_prompt, source, ignored, creator_id)
+    VALUES (${newId()}, ${row.id}, ${row.latest_version + 1}, ${JSON.stringify(wish.config)}, ${JSON.stringify(wish.systemPrompt)},
+      ${wish.source}, ${JSON.stringify(wish.ignored)}, ${by.actor.id ?? by.actor.kind}) RETURNING *`
+  const [after] = await tx<PresetRow[]>`
+    UPDATE presets SET latest_version = latest_version + 1, designated_version = latest_version + 1, status = 'active',
+      status_updated_at = CASE status WHEN 'active' THEN status_updated_at ELSE clock_timestamp() END,
+      updated_at = clock_timestamp()
+    WHERE id = ${row.id} RETURNING *`
+  if (version === undefined || after === undefined) throw new Error('a write returned nothing')
+  return written(tx, { by, before, after, designated: versionOf(version) })
+}
+
+/**
+ * Holds the workspace, and sees to it that the preset has a row; of a new one that row has no version yet.
+ * Failures: workspace_unknown, presets_full.
+ */
+async function makeRoom(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<null>> {
+  // Rows go with their workspace alone: one that is found here is still there once the workspace is held.
+  if (await readPreset(tx, ref) !== null) return (await holdWorkspace(tx, ref.workspaceId)) ? ok(null) : fail('workspace_unknown')
+  // Those who make one take turns, so that all of them count alike. Not a stronger lock behind that of `holdWorkspace`: two would wait for each other.
+  const { workspaceId, slug } = ref
+  const [workspace] = await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
+  if (workspace === undefined) return fail('workspace_unknown')
+  const [counted] = await tx<{ count: number; isThere: boolean }[]>`
+    SELECT count(*)::int AS count, COALESCE(bool_or(slug = ${slug}), false) AS "isThere" FROM presets WHERE workspace_id = ${workspaceId}`
+  if (counted?.isThere === true) return ok(null)
+  if ((counted?.count ?? 0) >= PRESETS_MAX) return fail('presets_full', { fields: { limit: PRESETS_MAX } })
+  await tx`
+    INSERT INTO presets (id, organization_id, workspace_id, slug, name, creator_id)
+    VALUES (${newId()}, ${by.organizationId}, ${workspaceId}, ${slug}, ${slug}, ${by.actor.id ?? by.actor.kind})`
+  return ok(null)
+}
+
+interface Designation {
+  readonly ref: PresetRef
+  readonly version: number
+  readonly by: PresetActor
+}
+
+async function designate(tx: Transaction, { ref, version, by }: Designation): Promise<Outcome<Written>> {
+  const before = await holdPreset(tx, ref)
+  if (before === null) return presetUnknown(tx, ref)
+  const designated = await among(tx, before, version)
+  if (designated === null) return fail('preset_version_unknown')
+  if (before.status === 'archived') return fail('preset_archived')
+  if (before.designated_version === version) return ok({ preset: presetOf(before, designated), told: null })
+  const [after] = await tx<PresetRow[]>`
+    UPDATE presets SET designated_version = ${version}, updated_at = clock_timestamp() WHERE id = ${before.id} RETURNING *`
+  if (after === undefined) throw new Error('a locked row is gone')
+  return written(tx, { by, before, after, designated })
+}
+
+async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<Written>> {
+  const before = await holdPreset(tx, ref)
+  if (before === null) return presetUnknown(tx, ref)
+  const { designated } = await wholeOf(tx, before)
+  if (before.status === 'archived') return ok({ preset: presetOf(before, designated), told: null })
+  const [after] = await tx<PresetRow[]>`
+    UPDATE presets SET status = 'archived', status_updated_at = clock_timestamp(), updated_at = clock_timestamp()
+    WHERE id = ${before.id} RETURNING *`
+  if (after === undefined) throw new Error('a locked row is gone')
+  return written(tx, { by, before, after, designated })
+}
+
+/** Null: there is none, or its workspace is gone. */
+async function holdPreset(tx: Transaction, ref: PresetRef): Promise<PresetRow | null> {
+  return (await holdWorkspace(tx, ref.workspaceId)) ? lockPreset(tx, ref) : null
+}
+
+interface Done {
+  readonly by: PresetActor
+  readonly before: PresetRow | null
+  readonly after: PresetRow
+  readonly designated: PresetVersion
+}
+
+async function written(tx: Transaction, { by, before, after, designated }: Done): Promise<Outcome<Written>> {
+  await appendAudit(tx, presetEvent(by, before, after))
+  const told = await bump(tx, 'preset', `${after.workspace_id}/${after.slug}`)
+  return ok({ preset: presetOf(after, designated), told })
+}
+
+async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<ListedPreset>> {
+  const [rows, [counted]] = await Promise.all([
+    sql<(PresetRow & { designated_id: string })[]>`
+      SELECT p.*, v.id AS designated_id FROM presets p JOIN preset_versions v ON v.preset_id = p.id AND v.version = p.designated_version
+      WHERE p.workspace_id = ${workspaceId} ORDER BY p.slug LIMIT ${limit} OFFSET ${offset}`,
+    sql<{ count: number }[]>`SELECT count(*)::int AS count FROM presets WHERE workspace_id = ${workspaceId}`,
+  ])
+  return { rows: rows.map(listedOf), totalCount: counted?.count ?? 0 }
+}
+
+async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageWish): Promise<Page<PresetVersion>> {
+  // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
+  const last = Math.min(offset + limit, preset.latest_version)
+  const rows = await sql<VersionRow[]>`${endedByBytes(sql, {
+    rows: sql`
+      SELECT * FROM preset_versions WHERE preset_id = ${preset.id} AND version > ${offset}::bigint AND version <= ${last} ORDER BY version`,
+    bytes: () => sql`(octet_length(config) + octet_length(system_prompt))`,
+    order: () => sql`version`,
+  })}`
+  return { rows: rows.map(versionOf), totalCount: preset.latest_version }
+}
+
+async function wholeOf(sql: Queryable, row: PresetRow): Promise<Preset> {
+  const designated = await readVersion(sql, row.id, row.designated_version)
+  if (designated === null) throw new Error('a preset without the version that it designates')
+  return presetOf(row, designated)
+}
+
+/** Null for what is no number of a version of it. */
+async function among(sql: Queryable, preset: PresetRow, version: number): Promise<PresetVersion | null> {
+  const isOne = Number.isSafeInteger(version) && version >= 1 && version <= preset.latest_version
+  return isOne ? readVersion(sql, preset.id, version) : null
+}
+
+interface LoadRow {
+  readonly id: string
+  readonly status: Preset['status']
+  readonly designated_version: number
+  readonly latest_version: number
+  readonly config: string | null
+}
+
+async function load(sql: Queryable, ref: PresetRef, version: number | null): Promise<LoadedPreset | null> {
+  const named = presetNamed(sql, ref)
+  if (named === null) return null
+  const wished = version === null ? sql`p.designated_version` : sql`${version}::bigint`
+  const [row] = await sql<LoadRow[]>`
+    SELECT p.id, p.status, p.designated_version, p.latest_version, v.config
+    FROM presets p LEFT JOIN preset_versions v ON v.preset_id = p.id AND v.version = ${wished} WHERE ${named}`
+  if (row === undefined) return null
+  const { id, status, designated_version: designated, latest_version: latest, config } = row
+  return { head: { id, isArchived: status === 'archived', designated, latest }, config }
+}

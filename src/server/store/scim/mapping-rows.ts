@@ -1,0 +1,55 @@
+import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
+import type { GroupMapping } from '../../ports/scim/directory.ts'
+import type { WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
+
+export interface MappingRow {
+  readonly id: string
+  readonly organization_id: string
+  readonly group_id: string
+  readonly workspace_id: string
+  readonly role: MemberRole
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+export function mappingOf(row: MappingRow): GroupMapping {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    groupId: row.group_id,
+    workspaceId: row.workspace_id,
+    role: row.role,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+interface Told {
+  readonly before: GroupMapping | null
+  readonly after: GroupMapping | null
+  /** What came of its grants. */
+  readonly more?: object
+}
+
+/** What the audit log says of a change. */
+export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: Told): AuditEvent {
+  const mapping = after ?? before
+  if (mapping === null) throw new Error('an event is of a mapping')
+  return {
+    actor: by.actor,
+    requestId: by.requestId,
+    operation: by.operation,
+    organizationId: mapping.organizationId,
+    workspaceId: mapping.workspaceId,
+    outcome: 'changed',
+    objectKind: 'group_mapping',
+    objectId: mapping.id,
+    before: before === null ? null : { ...told(before), ...(after === null ? more : {}) },
+    after: after === null ? null : { ...told(after), ...more },
+  }
+}
+
+function told({ groupId, workspaceId, role }: GroupMapping): object {
+  return { scim_group_id: groupId, workspace_id: workspaceId, role }
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import type { AuditEvent } from '../../ports/audit/audit.ts'
+import type { Intern } from '../../ports/workspaces/interns.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+
+interface Told {
+  readonly before: Intern | null
+  readonly after: Intern | null
+  /** Names of the secrets that went with it. */
+  readonly secrets?: readonly string[]
+}
+
+/** A change of an intern. Long texts are told by their digests: a row of the log is kept for ever. */
+export function internEvent(by: ChangedBy, operation: string, { before, after, secrets }: Told): AuditEvent {
+  const intern = after ?? before
+  if (intern === null) throw new Error('an event is of an intern')
+  return {
+    ...by,
+    organizationId: intern.organizationId,
+    workspaceId: intern.workspaceId,
+    operation,
+    outcome: 'changed',
+    objectKind: 'intern',
+    objectId: intern.id,
+    before: before === null ? null : { ...told(before), ...(secrets !== undefined && { secrets }) },
+    after: after === null ? null : told(after),
+  }
+}
+
+/** A key that ended with its intern. */
+export function keyEndedEvent(by: ChangedBy, intern: Intern, { hash, name }: { readonly hash: string; readonly name: string }): AuditEvent {
+  return {
+    ...internEvent(by, 'interns.delete', { before: intern, after: null }),
+    objectKind: 'key', objectId: hash, before: { kind: 'intern', name, intern_id: intern.id }, after: null,
+  }
+}
+
+function told({ name, status, vaultId, attachedVaultId, description, instructions }: Intern): object {
+  return {
+    name, status, vault_id: vaultId, attached_vault_id: attachedVaultId,
+    description_sha256: digestOf(description), instructions_sha256: digestOf(instructions),
+  }
+}
+
+function digestOf(text: string | null): string | null {
+  return text === null ? null : createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,188 @@
+import type { Caps } from '../../../schemas/operator/caps.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
+import type { Intern, InternChanges, InternPage, InternPageWish, Interns, NewIntern } from '../../ports/workspaces/interns.ts'
+import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
+import type { ChangedBy } from '../../ports/vault/vault.ts'
+import type { Workspace } from '../../ports/workspaces/workspaces.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { holdRoom } from '../operator/caps.ts'
+import { bump } from '../base/epoch.ts'
+import { isId, newId } from '../base/ids.ts'
+import { internEvent, keyEndedEvent } from './intern-audit.ts'
+import type { Queryable, Store, Transaction } from '../base/open.ts'
+import { endedByBytes } from '../base/page-by-bytes.ts'
+import { reach } from '../base/translate.ts'
+import { insertVault } from '../vault/vaults.ts'
+import { findWorkspace, holdWorkspace } from './workspaces.ts'
+
+/** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
+export function openInterns(store: Store, publish: Hints['publish']): Interns {
+  return {
+    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, { ...wish, caps: store.options.caps }, by))),
+    list: (wish) => reach(() => list(store.sql, wish)),
+    get: (organizationId, id) => reach(async () => {
+      const found = await find(store.sql, organizationId, id)
+      return found.ok ? ok(found.value.intern) : found
+    }),
+    update: (organizationId, id, changes, by) => reach(() => store.sql.begin((tx) => update(tx, { organizationId, id, changes, by }))),
+    async remove(organizationId, id, by) {
+      const removed = await reach(() => store.sql.begin((tx) => remove(tx, { organizationId, id, by })))
+      if (!removed.ok) return removed
+      await Promise.all(removed.value.invalidations.map(publish))
+      return ok(removed.value.intern)
+    },
+  }
+}
+
+interface Removed {
+  readonly intern: Intern
+  /** Of its keys: nobody keeps anything of its vault. */
+  readonly invalidations: readonly Invalidation[]
+}
+
+async function create(tx: Transaction, { caps, ...wish }: NewIntern & { readonly caps: Caps | undefined }, by: ChangedBy): Promise<Outcome<Intern>> {
+  const place = await openWorkspace(tx, wish)
+  if (!place.ok) return place
+  const { id: workspaceId, organizationId } = place.value
+  if (!(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
+  if (!(await mayAttach(tx, wish.attachedVaultId, workspaceId))) return fail('vault_unknown')
+  const room = await holdRoom(tx, { organizationId, what: 'interns' }, caps)
+  if (!room.ok) return room
+  const vaultId = await insertVault(tx, { organizationId, workspaceId, kind: 'intern', name: null })
+  const [row] = await tx<InternRow[]>`
+    INSERT INTO interns ${tx({
+      id: newId(),
+      organization_id: organizationId,
+      workspace_id: workspaceId,
+      vault_id: vaultId,
+      attached_vault_id: wish.attachedVaultId,
+      name: wish.name,
+      description: wish.description,
+      instructions: wish.instructions,
+      wants_provision: wish.wantsProvision,
+    })} RETURNING *`
+  if (row === undefined) throw new Error('the insert returned nothing')
+  const intern = internOf(row)
+  await appendAudit(tx, internEvent(by, 'interns.create', { before: null, after: intern }))
+  return ok(intern)
+}
+
+async function list(sql: Queryable, wish: InternPageWish): Promise<Outcome<InternPage>> {
+  const place = await openWorkspace(sql, wish)
+  if (!place.ok) return place
+  const rows = await sql<(InternRow & { readonly found: number })[]>`
+    ${endedByBytes(sql, {
+      rows: sql`
+        SELECT * FROM interns WHERE workspace_id = ${place.value.id}
+          AND ${wish.statuses === null ? sql`true` : sql`status IN ${sql(wish.statuses)}`}
+          AND ${wish.after === null ? sql`true` : sql`id > ${wish.after}`}
+        ORDER BY id LIMIT ${wish.limit + 1}`,
+      bytes: () => sql`(COALESCE(octet_length(description), 0) + COALESCE(octet_length(instructions), 0))`,
+      order: () => sql`id`,
+    })}`
+  const interns = rows.slice(0, wish.limit).map(internOf)
+  return ok({ interns, hasMore: (rows[0]?.found ?? 0) > interns.length })
+}
+
+interface Change {
+  readonly organizationId: string
+  readonly id: string
+  readonly by: ChangedBy
+}
+
+async function update(tx: Transaction, { organizationId, id, changes, by }: Change & { readonly changes: InternChanges }): Promise<Outcome<Intern>> {
+  const found = await find(tx, organizationId, id, 'locked')
+  if (!found.ok) return found
+  const before = found.value.intern
+  const { name, description, instructions, attachedVaultId } = { ...before, ...changes }
+  const isAttached = attachedVaultId !== before.attachedVaultId
+  if (isAttached && !(await mayAttach(tx, attachedVaultId, before.workspaceId))) return fail('vault_unknown')
+  const [row] = await tx<InternRow[]>`
+    UPDATE interns SET ${tx({ name, description, instructions, attached_vault_id: attachedVaultId })}, updated_at = clock_timestamp()
+    WHERE id = ${id} RETURNING *`
+  if (row === undefined) throw new Error('a locked row is gone')
+  const intern = internOf(row)
+  await appendAudit(tx, internEvent(by, 'interns.update', { before, after: intern }))
+  return ok(intern)
+}
+
+async function remove(tx: Transaction, { organizationId, id, by }: Change): Promise<Outcome<Removed>> {
+  const found = await find(tx, organizationId, id, 'locked')
+  if (!found.ok) return found
+  const { intern, mayWriteVault } = found.value
+  // Its secrets would go with it.
+  if (!mayWriteVault) return fail('vault_writes_disabled')
+  const keys = await tx<{ hash: string; name: string }[]>`
+    UPDATE api_keys SET revoked_at = now() WHERE intern_id = ${id} AND revoked_at IS NULL RETURNING hash, name`
+  const secrets = await tx<{ name: string }[]>`SELECT name FROM secrets WHERE vault_id = ${intern.vaultId} ORDER BY name`
+  await tx`DELETE FROM interns WHERE id = ${id}`
+  await tx`DELETE FROM vaults WHERE id = ${intern.vaultId}`
+  const removal = { before: intern, after: null, secrets: secrets.map(({ name }) => name) }
+  await appendAudit(tx, ...keys.map((key) => keyEndedEvent(by, intern, key)), internEvent(by, 'interns.delete', removal))
+  const invalidations: Invalidation[] = []
+  for (const { hash } of keys) invalidations.push(await bump(tx, 'key', hash))
+  return ok({ intern, invalidations })
+}
+
+/** The workspace that is named, when interns may be in it. Failures: workspace_unknown, programme_closed. */
+async function openWorkspace(
+  sql: Queryable, { workspace, organizationId }: Pick<NewIntern, 'workspace' | 'organizationId'>,
+): Promise<Outcome<Workspace>> {
+  const found = await findWorkspace(sql, workspace, organizationId)
+  return found.ok && !found.value.isInProgramme ? fail('programme_closed') : found
+}
+
+/** It stays there until the transaction ends. */
+async function mayAttach(tx: Transaction, vaultId: string | null, workspaceId: string): Promise<boolean> {
+  if (vaultId === null) return true
+  if (!isId(vaultId)) return false
+  const [vault] = await tx`
+    SELECT 1 FROM vaults WHERE id = ${vaultId} AND workspace_id = ${workspaceId} AND kind = 'attachable' FOR KEY SHARE`
+  return vault !== undefined
+}
+
+interface Found {
+  readonly intern: Intern
+  readonly mayWriteVault: boolean
+}
+
+/** Failures: intern_unknown, programme_closed. */
+async function find(sql: Queryable, organizationId: string, id: string, lock?: 'locked'): Promise<Outcome<Found>> {
+  if (!isId(id)) return fail('intern_unknown')
+  const [row] = await sql<(InternRow & { is_in_programme: boolean; may_write_vault: boolean })[]>`
+    SELECT i.*, w.is_in_programme, w.may_write_vault FROM interns i JOIN workspaces w ON w.id = i.workspace_id AND w.deleted_at IS NULL
+    WHERE i.id = ${id} AND i.organization_id = ${organizationId} ${lock === undefined ? sql`` : sql`FOR UPDATE OF i`}`
+  if (row === undefined) return fail('intern_unknown')
+  return row.is_in_programme ? ok({ intern: internOf(row), mayWriteVault: row.may_write_vault }) : fail('programme_closed')
+}
+
+interface InternRow {
+  readonly id: string
+  readonly organization_id: string
+  readonly workspace_id: string
+  readonly vault_id: string
+  readonly attached_vault_id: string | null
+  readonly name: string
+  readonly status: InternStatus
+  readonly description: string | null
+  readonly instructions: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+function internOf(row: InternRow): Intern {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    vaultId: row.vault_id,
+    attachedVaultId: row.attached_vault_id,
+    name: row.name,
+    status: row.status,
+    description: row.description,
+    instructions: row.instructions,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,47 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Hints } from '../../ports/keys/keys.ts'
+import type { Page, PageWish, Workspace, WorkspaceRef, Workspaces } from '../../ports/workspaces/workspaces.ts'
+import { listMembers } from './members.ts'
+import type { Queryable, Store } from '../base/open.ts'
+import { reach } from '../base/translate.ts'
+import { removeWorkspace } from '../lifecycle/workspace-removal.ts'
+import { workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
+import { createWorkspace, findWorkspace, updateWorkspace } from './workspaces.ts'
+
+/** Workspaces of organizations. @param publish tells the fronts at once; without it they hear of it by their polls */
+export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
+  return {
+    list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
+    create: (wish, by) => createWorkspace(store, wish, by),
+    get: (ref) => reach(() => find(store.sql, ref)),
+    async update(ref, changes, by) {
+      const updated = await updateWorkspace(store, ref, changes, by)
+      if (!updated.ok) return updated
+      await publish(updated.value.change)
+      return ok(updated.value.workspace)
+    },
+    async remove(ref, mayBeDefault, by) {
+      const removed = await reach(() => store.sql.begin((tx) => removeWorkspace(tx, { ref, mayBeDefault, by })))
+      if (!removed.ok) return removed
+      await Promise.all(removed.value.map(publish))
+      return ok(null)
+    },
+    members: (ref, page) => reach(async () => {
+      const found = await find(store.sql, ref)
+      return found.ok ? ok(await listMembers(store.sql, found.value.id, page)) : found
+    }),
+  }
+}
+
+function find(sql: Queryable, { organizationId, reference }: WorkspaceRef): Promise<Outcome<Workspace>> {
+  return findWorkspace(sql, reference, organizationId)
+}
+
+async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<Page<Workspace>> {
+  const [rows, [counted]] = await Promise.all([
+    sql<WorkspaceRow[]>`${workspaceRows(sql)} AND w.organization_id = ${organizationId} ORDER BY w.id LIMIT ${limit} OFFSET ${offset}`,
+    sql<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL`,
+  ])
+  return { rows: rows.map(workspaceOf), totalCount: counted?.count ?? 0 }
+}

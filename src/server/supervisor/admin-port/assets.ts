@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
+import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
+import { NOT_MODIFIED, type Answer } from './answers.ts'
+import { pagePolicy } from './page-policy.ts'
+
+const compress = promisify(brotliCompress)
+/** Of what the build has not compressed: below the highest one, which would take the first visit half a second for some per cent. */
+const BROTLI_QUALITY = 9
+/** Bytes below which compressing gains nothing. */
+const COMPRESS_BYTES_MIN = 1_024
+/** Beside a file: the same as the build has compressed it. */
+const PACKED = '.br'
+const OK = 200
+const INDEX = 'index.html'
+/** Put there by the build. */
+const PAGE_FOLDER = fileURLToPath(new URL('../../dashboard/page/', import.meta.url))
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+  '': 'text/plain; charset=utf-8',
+}
+
+/** One form of a file. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
+interface Form {
+  readonly bytes: Buffer
+  readonly headers: Readonly<Record<string, string>>
+}
+
+interface Loaded {
+  readonly plain: Form
+  readonly brotli: Form | null
+}
+
+/** What a caller says of the form that it wants. */
+export interface Wish {
+  readonly acceptEncoding?: string | undefined
+  readonly ifNoneMatch?: string | undefined
+}
+
+/**
+ * The files of the dashboard, by their exact names: the list is read once, and no path is made of what a caller says. Each is
+ * read and compressed at its first use, then kept.
+ */
+export class Assets {
+  /** File by its name behind `/dashboard/`. */
+  readonly #files: ReadonlyMap<string, string>
+  readonly #packed: ReadonlySet<string>
+  readonly #loaded = new Map<string, Promise<Loaded>>()
+
+  constructor(folder = PAGE_FOLDER) {
+    const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true }) : []
+    const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+    const served = files.filter((file) => extname(file) in CONTENT_TYPES)
+    this.#packed = new Set(files.filter((file) => file.endsWith(PACKED)))
+    this.#files = new Map(served.map((file) => [file.slice(join(folder, sep).length).split(sep).join('/'), file]))
+  }
+
+  /** Names of all files, for tests. */
+  get names(): readonly string[] {
+    return [...this.#files.keys()]
+  }
+
+  /** @param name behind `/dashboard/`; empty for the page itself. @returns null when there is no such file */
+  async find(name: string, wish: Wish): Promise<Answer | null> {
+    const file = this.#files.get(name === '' ? INDEX : name)
+    if (file === undefined) return null
+    const { plain, brotli } = await this.#load(file)
+    const { bytes, headers } = brotli !== null && takesCoding(wish.acceptEncoding, 'br') ? brotli : plain
+    const isKnown = hasForm(wish.ifNoneMatch, headers['etag'] ?? '')
+    return { status: isKnown ? NOT_MODIFIED : OK, headers, body: isKnown ? '' : bytes }
+  }
+
+  #load(file: string): Promise<Loaded> {
+    const known = this.#loaded.get(file)
+    if (known !== undefined) return known
+    const loading = load(file, this.#packed.has(file + PACKED))
+    this.#loaded.set(file, loading)
+    // The next request tries again.
+    loading.catch(() => this.#loaded.delete(file))
+    return loading
+  }
+}
+
+async function load(file: string, isPacked: boolean): Promise<Loaded> {
+  const bytes = await readFile(file)
+  const packed = isPacked ? await readFile(file + PACKED) : await compressed(bytes)
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  const headers = {
+    'content-type': CONTENT_TYPES[extname(file)] ?? '',
+    'content-security-policy': pagePolicy(extname(file) === '.html' ? bytes.toString() : ''),
+    'cross-origin-opener-policy': 'same-origin',
+    'cache-control': 'no-cache',
+    vary: 'accept-encoding',
+  }
+  return {
+    plain: { bytes, headers: { ...headers, etag: `"${digest}"` } },
+    brotli: packed && { bytes: packed, headers: { ...headers, etag: `"${digest}-br"`, 'content-encoding': 'br' } },
+  }
+}
+
+async function compressed(bytes: Buffer): Promise<Buffer | null> {
+  if (bytes.length < COMPRESS_BYTES_MIN) return null
+  return compress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
+}

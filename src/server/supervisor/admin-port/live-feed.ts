@@ -1,0 +1,106 @@
+import { setTimeout as after } from 'node:timers/promises'
+import { LIVE_LOOK_MS } from '../../../schemas/operator/admin-port-limits.ts'
+import type { ReadinessView } from '../../../schemas/operator/live-view.ts'
+import { coresSince, cpuTimes, type Advice, type Cores } from '../../observe/load-advice.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { ChildLook } from '../fleet/fleet.ts'
+import { LiveSpans } from './live-spans.ts'
+import { liveView } from './live-view.ts'
+import { OwnUse } from './own-use.ts'
+
+export interface LiveSource {
+  readonly version: string
+  readonly log: Pick<Log, 'error'>
+  /** Null until the node is up, and again from the drain on. */
+  readiness(): ReadinessView | null
+  /** What `doctor` says of what is not counted; looked at with each view. */
+  advice(): readonly Advice[]
+  /** As whoever started the node types it. */
+  readonly command: string
+  /** Asks every process that serves. Never rejects. */
+  looks(): Promise<readonly ChildLook[]>
+  /** Milliseconds between two looks, where it is not LIVE_LOOK_MS. */
+  readonly lookMs?: number
+}
+
+/** Takes the JSON of a live view; null: there is no more to come. */
+export type LiveListener = (json: string | null) => void
+
+/**
+ * The one collector of live views: started by the first listener, ended by the last, and silent between. However many
+ * listen, the processes are asked once a second, and the view is written once.
+ */
+export class LiveFeed {
+  readonly #source: LiveSource
+  readonly #listeners = new Set<LiveListener>()
+  #isRunning = false
+  #isClosed = false
+
+  constructor(source: LiveSource) {
+    this.#source = source
+  }
+
+  /** @returns takes it back */
+  subscribe(listener: LiveListener): () => void {
+    this.#listeners.add(listener)
+    if (!this.#isRunning) void this.#run()
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** The next view, within some two seconds; null when there is none to come. */
+  once(): Promise<string | null> {
+    return new Promise((resolve) => {
+      const leave = this.subscribe((json) => {
+        leave()
+        resolve(json)
+      })
+    })
+  }
+
+  /** The node is ending. */
+  close(): void {
+    this.#isClosed = true
+    this.#tell(null)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    const { lookMs = LIVE_LOOK_MS } = this.#source
+    const spans = new LiveSpans()
+    const own = new OwnUse()
+    try {
+      spans.take(await this.#source.looks())
+      let [times, tookMs] = [cpuTimes(), 0]
+      for (;;) {
+        await after(Math.max(0, lookMs - tookMs), undefined, { ref: false })
+        if (this.#listeners.size === 0) break
+        const began = performance.now()
+        const before = times
+        times = cpuTimes()
+        this.#tell(await this.#look(spans, own, coresSince(before, times)))
+        tookMs = performance.now() - began
+      }
+    } catch (cause) {
+      this.#source.log.error('live_view_failed', { cause })
+      this.#tell(null)
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  async #look(spans: LiveSpans, own: OwnUse, cores: Cores): Promise<string | null> {
+    const looks = await this.#source.looks()
+    const readiness = this.#source.readiness()
+    if (readiness === null || this.#isClosed) return null
+    const silent = looks.filter(({ reading }) => reading === null)
+    const { version, command } = this.#source
+    const advice = this.#source.advice()
+    const view = liveView({ version, command, readiness, processes: spans.take(looks), silent, own: own.read(), cores, advice, now: new Date() })
+    return JSON.stringify(view)
+  }
+
+  #tell(json: string | null): void {
+    for (const listener of [...this.#listeners]) listener(json)
+    if (json === null) this.#listeners.clear()
+  }
+}

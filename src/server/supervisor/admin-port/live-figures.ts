@@ -1,0 +1,242 @@
+import type { BreakerView, FrontView, LiveView, OperationView, ProviderView } from '../../../schemas/operator/live-view.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import { frontLoadBetween } from '../../observe/front-metrics.ts'
+import type { LiveReading } from '../../observe/live-reader.ts'
+import type { FrontLoad } from '../../observe/load-advice.ts'
+import { CALL_BUCKETS } from '../../observe/metrics.ts'
+import type { ProcessSpans, Span } from './live-spans.ts'
+
+/** Share of a provider's attempts from which it is failing. Decision. */
+const FAILING_SHARE = 0.5
+
+/** Calls or attempts under one name. */
+interface Sums {
+  perSecond: number
+  refusedPerSecond: number
+  failedPerSecond: number
+  /** Over the longer time. */
+  all: number
+  refused: number
+  failed: number
+  readonly buckets: number[]
+}
+
+/** What all processes together did, by operation. */
+export function operationsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, Readonly<Sums>> {
+  const found = new Map<string, Sums>()
+  for (const { last, window } of processes) {
+    eachCall(last, (operation, { all, refused, failed }) => {
+      const sums = sumsOf(found, operation)
+      const seconds = secondsOf(last)
+      sums.perSecond += all / seconds
+      sums.refusedPerSecond += refused / seconds
+      sums.failedPerSecond += failed / seconds
+    })
+    eachCall(window, (operation, { all, refused, failed, buckets }) => {
+      const sums = sumsOf(found, operation)
+      sums.all += all
+      sums.refused += refused
+      sums.failed += failed
+      buckets.forEach((count, at) => {
+        sums.buckets[at] = (sums.buckets[at] ?? 0) + count
+      })
+    })
+  }
+  return found
+}
+
+export function operationViews(found: ReadonlyMap<string, Readonly<Sums>>): OperationView[] {
+  return [...found].filter(([, { all }]) => all > 0).sort(([, a], [, b]) => b.all - a.all).map(([operation, sums]) => ({
+    operation,
+    per_second: rounded(sums.perSecond),
+    refused_per_second: rounded(sums.refusedPerSecond),
+    failed_per_second: rounded(sums.failedPerSecond),
+    p50_ms: quantileMs(sums.buckets, 0.5),
+    p99_ms: quantileMs(sums.buckets, 0.99),
+  }))
+}
+
+/** Calls answered 4xx over the longer time, by code. */
+export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>()
+  for (const { window: { from, to } } of processes) {
+    for (const [code, count] of Object.entries(to.refusals)) found.set(code, (found.get(code) ?? 0) + count - (from.refusals[code] ?? 0))
+  }
+  return found
+}
+
+/** Within its bucket as if that were filled evenly; null when nothing was measured. */
+export function quantileMs(buckets: readonly number[], quantile: number): number | null {
+  const all = buckets.reduce((sum, count) => sum + count, 0)
+  if (all === 0) return null
+  const rank = quantile * all
+  let below = 0
+  for (const [at, bound] of CALL_BUCKETS.entries()) {
+    const count = buckets[at] ?? 0
+    if (below + count >= rank && count > 0) {
+      const from = CALL_BUCKETS[at - 1] ?? 0
+      return rounded((from + (bound - from) * ((rank - below) / count)) * 1_000)
+    }
+    below += count
+  }
+  return (CALL_BUCKETS.at(-1) ?? 0) * 1_000
+}
+
+export function providerViews(processes: readonly ProcessSpans[], now: Date): ProviderView[] {
+  const found = new Map<string, Sums>()
+  for (const { last, window } of processes) {
+    eachAttempt(last, (provider, { all, failed }) => {
+      const sums = sumsOf(found, provider)
+      sums.perSecond += all / secondsOf(last)
+      sums.failedPerSecond += failed / secondsOf(last)
+    })
+    eachAttempt(window, (provider, { all, failed }) => {
+      const sums = sumsOf(found, provider)
+      sums.all += all
+      sums.failed += failed
+    })
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([provider, { perSecond, failedPerSecond, all, failed }]) => {
+    const breaker = breakerOf(provider, processes, now)
+    return {
+      provider,
+      per_second: rounded(perSecond),
+      failed_per_second: rounded(failedPerSecond),
+      state: breaker !== null ? 'open' : all === 0 ? 'idle' : failed >= all * FAILING_SHARE ? 'failing' : 'ok',
+      breaker,
+    }
+  })
+}
+
+/** Each front has breakers of its own: the one that opened first, and the probe that is due first. */
+function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Date): BreakerView | null {
+  const open = processes.flatMap(({ last: { to } }) => to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open))
+  if (open.length === 0) return null
+  const probeInMs = Math.min(...open.map((one) => one.probeInMs))
+  return {
+    endpoints: [...new Set(open.map(({ endpoint }) => endpoint))].sort(),
+    since: secondOf(now.getTime() - Math.max(...open.map(({ openForMs }) => openForMs))),
+    next_probe_at: probeInMs === 0 ? null : secondOf(now.getTime() + probeInMs),
+  }
+}
+
+/** Readings come by IPC: below a second an instant would change from look to look. */
+function secondOf(ms: number): string {
+  return new Date(Math.round(ms / 1_000) * 1_000).toISOString()
+}
+
+export function frontViews(processes: readonly ProcessSpans[]): FrontView[] {
+  return processes.flatMap(({ pid, last: { from, to } }) => {
+    if (from.front === null || to.front === null) return []
+    const { slot, delay, load } = to.front
+    const { loopShare, pools } = frontLoadBetween(from.front.load, load)
+    const threads = { short_jobs: load.shortJobs.threads, sessions: load.sessions.threads }
+    return [{
+      front: slot,
+      pid,
+      loop_p50_ms: rounded(delay.p50Ms),
+      loop_p99_ms: rounded(delay.p99Ms),
+      loop_max_ms: rounded(delay.maxMs),
+      utilization: rounded(loopShare),
+      pools: (['short_jobs', 'sessions'] as const).map((pool) => ({
+        pool, threads: threads[pool], wait_ms: rounded(pools[pool].waitS * 1_000), utilization: rounded(pools[pool].share),
+      })),
+    }]
+  }).sort((a, b) => a.front - b.front || a.pid - b.pid)
+}
+
+/** The same over the longer time, for what is advised: it should not come and go with each second. */
+export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLoad[] {
+  return processes.flatMap(({ window: { from, to } }) => {
+    if (from.front === null || to.front === null) return []
+    const { loopShare, pools: { sessions, short_jobs: shortJobs } } = frontLoadBetween(from.front.load, to.front.load)
+    return [{
+      slot: to.front.slot, loopShare, loopDelayMs: to.front.delay.p99Ms,
+      sessionWaitMs: sessions.waitS * 1_000, sessionShare: sessions.share, shortWaitMs: shortJobs.waitS * 1_000,
+    }]
+  })
+}
+
+export function moneyView(processes: readonly ProcessSpans[]): LiveView['money'] {
+  const found = { calls_open: 0, calls_waiting: 0, refused_per_second: 0, journal_lag_ms: 0, is_journal_broken: false }
+  let heldNano = 0
+  for (const { last } of processes) {
+    const { money } = last.to
+    if (money === null) continue
+    const refused = unpaid(last.to) - unpaid(last.from)
+    found.calls_open += money.open
+    found.calls_waiting += money.waiting
+    found.refused_per_second += refused / secondsOf(last)
+    heldNano += money.heldNano
+    found.journal_lag_ms = Math.max(found.journal_lag_ms, rounded(money.flushLagS * 1_000))
+    found.is_journal_broken ||= money.isJournalBroken
+  }
+  return { ...found, refused_per_second: rounded(found.refused_per_second), held_usd: usdOfNano(heldNano) }
+}
+
+function unpaid({ money }: LiveReading): number {
+  return money === null ? 0 : Object.values(money.refusals).reduce((sum, count) => sum + count, 0)
+}
+
+/** Jobs that runners hold, by state. */
+export function heldVideos(processes: readonly ProcessSpans[]): Record<string, number> {
+  const held: Record<string, number> = {}
+  for (const { last: { to } } of processes) {
+    for (const [state, count] of Object.entries(to.heldVideos ?? {})) held[state] = (held[state] ?? 0) + count
+  }
+  return held
+}
+
+/** Every runner counts those of all: the larger figures are the later ones as well as any. */
+export function webhooksView(processes: readonly ProcessSpans[]): LiveView['webhooks'] {
+  const counts = processes.flatMap(({ last: { to } }) => (to.deliveries === null ? [] : [to.deliveries]))
+  if (counts.length === 0) return null
+  return { waiting: Math.max(...counts.map(({ waiting }) => waiting)), dead: Math.max(...counts.map(({ dead }) => dead)) }
+}
+
+export function sumOf(processes: readonly ProcessSpans[], read: (span: Span) => number): number {
+  return processes.reduce((sum, { last }) => sum + read(last), 0)
+}
+
+/** Never 0, since something is divided by it. */
+export function secondsOf({ from, to }: Span): number {
+  return Math.max(1e-3, (to.atMs - from.atMs) / 1_000)
+}
+
+/** Three decimals: more would only make the event longer. */
+export function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000
+}
+
+interface Calls {
+  readonly all: number
+  readonly refused: number
+  readonly failed: number
+  readonly buckets: readonly number[]
+}
+
+function eachCall({ from, to }: Span, tell: (operation: string, calls: Calls) => void): void {
+  const before = new Map(from.calls.map((one) => [one.operation, one]))
+  for (const { operation, counts, refused, failed } of to.calls) {
+    const last = before.get(operation)
+    const buckets = counts.map((count, at) => count - (last?.counts[at] ?? 0))
+    const all = buckets.reduce((sum, count) => sum + count, 0)
+    tell(operation, { all, refused: refused - (last?.refused ?? 0), failed: failed - (last?.failed ?? 0), buckets })
+  }
+}
+
+function eachAttempt({ from, to }: Span, tell: (provider: string, attempts: Pick<Calls, 'all' | 'failed'>) => void): void {
+  const before = new Map(from.providers.map((one) => [one.provider, one]))
+  for (const { provider, attempts, failed } of to.providers) {
+    const last = before.get(provider)
+    tell(provider, { all: attempts - (last?.attempts ?? 0), failed: failed - (last?.failed ?? 0) })
+  }
+}
+
+function sumsOf(found: Map<string, Sums>, name: string): Sums {
+  const known = found.get(name)
+  if (known !== undefined) return known
+  const sums: Sums = { perSecond: 0, refusedPerSecond: 0, failedPerSecond: 0, all: 0, refused: 0, failed: 0, buckets: [] }
+  found.set(name, sums)
+  return sums
+}

@@ -1,0 +1,109 @@
+import { get, type IncomingMessage } from 'node:http'
+import { Compile } from 'typebox/compile'
+import { LIVE_PATH } from '../../../schemas/api-prefix.ts'
+import { LiveView } from '../../../schemas/operator/live-view.ts'
+import type { Secret } from '../../../schemas/vault/secret.ts'
+
+/** Milliseconds without an event after which a node is taken for gone: it sends one a second. Decision. */
+export const LIVE_SILENCE_MS_MAX = 5_000
+/** Of one event; that of a node with 256 fronts has less than a tenth of it. Decision. */
+export const LIVE_EVENT_CHARS_MAX = 2 ** 20
+
+/** Why there is nothing more: the node does not want this key, or cannot be reached and may come back. */
+export interface LiveEnd {
+  readonly kind: 'refused' | 'away'
+  readonly reason: string
+}
+
+export interface LiveWish {
+  readonly adminUrl: string
+  readonly managementKey: Secret
+  /** Told of each look, once a second. */
+  onView(view: LiveView): void
+  readonly signal: AbortSignal
+  /** LIVE_SILENCE_MS_MAX where it is left out. */
+  readonly silenceMs?: number
+}
+
+/** Follows the live view of a node until it ends, for whatever reason; the signal is one. Never rejects. */
+export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...wish }: LiveWish): Promise<LiveEnd> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${wish.managementKey.reveal()}`, accept: 'text/event-stream' }
+    const request = get(`${wish.adminUrl}${LIVE_PATH}`, { agent: false, headers, signal: wish.signal }, (answer) => {
+      reading(answer, wish, resolve)
+    })
+    request.setTimeout(silenceMs, () => {
+      resolve({ kind: 'away', reason: `it is silent for ${silenceMs / 1_000} s` })
+      request.destroy()
+    })
+    request.once('error', (cause) => resolve({ kind: 'away', reason: reasonOf(cause) }))
+  })
+}
+
+function reading(answer: IncomingMessage, { onView, signal }: LiveWish, end: (how: LiveEnd) => void): void {
+  const away = (reason: string): void => {
+    answer.destroy()
+    end({ kind: 'away', reason })
+  }
+  let text = ''
+  answer.setEncoding('utf8')
+  answer.on('data', (piece: string) => {
+    text += piece
+    if (answer.statusCode !== OK) return text.length > LIVE_EVENT_CHARS_MAX ? away('its refusal has no end') : undefined
+    const events = text.split('\n\n')
+    text = events.pop() ?? ''
+    for (const event of events) {
+      if (signal.aborted) return
+      const view = viewOf(event)
+      if (view === 'other') return away('what it tells is of another version than this command')
+      if (view !== null) onView(view)
+    }
+    if (text.length > LIVE_EVENT_CHARS_MAX) away('it tells too much at once')
+  })
+  answer.once('error', () => away('the connection broke'))
+  answer.once('close', () => away('the connection broke'))
+  answer.once('end', () => end(answer.statusCode === OK ? { kind: 'away', reason: 'it ended the view' } : refusalOf(answer, text)))
+}
+
+const OK = 200
+/** The hundreds of statuses that are about what was asked. */
+const CALLERS_FAULT = 4
+
+/** What the caller can change is a refusal: asking again would bring the same. */
+function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
+  return { kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away', reason: messageIn(text) ?? `it answers ${statusCode}` }
+}
+
+/** Of an error in our envelope. */
+function messageIn(text: string): string | null {
+  const error: unknown = memberOf(parsed(text), 'error')
+  const message = memberOf(error, 'message')
+  return typeof message === 'string' ? message : null
+}
+
+/** Null for a comment that keeps the connection. */
+function viewOf(event: string): LiveView | 'other' | null {
+  const data = event.split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length)).join('\n')
+  if (data === '') return null
+  const value = parsed(data)
+  return CHECK.Check(value) ? value : 'other'
+}
+
+const CHECK = Compile(LiveView)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** A refused connection to a name with several addresses has no message of its own. */
+function reasonOf(cause: Error): string {
+  return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message
+}

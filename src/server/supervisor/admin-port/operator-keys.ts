@@ -1,0 +1,84 @@
+import { hashOfKey, isKeyShaped } from '../../../schemas/keys/api-keys.ts'
+import { ADMIN_KEY_CHECK_MS_MAX, ADMIN_KEY_MS_MAX, ADMIN_KEYS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+import { FAILURES } from '../../../schemas/failures.ts'
+import { failed, type Answer } from './answers.ts'
+import type { PublicPort, SmallAnswer } from './public-port.ts'
+
+/** Whether a call may pass; what to answer when it may not. `undecided`: nobody could tell just now. */
+export type KeyCheck = { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
+
+const OPERATOR: KeyCheck = { kind: 'operator' }
+/** Where a front tells whether a key is an operator's. */
+const SESSION = `${API_PREFIX}/admin/session`
+const OK = 200
+const REFUSALS: readonly number[] = [...FAILURES.key_unknown.status, ...FAILURES.key_disabled.status]
+/** Characters of a header worth reading: scheme, some spaces, the longest key. */
+const HEADER_CHARS_MAX = 256
+const BEARER = /^Bearer +(\S+) *$/i
+/** What else of a front's refusal is passed on. */
+const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-request-id'] as const
+
+/**
+ * Tells keys of operators from all others, by asking a front: the supervisor itself knows no keys. Only that a key is an
+ * operator's is remembered, and not for long.
+ */
+export class OperatorKeys {
+  readonly #port: Pick<PublicPort, 'read'>
+  readonly #now: () => number
+  /** Milliseconds at which a key was last found to be an operator's, by its hash; the oldest first. */
+  readonly #known = new Map<string, number>()
+  readonly #asking = new Map<string, Promise<KeyCheck>>()
+
+  /** @param now monotonic milliseconds */
+  constructor(port: Pick<PublicPort, 'read'>, now: () => number = () => performance.now()) {
+    this.#port = port
+    this.#now = now
+  }
+
+  /**
+   * @param authorization the header's text
+   * @param msMax how old an answer may be
+   */
+  async check(authorization: string | undefined, msMax = ADMIN_KEY_MS_MAX): Promise<KeyCheck> {
+    const key = authorization === undefined || authorization.length > HEADER_CHARS_MAX ? undefined : BEARER.exec(authorization)?.[1]
+    if (key === undefined) return refused(failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }))
+    // What has not the shape of a key is never asked of anybody.
+    if (!isKeyShaped(key)) return refused(failed({ name: 'key_unknown' }))
+    const digest = hashOfKey(key)
+    const knownAt = this.#known.get(digest)
+    if (knownAt !== undefined && this.#now() - knownAt <= msMax) return OPERATOR
+    const asked = this.#asking.get(digest)
+    if (asked !== undefined) return asked
+    if (this.#asking.size >= ADMIN_KEYS_MAX) return { kind: 'undecided', answer: failed({ name: 'busy' }) }
+    const asking = this.#ask(key, digest).finally(() => this.#asking.delete(digest))
+    this.#asking.set(digest, asking)
+    return asking
+  }
+
+  async #ask(key: string, digest: string): Promise<KeyCheck> {
+    // From before the question: what is answered may have changed since.
+    const askedAt = this.#now()
+    const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
+    this.#known.delete(digest)
+    if (answer === null) return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front answers.' }) }
+    if (answer.status !== OK) return { kind: REFUSALS.includes(answer.status) ? 'refused' : 'undecided', answer: passedOn(answer) }
+    this.#remember(digest, askedAt)
+    return OPERATOR
+  }
+
+  #remember(digest: string, atMs: number): void {
+    this.#known.set(digest, atMs)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > ADMIN_KEYS_MAX && oldest !== undefined) this.#known.delete(oldest)
+  }
+}
+
+function refused(answer: Answer): KeyCheck {
+  return { kind: 'refused', answer }
+}
+
+function passedOn({ status, headers, body }: SmallAnswer): Answer {
+  const kept = KEPT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])] as const]))
+  return { status, body, headers: { 'cache-control': 'no-store', ...Object.fromEntries(kept) } }
+}

@@ -1,0 +1,141 @@
+import { X509Certificate } from 'node:crypto'
+import { Agent, request as plainRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+import { ADMIN_KEYS_MAX, ADMIN_RELAYS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+
+/** Connections that wait for another call, and milliseconds that they do: less than a front keeps them. */
+const FREE_SOCKETS_MAX = 8
+const KEPT_MS = 4_000
+/** Bytes of an answer that is read whole. */
+const ANSWER_BYTES_MAX = 65_536
+
+export interface PublicPortOptions {
+  /** One that can be connected to. */
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/** What is asked of the public port. */
+export interface Asked {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  /** Flat name, value list; `host` is ours. */
+  readonly headers: readonly string[]
+  readonly signal: AbortSignal
+}
+
+/** A small answer, read whole. */
+export interface SmallAnswer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+/** This node's own public port, over a few connections that are kept. */
+export class PublicPort {
+  readonly #options: PublicPortOptions
+  readonly #agent: Agent
+  #certificates: readonly Buffer[] = []
+
+  constructor(options: PublicPortOptions) {
+    this.#options = options
+    const kept = { keepAlive: true, maxSockets: ADMIN_RELAYS_MAX + ADMIN_KEYS_MAX, maxFreeSockets: FREE_SOCKETS_MAX, timeout: KEPT_MS }
+    this.#agent = options.isTls ? new PinnedAgent(kept, (raw) => this.#certificates.some((one) => one.equals(raw))) : new Agent(kept)
+  }
+
+  /** Fronts serve with one of these from now on. @param pems texts whose first certificates are theirs */
+  trust(pems: readonly string[]): void {
+    this.#certificates = pems.map((pem) => new X509Certificate(pem).raw)
+  }
+
+  /** Begins a call; who asked writes the body, and ends it. */
+  ask({ method, path, headers, signal }: Asked): ClientRequest {
+    const { host, port, isTls } = this.#options
+    const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
+    const options: PinnedOptions = { host, port, method, path, headers: [...own, ...headers], agent: this.#agent, signal, ending: signal }
+    return isTls ? tlsRequest(options) : plainRequest(options)
+  }
+
+  /** GET without a body; null when no front answers in time. */
+  async read(path: string, headers: readonly string[], msMax: number): Promise<SmallAnswer | null> {
+    const asked = { method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) }
+    const answer = await this.#readOnce(asked)
+    const again = answer === STALE ? await this.#readOnce(asked) : answer
+    return again === STALE ? null : again
+  }
+
+  #readOnce(asked: Asked): Promise<SmallAnswer | typeof STALE | null> {
+    return new Promise((resolve) => {
+      const request = this.ask(asked)
+      request.once('error', (cause) => resolve(isStale(request, cause) ? STALE : null))
+      request.once('response', (answer) => void readWhole(answer).then((body) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
+      }, () => resolve(null)))
+      request.end()
+    })
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+const STALE = 'stale'
+
+/** The front ended a kept connection just when it was used again: the call never reached it. */
+export function isStale(request: ClientRequest, cause: Error): boolean {
+  return request.reusedSocket && 'code' in cause && cause.code === 'ECONNRESET'
+}
+
+async function readWhole(answer: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too long')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+interface PinnedOptions extends RequestOptions {
+  /** The signal of the call, which Node keeps from its agents. */
+  readonly ending?: AbortSignal
+}
+
+/** Connects to whoever has one of our certificates, whatever names stand in it and however old it is: nobody else is let near a key. */
+class PinnedAgent extends TlsAgent {
+  readonly #isOurs: (raw: Buffer) => boolean
+
+  constructor(options: ConstructorParameters<typeof TlsAgent>[0], isOurs: (raw: Buffer) => boolean) {
+    super(options)
+    this.#isOurs = isOurs
+  }
+
+  override createConnection({ host, port, timeout, ending }: PinnedOptions, callback?: (cause: Error | null, stream: Duplex) => void): undefined {
+    const socket = connect({ host: host ?? '', port: Number(port), rejectUnauthorized: false, ...(timeout === undefined ? {} : { timeout }) })
+    // A call without a connection does not hear its signal: with a front that hangs it would wait for the handshake for ever.
+    const giveUp = (): void => void socket.destroy(new Error('the call has ended'))
+    const failed = (cause: Error): void => {
+      ending?.removeEventListener('abort', giveUp)
+      callback?.(cause, socket)
+    }
+    if (ending?.aborted === true) giveUp()
+    else ending?.addEventListener('abort', giveUp)
+    socket.once('error', failed)
+    socket.once('secureConnect', () => {
+      ending?.removeEventListener('abort', giveUp)
+      const certificate = socket.getPeerX509Certificate()
+      if (certificate === undefined || !this.#isOurs(certificate.raw)) {
+        socket.destroy(new Error('the public port shows another certificate'))
+        return
+      }
+      socket.off('error', failed)
+      callback?.(null, socket)
+    })
+  }
+}

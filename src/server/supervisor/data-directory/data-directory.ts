@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../../ports/observe.ts'
+import type { ChildPart } from '../fleet/ipc.ts'
+import { draftOf, openOwnFolder, readOwn, whyNotOwn, writeDurable, writePrivate, type OwnFolderWish } from './own-folder.ts'
+import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from '../fleet/process-state.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
+export interface Runtime {
+  readonly databaseUrl: string
+  /** Whole, since the shell of a verb may have no `REDIS_URL`. */
+  readonly redis: ChildPart['redis']
+  readonly url: string
+  readonly adminUrl: string
+  /** The signal at which it looks for wishes; a node of an older version would end by it. */
+  readonly scalesBy?: 'SIGUSR2'
+}
+
+/** The one directory that holds the state of a node, claimed by this process. Mode 0700. */
+export interface DataDirectory {
+  readonly path: string
+  /** Name of the node in the store: made once, kept as long as the directory. */
+  readonly node: string
+  /**
+   * Records a forked process, so that the next start ends it if this supervisor cannot. What cannot be written is a
+   * warning: the processes end with their supervisor by themselves, and a full disk must not end the node.
+   */
+  remember(role: string, pid: number): void
+  forget(pid: number): void
+  /** Tells the command line where the stores are. */
+  publish(runtime: Runtime): void
+  /** Writes a file that only its owner may read, whole or not at all; it outlasts a machine that stops. */
+  writePrivate(name: string, text: string): void
+  /** Null when there is no such file. */
+  read(name: string): string | null
+  /** Names of the files that begin so. */
+  names(prefix: string): readonly string[]
+  remove(name: string): void
+  /** Removes the files whose names begin so, but for these. */
+  keepOnly(prefix: string, names: ReadonlySet<string>): void
+  /** Gives the claim back; call when every process is gone. */
+  release(): void
+}
+
+const PID_FILE = 'supervisor.pid'
+const PROCESSES_FILE = 'processes.json'
+const RUNTIME_FILE = 'runtime.json'
+/** See `reload-record.ts`. */
+export const RELOAD_FILE = 'reload.json'
+/** What the names of wishes begin with; see `scale-wishes.ts`. */
+export const SCALE_FILES = 'scale-'
+/** The name of the node in the store. */
+export const NODE_FILE = 'node-id'
+/** What the names of files begin with that are written to see whether they can be. */
+export const PROBE_FILE = '.writable'
+/** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
+const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
+/** Milliseconds that a killed process may take to be gone. */
+const GONE_MS_MAX = 5_000
+
+/**
+ * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
+ * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
+ * @param options.isVerb a verb has it for as long as it takes: it does not know the signals of a node
+ */
+export async function openDataDirectory(path: string, log: Log, { isVerb = false } = {}): Promise<DataDirectory> {
+  checkWritable(path)
+  claim(path, isVerb)
+  await end(recorded(path))
+  rmSync(join(path, PROCESSES_FILE), { force: true })
+  rmSync(join(path, RUNTIME_FILE), { force: true })
+  rmSync(join(path, RELOAD_FILE), { force: true })
+  removeWishes(path)
+  const children = new Map<number, ProcessIdentity & { readonly role: string }>()
+  const record = (change: () => boolean): void => {
+    try {
+      if (change()) writePrivate(path, PROCESSES_FILE, JSON.stringify([...children.values()]))
+    } catch (cause) {
+      log.warn('processes_not_recorded', { cause })
+    }
+  }
+  return {
+    path,
+    node: nodeOf(path),
+    remember: (role, pid) => record(() => {
+      const id = identityOf(pid)
+      if (id !== null) children.set(pid, { ...id, role })
+      return id !== null
+    }),
+    forget: (pid) => record(() => children.delete(pid)),
+    publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
+    writePrivate: (name, text) => writeDurable(path, name, text),
+    read: (name) => readOwn(path, name),
+    names: (prefix) => namesIn(path, prefix),
+    remove: (name) => rmSync(join(path, name), { force: true }),
+    keepOnly(prefix, names) {
+      for (const name of namesIn(path, prefix)) if (!names.has(name)) rmSync(join(path, name), { force: true })
+    },
+    release() {
+      removeWishes(path)
+      for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
+    },
+  }
+}
+
+function namesIn(path: string, prefix: string): readonly string[] {
+  return readdirSync(path).filter((name) => name.startsWith(prefix))
+}
+
+/** Nobody waits for what was wished of a node that has ended. */
+function removeWishes(path: string): void {
+  // Somebody took the directory away under the node: that is no reason to fail at its end.
+  if (!existsSync(path)) return
+  for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
+}
+
+/** Who has a directory now. */
+export interface Holder extends ProcessIdentity {
+  /** No node, and a signal that a node knows would end it. */
+  readonly isVerb: boolean
+}
+
+/** To be followed by the directory. */
+export function whatHas({ isVerb }: Holder): string {
+  return isVerb ? 'another command uses' : 'a node runs on'
+}
+
+/** The supervisor that runs on this directory now, or null. */
+export function runningSupervisor(path: string): Holder | null {
+  const id = parseId(readOwn(path, PID_FILE))
+  return id !== null && isRunning(id) ? id : null
+}
+
+/** What the node that runs on this directory published, or null when none runs or it is not ready yet. */
+export function runtimeOf(path: string): Runtime | null {
+  const text = runningSupervisor(path) === null ? null : readOwn(path, RUNTIME_FILE)
+  const value: unknown = text === null ? null : JSON.parse(text)
+  return isRuntime(value) ? value : null
+}
+
+function nodeOf(path: string): string {
+  const known = readOwn(path, NODE_FILE)?.trim()
+  if (known !== undefined && known !== '') return known
+  const node = randomUUID()
+  writeDurable(path, NODE_FILE, `${node}\n`)
+  return node
+}
+
+/** Why a directory that is there cannot be a node's, or null. */
+export function whyForeign(path: string): string | null {
+  return whyNotOwn(wishFor(path))
+}
+
+function wishFor(path: string): OwnFolderWish {
+  return { path, token: NODE_FILE, early: EARLY_FILES }
+}
+
+/** Makes the directory where needed. Throws `StartRefused` when it is not ours alone or cannot be written. */
+export function checkWritable(path: string): void {
+  const foreign = tried(path, () => {
+    const why = openOwnFolder(wishFor(path))
+    if (why !== null) return why
+    writePrivate(path, PROBE_FILE, '')
+    rmSync(join(path, PROBE_FILE), { force: true })
+    return null
+  })
+  if (foreign === null) return
+  throw new StartRefused(`the data directory ${path} ${foreign}: set SLUICE_DATA to a directory of its own`)
+}
+
+function tried<T>(path: string, run: () => T): T {
+  try {
+    return run()
+  } catch (cause) {
+    const why = `cannot be written (${codeOf(cause)}): set SLUICE_DATA`
+    throw new StartRefused(`the data directory ${path} ${why}`, { cause })
+  }
+}
+
+/**
+ * A link appears with its content and fails when the name is taken: of two starts at once only one succeeds.
+ */
+function claim(path: string, isVerb: boolean): void {
+  const own = identityOf(process.pid)
+  const file = join(path, PID_FILE)
+  const draft = draftOf(file)
+  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n${isVerb ? `${VERB}\n` : ''}`, { mode: 0o600, flag: 'wx' })
+  try {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      if (linked(draft, file)) return
+      const running = runningSupervisor(path)
+      if (running !== null) throw new StartRefused(`${whatHas(running)} ${path} already (pid ${running.pid})`)
+      removeStale(file)
+    }
+    throw new StartRefused(`another node is just starting on ${path}`)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Takes a dead owner's file away, and puts it back if a new owner's file was caught instead. */
+function removeStale(file: string): void {
+  const aside = draftOf(file)
+  try {
+    renameSync(file, aside)
+  } catch {
+    return
+  }
+  const id = parseId(readFileSync(aside, 'utf8'))
+  if (id !== null && isRunning(id)) linked(aside, file)
+  rmSync(aside, { force: true })
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (cause) {
+    if (codeOf(cause) === 'EEXIST') return false
+    throw cause
+  }
+}
+
+async function end(older: readonly ProcessIdentity[]): Promise<void> {
+  for (const id of older) if (isRunning(id)) signal(id.pid, 'SIGKILL')
+  for (const id of older) {
+    if (await waitUntilGone(id, GONE_MS_MAX)) continue
+    throw new StartRefused(`process ${id.pid} of an earlier start does not end`)
+  }
+}
+
+function recorded(path: string): readonly ProcessIdentity[] {
+  try {
+    const value: unknown = JSON.parse(readOwn(path, PROCESSES_FILE) ?? '[]')
+    return Array.isArray(value) ? value.filter(isIdentity) : []
+  } catch {
+    return []
+  }
+}
+
+/** Third line of a verb's claim. */
+const VERB = 'verb'
+
+function parseId(text: string | null): Holder | null {
+  const [pid, startedAt, kind] = (text ?? '').split('\n')
+  if (pid === undefined || startedAt === undefined || !/^[0-9]+$/.test(pid)) return null
+  return { pid: Number(pid), startedAt, isVerb: kind === VERB }
+}
+
+function isRuntime(value: unknown): value is Runtime {
+  return typeof value === 'object' && value !== null
+    && ['databaseUrl', 'url', 'adminUrl'].every((name) => typeof Reflect.get(value, name) === 'string')
+    && 'redis' in value && isRedis(value.redis)
+}
+
+function isRedis(value: unknown): value is Runtime['redis'] {
+  return typeof value === 'object' && value !== null
+    && typeof Reflect.get(value, 'url' in value ? 'url' : 'socketPath') === 'string'
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'error'
+}

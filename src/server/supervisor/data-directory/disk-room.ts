@@ -1,0 +1,77 @@
+import { statfsSync } from 'node:fs'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MIB } from '../../../schemas/limits/limits.ts'
+import { clusterFolderOf } from '../postgres/postgres-cluster.ts'
+import { PROBE_FILE } from './data-directory.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** Free bytes below which a disk counts as full: Postgres wants so many for a segment of its log, and ends without. */
+const ROOM_BYTES_MIN = 16 * MIB
+/** Bytes that are written to see whether they can be, and milliseconds between two such looks. Decision. */
+const PROBE_BYTES = 65_536
+const ROOM_LOOK_MS = 5_000
+
+/** The system's codes, and what Postgres and its programs say. */
+const FULL = /\b(ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/
+
+export interface Disks {
+  readonly dataDir: string
+  /** Null: files are in a bucket. */
+  readonly objects: string | null
+}
+
+/** Looks whether the disks that a node writes to have room, at most every 5 s; between two looks the answer stays. */
+export function watchRoom(disks: Disks, now: () => number = () => performance.now()): () => Promise<boolean> {
+  let seen = Promise.resolve(true)
+  let lookedAt = Number.NEGATIVE_INFINITY
+  return () => {
+    if (now() - lookedAt >= ROOM_LOOK_MS) {
+      lookedAt = now()
+      seen = haveRoom(disks).catch(() => false)
+    }
+    return seen
+  }
+}
+
+async function haveRoom(disks: Disks): Promise<boolean> {
+  for (const folder of foldersOf(disks)) if (!isRoomy(await statfs(folder))) return false
+  // A quota is not in these figures, nor is a disk that is read-only by now.
+  const probe = join(disks.dataDir, `${PROBE_FILE}.room`)
+  try {
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600 })
+  } finally {
+    await rm(probe, { force: true })
+  }
+  return true
+}
+
+/** What a start that failed for want of room is to say; any other problem stays what it is. */
+export function explainFullDisk(problem: unknown, disks: Disks): unknown {
+  if (!isOfFullDisk(problem)) return problem
+  const place = foldersOf(disks).find(isFull) ?? disks.dataDir
+  return new StartRefused(`the disk of ${place} is full: make room on it, and start again`, { cause: problem })
+}
+
+function isOfFullDisk(problem: unknown): boolean {
+  if (!(problem instanceof Error)) return false
+  const code = 'code' in problem ? String(problem.code) : ''
+  return FULL.test(code) || FULL.test(problem.message) || isOfFullDisk(problem.cause)
+}
+
+function foldersOf({ dataDir, objects }: Disks): readonly string[] {
+  return [dataDir, clusterFolderOf(dataDir), objects].filter((folder) => folder !== null)
+}
+
+function isFull(folder: string): boolean {
+  try {
+    return !isRoomy(statfsSync(folder))
+  } catch {
+    return false
+  }
+}
+
+/** Some file systems count no names. */
+function isRoomy({ bavail, bsize, files, ffree }: { bavail: number; bsize: number; files: number; ffree: number }): boolean {
+  return bavail * bsize >= ROOM_BYTES_MIN && (files === 0 || ffree > 0)
+}

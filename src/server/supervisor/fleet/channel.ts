@@ -1,0 +1,98 @@
+import { url as inspectorUrl } from 'node:inspector'
+import type { LiveReading } from '../../observe/live-reader.ts'
+import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
+
+/** Milliseconds between two heartbeats; a front is silent for three of them before it counts as not ready. */
+const PULSE_MS = 1_000
+
+/** A forked process's side of the channel to its supervisor. */
+export interface Channel {
+  readonly start: Promise<StartedPart>
+  /** The keys that another front knows; empty where there is none. */
+  readonly keys: Promise<KeyList>
+  tell(message: FromChild): void
+  /** From now on the supervisor hears at which rate the event loop turns. */
+  pulse(): void
+  onAnnounced(listener: () => void): void
+  onDrain(listener: (isReplaced: boolean) => void): void
+  /** @param listener takes the connections that the node may hold from now on */
+  onScaled(listener: (connections: number) => void): void
+  onSnapshot(snapshot: () => Promise<unknown>): void
+  onLook(read: () => LiveReading): void
+  onKnownKeys(list: () => KeyList): void
+  onSweep(listener: () => void): void
+}
+
+/**
+ * Opens it, once per process. The process ends when the channel closes, since then its supervisor is gone. It
+ * ignores the signals that a terminal or a service manager sends to a whole group, and waits for `drain`.
+ * Design §2.
+ */
+export function openChannel(): Channel {
+  if (process.send === undefined) throw new Error('this role is forked by `sluice serve`, not typed')
+  process.on('disconnect', () => process.exit(0))
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
+  const drains: ((isReplaced: boolean) => void)[] = []
+  const announcements: (() => void)[] = []
+  const sweeps: (() => void)[] = []
+  const scalings: ((connections: number) => void)[] = []
+  let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
+  let read: (() => LiveReading) | null = null
+  let list: () => KeyList = () => ''
+  let beginWith: (keys: KeyList) => void = () => undefined
+  const keys = new Promise<KeyList>((resolve) => {
+    beginWith = resolve
+  })
+  const tell = (message: FromChild): void => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+  }
+  const start = new Promise<StartedPart>((resolve) => {
+    process.on('message', (message: ToChild) => {
+      if (message.kind === 'start') resolve(message.part)
+      if (message.kind === 'announced') for (const listener of announcements) listener()
+      if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
+      if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
+      if (message.kind === 'sweep') for (const listener of sweeps) listener()
+      if (message.kind === 'snapshot') void answer(message.id)
+      if (message.kind === 'begin_with') beginWith(message.keys)
+      if (message.kind === 'known_keys') tell({ kind: 'known_keys', id: message.id, keys: list() })
+      if (message.kind === 'look' && read !== null) tell({ kind: 'looked', id: message.id, reading: read() })
+    })
+  })
+  const answer = async (id: number): Promise<void> => {
+    tell({ kind: 'snapshot', id, metrics: await snapshot().catch(() => null) })
+  }
+  return {
+    start,
+    keys,
+    tell,
+    pulse: startPulse,
+    onAnnounced: (listener) => announcements.push(listener),
+    onSweep: (listener) => sweeps.push(listener),
+    onDrain: (listener) => drains.push(listener),
+    onScaled: (listener) => scalings.push(listener),
+    onSnapshot: (take) => {
+      snapshot = take
+    },
+    onLook: (reader) => {
+      read = reader
+    },
+    onKnownKeys: (lister) => {
+      list = lister
+    },
+  }
+}
+
+/** A supervisor that stands still finds one of them, not all that fell due meanwhile. */
+function startPulse(): void {
+  let isOut = false
+  const beat = (): void => {
+    if (isOut || !process.connected) return
+    isOut = true
+    process.send?.({ kind: 'pulse', isInspected: inspectorUrl() !== undefined } satisfies FromChild, undefined, undefined, () => {
+      isOut = false
+    })
+  }
+  beat()
+  setInterval(beat, PULSE_MS).unref()
+}

@@ -1,0 +1,201 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { FRONT_HEAP_MIB } from '../../../schemas/limits/memory-limits.ts'
+import { childEnvironment } from '../../config.ts'
+import type { LiveReading } from '../../observe/live-reader.ts'
+import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
+import { isTraced } from './process-state.ts'
+import { PACKAGE_ROOT } from '../version.ts'
+
+/** Milliseconds that a child may take to become ready; a machine under load is slow. */
+const READY_MS_MAX = 30_000
+/** Milliseconds that a child may take to hand out its metrics, or what the live view shows of it. */
+const ANSWER_MS_MAX = 1_000
+
+/**
+ * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's garbage goes
+ * through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers of 18 KB. So small a one
+ * is collected by the loop's own thread: helpers cost more than they take off it, and where cores are scarce it waits
+ * for them. Decision.
+ */
+export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--no-parallel-scavenge']
+
+/** Of a front, whose threads have heaps of their own. */
+export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
+/** Signal by which the runtime ends a process whose heap is full. */
+const HEAP_FULL_SIGNAL = 'SIGABRT'
+const HEAP_FULL_TEXT = 'its runtime gave up; "heap out of memory" on stderr says that its heap was full'
+
+/** A forked front or runner. It loads its role at once and builds it when it is started. */
+export class Child {
+  readonly id: string = randomUUID()
+  readonly role: Role
+  readonly pid: number
+  /** How it ended, in words for the log. */
+  readonly ended: Promise<string>
+  #isReady = false
+  #isGone = false
+  #pulses = 0
+  #isInspected = false
+  #reason = ''
+  /** What was asked of it, by number: one answer each, null when none comes. */
+  readonly #snapshots = new Asks<unknown>()
+  readonly #looks = new Asks<LiveReading>()
+  readonly #knownKeys = new Asks<KeyList>()
+  readonly #process: ChildProcess
+
+  /** @param isAhead loaded without being needed yet: process lists show it as a spare until it is started */
+  constructor(role: Role, isAhead: boolean) {
+    this.role = role
+    // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
+    this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
+      env: childEnvironment(), execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
+    })
+    this.pid = this.#process.pid ?? 0
+    this.ended = new Promise((resolve) => {
+      this.#process.once('error', (error) => resolve(error.message))
+      this.#process.once('exit', (code, by) => {
+        this.#snapshots.giveUp()
+        this.#looks.giveUp()
+        this.#knownKeys.giveUp()
+        this.#isGone = true
+        const reason = by === HEAP_FULL_SIGNAL ? HEAP_FULL_TEXT : this.#reason
+        resolve([by ?? `exit code ${code}`, reason].filter((word) => word !== '').join(': '))
+      })
+    })
+    this.#process.on('message', (message: FromChild) => this.#hear(message))
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** Heartbeats that it has sent. */
+  get pulses(): number {
+    return this.#pulses
+  }
+
+  /** Somebody has attached a debugger to it, at which it may stand still. */
+  get isDebugged(): boolean {
+    return this.#isInspected || isTraced(this.pid)
+  }
+
+  /** Tells it what to be; true when it is ready, false when it ended before. Call once. */
+  start(part: ChildPart): Promise<boolean> {
+    const ready = this.#whenReady()
+    this.#send({ kind: 'start', part: { ...part, id: this.id } })
+    return ready
+  }
+
+  announce(): void {
+    this.#send({ kind: 'announced' })
+  }
+
+  drain(isReplaced: boolean): void {
+    this.#send({ kind: 'drain', isReplaced })
+  }
+
+  /** Tells it how many connections the node may hold from now on. */
+  scaled(connections: number): void {
+    this.#send({ kind: 'scaled', connections })
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  /** Metrics in prom-client's JSON form; null when it does not answer in time. */
+  snapshot(): Promise<unknown> {
+    return this.#snapshots.ask((id) => this.#send({ kind: 'snapshot', id }))
+  }
+
+  /** What the live view shows of it; null when it does not answer in time. */
+  look(): Promise<LiveReading | null> {
+    return this.#looks.ask((id) => this.#send({ kind: 'look', id }))
+  }
+
+  /** The keys that a front knows; null when it does not answer in time. */
+  knownKeys(): Promise<KeyList | null> {
+    return this.#knownKeys.ask((id) => this.#send({ kind: 'known_keys', id }))
+  }
+
+  /** Tells a front that was started what keys it begins with: it waits for this, but not for long. */
+  beginWith(keys: KeyList): void {
+    this.#send({ kind: 'begin_with', keys })
+  }
+
+  /** Tells a runner to look for uploads that nobody will finish, now. */
+  sweep(): void {
+    this.#send({ kind: 'sweep' })
+  }
+
+  #whenReady(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#reason = `not ready after ${READY_MS_MAX} ms`
+        this.kill()
+      }, READY_MS_MAX)
+      const settle = (isReady: boolean): void => {
+        clearTimeout(timer)
+        this.#isReady = isReady
+        resolve(isReady)
+      }
+      this.#process.on('message', (message: FromChild) => {
+        if (message.kind === 'ready') settle(true)
+      })
+      void this.ended.then(() => {
+        settle(false)
+      })
+    })
+  }
+
+  #hear(message: FromChild): void {
+    if (message.kind === 'pulse') {
+      this.#pulses++
+      this.#isInspected = message.isInspected
+    }
+    if (message.kind === 'failed') this.#reason = message.reason
+    if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)
+    if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)
+    if (message.kind === 'known_keys') this.#knownKeys.answer(message.id, message.keys)
+  }
+
+  /** A child that is just ending has no channel any more; its end is told by `ended`. */
+  #send(message: ToChild): void {
+    if (this.#process.connected) this.#process.send(message, () => undefined)
+  }
+}
+
+/** Questions of one kind that are out. */
+class Asks<T> {
+  readonly #out = new Map<number, (answer: T | null) => void>()
+  #next = 0
+
+  ask(send: (id: number) => void): Promise<T | null> {
+    const id = this.#next++
+    return new Promise((resolve) => {
+      const settle = (answer: T | null): void => {
+        clearTimeout(timer)
+        this.#out.delete(id)
+        resolve(answer)
+      }
+      const timer = setTimeout(settle, ANSWER_MS_MAX, null)
+      this.#out.set(id, settle)
+      send(id)
+    })
+  }
+
+  answer(id: number, answer: T): void {
+    this.#out.get(id)?.(answer)
+  }
+
+  /** Nobody is there to answer any more. */
+  giveUp(): void {
+    for (const settle of this.#out.values()) settle(null)
+  }
+}

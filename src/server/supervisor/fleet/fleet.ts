@@ -1,0 +1,387 @@
+import type { Log } from '../../ports/observe.ts'
+import type { LiveReading } from '../../observe/live-reader.ts'
+import type { Child } from './child.ts'
+import type { ChildPart, Role } from './ipc.ts'
+import type { ChildMetrics } from '../node-parts.ts'
+import { SilenceWatch } from './silence.ts'
+import { CRASH_LOOP_EXITS, SpareFront } from './spare.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** Milliseconds that dead fronts wait for the first one of them to serve again. Decision. */
+const FIRST_BACK_MS_MAX = 2_000
+/** Milliseconds from the return of a front that died until another one is loaded ahead: it may not be the last to die. Decision. */
+const SPARE_AGAIN_MS = 2_000
+
+/** What a fleet needs of a forked process. */
+export type FleetChild = Pick<
+  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
+    | 'pulses' | 'isDebugged' | 'knownKeys' | 'beginWith' | 'sweep'
+>
+
+export interface FleetOptions {
+  readonly fork: (role: Role, isAhead: boolean) => FleetChild
+  readonly log: Log
+  /** Milliseconds after which a replaced child that has not ended is killed. */
+  readonly retiredMsMax: number
+  /** Milliseconds from the start of a front until another is loaded ahead; 0: at once. */
+  readonly spareDelayMs: number
+  /** A child that ran before cannot be brought up again: the node has to stop. */
+  readonly onCrashLoop: (reason: string) => void
+}
+
+/** One child as the live view sees it; the reading is null when it did not answer in time. */
+export interface ChildLook {
+  readonly id: string
+  readonly role: Role
+  readonly pid: number
+  readonly reading: LiveReading | null
+}
+
+/** A place in the fleet: one child that serves, its replacements queued behind each other. */
+interface Slot {
+  part: ChildPart
+  current: FleetChild | null
+  work: Promise<void>
+}
+
+interface Retired {
+  readonly role: Role
+  readonly end: Promise<unknown>
+}
+
+export interface RollWish {
+  /** Children whose part does the same work stay: only the number of others changed. */
+  readonly isSparing?: boolean
+}
+
+/**
+ * The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them.
+ */
+export class Fleet {
+  readonly #options: FleetOptions
+  #slots: Slot[] = []
+  readonly #alive = new Set<FleetChild>()
+  /** Those that were replaced and still finish what they had. */
+  readonly #retired = new Set<Retired>()
+  readonly #spare: SpareFront<FleetChild>
+  /** A front that died and is being brought back; settles in any case. */
+  #comingBack: Promise<void> | null = null
+  readonly #silence: SilenceWatch
+  #isEnding = false
+  #isAnnounced = false
+  #restarts = 0
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+    this.#silence = new SilenceWatch(options.log)
+    const { log, spareDelayMs } = options
+    this.#spare = new SpareFront({ fork: () => this.#fork('front', true), log, delayMs: spareDelayMs, isEnding: () => this.#isEnding })
+  }
+
+  /** Children that died after they were ready, since the start. */
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  /** Fronts that were killed since they hung, since the start. */
+  get hangs(): number {
+    return this.#silence.hangs
+  }
+
+  /** Fronts that have a place and do not answer. */
+  get silent(): number {
+    return this.#slots.filter(({ current }) => current !== null && this.#silence.isSilent(current)).length
+  }
+
+  countReady(role: Role): number {
+    return this.#slots.filter((slot) => slot.part.role === role && this.#isServing(slot)).length
+  }
+
+  /** Call it every SILENCE_LOOK_MS: a front that hangs is not ready, and is killed in the end, also one that was replaced. */
+  lookForSilence(): void {
+    this.#silence.look([...this.#alive].filter((child) => child.role === 'front' && child.isReady))
+  }
+
+  /** How many there should be: those of a growing roll count as they come up. */
+  countWanted(role: Role): number {
+    return this.#slots.filter((slot) => slot.part.role === role).length
+  }
+
+  /** Threads for long sessions of all fronts together. */
+  get sessionThreads(): { readonly ready: number; readonly wanted: number } {
+    const fronts = this.#slots.filter((slot) => slot.part.role === 'front')
+    return { ready: threadsOf(fronts.filter((slot) => this.#isServing(slot))), wanted: threadsOf(fronts) }
+  }
+
+  /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
+  async start(parts: readonly ChildPart[]): Promise<void> {
+    this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
+    // In turn, so that a roll that is asked for meanwhile finds each slot occupied.
+    await Promise.all(this.#slots.map((slot) => this.#inTurn(slot, async () => {
+      this.#occupy(slot, await this.#bringUp(slot.part))
+    })))
+    this.#spare.keep()
+  }
+
+  /** The ready line is out: children may write to the log, those that come later at once. */
+  announce(): void {
+    this.#isAnnounced = true
+    for (const { current } of this.#slots) current?.announce()
+  }
+
+  /**
+   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots where the
+   * number changed. Stops at the first one that does not come up: those that it added go again, the others stay as they
+   * were. Waits first for as many of those that earlier rolls replaced as Postgres has no connections for. Resolves when
+   * every slot serves. Throws `StartRefused`, also when the node ends meanwhile.
+   */
+  async roll(parts: readonly ChildPart[], wish: RollWish = {}): Promise<void> {
+    await this.#untilRoom(parts, wish)
+    const added: Slot[] = []
+    try {
+      for (const part of parts) await this.#place(part, wish, added)
+    } catch (problem) {
+      // Who ends the node has told them already.
+      if (!this.#isEnding) this.#remove(added)
+      throw problem
+    }
+    this.#remove(this.#slots.filter(({ part }) => !parts.some((one) => isSamePlace(one, part))))
+    // One that died meanwhile is being brought back.
+    await Promise.all(this.#slots.map(({ work }) => work))
+    this.#tellCount()
+  }
+
+  async #place(part: ChildPart, wish: RollWish, added: Slot[]): Promise<void> {
+    this.#throwIfEnding()
+    const slot = this.#slots.find((one) => isSamePlace(one.part, part))
+    if (slot !== undefined) return this.#inTurn(slot, () => this.#renew(slot, part, wish))
+    const child = await this.#bringUp(part)
+    const next: Slot = { part, current: null, work: Promise.resolve() }
+    this.#slots.push(next)
+    added.push(next)
+    this.#occupy(next, child)
+  }
+
+  async #renew(slot: Slot, part: ChildPart, wish: RollWish): Promise<void> {
+    if (slot.current === null || !isSpared(slot, part, wish)) return this.#replace(slot, part)
+    slot.part = part
+  }
+
+  #remove(slots: readonly Slot[]): void {
+    this.#slots = this.#slots.filter((slot) => !slots.includes(slot))
+    for (const slot of slots) this.#retire(slot)
+  }
+
+  /** Postgres has connections for two generations of the larger number of children. */
+  async #untilRoom(parts: readonly ChildPart[], wish: RollWish): Promise<void> {
+    let isTold = false
+    for (;;) {
+      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, wish))
+      if (crowded.length === 0) return
+      if (!isTold) this.#options.log.info('roll_waits', { retired: crowded.length })
+      isTold = true
+      await Promise.race(crowded.map(({ end }) => end))
+    }
+  }
+
+  #hasRoom(role: Role, parts: readonly ChildPart[], wish: RollWish): boolean {
+    const slots = this.#slots.filter((slot) => slot.part.role === role)
+    const wanted = parts.filter((part) => part.role === role)
+    const replaced = slots.filter((slot) => wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, wish)))
+    const retired = [...this.#retired].filter((one) => one.role === role)
+    const most = Math.max(slots.length, wanted.length)
+    return retired.length + replaced.length + most <= 2 * most
+  }
+
+  /** A runner removes what a dead front has left; one that is only coming up does so by itself. */
+  sweep(): void {
+    this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current?.sweep()
+  }
+
+  /** Children of the role finish what is in flight and end; those that have not by then are killed. */
+  async drain(role: Role, deadlineMs: number): Promise<void> {
+    this.#isEnding = true
+    const children = [...this.#alive].filter((child) => child.role === role)
+    for (const child of children) {
+      // One that never was ready has nothing in flight and may not listen yet.
+      if (child.isReady) child.drain(false)
+      else child.kill()
+    }
+    const timer = setTimeout(() => children.forEach((child) => child.kill()), deadlineMs)
+    await Promise.all(children.map((child) => child.ended))
+    clearTimeout(timer)
+  }
+
+  /** Resolves when they are gone. */
+  async killAll(): Promise<void> {
+    this.#isEnding = true
+    const children = [...this.#alive]
+    for (const child of children) child.kill()
+    await Promise.all(children.map((child) => child.ended))
+  }
+
+  /** Metrics of all children that run when it resolves. */
+  async snapshots(): Promise<readonly ChildMetrics[]> {
+    const ready = [...this.#alive].filter((child) => child.isReady)
+    const all = await Promise.all(ready.map(async (child) => ({ id: child.id, metrics: await child.snapshot() })))
+    return all.filter((_, at) => ready[at]?.isGone === false)
+  }
+
+  /** What the live view shows of all children that serve or finish when it resolves. */
+  async looks(): Promise<readonly ChildLook[]> {
+    const ready = [...this.#alive].filter((child) => child.isReady)
+    const all = await Promise.all(ready.map(async (child) => {
+      const { id, role, pid } = child
+      return { child, look: { id, role, pid, reading: await child.look() } }
+    }))
+    return all.filter(({ child }) => !child.isGone).map(({ look }) => look)
+  }
+
+  async #replace(slot: Slot, part: ChildPart): Promise<void> {
+    const next = await this.#bringUp(part)
+    this.#retire(slot)
+    slot.part = part
+    this.#occupy(slot, next)
+    this.#spare.keep()
+  }
+
+  #retire(slot: Slot): void {
+    const old = slot.current
+    slot.current = null
+    if (old !== null) this.#drainReplaced(old)
+  }
+
+  #drainReplaced(child: FleetChild): void {
+    if (child.isGone) return
+    child.drain(true)
+    const timer = setTimeout(() => {
+      this.#options.log.warn('replaced_child_killed', { child: child.role, pid: child.pid })
+      child.kill()
+    }, this.#options.retiredMsMax)
+    const end = child.ended.then(() => {
+      clearTimeout(timer)
+      this.#retired.delete(retired)
+      this.#tellCount()
+    })
+    const retired: Retired = { role: child.role, end }
+    this.#retired.add(retired)
+  }
+
+  /** A front has left: the shares of those that serve are larger from now on, not from their next heartbeat on. */
+  #tellCount(): void {
+    for (const { current, part } of this.#slots) if (current?.isReady === true) current.scaled(part.connections)
+  }
+
+  async #bringUp(part: ChildPart): Promise<FleetChild> {
+    for (let exits = 1; ; exits++) {
+      this.#throwIfEnding()
+      const child = (part.role === 'front' ? this.#spare.take() : null) ?? this.#fork(part.role, false)
+      const starting = child.start(part)
+      void this.#handKeys(child, part)
+      const isReady = await starting
+      // Who drains the node has told this child already, or killed it.
+      this.#throwIfEnding()
+      if (isReady) {
+        if (part.role === 'front') this.#spare.proved()
+        return child
+      }
+      const how = await child.ended
+      this.#options.log.warn('child_failed', { child: part.role, slot: part.slot, how, exits })
+      if (exits >= CRASH_LOOP_EXITS) {
+        const times = `ended ${exits} times in a row before it was ready`
+        throw new StartRefused(`${part.role} ${part.slot} ${times}; the last time: ${how}`)
+      }
+    }
+  }
+
+  /** A new front begins with the keys that its predecessor knows, or another front that serves where that is dead. */
+  async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
+    if (role !== 'front') return
+    const serving = this.#slots.filter((one) => one.part.role === role && this.#isServing(one))
+    const from = (serving.find((one) => one.part.slot === slot) ?? serving[0])?.current
+    to.beginWith(await from?.knownKeys() ?? '')
+  }
+
+  #throwIfEnding(): void {
+    if (this.#isEnding) throw new StartRefused('the node is ending')
+  }
+
+  #fork(role: Role, isAhead: boolean): FleetChild {
+    const child = this.#options.fork(role, isAhead)
+    this.#alive.add(child)
+    void child.ended.then(() => this.#alive.delete(child))
+    return child
+  }
+
+  #occupy(slot: Slot, child: FleetChild): void {
+    slot.current = child
+    if (this.#isAnnounced) child.announce()
+    void child.ended.then((how) => {
+      if (slot.current !== child || this.#isEnding) return
+      slot.current = null
+      this.#restarts++
+      const place = { child: slot.part.role, slot: slot.part.slot }
+      this.#options.log.error('child_ended', { ...place, pid: child.pid, how })
+      void this.#inTurn(slot, () => this.#restart(slot))
+    })
+  }
+
+  /** Where no front is left, the first one to come back, which is the spare, has the cores alone. */
+  #firstBack({ role }: ChildPart): Promise<unknown> | null {
+    if (role !== 'front' || this.#comingBack === null || this.countReady('front') > 0) return null
+    return Promise.race([this.#comingBack, new Promise((resolve) => setTimeout(resolve, FIRST_BACK_MS_MAX).unref())])
+  }
+
+  #bringBack(part: ChildPart): Promise<FleetChild> {
+    const bringing = this.#bringUp(part)
+    if (part.role === 'front' && this.#comingBack === null) {
+      const clear = (): void => {
+        this.#comingBack = null
+      }
+      this.#comingBack = bringing.then(clear, clear)
+    }
+    return bringing
+  }
+
+  async #restart(slot: Slot): Promise<void> {
+    const first = this.#firstBack(slot.part)
+    // Nothing is awaited otherwise: of several that die together one alone is to be the first.
+    if (first !== null) await first
+    if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
+    try {
+      const child = await this.#bringBack(slot.part)
+      // A roll to fewer fronts may have taken the slot away meanwhile.
+      if (!this.#slots.includes(slot)) return this.#drainReplaced(child)
+      this.#occupy(slot, child)
+      this.#spare.keep(SPARE_AGAIN_MS)
+      const place = { child: slot.part.role, slot: slot.part.slot }
+      this.#options.log.info('child_restarted', { ...place, pid: child.pid })
+    } catch (problem) {
+      const reason = problem instanceof Error ? problem.message : String(problem)
+      if (!this.#isEnding && this.#slots.includes(slot)) this.#options.onCrashLoop(reason)
+    }
+  }
+
+  #isServing({ current }: Slot): boolean {
+    return current?.isReady === true && !this.#silence.isSilent(current)
+  }
+
+  /** A restart and a replacement of one slot never run at once. */
+  #inTurn(slot: Slot, step: () => Promise<void>): Promise<void> {
+    const turn = slot.work.then(step)
+    slot.work = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+function isSamePlace(one: ChildPart, other: ChildPart): boolean {
+  return one.role === other.role && one.slot === other.slot
+}
+
+function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollWish): boolean {
+  return isSparing && part.sessionThreads === next.sessionThreads
+}
+
+function threadsOf(slots: readonly Slot[]): number {
+  return slots.reduce((sum, { part }) => sum + part.sessionThreads, 0)
+}

@@ -1,0 +1,75 @@
+import { FRONTS_MAX, WORKERS_MAX } from '../../../schemas/limits/limits.ts'
+import type { Texts } from '../../config.ts'
+import type { NodeGeneration } from '../node-parts.ts'
+import { sessionThreads } from './shares.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** What somebody wants of a running node; null leaves a number as it is. */
+export interface ScaleWish {
+  readonly fronts: number | null
+  readonly workers: number | null
+}
+
+export interface Counts {
+  readonly fronts: number
+  /** Effective: at least one for each front. */
+  readonly workers: number
+}
+
+/** How a wish ended. */
+export type ScaleEnd =
+  | { readonly state: 'done'; readonly before: Counts; readonly now: Counts }
+  | { readonly state: 'refused'; readonly reason: string }
+
+/** The settings that a wish stands in for, their member of the config, and their largest number. */
+const SCALED = {
+  SLUICE_FRONTS: { member: 'fronts', most: FRONTS_MAX },
+  SLUICE_WORKERS: { member: 'workers', most: WORKERS_MAX },
+} as const
+type ScaledName = keyof typeof SCALED
+const NAMES = Object.keys(SCALED) as readonly ScaledName[]
+
+/** A number that holds in the place of a setting, until somebody changes that: `instead` is what it said. */
+interface Stand {
+  readonly count: number
+  readonly instead: string | undefined
+}
+export type Stands = Readonly<Partial<Record<ScaledName, Stand>>>
+
+export function countsOf({ config: { fronts, workers } }: Pick<NodeGeneration, 'config'>): Counts {
+  return { fronts, workers: sessionThreads(workers, fronts).reduce((sum, threads) => sum + threads, 0) }
+}
+
+/**
+ * The stands that a wish makes beside the earlier ones. Throws `StartRefused` for a number out of range.
+ * @param given the settings as they were last read, before any stand
+ */
+export function standsOf(wish: ScaleWish, earlier: Stands, given: Texts): Stands {
+  const stands: Partial<Record<ScaledName, Stand>> = { ...earlier }
+  for (const name of NAMES) {
+    const { member, most } = SCALED[name]
+    const count = wish[member]
+    if (count === null) continue
+    if (!Number.isInteger(count) || count < 1 || count > most) throw new StartRefused(`${member}: a whole number from 1 to ${most}`)
+    stands[name] = { count, instead: given[name] }
+  }
+  return stands
+}
+
+/** Those whose setting still says what it said: a setting that was changed since wins. */
+export function stillStanding(stands: Stands, given: Texts): Stands {
+  return Object.fromEntries(Object.entries(stands).filter(([name, { instead }]) => given[name] === instead))
+}
+
+/** The generation with the stands in place of what its settings say. */
+export function withStands(generation: NodeGeneration, stands: Stands): NodeGeneration {
+  const config: Record<string, unknown> = { ...generation.config }
+  const settings: Record<string, string> = { ...generation.settings }
+  for (const name of NAMES) {
+    const stand = stands[name]
+    if (stand === undefined) continue
+    config[SCALED[name].member] = stand.count
+    settings[name] = String(stand.count)
+  }
+  return { ...generation, config: Object.freeze({ ...generation.config, ...config }), settings }
+}

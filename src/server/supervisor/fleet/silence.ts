@@ -1,0 +1,66 @@
+import { FRONT_HUNG_MS, FRONT_SILENT_MS } from '../../../schemas/limits/limits.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { Child } from './child.ts'
+
+/** Milliseconds between two looks at the heartbeats of fronts. */
+export const SILENCE_LOOK_MS = 500
+
+type Watched = Pick<Child, 'role' | 'pid' | 'pulses' | 'isDebugged' | 'kill'>
+
+interface Heard {
+  readonly pulses: number
+  readonly silentMs: number
+}
+
+/**
+ * Tells of fronts whose heartbeats fail to come: a stopped process, a blocked loop. The kernel gives such a front its share
+ * of new connections all the same, so it is killed in the end. Silence is counted in looks, not by a clock: a supervisor or
+ * a machine that stood still itself has looked no more often than it could listen.
+ */
+export class SilenceWatch {
+  readonly #log: Log
+  readonly #heard = new WeakMap<Watched, Heard>()
+  readonly #silent = new WeakSet<Watched>()
+  #hangs = 0
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** Fronts that were killed since they hung. */
+  get hangs(): number {
+    return this.#hangs
+  }
+
+  isSilent(child: Watched): boolean {
+    return this.#silent.has(child)
+  }
+
+  /** One look at each, every SILENCE_LOOK_MS. */
+  look(fronts: readonly Watched[]): void {
+    for (const front of fronts) {
+      const before = this.#heard.get(front)
+      const isHeard = before === undefined || before.pulses !== front.pulses
+      const silentMs = isHeard ? 0 : before.silentMs + SILENCE_LOOK_MS
+      this.#heard.set(front, { pulses: front.pulses, silentMs })
+      this.#judge(front, silentMs)
+    }
+  }
+
+  #judge(front: Watched, silentMs: number): void {
+    const wasSilent = this.#silent.has(front)
+    if (silentMs < FRONT_SILENT_MS) {
+      if (wasSilent) this.#log.info('front_answers', { pid: front.pid })
+      this.#silent.delete(front)
+      return
+    }
+    if (!wasSilent) this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'it counts as not ready' })
+    this.#silent.add(front)
+    if (silentMs === 0 || silentMs % FRONT_HUNG_MS !== 0) return
+    // Somebody looks into it, and would lose what is being looked at.
+    if (front.isDebugged) return this.#log.warn('front_debugged', { pid: front.pid, silentMs, effect: 'it is not replaced' })
+    this.#hangs++
+    this.#log.error('front_hung', { pid: front.pid, silentMs, effect: 'it is killed and replaced' })
+    front.kill()
+  }
+}

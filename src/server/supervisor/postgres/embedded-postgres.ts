@@ -1,0 +1,163 @@
+import { chmod, mkdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Log } from '../../ports/observe.ts'
+import { writePrivate } from '../data-directory/own-folder.ts'
+import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
+import { findPostgresBinaries, shippedMajor } from './postgres-binaries.ts'
+import { checkClusterVersion, ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
+import { identityOf, isIdentity, isRunning, type ProcessIdentity } from '../fleet/process-state.ts'
+import { makeSocketFolder } from '../data-directory/socket-folder.ts'
+import { findSetpriv, stepDownAccount } from '../fleet/step-down.ts'
+
+/** Milliseconds before a server that died is started again; doubled each time, up to the second. */
+const RESTART_MS = 200
+const RESTART_MS_MAX = 5_000
+
+export interface EmbeddedPostgresOptions {
+  /** Exists already, 0700. */
+  readonly dataDir: string
+  readonly log: Log
+  /** Server settings beside our own: `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Only tests have another one. */
+  readonly outsideDir?: string
+}
+
+export interface EmbeddedPostgres {
+  /** With user, password and database, and the folder of its socket as `host`, in the form of libpq. */
+  readonly url: string
+  /** Where the cluster lies. */
+  readonly clusterFolder: string
+  /** Resolves when the server is gone. */
+  stop(): Promise<void>
+}
+
+/**
+ * Brings up the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and we can
+ * reach, and keeps it up: a server that dies is started again on the same socket. It ends when we end, also by
+ * `kill -9` (Linux with `setpriv`).
+ * Failures (thrown): EmbeddedPostgresError with the reason.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log, settings = {}, outsideDir = OUTSIDE_DIR } = options
+  const dataDir = await realpath(options.dataDir)
+  const setpriv = findSetpriv()
+  if (setpriv === null) log.warn('postgres.no_death_signal', { effect: 'a hard kill of this process may leave Postgres running until the next start' })
+  const isRoot = process.getuid?.() === 0
+  const account = stepDownAccount()
+  if (isRoot && account === null) throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
+  if (isRoot) await openOutsideDir(outsideDir)
+  const place = await placeCluster({ dataDir, outsideDir, account })
+  await claim(place.folder)
+  if (dirname(place.folder) !== dataDir) noteOwner(place.folder, dataDir)
+  const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
+  const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
+  await checkClusterVersion(place, shippedMajor())
+  await clearOrphan(place.data)
+  const at = join(place.folder, 'socket')
+  const socketFolder = makeSocketFolder({ at, socket: `${POSTGRES_SOCKET}.lock`, account: place.account })
+  const keeper = new Keeper({ place, bin, setpriv, settings, log, socketFolder })
+  await keeper.start()
+  const host = encodeURIComponent(socketFolder)
+  return {
+    url: `postgres://${POSTGRES_USER}:${password}@localhost/${POSTGRES_DATABASE}?host=${host}`,
+    clusterFolder: place.folder,
+    async stop() {
+      await keeper.stop()
+      await rm(socketFolder, { recursive: true, force: true })
+      await rm(join(place.folder, HOLDER_FILE), { force: true })
+    },
+  }
+}
+
+/** Keeps one server running until it is told to stop. */
+class Keeper {
+  readonly #wish: PostmasterWish
+  #running: Postmaster | null = null
+  #isStopping = false
+  #restart: NodeJS.Timeout | null = null
+  #starting: Promise<void> | null = null
+
+  constructor(wish: PostmasterWish) {
+    this.#wish = wish
+  }
+
+  async start(): Promise<void> {
+    this.#watch(await startPostmaster(this.#wish))
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    if (this.#restart !== null) clearTimeout(this.#restart)
+    await this.#starting
+    if (this.#running !== null) await stopPostmaster(this.#running.identity)
+  }
+
+  #watch(running: Postmaster): void {
+    const { child } = running
+    this.#running = running
+    // Neither the process nor its pipe keeps ours alive: who started it decides when to end.
+    child.unref()
+    const pipe = child.stderr
+    if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
+    child.once('exit', (code, by) => {
+      if (this.#isStopping) return
+      this.#running = null
+      // Its last words may still lie in the pipe.
+      setImmediate(() => this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }))
+      this.#startAgain(RESTART_MS)
+    })
+  }
+
+  #startAgain(afterMs: number): void {
+    this.#restart = setTimeout(() => {
+      this.#starting = this.#tryAgain(afterMs)
+    }, afterMs)
+  }
+
+  async #tryAgain(afterMs: number): Promise<void> {
+    try {
+      await clearOrphan(this.#wish.place.data)
+      this.#watch(await startPostmaster(this.#wish))
+      this.#wish.log.info('postgres.restarted')
+    } catch (problem) {
+      this.#wish.log.error('postgres.restart_failed', { reason: (problem as Error).message })
+      if (!this.#isStopping) this.#startAgain(Math.min(afterMs * 2, RESTART_MS_MAX))
+    }
+  }
+}
+
+/**
+ * One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. The claim of the
+ * data directory is not enough: a copy of one that was made by root names the same cluster.
+ */
+async function claim(folder: string): Promise<void> {
+  const holder = await holderOf(folder)
+  if (holder !== null && holder.pid !== process.pid && isRunning(holder)) {
+    throw new EmbeddedPostgresError(`process ${holder.pid} uses the cluster ${folder}`)
+  }
+  writePrivate(folder, HOLDER_FILE, JSON.stringify(identityOf(process.pid)))
+}
+
+/** A claim that cannot be read was cut short when its supervisor ended: nobody's. */
+async function holderOf(folder: string): Promise<ProcessIdentity | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(folder, HOLDER_FILE), 'utf8'))
+    return isIdentity(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** Root runs programs from here and keeps data here: nobody else may write to it. */
+async function openOutsideDir(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: unknown) => {
+    throw new EmbeddedPostgresError(`${path} cannot be made`, { cause })
+  })
+  const { uid, mode } = await stat(path)
+  if (uid !== 0 || (mode & 0o022) !== 0) throw new EmbeddedPostgresError(`others may write to ${path}`)
+  // A umask of 077 would have closed it to the account.
+  await chmod(path, 0o755)
+}

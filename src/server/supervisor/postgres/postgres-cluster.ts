@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { syncFolder, writeDurable } from '../data-directory/own-folder.ts'
+import { EmbeddedPostgresError } from './postgres-error.ts'
+import { runPostgresProgram } from './postgres-program.ts'
+import { StartRefused } from '../start-refused.ts'
+import type { Account } from '../fleet/step-down.ts'
+
+export const POSTGRES_USER = 'sluice'
+export const POSTGRES_DATABASE = 'sluice'
+/** Tells where the cluster lies; in the data directory. */
+const RECORD = 'postgres.json'
+const PASSWORD = 'password'
+
+/** A place for one cluster; `data` may not exist yet. */
+export interface ClusterPlace {
+  readonly folder: string
+  /** Owned by `account`; everything beside it is ours, so that the lesser account cannot lead us astray. */
+  readonly data: string
+  /** Who runs the server; null = we ourselves. */
+  readonly account: Account | null
+}
+
+export interface Making {
+  /** Folder of the programs. */
+  readonly bin: string
+  readonly setpriv: string | null
+  /** False when the cluster may be lost with the machine. */
+  readonly isSynced: boolean
+}
+
+export interface PlaceWish {
+  readonly dataDir: string
+  /** Parent of clusters whose account cannot enter `dataDir`. */
+  readonly outsideDir: string
+  readonly account: Account | null
+}
+
+/**
+ * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by name, or
+ * elsewhere under a random name. A name made of the path would, after the data directory was deleted, meet an old
+ * cluster with a password that nobody knows.
+ * Failures (thrown): the record cannot be read; the recorded cluster is gone, or belongs to another user.
+ */
+export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
+  const record = join(wish.dataDir, RECORD)
+  const recorded = await readRecord(record)
+  if (recorded !== null) return recordedPlace(resolve(wish.dataDir, recorded), wish, record)
+  const name = wish.account === null ? 'postgres' : join(wish.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
+  const folder = resolve(wish.dataDir, name)
+  await mkdir(folder, { recursive: true })
+  // Passing through is enough for the account: it knows the names it needs.
+  await chmod(folder, wish.account === null ? 0o700 : 0o711)
+  writeDurable(wish.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
+  return { folder, data: join(folder, 'data'), account: wish.account }
+}
+
+/** Whether a data directory has a cluster, or began to have one. */
+export function hasCluster(dataDir: string): boolean {
+  return existsSync(join(dataDir, RECORD))
+}
+
+/** Where the cluster of a data directory lies, for people; null when there is none, or its record cannot be read. */
+export function clusterFolderOf(dataDir: string): string | null {
+  try {
+    const { cluster } = JSON.parse(readFileSync(join(dataDir, RECORD), 'utf8')) as { readonly cluster?: unknown }
+    return typeof cluster === 'string' ? resolve(dataDir, cluster) : null
+  } catch {
+    return null
+  }
+}
+
+/** To go on without a record that is there would be to start empty beside the cluster that it names. */
+async function readRecord(file: string): Promise<string | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'))
+    if (typeof value === 'object' && value !== null && 'cluster' in value && typeof value.cluster === 'string') return value.cluster
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
+  }
+  throw new EmbeddedPostgresError(`${file} cannot be read: restore it, or remove it to start without the data it names`)
+}
+
+/**
+ * Makes the cluster unless it stands already, and tells its password.
+ * `initdb` works in a folder of its own that is renamed when all is done: `PG_VERSION` is one of the first files it
+ * writes and proves nothing.
+ */
+export async function ensureCluster(place: ClusterPlace, making: Making): Promise<{ readonly password: string }> {
+  const passwordFile = join(place.folder, PASSWORD)
+  const isMade = await stat(place.data).then(() => true, () => false)
+  if (isMade) return { password: (await readFile(passwordFile, 'utf8')).trim() }
+  await removeUnfinished(place.folder)
+  const password = randomBytes(32).toString('base64url')
+  writeDurable(place.folder, PASSWORD, `${password}\n`)
+  const fresh = join(place.folder, `data.new-${process.pid}`)
+  // A copy that the account can read, for as long as initdb runs.
+  const lentPassword = join(place.folder, `password.new-${process.pid}`)
+  await mkdir(fresh, { mode: 0o700 })
+  await writeFile(lentPassword, `${password}\n`, { mode: 0o600 })
+  for (const path of place.account === null ? [] : [fresh, lentPassword]) {
+    await chown(path, place.account?.uid ?? 0, place.account?.gid ?? 0)
+  }
+  await fillCluster(fresh, lentPassword, { ...making, account: place.account })
+  await rm(lentPassword)
+  await rename(fresh, place.data)
+  if (making.isSynced) syncFolder(place.folder)
+  return { password }
+}
+
+/** Syncs once, at the end: syncing is nearly all of the time that this takes. */
+async function fillCluster(fresh: string, passwordFile: string, making: Making & Pick<ClusterPlace, 'account'>): Promise<void> {
+  const initdb = ['-U', POSTGRES_USER, '--locale=C', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--no-sync', ...initdb] })
+  const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
+  await runPostgresProgram({ ...making, name: 'postgres', args: ['--single', '-D', fresh, '-c', 'fsync=off', 'postgres'], input })
+  if (making.isSynced) await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--sync-only'] })
+}
+
+/**
+ * Postgres reads no cluster of another major version, and says so without a remedy.
+ * Throws StartRefused with one.
+ */
+export async function checkClusterVersion({ folder, data }: Pick<ClusterPlace, 'folder' | 'data'>, ours: number): Promise<void> {
+  const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')
+  const theirs = Number.parseInt(text, 10)
+  if (Number.isNaN(theirs) || theirs === ours) return
+  const way = theirs > ours
+    ? 'start it with that Sluice or a newer one'
+    : 'with the Sluice that made it run `sluice backup`, and with this one `sluice restore` into a new data directory'
+  throw new StartRefused(`the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`)
+}
+
+async function recordedPlace(folder: string, wish: PlaceWish, record: string): Promise<ClusterPlace> {
+  const data = join(folder, 'data')
+  const owner = await stat(data).catch(() => null)
+  if (owner === null) {
+    const isEmptyPlace = await stat(folder).then(() => true, () => false)
+    if (isEmptyPlace) return { folder, data, account: wish.account }
+    throw new EmbeddedPostgresError(`${record} names the cluster ${folder}, which is gone`)
+  }
+  const ourUid = process.getuid?.() ?? owner.uid
+  if (owner.uid === ourUid) return { folder, data, account: null }
+  if (ourUid !== 0) throw new EmbeddedPostgresError(`the cluster ${folder} belongs to user ${owner.uid}`)
+  // Root takes the account that made the cluster, whichever it would choose today.
+  return { folder, data, account: { uid: owner.uid, gid: owner.gid } }
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
+  // A server that initdb had started lives on for a moment, and writes, when initdb is killed.
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
+}

@@ -1,0 +1,146 @@
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Log } from '../../ports/observe.ts'
+import { writePrivate } from '../data-directory/own-folder.ts'
+import { launchInMemory, launchServer, type RunningRedis } from './redis-launch.ts'
+import { endOrphan, findServer, REDIS_SOCKET } from './redis-find.ts'
+import { makeSocketFolder } from '../data-directory/socket-folder.ts'
+
+export interface RedisOptions {
+  /** The node's data directory; the append-only file lies in `redis/` below it. */
+  readonly dataDir: string
+  readonly log: Log
+  /** Names or paths of real servers, tried in order; an empty list asks for the in-memory one. */
+  readonly servers?: readonly string[]
+}
+
+export interface EmbeddedRedis {
+  readonly socketPath: string
+  /** `child` = a real server with an append-only file; `in-memory` = ours, which forgets when it ends. */
+  readonly mode: 'child' | 'in-memory'
+  /** Ends the server, by SIGKILL after 5 s, and removes the socket's folder. */
+  stop(): Promise<void>
+}
+
+/** Real servers that are looked for on the PATH. Design §3. */
+export const REDIS_SERVERS: readonly string[] = ['redis-server', 'valkey-server']
+/** First and longest pause before a server that died is started again. */
+const RESTART_MS_MIN = 100
+const RESTART_MS_MAX = 5_000
+
+/**
+ * Brings up the embedded Redis and keeps it up: a server that dies is started again on the same socket.
+ * Throws when none can be started. Design §3.
+ */
+export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: RedisOptions): Promise<EmbeddedRedis> {
+  const home = join(dataDir, 'redis')
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  await endOrphan(home, recordOf(home))
+  const command = await findServer(servers)
+  // Fresh, so that a path in a record of an earlier start never is this one's.
+  const socketPath = join(makeSocketFolder({ at: null, socket: REDIS_SOCKET, account: null }), REDIS_SOCKET)
+  const launch = () => command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
+  const running = await launchPastDamage(launch, { home, log, isReal: command !== null })
+  const keeper = keepUp(running, { launch, home, socketPath, log })
+  const mode = command === null ? 'in-memory' : 'child'
+  if (mode === 'in-memory') log.warn('redis_in_memory', { note: 'no redis-server on the PATH: rate windows are lost on restart' })
+  return {
+    socketPath,
+    mode,
+    async stop() {
+      await keeper.stop()
+      rmSync(dirname(socketPath), { recursive: true, force: true })
+      rmSync(join(home, RECORD), { force: true })
+    },
+  }
+}
+
+/** The file that names the running server, so that the next start can end one that outlived its supervisor. */
+const RECORD = 'server.json'
+
+interface Keeping {
+  readonly launch: () => Promise<RunningRedis>
+  readonly home: string
+  readonly socketPath: string
+  readonly log: Log
+}
+
+function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping): { stop(): Promise<void> } {
+  let current = first
+  let isStopping = false
+  let pauseMs = RESTART_MS_MIN
+  let restarting: Promise<void> = Promise.resolve()
+  const watch = (running: RunningRedis): void => {
+    current = running
+    void running.ended.then((how) => {
+      if (isStopping) return
+      log.error('redis_ended', { how })
+      restarting = again()
+    })
+    // A server without a record still ends with us; a second one on the same file would damage it.
+    try {
+      writePrivate(home, RECORD, JSON.stringify({ pid: running.pid, socketPath }))
+    } catch (cause) {
+      log.warn('redis_not_recorded', { cause })
+    }
+  }
+  const again = async (): Promise<void> => {
+    while (!isStopping) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      if (isStopping) return
+      pauseMs = Math.min(pauseMs * 2, RESTART_MS_MAX)
+      try {
+        watch(await launch())
+        pauseMs = RESTART_MS_MIN
+        log.info('redis_restarted', { pid: current.pid })
+        return
+      } catch (cause) {
+        log.error('redis_start_failed', { cause })
+      }
+    }
+  }
+  watch(first)
+  return {
+    async stop() {
+      isStopping = true
+      await restarting
+      await current.stop()
+    },
+  }
+}
+
+/**
+ * A truncated tail is cut by the server itself; a file that is damaged further up makes it refuse for ever. What
+ * Redis holds can be rebuilt or forgotten (design §3), so the damaged file is put aside and the start repeated.
+ */
+async function launchPastDamage(
+  launch: () => Promise<RunningRedis>,
+  { home, log, isReal }: { home: string; log: Log; isReal: boolean },
+): Promise<RunningRedis> {
+  try {
+    return await launch()
+  } catch (cause) {
+    if (!isReal) throw cause
+    const aside = join(home, `damaged-${Date.now()}`)
+    try {
+      renameSync(join(home, 'appendonlydir'), aside)
+    } catch {
+      throw cause
+    }
+    log.error('redis_file_damaged', { cause, movedTo: aside })
+    return launch()
+  }
+}
+
+function recordOf(home: string): { pid: number; socketPath: string } | null {
+  try {
+    const record: unknown = JSON.parse(readFileSync(join(home, RECORD), 'utf8'))
+    if (typeof record !== 'object' || record === null || !('pid' in record) || !('socketPath' in record)) return null
+    const { pid, socketPath } = record
+    return typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && typeof socketPath === 'string'
+      ? { pid, socketPath }
+      : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,42 @@
+import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { COMPATIBLE_SLUGS, placeOf } from '../../../schemas/endpoints/private-endpoints.ts'
+import type { Destination } from '../../ports/egress/egress.ts'
+import type { Provider } from '../../ports/models/models.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import { isRemote } from '../remote.ts'
+
+/** What people call a server whose maker nobody told. */
+const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
+  name: 'OpenAI-compatible', protocol: 'openai', timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT, rename: {}, video: null,
+}
+
+/** The provider that a slug names: one of the catalogue, or any server of OpenAI's protocol. B2.6. */
+export class OwnProviders {
+  readonly #known: ReadonlyMap<string, Provider>
+
+  constructor(providers: readonly Provider[]) {
+    this.#known = new Map(providers.filter(({ protocol }) => isRemote(protocol)).map((one) => [one.slug.toLowerCase(), one]))
+  }
+
+  nameOf(slug: string): string | null {
+    return this.#find(slug)?.name ?? null
+  }
+
+  /** The provider as an endpoint reaches it; null when there is no protocol for it. */
+  at({ providerSlug, baseUrl }: Pick<PrivateEndpoint, 'providerSlug' | 'baseUrl'>): Provider | null {
+    const found = this.#find(providerSlug)
+    return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
+  }
+
+  /** Its slug is one of a closed set, however a caller spells it: metrics are counted by it. */
+  #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
+    const slug = providerSlug.toLowerCase()
+    return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)
+  }
+}
+
+/** Null for an address that is none. */
+export function destinationOf(baseUrl: string): Destination | null {
+  const place = placeOf(baseUrl)
+  return place === null ? null : { host: place.host, port: place.port, purpose: 'caller' }
+}

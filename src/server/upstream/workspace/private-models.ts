@@ -1,0 +1,136 @@
+import { LRUCache } from 'lru-cache'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/limits/limits.ts'
+import { EVERYTHING } from '../../caches/heard-changes.ts'
+import { LiveLoads } from '../../caches/live-loads.ts'
+import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
+import type { ModelCatalogue } from '../../ports/models/models.ts'
+import type { PrivateEndpoint, PrivateEndpoints, PrivateModels, WorkspaceModels } from '../../ports/endpoints/private-endpoints.ts'
+import type { SecretBinding, SecretBindings } from '../../ports/vault/secret-rows.ts'
+import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
+import { KeyedProviders } from './keyed-providers.ts'
+import { OwnProviders } from './own-providers.ts'
+import { ReleasedCredentials } from './released-credentials.ts'
+import { workspaceModels } from './workspace-models.ts'
+
+export interface PrivateModelsMeans {
+  readonly rows: Pick<PrivateEndpoints, 'active'>
+  readonly bindings: SecretBindings
+  readonly releases: SecretReleases
+  readonly catalogue: Pick<ModelCatalogue, 'resolve' | 'providers'>
+  readonly feed: EpochFeed
+  /** Milliseconds after the last good poll during which what is known is served. Design §3. */
+  readonly graceMs: number
+  /** Milliseconds of the wall clock, as `Date.now`. */
+  readonly now: () => number
+}
+
+/** What a front knows of one workspace with endpoints of its own, or with keys of its own for providers. */
+interface Known {
+  readonly models: WorkspaceModels
+  readonly credentials: ReleasedCredentials
+}
+
+/** Most workspaces have neither: one object stands for all of them. */
+const NONE: unique symbol = Symbol('none')
+
+type Owner = Pick<VaultScope, 'organizationId' | 'workspaceId'>
+
+interface Found {
+  readonly endpoints: readonly PrivateEndpoint[]
+  readonly secrets: readonly SecretBinding[]
+}
+
+/** Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and after every change. */
+export function createPrivateModels(means: PrivateModelsMeans): PrivateModels & { close(): void } {
+  return new LiveModels(means)
+}
+
+class LiveModels implements PrivateModels {
+  readonly #means: PrivateModelsMeans
+  readonly #providers: OwnProviders
+  readonly #keyed: KeyedProviders
+  readonly #known = new LRUCache<string, Known | typeof NONE>({
+    max: WORKSPACE_MODELS_CACHED_MAX,
+    dispose: (known) => {
+      if (known !== NONE) known.credentials.end()
+    },
+  })
+  readonly #loads: LiveLoads<Known | typeof NONE>
+
+  constructor(means: PrivateModelsMeans) {
+    this.#means = means
+    this.#providers = new OwnProviders(means.catalogue.providers)
+    this.#keyed = new KeyedProviders(means.catalogue.providers)
+    const { feed, now } = means
+    this.#loads = new LiveLoads({ feed, nameOf, forget: (name) => this.#forget(name), now })
+  }
+
+  of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>> {
+    const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
+    const known = this.#known.get(workspaceId)
+    const { feed, graceMs, now } = this.#means
+    // Beyond the grace an endpoint may long be disabled, and a call be charged to the operator that has a key: only the store can tell.
+    if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) return known === NONE ? null : known.models
+    return this.#load(workspaceId, key.organizationId)
+  }
+
+  close(): void {
+    this.#loads.close()
+  }
+
+  async #load(workspaceId: string, organizationId: string): Promise<Outcome<WorkspaceModels | null>> {
+    const loaded = await this.#loads.load(workspaceId, {
+      read: (sending) => this.#read({ workspaceId, organizationId }, sending),
+      namesOf: () => [workspaceId],
+      take: (known, isCurrent) => {
+        if (isCurrent) this.#known.set(workspaceId, known)
+        // What is not kept hears of no change: its credentials are released anew for each call.
+        else if (known !== NONE) known.credentials.end()
+      },
+    })
+    if (!loaded.ok) return loaded
+    return ok(loaded.value === NONE ? null : loaded.value.models)
+  }
+
+  async #read(of: Owner, sending: () => void): Promise<Outcome<Known | typeof NONE>> {
+    const { rows, bindings } = this.#means
+    const { workspaceId } = of
+    sending()
+    const [endpoints, secrets] = await Promise.all([rows.active(workspaceId), bindings.among(workspaceId, this.#keyed.names)])
+    if (!endpoints.ok) return endpoints
+    if (!secrets.ok) return secrets
+    return ok(this.#build({ endpoints: endpoints.value, secrets: secrets.value }, of))
+  }
+
+  #build({ endpoints, secrets }: Found, of: Owner): Known | typeof NONE {
+    const { catalogue, releases, now } = this.#means
+    const credentials = new ReleasedCredentials({ scope: { ...of, internId: null }, releases, now })
+    const keys = this.#keyed.keysOf(secrets, credentials)
+    if (endpoints.length === 0 && keys.size === 0) return NONE
+    return { credentials, models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }) }
+  }
+
+  #forget(name: string): void {
+    if (name === EVERYTHING) this.#known.clear()
+    else this.#known.delete(name)
+  }
+}
+
+function nameOf(change: Change): string | null {
+  switch (change.kind) {
+    case 'private_endpoint':
+    case 'vault':
+      return change.id
+    case 'everything':
+      return EVERYTHING
+    case 'key':
+    case 'workspace':
+    case 'organization':
+    case 'catalogue':
+    case 'preset':
+      return null
+    default:
+      return change satisfies never
+  }
+}

@@ -1,0 +1,107 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { RELEASED_CREDENTIAL_MS } from '../../../schemas/limits/limits.ts'
+import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
+import type { Secret } from '../../../schemas/vault/secret.ts'
+import type { Destination } from '../../ports/egress/egress.ts'
+import type { OwnWay } from '../../ports/models/models.ts'
+import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
+
+/** What the audit log says a credential was released for. */
+const OPERATION = 'embeddings.create'
+
+interface Means {
+  readonly scope: VaultScope
+  readonly releases: SecretReleases
+  /** Milliseconds of any clock. */
+  readonly now: () => number
+}
+
+/**
+ * Credentials of one workspace's endpoints, and its keys for providers: each is released, and audited, once for many calls. They end with whatever
+ * their front hears of the workspace, and are never used after that.
+ */
+export class ReleasedCredentials {
+  readonly #means: Means
+  readonly #ways = new Map<string, CredentialWay>()
+  #isEnded = false
+
+  constructor(means: Means) {
+    this.#means = means
+  }
+
+  /** Endpoints with the same secret at the same host share it. */
+  wayTo(destination: Destination, secretName: string): OwnWay {
+    const { host, port } = destination
+    const { workspaceId } = this.#means.scope
+    return this.#way(`${secretName} ${host}:${port ?? ''}`, { destination: { ...destination, workspaceId }, secretName, host })
+  }
+
+  /** A key for a provider of the catalogue, whose host this is. */
+  keyFor(host: string, secretName: string): OwnWay {
+    return this.#way(`${secretName} ${host}`, { destination: null, secretName, host })
+  }
+
+  #way(id: string, place: Place): OwnWay {
+    const known = this.#ways.get(id)
+    if (known !== undefined) return known
+    const way = new CredentialWay(place, this.#means, () => this.#isEnded)
+    this.#ways.set(id, way)
+    return way
+  }
+
+  end(): void {
+    this.#isEnded = true
+  }
+}
+
+interface Place extends Pick<OwnWay, 'destination' | 'secretName'> {
+  readonly host: string
+}
+
+class CredentialWay implements OwnWay {
+  readonly destination: Destination | null
+  readonly secretName: string
+  readonly #host: string
+  readonly #means: Means
+  readonly #isEnded: () => boolean
+  #secret: Secret | null = null
+  #untilMs = 0
+  #releasing: Promise<Outcome<Secret>> | null = null
+
+  constructor({ destination, secretName, host }: Place, means: Means, isEnded: () => boolean) {
+    this.destination = destination
+    this.secretName = secretName
+    this.#host = host
+    this.#means = means
+    this.#isEnded = isEnded
+  }
+
+  get released(): Secret | null {
+    return this.#secret !== null && !this.#isEnded() && this.#means.now() < this.#untilMs ? this.#secret : null
+  }
+
+  /** One release for all who wait; those who come after the end have one of their own. */
+  release(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
+    if (this.#isEnded()) return this.#ask(caller, requestId)
+    this.#releasing ??= this.#ask(caller, requestId)
+      .then((released) => released.ok ? ok(this.#keep(released.value)) : released)
+      // Also when it threw: the next call asks anew, else all of them would fail by this one.
+      .finally(() => (this.#releasing = null))
+    return this.#releasing
+  }
+
+  /** The same value stays the same object, so that whoever made something of it need not make it anew. */
+  #keep(secret: Secret): Secret {
+    const kept = this.#secret?.reveal() === secret.reveal() ? this.#secret : secret
+    this.#secret = kept
+    this.#untilMs = this.#means.now() + RELEASED_CREDENTIAL_MS
+    return kept
+  }
+
+  async #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
+    const { scope, releases } = this.#means
+    const by = { actor: { kind: 'key', id: caller }, requestId } as const
+    const released = await releases.release({ scope, name: this.secretName, host: this.#host, operation: OPERATION, by })
+    return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name: this.secretName } }) : released
+  }
+}

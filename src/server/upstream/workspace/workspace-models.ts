@@ -1,0 +1,99 @@
+import type { CallableModel, Endpoint, ModelCatalogue } from '../../ports/models/models.ts'
+import type { PrivateEndpoint, WorkspaceModels } from '../../ports/endpoints/private-endpoints.ts'
+import { endpointAt } from './own-endpoint.ts'
+import type { OwnKeys } from './keyed-providers.ts'
+import { destinationOf, type OwnProviders } from './own-providers.ts'
+import type { ReleasedCredentials } from './released-credentials.ts'
+
+export interface WorkspaceModelsMeans {
+  readonly catalogue: Pick<ModelCatalogue, 'resolve'>
+  readonly providers: OwnProviders
+  readonly credentials: ReleasedCredentials
+  readonly keys: OwnKeys
+}
+
+/** What protocols have words for; each protocol takes the forms of input that it knows. */
+const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
+
+/** @param endpoints active ones of one workspace, oldest first */
+export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: WorkspaceModelsMeans): WorkspaceModels {
+  const { catalogue, keys } = means
+  const bySlug = new Map<string, Routed[]>()
+  for (const own of endpoints) {
+    const one = routed(own, means)
+    if (one === null) continue
+    const slug = (catalogue.resolve(own.modelPermaslug)?.canonicalSlug ?? own.modelPermaslug).toLowerCase()
+    bySlug.set(slug, [...(bySlug.get(slug) ?? []), one])
+  }
+  const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
+  const joined = new Map<CallableModel, CallableModel>()
+  const keyed = new Map<Endpoint, Endpoint>()
+  return {
+    resolve(id) {
+      const known = catalogue.resolve(id)
+      if (known === null) return own.get(id.toLowerCase()) ?? null
+      const before = joined.get(known)
+      if (before !== undefined) return before
+      const ours = own.get(known.canonicalSlug.toLowerCase())
+      const theirs = underOwnKeys(known, keys, keyed)
+      const model = ours === undefined ? theirs : join(ours, theirs)
+      joined.set(known, model)
+      return model
+    },
+  }
+}
+
+interface Routed {
+  readonly slug: string
+  /** Nano-USD per million tokens; infinite for one without a price, which is not known to be cheaper. C21. */
+  readonly costs: number
+  readonly endpoint: Endpoint
+}
+
+/** Null when its provider is no longer in the catalogue. A secret is asked for at the first call. */
+function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsMeans): Routed | null {
+  const provider = providers.at(own)
+  const destination = destinationOf(own.baseUrl)
+  // What was validated has a credential.
+  if (provider === null || destination === null || own.secretName === null) return null
+  return {
+    slug: own.modelPermaslug, costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
+    endpoint: { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) },
+  }
+}
+
+/** Cheapest first, then oldest. */
+function modelOf(list: readonly Routed[]): CallableModel {
+  const sorted = [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
+  const endpoints = sorted.map(({ endpoint }) => endpoint)
+  return {
+    id: list[0]?.slug ?? '',
+    isEmbedding: true,
+    isUnpriced: false,
+    inputModalities: EVERY_MODALITY,
+    video: null,
+    endpoints,
+  }
+}
+
+/** The workspace's own are tried before those of the catalogue. */
+function join(own: CallableModel, known: CallableModel): CallableModel {
+  const { id, isEmbedding, inputModalities, video } = known
+  return {
+    id, isEmbedding, inputModalities, video, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
+  }
+}
+
+/** The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each made once */
+function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
+  if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
+  const { id, isEmbedding, isUnpriced, inputModalities, video } = model
+  const endpoints = model.endpoints.map((endpoint) => {
+    const ownWay = keys.get(endpoint.provider.slug)
+    if (ownWay === undefined) return endpoint
+    const own = keyed.get(endpoint) ?? { ...endpoint, ownWay }
+    keyed.set(endpoint, own)
+    return own
+  })
+  return { id, isEmbedding, isUnpriced, inputModalities, video, endpoints }
+}

@@ -1,0 +1,4 @@
+import { program } from './egress.ts'
+import { short } from '../short.ts'
+
+await short('egress', program)

@@ -1,0 +1,333 @@
+/** The whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
+import { request, type Agent } from 'node:http'
+import { setTimeout as after } from 'node:timers/promises'
+import { ACTIVE_ENDPOINTS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
+import { answers, neverAnswers, refuses, sends, type Behaviour } from '../../support/embeddings/provider-behaviours.ts'
+import { startProvider, type ScriptedProvider } from '../../support/embeddings/provider.ts'
+import { STAND_MODEL } from '../../support/nodes/stand.ts'
+import { connectToEach } from '../both-fronts.ts'
+import { tally, type Program, type Proof } from '../proof.ts'
+
+const SECRET = 'upstream_key'
+const HOST = 'localhost'
+const MODEL = 'prove/own'
+const LIVE_MS = 250
+const GIVE_UP_MS = 30_000
+const RACING = 50
+
+export const program: Program = {
+  text: 'A private endpoint from its draft to calls on two fronts, and every way that it can fail',
+  async run(proof) {
+    const upstream = await startProvider(HOST)
+    proof.after(() => upstream.close())
+    const { port } = new URL(upstream.origin)
+    const settings = { SLUICE_FRONTS: '2', SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}` }
+    const node = await startFileStand(proof, { settings })
+    const life = await openLife(proof, node, upstream)
+    await storeSecret(life, 'the-first-value')
+    const id = await failing(life)
+    await mended(life, id)
+    await conflicts(life)
+    await racing(life)
+    await probes(life)
+    await credential(life, id)
+    await beforeTheCatalogue(life)
+  },
+}
+
+interface Told {
+  readonly status: number
+  readonly body: {
+    readonly data?: Readonly<Record<string, unknown>> & { readonly checks?: readonly Check[] }
+    readonly usage?: { readonly is_byok?: boolean }
+    readonly error?: { readonly metadata: { readonly error_type: string } }
+  }
+}
+
+interface Check {
+  readonly name: string
+  readonly passed: boolean
+  readonly reason?: string
+}
+
+interface Life {
+  readonly proof: Proof
+  readonly node: FileStand
+  readonly upstream: ScriptedProvider
+  readonly fields: Readonly<Record<string, unknown>>
+  /** A kept-alive connection to each front; `reconnected` makes them anew. */
+  fronts: readonly Agent[]
+  manage(method: string, path: string, body?: unknown): Promise<Told>
+  call(method: string, path: string, body?: unknown, agent?: Agent): Promise<Told>
+  embed(front: number, model?: string): Promise<Told>
+}
+
+async function openLife(proof: Proof, node: FileStand, upstream: ScriptedProvider): Promise<Life> {
+  const { keys, port } = node.stand
+  const fields = {
+    model_permaslug: MODEL, provider_slug: 'openai-compatible', upstream_model_id: 'own-embed',
+    base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`, secret_name: SECRET, pricing: { prompt: '0.000001', completion: '0' },
+  }
+  const call: Life['call'] = (method, path, body, agent) => ask({ port, key: keys.inference_key, method, path, body, agent })
+  const life: Life = {
+    proof, node, upstream, fields, fronts: [], call,
+    manage: (method, path, body) => ask({ port, key: keys.management_key, method, path: `/private-endpoints${path}`, body }),
+    embed: (front, model = MODEL) => call('POST', '/embeddings', { model, input: 'some text' }, life.fronts[front]),
+  }
+  proof.after(() => Promise.resolve(life.fronts.forEach((agent) => agent.destroy())))
+  return life
+}
+
+/** A connection that has rested for as long as a front lets it would end as it is used, or come to the other front. */
+async function reconnected(life: Life): Promise<void> {
+  for (const agent of life.fronts) agent.destroy()
+  life.fronts = await connectToEach(life.node.stand)
+}
+
+interface Asking {
+  readonly port: number
+  readonly key: string
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly agent?: Agent | undefined
+}
+
+function ask({ port, key, method, path, body, agent }: Asking): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
+    const sent = request({ host: '127.0.0.1', port, method, path: `/api/v1${path}`, headers, ...(agent !== undefined && { agent }) }, (answer) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('end', () => {
+        const text = Buffer.concat(pieces).toString()
+        resolve({ status: answer.statusCode ?? 0, body: (text === '' ? {} : JSON.parse(text)) as Told['body'] })
+      })
+    })
+    sent.on('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+async function storeSecret({ call }: Life, value: string, hosts: readonly string[] = [HOST]): Promise<void> {
+  const { status } = await call('PUT', `/vault/secrets/${SECRET}`, { hosts, value })
+  if (status !== 200) throw new Error(`the secret is not stored: ${status}`)
+}
+
+async function create({ manage, fields }: Life, more: object = {}): Promise<string> {
+  const { status, body } = await manage('POST', '', { ...fields, ...more })
+  if (status !== 201) throw new Error(`no draft: ${status} ${JSON.stringify(body)}`)
+  return String(body.data?.['id'])
+}
+
+const validate = ({ manage, node }: Life, id: string, workspaceId = node.workspaceId): Promise<Told> =>
+  manage('POST', `/${id}/validate`, { workspace_id: workspaceId })
+const activate = ({ manage }: Life, id: string): Promise<Told> => manage('POST', `/${id}/activate`)
+
+const VECTOR = { data: [{ object: 'embedding', index: 0, embedding: [0.5] }], object: 'list' }
+const USAGE = { usage: { prompt_tokens: 1, total_tokens: 1 } }
+
+/** What the upstream does, and the reason that a validation has to tell. */
+const UPSTREAM_FAILURES: readonly (readonly [reason: string, behaviour: Behaviour])[] = [
+  ['upstream_error', refuses(401, 'Incorrect API key provided')],
+  ['upstream_error', refuses(503, 'overloaded')],
+  ['model_not_found', refuses(404, 'The model `own-embed` does not exist')],
+  ['invalid_response', sends('{"data":[]}')],
+  ['missing_usage', sends(JSON.stringify({ ...VECTOR, model: 'wrong' }))],
+  ['model_mismatch', sends(JSON.stringify({ ...VECTOR, ...USAGE, model: 'another' }))],
+]
+
+/** @returns the draft */
+async function failing(life: Life): Promise<string> {
+  const { proof, node, upstream, manage } = life
+  const id = await create(life, { upstream_model_id: 'wrong' })
+  const told: string[] = []
+  const wanted: string[] = []
+  const expect = async (reason: string, validating: Promise<Told>): Promise<void> => {
+    const { status, body } = await validating
+    const failed = body.data?.checks?.find(({ passed }) => !passed)
+    wanted.push(`200 ${reason}`)
+    told.push(`${status} ${failed?.reason ?? 'none'}`)
+  }
+  await expect('workspace_not_found', validate(life, id, id))
+  await expect('provider_not_found', validate(life, await create(life, { provider_slug: 'bedrock' })))
+  await expect('no_byok_key', validate(life, await create(life, { secret_name: 'nobodys_key' })))
+  await expect('invalid_base_url', inside(life))
+  await node.store.sql`UPDATE secrets SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) WHERE name = ${SECRET}`
+  await expect('key_decryption_failed', validate(life, id))
+  await storeSecret(life, 'the-first-value')
+  await expect('endpoint_limit_reached', crowded(life, id))
+  for (const [reason, behaviour] of UPSTREAM_FAILURES) {
+    upstream.script(behaviour)
+    await expect(reason, validate(life, id))
+  }
+  const missed = told.filter((one, at) => one !== wanted[at])
+  const count = `${told.length - missed.length} of ${told.length}: ${told.join(', ')}`
+  proof.check('a validation fails for each reason, as an answer like any other', missed.length === 0, count)
+  const { body } = await manage('GET', `/${id}`)
+  proof.check('the draft stays a draft', body.data?.['status'] === 'draft', String(body.data?.['status']))
+  return id
+}
+
+/** The same machine at a port that the allow-list does not name. */
+async function inside(life: Life): Promise<Told> {
+  return validate(life, await create(life, { base_url: `https://${HOST}:8443/v1` }))
+}
+
+/** In a workspace with as many active endpoints as it may have. */
+async function crowded(life: Life, id: string): Promise<Told> {
+  const { store, workspaceId, stand } = life.node
+  await store.sql`
+    INSERT INTO private_endpoints (id, organization_id, workspace_id, status, model_permaslug, provider_slug, upstream_model_id, base_url)
+    SELECT gen_random_uuid(), ${stand.keys.organization_id}, ${workspaceId}, 'active', 'prove/crowd', 'custom', 'crowd', 'https://a.example'
+    FROM generate_series(1, ${ACTIVE_ENDPOINTS_MAX})`
+  const told = await validate(life, id)
+  await store.sql`DELETE FROM private_endpoints WHERE model_permaslug = 'prove/crowd'`
+  return told
+}
+
+async function mended(life: Life, id: string): Promise<void> {
+  const { proof, upstream, manage } = life
+  await manage('PATCH', `/${id}`, { upstream_model_id: 'own-embed' })
+  const passed = await validate(life, id)
+  proof.check('the mended draft passes', passed.body.data?.['passed'] === true, JSON.stringify(passed.body.data?.checks?.filter((check) => !check.passed)))
+  await reconnected(life)
+  // Both fronts have to forget that the workspace has no endpoint.
+  for (const front of [0, 1]) await life.embed(front)
+  const active = await activate(life, id)
+  const liveMs = await untilBoth(life, 200)
+  proof.check('it is activated', active.status === 200, `${active.status}`)
+  proof.checkTimed(`both fronts call it within ${LIVE_MS} ms`, liveMs <= LIVE_MS, `after ${liveMs.toFixed(0)} ms`)
+  const answered = await Promise.all([0, 1].map((front) => life.embed(front)))
+  const isOwn = answered.every(({ status, body }) => status === 200 && body.usage?.is_byok === true)
+  proof.check('its answers are the workspace\'s own', isOwn, answered.map(({ status, body }) => `${status} is_byok ${body.usage?.is_byok}`).join(', '))
+  const bearer = upstream.calls.at(-1)?.headers['authorization']
+  proof.check('the upstream is sent the value of the vault', bearer === 'Bearer the-first-value', bearer === undefined ? 'none' : 'a bearer token')
+  await manage('POST', `/${id}/disable`)
+  const endMs = await untilBoth(life, 404)
+  proof.checkTimed(`once it is disabled the model is unknown to both within ${LIVE_MS} ms`, endMs <= LIVE_MS, `after ${endMs.toFixed(0)} ms`)
+  const ended = await Promise.all([0, 1].map((front) => life.embed(front)))
+  const are404 = ended.every(({ status, body }) => status === 404 && body.error?.metadata.error_type === 'model_unknown')
+  proof.check('a slug that only it serves is 404', are404, ended.map(({ status }) => status).join(', '))
+}
+
+/** @returns milliseconds until both fronts answer so */
+async function untilBoth(life: Life, status: number): Promise<number> {
+  const startedAt = performance.now()
+  for (const front of life.fronts.keys()) {
+    while ((await life.embed(front)).status !== status) {
+      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`front ${front} never answers ${status}`)
+      await after(5)
+    }
+  }
+  return performance.now() - startedAt
+}
+
+async function conflicts(life: Life): Promise<void> {
+  const { proof, node, upstream, manage } = life
+  const sent = upstream.calls.length
+  const refused = async (what: string, id: string, type: string): Promise<void> => {
+    const { status, body } = await activate(life, id)
+    const found = body.error?.metadata.error_type ?? 'none'
+    proof.check(`${what}: 409 without a probe`, status === 409 && found === type, `${status} ${found}`)
+  }
+  const id = await create(life)
+  await refused('never validated', id, 'not_validated')
+  await validate(life, id)
+  await manage('PATCH', `/${id}`, { upstream_model_id: 'own-embed' })
+  await refused('changed since its validation', id, 'validation_stale')
+  await validate(life, id)
+  await node.store.sql`UPDATE private_endpoints SET validated_at = validated_at - interval '24 hours' WHERE id = ${id}`
+  await refused('validated a day ago', id, 'validation_stale')
+  proof.check('only the two validations asked the upstream', upstream.calls.length === sent + 2, `${upstream.calls.length - sent} requests`)
+}
+
+async function racing(life: Life): Promise<void> {
+  const { proof, upstream, manage } = life
+  const id = await create(life)
+  await validate(life, id)
+  const sent = upstream.calls.length
+  const told = await Promise.all(Array.from({ length: RACING }, () => activate(life, id)))
+  const statuses: Record<number, number> = {}
+  for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1
+  proof.check(`of ${RACING} racing activations one is 200 and the others are 409`, statuses[200] === 1 && statuses[409] === RACING - 1, tally(statuses))
+  proof.check('one probe was sent', upstream.calls.length === sent + 1, `${upstream.calls.length - sent} requests`)
+  await manage('DELETE', `/${id}`)
+}
+
+async function probes(life: Life): Promise<void> {
+  const { proof, upstream, call } = life
+  const id = await create(life)
+  await validate(life, id)
+  const expect = async (what: string, status: number): Promise<void> => {
+    const told = await activate(life, id)
+    proof.check(`${what}: ${status}`, told.status === status, `${told.status} ${told.body.error?.metadata.error_type}`)
+  }
+  upstream.script(neverAnswers)
+  await expect('a probe that is slow', 408)
+  upstream.script(refuses(500))
+  await expect('a probe that fails', 502)
+  const sent = upstream.calls.length
+  await storeSecret(life, 'the-first-value', ['elsewhere.example'])
+  await expect('a credential that is bound to other hosts', 422)
+  await call('DELETE', `/vault/secrets/${SECRET}`)
+  await expect('a credential that is gone', 422)
+  proof.check('neither sent anything', upstream.calls.length === sent, `${upstream.calls.length - sent} requests`)
+  await storeSecret(life, 'the-first-value')
+  upstream.usually(answers())
+  await life.manage('DELETE', `/${id}`)
+}
+
+/** What a front holds of a credential ends with the credential. */
+async function credential(life: Life, id: string): Promise<void> {
+  const { proof, upstream, manage } = life
+  await reconnected(life)
+  await manage('POST', `/${id}/enable`)
+  await untilBoth(life, 200)
+  await storeSecret(life, 'the-second-value')
+  const startedAt = performance.now()
+  for (const front of life.fronts.keys()) {
+    do {
+      await life.embed(front)
+      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error('the-first-value is still used')
+    } while (upstream.calls.at(-1)?.headers['authorization'] !== 'Bearer the-second-value')
+  }
+  const replacedMs = performance.now() - startedAt
+  proof.checkTimed(`a replaced credential is used by both fronts within ${LIVE_MS} ms`, replacedMs <= LIVE_MS, `after ${replacedMs.toFixed(0)} ms`)
+  await storeSecret(life, 'the-second-value', ['elsewhere.example'])
+  const refusedMs = await untilBoth(life, 502)
+  proof.checkTimed(`one that is bound elsewhere by neither within ${LIVE_MS} ms`, refusedMs <= LIVE_MS, `after ${refusedMs.toFixed(0)} ms`)
+  const sent = upstream.calls.length
+  const refused = await Promise.all([0, 1].map((front) => life.embed(front)))
+  const isUnsent = refused.every(({ status }) => status === 502) && upstream.calls.length === sent
+  proof.check('calls are then refused unsent', isUnsent, `${upstream.calls.length - sent} requests`)
+  await storeSecret(life, 'the-second-value')
+  await untilBoth(life, 200)
+  proof.check('and answered again once it is bound back', true, 'both fronts answer')
+}
+
+async function beforeTheCatalogue(life: Life): Promise<void> {
+  const { proof, manage } = life
+  const id = await create(life, { model_permaslug: STAND_MODEL })
+  await validate(life, id)
+  await activate(life, id)
+  await reconnected(life)
+  const isByok = async (front: number): Promise<boolean> => (await life.embed(front, STAND_MODEL)).body.usage?.is_byok === true
+  const found = await untilEach(life, async (front) => isByok(front))
+  proof.check('an endpoint of a model of the catalogue is tried before the catalogue\'s own', found, found ? 'on both fronts' : 'never')
+  await manage('POST', `/${id}/disable`)
+  const back = await untilEach(life, async (front) => !(await isByok(front)))
+  proof.check('which answer once it is disabled', back, back ? 'on both fronts' : 'never')
+}
+
+async function untilEach(life: Life, isSo: (front: number) => Promise<boolean>): Promise<boolean> {
+  const endsAt = performance.now() + GIVE_UP_MS
+  for (const front of life.fronts.keys()) {
+    while (!(await isSo(front))) {
+      if (performance.now() > endsAt) return false
+      await after(5)
+    }
+  }
+  return true
+}

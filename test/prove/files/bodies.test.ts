@@ -1,0 +1,4 @@
+import { program } from './bodies.ts'
+import { short } from '../short.ts'
+
+await short('bodies', program)

@@ -1,0 +1,54 @@
+import type { FileStand } from '../../../support/files/file-stand.ts'
+import { until } from '../../../support/nodes/node.ts'
+import type { Proof } from '../../proof.ts'
+import { aftermath } from './aftermath.ts'
+
+const QUOTA_BYTES = 10 * 1_024 ** 3
+const SIZE_BYTES = 1_500_000
+const FITTING = 10
+
+/** Fills the quota of the workspace by its row, but for so many bytes. */
+export async function withRoomFor(node: FileStand, bytes: number, run: () => Promise<void>): Promise<void> {
+  const before = await node.usage()
+  await useBytes(node, QUOTA_BYTES - bytes - before.usedBytes)
+  try {
+    await run()
+  } finally {
+    await useBytes(node, -(QUOTA_BYTES - bytes - before.usedBytes))
+  }
+}
+
+async function useBytes(node: FileStand, more: number): Promise<void> {
+  await node.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${more} WHERE workspace_id = ${node.workspaceId}`
+}
+
+/** Of many uploads at once, as many are stored as the quota has room for. */
+export async function quota(proof: Proof, node: FileStand): Promise<void> {
+  for (const isChunked of [false, true]) {
+    const how = isChunked ? 'in chunks' : 'with a length'
+    await withRoomFor(node, FITTING * SIZE_BYTES, async () => {
+      const before = await node.usage()
+      const answers = await Promise.all(Array.from({ length: 50 }, () => node.upload(SIZE_BYTES, { isChunked })))
+      const stored = answers.filter(({ status }) => status === 200)
+      const refused = answers.filter(({ status, type }) => status === 403 && type === 'quota_exceeded')
+      const others = answers.filter((answer) => !stored.includes(answer) && !refused.includes(answer))
+      proof.check(
+        `50 racing uploads ${how} into quota for 10: exactly 10 are stored`, stored.length === FITTING && others.length === 0,
+        `${stored.length} stored, ${refused.length} refused, ${others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'}`,
+      )
+      // What a refused one had reserved may come back behind its answer.
+      await until('nothing is reserved', async () => (await node.usage()).reservedBytes === 0).catch(() => undefined)
+      const full = await node.usage()
+      const taken = full.usedBytes - before.usedBytes
+      const isExact = taken === stored.length * SIZE_BYTES && full.reservedBytes === 0
+      const told = `${taken} taken, ${full.reservedBytes} reserved`
+      proof.check(`50 racing uploads ${how}: their bytes are taken and none reserved`, isExact, told)
+      for (const { body } of stored) await node.remove(String(body['id']))
+      const after = await node.usage()
+      const isFree = after.usedBytes === before.usedBytes
+      const rest = `${after.usedBytes - before.usedBytes} bytes too many are used`
+      proof.check('deleting frees exactly what was taken', isFree, rest)
+    })
+    await aftermath(proof, node, { what: `50 racing uploads ${how}` })
+  }
+}

@@ -1,0 +1,4 @@
+import { program } from './isolation.ts'
+import { short } from '../short.ts'
+
+await short('isolation', program)

@@ -1,0 +1,4 @@
+import { program } from './journal.ts'
+import { short } from '../short.ts'
+
+await short('journal', program)

@@ -1,0 +1,4 @@
+import { program } from './limits.ts'
+import { short } from '../short.ts'
+
+await short('limits', program)

@@ -1,0 +1,4 @@
+import { program } from './spend.ts'
+import { short } from '../short.ts'
+
+await short('spend', program)

@@ -1,0 +1,4 @@
+import { short } from '../short.ts'
+import { program } from './windows.ts'
+
+await short('windows', program)

@@ -1,0 +1,4 @@
+import { program } from './nodes.ts'
+import { short } from '../short.ts'
+
+await short('nodes', program)

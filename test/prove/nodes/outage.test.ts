@@ -1,0 +1,4 @@
+import { program } from './outage.ts'
+import { short } from '../short.ts'
+
+await short('outage', program)

@@ -1,0 +1,45 @@
+import { FRONT_HUNG_MS, FRONT_SILENT_MS } from '../../../../src/schemas/limits/limits.ts'
+import { until } from '../../../support/nodes/node.ts'
+import type { Stand } from '../../../support/nodes/stand.ts'
+import type { Proof } from '../../proof.ts'
+
+/** Above what the supervisor's looks and a busy machine add. */
+const SLACK_MS = 3_000
+const ASKED = 40
+
+/** One front of two is stopped: it goes on being given connections until it is killed. */
+export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
+  const [victim = 0] = stand.fronts()
+  process.kill(victim, 'SIGSTOP')
+  const stoppedAt = performance.now()
+  const since = (): number => performance.now() - stoppedAt
+  let body = ''
+  await until('a front is silent', async () => {
+    body = (await stand.admin('/readyz')).text
+    return body.includes('fronts_silent')
+  })
+  const silentMs = since()
+  const { status, fronts } = JSON.parse(body) as { status: string; fronts: { ready: number } }
+  const isSaid = status === 'degraded' && fronts.ready === 1
+  proof.check('a stopped front is not ready, and /readyz says so', isSaid, `${status}, ${fronts.ready} of 2 fronts ready`)
+  proof.checkTimed('after 3 s', silentMs <= FRONT_SILENT_MS + SLACK_MS, `after ${silentMs.toFixed(0)} ms`)
+  await until('it is replaced', () => stand.fronts().length === 2 && !stand.fronts().includes(victim))
+  const replacedMs = since()
+  proof.check('it is killed and replaced, not before 9 s', replacedMs >= FRONT_HUNG_MS - 1_000, `after ${replacedMs.toFixed(0)} ms`)
+  proof.checkTimed('after 10 s', replacedMs <= FRONT_HUNG_MS + SLACK_MS, `after ${replacedMs.toFixed(0)} ms`)
+  await until('the node is ready', async () => (await stand.admin('/readyz')).text.includes('"status":"ready"'))
+  const answered = await Promise.all(Array.from({ length: ASKED }, () => isAnswered(stand)))
+  proof.check(`${ASKED} new connections are all answered`, answered.every((is) => is), `${answered.filter((is) => is).length} of ${ASKED}`)
+  const { text } = await stand.admin('/metrics')
+  const metric = /^sluice_front_hangs_total.*$/m.exec(text)?.[0] ?? 'no metric'
+  const isTold = metric.endsWith(' 1') && stand.output().includes('front_hung')
+  proof.check('a metric and an event tell of it', isTold, metric)
+}
+
+/** A call with the first key on a connection of its own. */
+export async function isAnswered({ port, keys }: Stand): Promise<boolean> {
+  const headers = { authorization: `Bearer ${keys.inference_key}`, connection: 'close' }
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/models/count`, { headers }).catch(() => null)
+  await answer?.arrayBuffer()
+  return answer?.status === 200
+}

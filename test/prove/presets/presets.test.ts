@@ -1,0 +1,4 @@
+import { program } from './presets.ts'
+import { short } from '../short.ts'
+
+await short('presets', program)

@@ -1,4 +1,0 @@
-import { short } from './short.ts'
-import { program } from './vault.ts'
-
-await short('vault', program)

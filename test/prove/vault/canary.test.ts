@@ -1,0 +1,4 @@
+import { program } from './canary.ts'
+import { short } from '../short.ts'
+
+await short('canary', program)

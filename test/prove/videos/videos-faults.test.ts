@@ -1,0 +1,4 @@
+import { short } from '../short.ts'
+import { program } from './videos-faults.ts'
+
+await short('videos-faults', program)

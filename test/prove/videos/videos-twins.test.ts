@@ -1,0 +1,4 @@
+import { program } from './videos-twins.ts'
+import { short } from '../short.ts'
+
+await short('videos-twins', program)

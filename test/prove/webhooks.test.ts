@@ -1,4 +1,0 @@
-import { short } from './short.ts'
-import { program } from './webhooks.ts'
-
-await short('webhooks', program)

@@ -1,0 +1,4 @@
+import { short } from '../short.ts'
+import { program } from './webhooks.ts'
+
+await short('webhooks', program)

@@ -1,0 +1,226 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import t from 'tap'
+import type { Failure } from '../../../../src/schemas/failures.ts'
+import { FILE_BYTES_MAX, UPLOAD_DEADLINE_MS } from '../../../../src/schemas/files/file-limits.ts'
+import { BODY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
+import { Timers } from '../../../../src/server/http/timers.ts'
+import type { Upload } from '../../../../src/server/ports/byte-streams.ts'
+import { KEY, openFront, operation } from '../../../support/front.ts'
+import { gate } from '../../../support/gate.ts'
+import { answerOf, beginUpload, chunkOf, filePart, form, uploadEcho } from '../../../support/files/upload-echo.ts'
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+for (const isChunked of [false, true]) {
+  t.test(`a raw body passes byte for byte${isChunked ? ', in chunks' : ''}`, async (t) => {
+    const { port } = await openFront(t, [uploadEcho('raw')])
+    const content = randomBytes(2_000_000)
+    const client = beginUpload(port, isChunked ? null : content.length)
+    if (isChunked) client.send(Buffer.concat([chunkOf(content), Buffer.from('0\r\n\r\n')]))
+    else client.send(content)
+    t.match(await answerOf(client), { status: 200, body: { sizeBytes: content.length, sha256: sha256(content), filename: null } })
+  })
+}
+
+t.test('an empty raw body is an upload of no bytes', async (t) => {
+  const { port } = await openFront(t, [uploadEcho('raw')])
+  t.match(await answerOf(beginUpload(port, 0)), { status: 200, body: { sizeBytes: 0 } })
+})
+
+t.test('an upload says how many bytes it can have at most', async (t) => {
+  const seen: (number | null)[] = []
+  const before = async (upload: Upload): Promise<void> => void seen.push(upload.bytesAtMost, upload.slackBytes)
+  const { port } = await openFront(t, [uploadEcho('raw', { before })])
+  const client = beginUpload(port, 3)
+  client.send('abc')
+  await answerOf(client)
+  const chunked = beginUpload(port, null)
+  chunked.send('0\r\n\r\n')
+  await answerOf(chunked)
+  t.same(seen, [3, 0, null, 0])
+})
+
+t.test('a body stands still until it is received: at most one read of it is taken', async (t) => {
+  const ready = gate()
+  const { port } = await openFront(t, [uploadEcho('raw', { before: () => ready.opened })])
+  const content = randomBytes(40_000_000)
+  const client = beginUpload(port, content.length)
+  client.send(content)
+  await until(() => client.socket.bytesWritten > 0)
+  await settled(() => client.socket.writableLength)
+  t.ok(client.socket.writableLength > 0, 'the kernel holds it')
+  ready.open()
+  t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
+})
+
+t.test('an upload that is told to wait takes no more until it is resumed', async (t) => {
+  let taken = 0
+  const waiting: { upload: Upload | null } = { upload: null }
+  const onPiece = (upload: Upload, bytes: Uint8Array): boolean => {
+    taken += bytes.length
+    // In the midst: what came before the first one was received is kept with the socket at rest.
+    if (waiting.upload !== null || taken < 1_000_000) return true
+    waiting.upload = upload
+    return false
+  }
+  const { port } = await openFront(t, [uploadEcho('raw', { onPiece })])
+  const content = randomBytes(40_000_000)
+  const client = beginUpload(port, content.length)
+  client.send(content)
+  await until(() => waiting.upload !== null)
+  const before = taken
+  await settled(() => client.socket.writableLength)
+  t.equal(taken, before)
+  present(waiting.upload).resume()
+  t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
+})
+
+for (const size of [1_000, 60_000, 3_000_000]) {
+  t.test(`a connection serves on behind an answer to an upload of ${size} bytes that nobody read`, async (t) => {
+    const refusing = operation({ path: '/upload', input: { upload: 'raw' }, run: () => ({ ok: false, failure: { name: 'busy' } }) })
+    const { port } = await openFront(t, [refusing, operation({ method: 'get', path: '/next', input: {} })])
+    const client = beginUpload(port, size)
+    client.send(Buffer.alloc(size / 2))
+    if (size <= 60_000) await client.until(/503/)
+    client.send(Buffer.alloc(size / 2))
+    await client.until(/503/)
+    if (size > 60_000) return void t.match(await client.closed(), /connection: close/i)
+    client.send(`GET /api/v1/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`)
+    t.match(await client.until(/200 OK/), /200 OK/)
+  })
+}
+
+t.test('an announced length beyond the limit is 413 before the operation', async (t) => {
+  let isRun = false
+  const { port } = await openFront(t, [uploadEcho('raw', { before: async () => void (isRun = true) })])
+  t.match(await answerOf(beginUpload(port, FILE_BYTES_MAX + 1)), { status: 413, type: 'file_too_large' })
+  t.notOk(isRun)
+})
+
+t.test('a body in chunks is 413 as soon as it passes the limit', async (t) => {
+  const { port, front } = await openFront(t, [uploadEcho('raw')])
+  const client = beginUpload(port, null)
+  const piece = chunkOf(Buffer.alloc(8 * 1024 * 1024))
+  for (let sent = 0; sent <= FILE_BYTES_MAX && !client.isClosed; sent += 8 * 1024 * 1024) {
+    client.send(piece)
+    if (client.socket.writableNeedDrain) await Promise.race([once(client.socket, 'drain'), once(client.socket, 'close')])
+  }
+  t.match(await client.until(/413/), /file_too_large/)
+  client.destroy()
+  await until(() => front.load.calls === 0 && front.load.timers === 0)
+})
+
+t.test('a body that stalls while we read is refused, not one that we keep waiting', async (t) => {
+  const clock = { now: 0 }
+  const timers = new Timers(() => clock.now)
+  const failures: Failure[] = []
+  const ready = gate()
+  const echo = uploadEcho('raw', { before: () => ready.opened, onFailure: (failure) => failures.push(failure) })
+  const { port, front } = await openFront(t, [echo], { timers })
+  const client = beginUpload(port, 1_000_000)
+  client.send('abc')
+  await until(() => client.socket.writableLength === 0 && front.load.calls === 1)
+  clock.now += BODY_STALL_MS * 1.5
+  await steps()
+  t.same(failures, [])
+  ready.open()
+  await steps()
+  clock.now += BODY_STALL_MS + 200
+  await until(() => failures.length > 0)
+  t.same(failures, [{ name: 'body_slow' }])
+})
+
+t.test('an upload that flows outlasts the deadline of its operation', async (t) => {
+  t.ok(UPLOAD_DEADLINE_MS > BODY_STALL_MS)
+  const deadlineMs = 250
+  const { port } = await openFront(t, [{ ...uploadEcho('raw'), deadlineMs }])
+  for (let isSlow = true; isSlow;) {
+    isSlow = false
+    const client = beginUpload(port, 20)
+    for (let sent = 0; sent < 20 && !client.isClosed; sent++) {
+      const sentAt = performance.now()
+      client.send('x')
+      await new Promise((resolve) => setTimeout(resolve, deadlineMs / 10))
+      // A machine that stands still does not let it flow.
+      isSlow ||= performance.now() - sentAt > deadlineMs / 2
+    }
+    if (!isSlow) t.match(await answerOf(client), { status: 200, body: { sizeBytes: 20 } })
+    client.destroy()
+  }
+})
+
+for (const [kind, stage] of [['raw', 'before it is received'], ['raw', 'while it flows'], ['raw', 'while it waits'], ['form', 'while it flows']] as const) {
+  for (const way of ['end', 'reset'] as const) {
+    t.test(`a client that leaves a ${kind} upload (${way}) ${stage} ends it, and nothing is left`, async (t) => {
+      const failures: Failure[] = []
+      const [started, ready] = [gate(), gate()]
+      const waiting: { upload: Upload | null } = { upload: null }
+      const { port, front, untilSettled } = await openFront(t, [uploadEcho(kind, {
+        async before() {
+          started.open()
+          if (stage === 'before it is received') await ready.opened
+        },
+        onPiece(upload) {
+          waiting.upload = upload
+          return stage !== 'while it waits'
+        },
+        onFailure: (failure) => failures.push(failure),
+      })])
+      const client = beginUpload(port, 50_000_000)
+      client.send(kind === 'raw' ? Buffer.alloc(2_000_000) : form([filePart(Buffer.alloc(2_000_000))]).subarray(0, 1_900_000))
+      await started.opened
+      if (stage !== 'before it is received') await until(() => waiting.upload !== null)
+      if (way === 'end') client.destroy()
+      else client.socket.resetAndDestroy()
+      ready.open()
+      if (stage === 'while it waits') {
+        await steps()
+        present(waiting.upload).resume()
+        // Waits once more for each piece that was on its way.
+        const again = setInterval(() => present(waiting.upload).resume(), 5)
+        await untilSettled(1)
+        clearInterval(again)
+      }
+      await untilSettled(1)
+      t.same(failures.map(({ name }) => name), ['client_gone'])
+      t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
+    })
+  }
+}
+
+t.test('a drain ends an upload that flows', async (t) => {
+  const failures: Failure[] = []
+  const { port, front, settled: calls } = await openFront(t, [uploadEcho('raw', { onFailure: (failure) => failures.push(failure) })])
+  const client = beginUpload(port, 1_000_000)
+  client.send('abc')
+  await until(() => front.load.calls === 1)
+  await front.drain(50)
+  await until(() => calls.length === 1)
+  t.equal(failures.length, 1)
+  t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
+})
+
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error('nothing came')
+  return value
+}
+
+/** A few turns of the loop and of the wheel of timers. */
+async function steps(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 150))
+}
+
+async function until(isReached: () => boolean): Promise<void> {
+  while (!isReached()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Resolves when a figure has not changed for some turns. */
+async function settled(read: () => number): Promise<void> {
+  for (let calm = 0, before = read(); calm < 10;) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const now = read()
+    calm = now === before ? calm + 1 : 0
+    before = now
+  }
+}

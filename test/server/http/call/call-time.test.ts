@@ -1,0 +1,84 @@
+/** When a call is told that its time is over, with the timers fired by hand. */
+import t from 'tap'
+import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
+import { DEADLINE_GRACE_MS } from '../../../../src/schemas/limits/limits.ts'
+import { CallTime } from '../../../../src/server/http/call/call-time.ts'
+
+interface Armed {
+  readonly ms: number
+  readonly fire: () => void
+  isStopped: boolean
+}
+
+function openTime() {
+  const armed: Armed[] = []
+  const exchange = {
+    isReceiving: false,
+    expiries: 0,
+    start(ms: number, fire: () => void) {
+      const timer: Armed = { ms, fire, isStopped: false }
+      armed.push(timer)
+      return { stop: () => void (timer.isStopped = true) }
+    },
+    expire: () => void exchange.expiries++,
+  }
+  return { time: new CallTime(exchange), exchange, armed }
+}
+
+const LONG_MS = 60_000
+
+t.test('the operation is told at its deadline, and has the whole grace from then on, however late that was', (t) => {
+  const { time, exchange, armed } = openTime()
+  time.limit(0)
+  armed[0]?.fire()
+  t.match(time.signal.reason, new CallEnded('deadline'))
+  t.equal(exchange.expiries, 0)
+  t.equal(Math.round(armed[1]?.ms ?? 0), DEADLINE_GRACE_MS)
+  armed[1]?.fire()
+  t.equal(exchange.expiries, 1)
+  t.end()
+})
+
+t.test('a deadline that moved on starts its timer anew only when that fires', (t) => {
+  const { time, exchange, armed } = openTime()
+  time.limit(0)
+  time.allow(LONG_MS)
+  t.equal(armed.length, 1)
+  armed[0]?.fire()
+  t.notOk(time.hasEnded)
+  t.ok((armed[1]?.ms ?? 0) > LONG_MS / 2)
+  t.equal(exchange.expiries, 0)
+  t.end()
+})
+
+t.test('a deadline that comes nearer than its timer has a timer of its own', (t) => {
+  const { time, armed } = openTime()
+  time.limit(0)
+  time.allow(LONG_MS)
+  armed[0]?.fire()
+  time.restart(performance.now())
+  t.match(armed, [{}, { isStopped: true }, { ms: 0, isStopped: false }])
+  armed[2]?.fire()
+  t.ok(time.hasEnded)
+  t.end()
+})
+
+t.test('while the body comes the time begins again', (t) => {
+  const { time, exchange, armed } = openTime()
+  exchange.isReceiving = true
+  time.limit(0)
+  armed[0]?.fire()
+  t.notOk(time.hasEnded)
+  t.equal(armed.length, 2)
+  t.end()
+})
+
+t.test('a call that is over arms no timer, whoever restarts its time', (t) => {
+  const { time, armed } = openTime()
+  time.limit(LONG_MS)
+  time.stop()
+  time.restart(performance.now() - LONG_MS)
+  t.match(armed, [{ isStopped: true }])
+  t.equal(armed.length, 1)
+  t.end()
+})

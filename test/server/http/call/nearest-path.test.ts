@@ -1,0 +1,30 @@
+import t from 'tap'
+import { OPERATIONS } from '../../../../src/server/operations/index.ts'
+import { nearestPath } from '../../../../src/server/http/call/nearest-path.ts'
+import { openFront } from '../../../support/front.ts'
+
+t.test('an unknown path is told with the one that was meant', async (t) => {
+  const { url } = await openFront(t, OPERATIONS)
+  const messageOf = async (path: string) => (await (await fetch(url + path)).json() as { error: { message: string } }).error.message
+  t.match(await messageOf('/api/v1/embedings'), /`\/api\/v1\/embedings` leads nowhere\. Nearest: `\/api\/v1\/embeddings`\./)
+  t.match(await messageOf('/v1/embeddings'), /Nearest: `\/api\/v1\/embeddings`/)
+  t.match(await messageOf('/api/v1/model/acme/embed/endpoint'), /Nearest: `\/api\/v1\/models\/\{author\}\/\{slug\}\/endpoints`/)
+  t.notMatch(await messageOf('/wp-login.php'), /Nearest/)
+})
+
+t.test('another word of the same length is not near, and doubled slashes count as one', (t) => {
+  const paths = OPERATIONS.map(({ path }) => `/api/v1${path}`)
+  t.equal(nearestPath('/api/v1/providers', paths), null)
+  t.equal(nearestPath('/api/v1//models', paths), '/api/v1/models')
+  t.equal(nearestPath('//api//v1/embedings//', paths), '/api/v1/embeddings')
+  t.equal(nearestPath('/api/v1/kys', paths), '/api/v1/keys')
+  t.equal(nearestPath('/api/v1/abcd', paths), null)
+  t.end()
+})
+
+t.test('a hostile path costs little', async (t) => {
+  const paths = OPERATIONS.map(({ path }) => `/api/v1${path}`)
+  const before = process.cpuUsage().user
+  for (let nth = 0; nth < 100; nth++) nearestPath(`/api/v1/${'embedding'.repeat(2_000)}${'/a'.repeat(2_000)}`, paths)
+  t.ok(process.cpuUsage().user - before < 100 * 5_000)
+})

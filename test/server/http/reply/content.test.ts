@@ -1,0 +1,252 @@
+import { once } from 'node:events'
+import { open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Type from 'typebox'
+import t, { type Test } from 'tap'
+import { ok, type Failure } from '../../../../src/schemas/failures.ts'
+import { KEEPING_UP_BYTES } from '../../../../src/schemas/files/file-limits.ts'
+import type { Content } from '../../../../src/server/ports/byte-streams.ts'
+import { storedFile } from '../../../../src/server/storage/descriptor-reader.ts'
+import { AUTHORIZATION, openFront, operation, type TestFront } from '../../../support/front.ts'
+import { rawClient } from '../../../support/wire/raw-http.ts'
+import { leftOpen, openFolder, openStoredFiles } from '../../../support/files/storage.ts'
+
+const PIECE = 64 * 1024
+const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
+
+interface Told {
+  closedReaders: number
+  closedContents: number
+  reads: number
+}
+
+/** Serves `bytes` in pieces; `failAt`: the piece that cannot be read. */
+function contentOf(bytes: Uint8Array, told: Told, more: { failAt?: number; failure?: Failure; openFailure?: Failure } = {}): Content {
+  return {
+    sizeBytes: bytes.length,
+    etag: 'v1',
+    async read(from, to) {
+      if (more.openFailure !== undefined) return { ok: false, failure: more.openFailure }
+      let at = from
+      let nth = 0
+      return ok({
+        async next() {
+          told.reads++
+          await new Promise((resolve) => setImmediate(resolve))
+          if (nth++ === more.failAt) return { ok: false, failure: more.failure ?? { name: 'content_damaged' } }
+          const piece = bytes.subarray(at, Math.min(at + PIECE, to))
+          at += piece.length
+          return ok(piece.length === 0 ? null : piece)
+        },
+        close: () => void told.closedReaders++,
+      })
+    },
+    close: () => void told.closedContents++,
+  }
+}
+
+async function frontOf(t: Test, bytes: Uint8Array = BYTES, more: Parameters<typeof contentOf>[2] = {}): Promise<TestFront & { told: Told }> {
+  const told: Told = { closedReaders: 0, closedContents: 0, reads: 0 }
+  const front = await openFront(t, [operation({
+    id: 'test.download',
+    method: 'get',
+    path: '/download',
+    input: {},
+    success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    run: () => ok({
+      kind: 'content', content: contentOf(bytes, told, more), contentType: 'application/octet-stream', filename: 'a/b.bin',
+    }),
+  })])
+  return { ...front, told }
+}
+
+const get = (front: TestFront, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${front.url}/api/v1/download`, { method, headers: { authorization: AUTHORIZATION, ...headers } })
+const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer())
+
+t.test('a whole download has every byte and says how to name, cache and continue it', async (t) => {
+  const front = await frontOf(t)
+  const response = await get(front)
+  t.ok((await bytesOf(response)).equals(BYTES))
+  t.match(Object.fromEntries(response.headers), {
+    'content-length': String(BYTES.length),
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment; filename="b.bin"',
+    'x-content-type-options': 'nosniff',
+    'accept-ranges': 'bytes',
+    'cache-control': 'private',
+    etag: '"v1"',
+  })
+  await front.untilSettled(1)
+  t.match(front.told, { closedReaders: 1, closedContents: 1 })
+})
+
+t.test('a range has its bytes alone', async (t) => {
+  const front = await frontOf(t)
+  for (const [range, from, to] of [['bytes=70000-140000', 70_000, 140_001], ['bytes=-1', 299_999, 300_000], ['bytes=0-', 0, 300_000]] as const) {
+    const response = await get(front, { range })
+    t.equal(response.status, 206)
+    t.equal(response.headers.get('content-range'), `bytes ${from}-${to - 1}/300000`)
+    t.ok((await bytesOf(response)).equals(BYTES.subarray(from, to)), range)
+  }
+})
+
+t.test('a range outside answers 416 in the envelope, with the length', async (t) => {
+  const front = await frontOf(t)
+  const response = await get(front, { range: 'bytes=300000-' })
+  t.equal(response.status, 416)
+  t.equal(response.headers.get('content-range'), 'bytes */300000')
+  t.match(await response.json(), { error: { code: 416, metadata: { error_type: 'range_unsatisfiable' } } })
+  t.match(front.told, { closedReaders: 0, closedContents: 1 })
+})
+
+t.test('a known version answers 304 without reading anything', async (t) => {
+  const front = await frontOf(t)
+  const response = await get(front, { 'if-none-match': '"v1"' })
+  t.equal(response.status, 304)
+  t.equal(response.headers.get('etag'), '"v1"')
+  t.equal((await bytesOf(response)).length, 0)
+  t.match(front.told, { reads: 0, closedContents: 1 })
+})
+
+t.test('HEAD tells the length and reads nothing', async (t) => {
+  const front = await frontOf(t)
+  const response = await get(front, {}, 'HEAD')
+  t.equal(response.headers.get('content-length'), '300000')
+  t.match(front.told, { reads: 0, closedContents: 1 })
+  // The connection is not out of step.
+  t.equal((await get(front, { range: 'bytes=0-0' })).status, 206)
+})
+
+t.test('an empty file is an answer of no bytes', async (t) => {
+  const front = await frontOf(t, new Uint8Array(0))
+  const response = await get(front)
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('content-length'), '0')
+  t.match(front.told, { closedReaders: 0, closedContents: 1 })
+})
+
+t.test('the last answer of a connection is whole too', async (t) => {
+  const front = await frontOf(t)
+  for (const method of ['GET', 'HEAD']) {
+    const client = rawClient(front.port)
+    client.send(`${method} /api/v1/download HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+    const text = await client.closed()
+    t.match(text, /content-length: 300000/i)
+    const body = Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1')
+    t.ok(body.equals(method === 'GET' ? BYTES : Buffer.alloc(0)), method)
+  }
+})
+
+t.test('what cannot be opened, and a first piece that cannot be read, are errors with a status', async (t) => {
+  const closedDoor = await frontOf(t, BYTES, { openFailure: { name: 'storage_unavailable' } })
+  t.equal((await get(closedDoor)).status, 503)
+  t.match(closedDoor.told, { closedReaders: 0, closedContents: 1 })
+  const damaged = await frontOf(t, BYTES, { failAt: 0 })
+  t.equal((await get(damaged)).status, 500)
+  t.match(damaged.told, { closedReaders: 1, closedContents: 1 })
+})
+
+t.test('a failure behind sent bytes cuts the connection, is logged by its name, and closes everything once', async (t) => {
+  const front = await frontOf(t, BYTES, { failAt: 2 })
+  const response = await get(front)
+  t.equal(response.status, 200)
+  await t.rejects(response.arrayBuffer())
+  await front.untilSettled(1)
+  t.match(front.settled[0], { status: 200, failure: 'content_damaged' })
+  t.match(front.told, { closedReaders: 1, closedContents: 1 })
+})
+
+t.test('a content that ends early cuts the connection', async (t) => {
+  const short: Content = {
+    ...contentOf(BYTES.subarray(0, 1_000), { closedReaders: 0, closedContents: 0, reads: 0 }), sizeBytes: 2_000,
+  }
+  const front = await openFront(t, [operation({
+    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    run: () => ok({ kind: 'content', content: short, contentType: 'application/octet-stream', filename: 'x' }),
+  })])
+  await t.rejects(get(front).then((response) => response.arrayBuffer()))
+})
+
+t.test('a reader that stops reading stops the pieces, and its leaving closes everything once', async (t) => {
+  const large = Buffer.alloc(64 * 1024 * 1024, 'x')
+  const front = await frontOf(t, large)
+  const client = rawClient(front.port)
+  client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+  await client.untilBody(1)
+  client.socket.pause()
+  let before = -1
+  while (front.told.reads !== before) {
+    before = front.told.reads
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  t.ok(before < large.length / PIECE, `${before} pieces were read`)
+  client.destroy()
+  await once(client.socket, 'close')
+  await front.untilSettled(1)
+  t.match(front.told, { closedReaders: 1, closedContents: 1 })
+})
+
+t.test('a client that leaves while the first piece is fetched leaves nothing open', async (t) => {
+  const told: Told = { closedReaders: 0, closedContents: 0, reads: 0 }
+  let release = (): void => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const content = contentOf(BYTES, told)
+  const front = await openFront(t, [operation({
+    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    async run() {
+      return ok({
+        kind: 'content', contentType: 'application/octet-stream', filename: 'x',
+        content: { ...content, read: async (from, to) => { told.reads++; await held; return content.read(from, to) } },
+      })
+    },
+  })])
+  const client = rawClient(front.port)
+  client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+  while (told.reads === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  client.destroy()
+  await front.untilSettled(1)
+  release()
+  while (told.closedContents === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.match(told, { closedReaders: 1, closedContents: 1 })
+})
+
+t.test('an exception of the content is an internal error', async (t) => {
+  let closed = 0
+  const front = await openFront(t, [operation({
+    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    run: () => ok({
+      kind: 'content', contentType: 'application/octet-stream', filename: 'x',
+      content: { sizeBytes: 5, etag: 'e', read: () => Promise.reject(new Error('bug')), close: () => void closed++ },
+    }),
+  })])
+  t.equal((await get(front)).status, 500)
+  t.equal(closed, 1)
+})
+
+t.test('a client that leaves while its file is read ahead leaves neither a descriptor nor a reader', async (t) => {
+  const path = join(await openFolder(t), 'file')
+  await writeFile(path, Buffer.alloc(8 * KEEPING_UP_BYTES, 'x'))
+  let closed = 0
+  const front = await openFront(t, [operation({
+    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+    async run() {
+      const handle = await open(path)
+      const file = storedFile(handle, await handle.stat({ bigint: true }))
+      const close = (): void => void file.close().then(() => closed++)
+      const content: Content = { sizeBytes: file.sizeBytes, etag: 'e', read: async (from, to) => ok(file.read(from, to)), close }
+      return ok({ kind: 'content', content, contentType: 'application/octet-stream', filename: 'x' })
+    },
+  })])
+  const before = await openStoredFiles()
+  for (const bytes of [1, KEEPING_UP_BYTES, 2 * KEEPING_UP_BYTES, 3 * KEEPING_UP_BYTES]) {
+    const client = rawClient(front.port)
+    client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+    await client.untilBody(bytes)
+    client.destroy()
+    await once(client.socket, 'close')
+  }
+  await front.untilSettled(4)
+  while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.same(await leftOpen(before), [])
+})

@@ -1,0 +1,152 @@
+/** What a call holds when its client leaves or reads slowly, and that it is given back once nobody uses it. */
+import { once } from 'node:events'
+import t from 'tap'
+import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
+import type { ExchangeHost } from '../../../../src/server/http/exchange-parts.ts'
+import { Exchange } from '../../../../src/server/http/exchange.ts'
+import { ReadEnd } from '../../../../src/server/http/body/read-end.ts'
+import { Roster } from '../../../../src/schemas/values/roster.ts'
+import { Timers } from '../../../../src/server/http/timers.ts'
+import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
+import { UnreadAnswers } from '../../../../src/server/limits/unread-answers.ts'
+import type { Call } from '../../../../src/server/operations/define.ts'
+import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
+import { AUTHORIZATION, openFront, operation, threads } from '../../../support/front.ts'
+import { gate } from '../../../support/gate.ts'
+import { answers } from '../../../support/embeddings/provider-behaviours.ts'
+import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+
+const MIB = 1024 * 1024
+const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
+const large = JSON.stringify({ model: 'acme/one', input: 'x'.repeat(MIB) })
+const request = (path: string, text = large): string =>
+  requestText(`POST /api/v1/${path}`, { authorization: AUTHORIZATION, 'content-length': String(text.length) }, text)
+const turn = (): Promise<void> => new Promise(setImmediate)
+
+t.test('a body that a provider is still being sent counts although its client left', async (t) => {
+  const { port, first, front, untilSettled, settled } = await openEmbeddings(t)
+  let answerNow: () => void = () => undefined
+  first.script((exchange) => void (answerNow = () => answers()(exchange)))
+  const client = rawClient(port)
+  client.send(request('embeddings'))
+  await first.arrived(1)
+  const closed = once(client.socket, 'close')
+  client.destroy()
+  await closed
+  for (let turns = 0; turns < 50; turns++) await turn()
+  t.ok(front.load.bodyBytes > MIB, `${front.load.bodyBytes} bytes`)
+  t.equal(settled.length, 0)
+  answerNow()
+  await untilSettled(1)
+  t.same(front.load, NOTHING)
+})
+
+t.test('a body that a thread is reading counts although its client left', async (t) => {
+  const [began, ended] = [gate(), gate()]
+  const jobs: ReturnType<typeof threads> = {
+    here: (name, input) => threads().here(name, input),
+    async run(name, input, more) {
+      began.open()
+      await ended.opened
+      return threads().run(name, input, { ...more, signal: new AbortController().signal })
+    },
+  }
+  const { port, front, untilSettled } = await openFront(t, [operation()], { jobs })
+  const client = rawClient(port)
+  client.send(request('echo'))
+  await began.opened
+  client.destroy()
+  await untilSettled(1)
+  t.ok(front.load.bodyBytes > MIB)
+  ended.open()
+  while (front.load.bodyBytes > 0) await turn()
+  t.same(front.load, NOTHING)
+})
+
+t.test('a read that ignores its client\'s leave keeps the body counted until it ends', async (t) => {
+  const [began, ended] = [gate(), gate()]
+  const run = async () => {
+    began.open()
+    await ended.opened
+    return { ok: true, value: { kind: 'json', value: 1 } } as const
+  }
+  const { port, front, untilSettled } = await openFront(t, [operation({ run })])
+  const client = rawClient(port)
+  client.send(request('echo'))
+  await began.opened
+  client.destroy()
+  await untilSettled(1)
+  t.ok(front.load.bodyBytes > MIB)
+  ended.open()
+  while (front.load.bodyBytes > 0) await turn()
+  t.same(front.load, NOTHING)
+})
+
+t.test('a slow reader of the answer keeps nothing of its request', async (t) => {
+  const parts = [Buffer.alloc(16 * MIB, 'a')]
+  let seen: Call | null = null
+  const run = (call: Call) => {
+    seen = call
+    return { ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } } as const
+  }
+  const { port, front, untilSettled } = await openFront(t, [operation({ run })])
+  const client = rawClient(port)
+  client.socket.pause()
+  client.send(request('echo'))
+  while (seen === null) await turn()
+  t.match(front.load, { calls: 1, bodyBytes: 0 })
+  t.equal((seen as Call).body, undefined)
+  client.destroy()
+  await untilSettled(1)
+  t.same(front.load, NOTHING)
+})
+
+/** An exchange whose client does what the test says. */
+function exchangeOf(declared: number | null) {
+  let leave = (): void => undefined
+  const told: string[] = []
+  const res = {
+    onAborted: (gone: () => void) => (leave = gone),
+    onData: () => undefined,
+    cork: (write: () => void) => write(),
+    tryEnd: () => [false, false],
+    getWriteOffset: () => 0,
+    writeStatus: () => undefined,
+    writeHeader: () => undefined,
+    onWritable: () => undefined,
+  } as unknown as WireResponse
+  const timers = new Timers()
+  const host: ExchangeHost = {
+    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+  }
+  const owner = {
+    organizationId: null,
+    expired: () => undefined,
+    drained: () => undefined,
+    broken: () => void told.push('broken'),
+    crashed: () => void told.push('crashed'),
+    settled: () => void told.push('settled'),
+  }
+  const exchange = new Exchange(res, { owner, host, head: { method: 'post', declared, isLast: false, isExpecting: false } })
+  return { exchange, told, timers, leave: () => leave() }
+}
+const replyTold = (told: string[]) =>
+  ({ status: 413, statusLine: '413 Payload Too Large', headers: [], body: '{}', done: () => void told.push('done') })
+
+t.test('a reply whose refused body is read away is returned once when its client leaves', async (t) => {
+  const { exchange, told, timers, leave } = exchangeOf(MIB)
+  exchange.receive(0)
+  exchange.send(replyTold(told))
+  leave()
+  await turn()
+  t.same(told, ['done', 'settled'])
+  t.equal(timers.count, 0)
+})
+
+t.test('a reply that leaves in the next turn is returned once when its client leaves before', async (t) => {
+  const { exchange, told, leave } = exchangeOf(null)
+  exchange.send(replyTold(told))
+  leave()
+  await turn()
+  t.same(told, ['done', 'settled'])
+})

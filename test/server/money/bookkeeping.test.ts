@@ -1,0 +1,261 @@
+/** What a front does with money that no call needs: flushes, gives back, ends a day. By the clock of a simulation. Design §6. */
+import t from 'tap'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import {
+  BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, COST_NANO_MAX, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
+} from '../../../src/schemas/money/money-limits.ts'
+import { MoneyPurses } from '../../../src/server/money/money-purses.ts'
+import type { GiveBack } from '../../../src/server/ports/money/journal.ts'
+import { keptLog } from '../../support/log.ts'
+import { costOf, moneyWorld, openMoney, usd } from '../../support/money/money-front.ts'
+
+const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
+
+t.test('money that was not used for ten seconds goes back, and what calls hold does not', async (t) => {
+  const money = openMoney({ o1: { lifetime: 10_000 } })
+  await money.paid(6_000, 1_000)
+  const open = await money.held({ nano: 2_000 })
+  t.equal(money.lender.lentOf('o1') > 2_000, true)
+  await money.runFor(MONEY_IDLE_MS + 3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 2_000)
+  if (open.ok) open.value.release()
+  await money.runFor(MONEY_IDLE_MS + 3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
+  t.equal(money.spend.reading.heldNano, 0)
+})
+
+t.test('what dear calls left goes back in amounts that a record of the journal holds', (t) => {
+  const entries: GiveBack[] = []
+  const purses = new MoneyPurses({ giveBack: (entry) => void entries.push(entry) })
+  purses.turn('2026-11-20')
+  const purse = purses.of('workspace', '1', 0)
+  if (purse === null) throw new Error('there is room')
+  purse.settle(0, COST_NANO_MAX)
+  purse.settle(0, COST_NANO_MAX)
+  purses.giveBackAll()
+  t.same(entries.map(({ amountNano }) => amountNano), [COST_NANO_MAX, COST_NANO_MAX])
+  for (const entry of entries) purses.booked(entry)
+  t.same([purse.balanceNano, purse.returningNano, purses.giveBacks], [0, 0, 1])
+  t.end()
+})
+
+t.test('what another front is refused goes back at once where it is idle', async (t) => {
+  const one = openMoney({ o1: { lifetime: 1_000 } })
+  const other = openMoney({}, one, { id: 'f2' })
+  await one.paid(1_000, 200)
+  t.equal(nameOf(await other.held({ nano: 800 }, 500)), 'ok')
+})
+
+t.test('two fronts that each hold a part of what they need give way to one of them', async (t) => {
+  const one = openMoney({ o1: { lifetime: 1_000 } })
+  const other = openMoney({}, one, { id: 'f2' })
+  await one.paid(600, 0)
+  await other.paid(400, 0)
+  const held = await Promise.all([one.held({ nano: 800 }, 600), other.held({ nano: 800 }, 600)])
+  t.equal(held.filter(({ ok }) => ok).length, 1)
+})
+
+t.test('a front that held nothing and booked nothing while days went by books its next call on the day that it is', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  money.lender.today = '2026-11-23'
+  money.clock.aheadMs = 3 * 86_400_000
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(700)
+  const { pulse } = money.lender.asked
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ day: '2026-11-23' }])
+  await money.runFor(5 * BOOKS_FLUSH_MS)
+  t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
+})
+
+t.test('a day that ends gives back what is of it, and calls under way are paid on the day that they began', async (t) => {
+  const money = openMoney({ w1: { daily: 1_000 } })
+  await money.paid(800, 100)
+  const open = await money.held({ nano: 700 })
+  money.lender.today = '2026-11-21'
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  await money.paid(1_000)
+  if (open.ok) open.value.settle(costOf(300))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
+  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
+  t.equal(money.lender.lentOf('w1'), 0)
+  t.same(money.lender.violations, [])
+})
+
+t.test('a day comes with a request for money too, and the call behind it gets all of it on the new day', async (t) => {
+  const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
+  await money.paid(500, 0)
+  money.lender.today = '2026-11-21'
+  t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
+  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }])
+})
+
+t.test('a calendar that is set back moves no front back', async (t) => {
+  const money = openMoney({ o1: { lifetime: 2_000 }, k2: { lifetime: 2_000 } })
+  money.lender.today = '2026-11-21'
+  await money.paid(500)
+  money.lender.today = '2026-11-20'
+  const held = await money.held({ nano: 500, owner: '2' })
+  t.ok(held.ok)
+  t.ok([...money.journal.open.values()].every(({ day }) => day === '2026-11-21'))
+})
+
+t.test('the front\'s own clock gives back what is of a day that is over, once', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  money.clock.aheadMs = 13 * 3_600_000
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
+  await money.paid(1_000, 0)
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.notOk(money.hold({ nano: 1_000 }) instanceof Promise, 'the authority\'s day has not ended')
+})
+
+t.test('money that was lent for a day which ended on its way goes back, and pays nothing of the next day', async (t) => {
+  let latencyMs = 1
+  const money = openMoney({}, moneyWorld({ w1: { daily: 1_000 } }, () => latencyMs))
+  await money.paid(500, 0)
+  latencyMs = BOOKS_FLUSH_MS + 50
+  const held = money.held({ nano: 900 }, 10 * BOOKS_FLUSH_MS)
+  await money.runFor(latencyMs + 1)
+  latencyMs = 1
+  money.lender.today = '2026-11-21'
+  t.equal(nameOf(await held), 'ok')
+  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { workspace: 900 } }])
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.same([...money.lender.leases], [['f1/w1|2026-11-21', 900]])
+})
+
+t.test('books are kept in batches, and an outage loses and doubles nothing', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) } })
+  await money.paid(usd(0.5), 0)
+  const calls = 2 * BOOKS_FLUSH_ENTRIES_MAX + 5
+  for (let call = 0; call < calls; call++) await money.paid(100)
+  money.lender.mode = 'lossy'
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  money.lender.mode = 'away'
+  await money.runFor(3 * BOOKS_FLUSH_MS)
+  t.ok(money.spend.reading.flushLagS > 0)
+  money.lender.mode = 'up'
+  await money.runFor(5 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.spentOf('o1'), calls * 100)
+  t.equal(money.spend.reading.flushedEntries, calls + 1)
+  t.equal(money.spend.reading.flushLagS, 0)
+})
+
+t.test('every outage of the books is told once', async (t) => {
+  const log = keptLog()
+  const money = openMoney({}, moneyWorld({}), { log })
+  for (let outage = 0; outage < 2; outage++) {
+    await money.paid(1)
+    money.lender.mode = 'away'
+    await money.runFor(4 * BOOKS_FLUSH_MS)
+    money.lender.mode = 'up'
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+  }
+  t.same(log.events.map(({ event }) => event), ['money.flush_failed', 'money.flush_failed'])
+})
+
+t.test('however many calls end, the books are kept five times a second', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  for (let call = 0; call < 1_000; call++) {
+    await money.paid(1)
+    await money.runFor(2)
+  }
+  const { flushes, flushLagS } = money.spend.reading
+  t.ok(flushes <= 2_000 / BOOKS_FLUSH_MS + 1, `${flushes} flushes`)
+  t.ok(flushLagS <= (2 * BOOKS_FLUSH_MS) / 1_000, `${flushLagS} s`)
+})
+
+t.test('a drain gives everything back and ends the journal', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  await money.closed()
+  t.equal(money.lender.leases.size, 0)
+  t.equal(money.lender.asked.close, 1)
+  t.equal(money.lender.spentOf('o1'), 100)
+  t.equal(nameOf(await money.held({ nano: 1 })), 'draining')
+})
+
+t.test('a drain whose journal cannot be read again leaves it to whoever can: what is lent would return as if nobody had spent it', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  money.journal.isUnreadable = true
+  await money.closed()
+  t.equal(money.lender.asked.close, 0)
+})
+
+t.test('a call that ends in the turn in which a drain hears of its last batch is in the books before the journal ends', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100)
+  const open = await money.held({ nano: 900 })
+  if (!open.ok) throw new Error('the money is there')
+  // The batch is a millisecond on its way, and its answer another.
+  money.simulation.after(2, () => open.value.settle(costOf(300)))
+  await money.closed()
+  t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
+})
+
+t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.held({ nano: 900 })
+  await money.closed()
+  t.equal(money.lender.asked.close, 0)
+  t.equal(money.lender.lentOf('o1'), 900)
+})
+
+t.test('a drain gives back what calls that are still under way do not hold', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900, 100)
+  await money.held({ nano: 300 })
+  await money.closed()
+  t.equal(money.lender.lentOf('o1'), 300)
+})
+
+t.test('calls that wait for money when the drain begins are refused', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  const held = money.held({ nano: 900 })
+  await money.closed()
+  t.equal(nameOf(await held), 'draining')
+})
+
+t.test('a front whose journal was closed takes no money any more', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(900)
+  money.lender.close(money.journal.closing(0))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
+  t.ok(money.fenced())
+})
+
+t.test('a front without limits whose journal was closed hears it from its books', async (t) => {
+  const money = openMoney()
+  await money.paid(1)
+  money.lender.close({ journalId: 'f1', rest: null, open: [], isComplete: true })
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.ok(money.fenced())
+  t.equal(nameOf(await money.held({ nano: 1 })), 'store_unavailable')
+})
+
+t.test('a front begins without its store, and pays as soon as it is there', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  money.lender.mode = 'away'
+  t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + MONEY_TRY_MS)), 'store_unavailable')
+  money.lender.mode = 'up'
+  t.equal(nameOf(await money.held({ nano: 1 }, 3 * LEND_REPEAT_MS)), 'ok')
+})
+
+t.test('a front keeps balances of so many accounts and no more', async (t) => {
+  const money = openMoney({})
+  await money.runFor(5)
+  const limited = { isKeyLimited: true }
+  for (let key = 0; key < MONEY_PURSES_MAX; key++) void money.hold({ nano: 1, owner: `${key}`, money: limited, deadlineMs: 1 })
+  await money.runFor(50)
+  t.equal(money.spend.reading.waiting, 0)
+  t.equal(nameOf(await money.held({ nano: 1, owner: 'one more', money: limited }, 1)), 'busy')
+  t.equal(nameOf(await money.held({ nano: 1, owner: '7', money: limited }, 50)), 'ok')
+})

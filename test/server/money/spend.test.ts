@@ -1,0 +1,397 @@
+/** How calls are paid by one front: by the clock of a simulation, with an authority and a journal in memory. Design §6. */
+import t from 'tap'
+import type { Failure, Outcome } from '../../../src/schemas/failures.ts'
+import {
+  BOOKS_FLUSH_MS, LEND_ACCOUNTS_MAX, MONEY_IDLE_MS, MONEY_REFUSED_MS, MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX, MONEY_WAITING_MAX,
+} from '../../../src/schemas/money/money-limits.ts'
+import { costOf, openMoney, usd } from '../../support/money/money-front.ts'
+
+const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
+const failureOf = (outcome: Outcome<unknown>): Failure => {
+  if (outcome.ok) throw new Error('it is not refused')
+  return outcome.failure
+}
+
+t.test('a call is paid without asking the authority while the balance lasts', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(10) } })
+  await money.paid(1_000, 400)
+  const { lend } = money.lender.asked
+  const second = money.hold({ nano: 600 })
+  t.notOk(second instanceof Promise)
+  t.equal(money.lender.asked.lend, lend)
+})
+
+t.test('of thousands of calls a second none asks the store by itself', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1_000) }, w1: { daily: usd(900) }, k1: { monthly: usd(800) } })
+  for (let second = 0; second < 5; second++) {
+    for (let call = 0; call < 100; call++) {
+      const held = await money.held({ nano: 50_000 }, 10)
+      if (held.ok) held.value.settle(costOf(20_000))
+      await money.runFor(10)
+    }
+  }
+  t.equal(money.spend.reading.takes, 500)
+  t.ok(money.lender.asked.lend <= 12, `${money.lender.asked.lend} requests for money`)
+})
+
+t.test('a call that nothing limits takes nothing, and its usage is booked', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  const held = money.hold({ nano: null })
+  t.notOk(held instanceof Promise)
+  if (!(held instanceof Promise) && held.ok) held.value.settle(costOf(700))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.asked.lend, 0)
+  t.match(money.lender.usage, [{ costNano: 700, paid: { organization: false, workspace: false, key: false } }])
+})
+
+t.test('the takes of one turn are written together, and who asks hears of his only then', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  const { writes } = money.journal
+  const heard: number[] = []
+  for (let call = 0; call < 20; call++) {
+    void Promise.resolve(money.hold({ nano: 1 })).then(async (held) => held.ok && await held.value.written() && heard.push(money.journal.open.size))
+  }
+  t.same([money.journal.open.size, money.spend.reading.takes, money.spend.reading.open], [0, 0, 20])
+  await money.runFor(0)
+  t.same(heard, Array.from({ length: 20 }, () => 20))
+  t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])
+})
+
+t.test('of takes that could not be written nothing remains, and what they took is there for the next', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  await money.runFor(5)
+  const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) => (one instanceof Promise || !one.ok ? [] : [one.value]))
+  money.journal.isFull = true
+  const written = held.map((one) => one.written())
+  await money.runFor(0)
+  t.same(await Promise.all(written), [false, false])
+  t.same(held.map((one) => one.written()), [false, false])
+  for (const one of held) one.settle(costOf(100))
+  t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ costNano: 0 }])
+})
+
+t.test('a call that ends before its take was written has both in the journal, or neither', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  for (const isFull of [false, true]) {
+    const held = money.hold({ nano: 700 })
+    money.journal.isFull = isFull
+    if (held instanceof Promise || !held.ok) throw new Error('the money is there')
+    held.value.settle(costOf(300))
+  }
+  money.journal.isFull = false
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.same(money.lender.usage.map(({ costNano }) => costNano), [0, 300])
+  t.same([money.spend.reading.open, money.journal.open.size], [0, 0])
+})
+
+t.test('what a call did not use is there for the next', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  for (let call = 0; call < 10; call++) await money.paid(1_000 - call * 100, 100)
+  t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
+})
+
+t.test('a released call leaves its accounts as they were, and nothing in the ledger', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
+  const held = await money.held({ nano: 1_000 })
+  if (held.ok) held.value.release()
+  await money.closed()
+  t.equal(money.lender.spentOf('o1'), 0)
+  t.same(money.lender.usage, [])
+})
+
+t.test('all accounts of a call are taken from, or none', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 }, w1: { lifetime: 500 }, k1: { lifetime: 2_000 } })
+  t.equal(nameOf(await money.held({ nano: 600 })), 'budget_exceeded')
+  t.equal(money.spend.reading.open, 0)
+  await money.paid(500)
+})
+
+t.test('a cost above the bound is cut to it, and the rest told as an overrun', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(600, 900)
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ costNano: 600, overrunNano: 300 }])
+  t.equal(money.spend.reading.overruns, 1)
+})
+
+t.test('a call by own credentials is paid by the accounts that count such', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 }, w1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
+  const held = await money.held({ nano: null, bound: { paidNano: 100, anyNano: 300 }, money: { workspaceCountsByok: true } })
+  if (held.ok) held.value.settle(costOf(250, { isByok: true }))
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.match(money.lender.usage, [{ costNano: 250, overrunNano: 0, paid: { organization: false, workspace: true, key: false } }])
+  t.equal(money.lender.spentOf('w1'), 250)
+})
+
+t.test('a second end of a call is nothing', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  const held = await money.held({ nano: 1_000 })
+  if (held.ok) {
+    held.value.settle(costOf(100))
+    held.value.release()
+    held.value.settle(costOf(100))
+  }
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(money.lender.usage.length, 1)
+  t.equal(nameOf(await money.held({ nano: 901 })), 'credit_exhausted')
+})
+
+t.test('the requests of one turn go out as one, and one is under way at a time', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) }, w1: { lifetime: usd(1) } })
+  await money.runFor(5)
+  for (let call = 0; call < 400; call++) void money.hold({ nano: 10 })
+  await money.runFor(0)
+  for (let call = 0; call < 100; call++) void money.hold({ nano: 10 })
+  t.equal(money.lender.asked.lend, 1)
+  await money.runFor(30)
+  t.same(money.lender.asks.map(({ accounts }) => accounts.map(({ needNano }) => needNano)), [[4_000, 4_000], [1_000, 1_000]])
+  t.equal(money.spend.reading.open, 500)
+})
+
+t.test('who waits is served in order', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  const order: number[] = []
+  for (let call = 0; call < 5; call++) void Promise.resolve(money.hold({ nano: 200 })).then((held) => held.ok && order.push(call))
+  await money.runFor(30)
+  t.same(order, [0, 1, 2, 3, 4])
+})
+
+t.test('a small call takes nothing from under a large one that money is under way for', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) } })
+  await money.paid(1_000, 0)
+  await money.held({ nano: 1_500 }, 1)
+  const small = money.hold({ nano: 800 })
+  t.ok(small instanceof Promise)
+  await money.runFor(30)
+  t.equal(money.lender.asks[1]?.accounts[0]?.needNano, 500)
+  t.same([...money.journal.open.values()].map(({ amounts }) => amounts.organization), [1_500, 800])
+})
+
+t.test('one call that can never fit keeps nobody waiting', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  const large = money.held({ nano: 1_001 })
+  const small = money.held({ nano: 900 })
+  t.equal(nameOf(await large), 'credit_exhausted')
+  t.equal(nameOf(await small), 'ok')
+})
+
+t.test('a call whose bound alone is above a limit is refused at once, and nothing is lent for it', async (t) => {
+  const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
+  const refused = failureOf(await money.held({ nano: 1_001 }, 10))
+  t.match(refused, { name: 'budget_exceeded', metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 } })
+  t.equal(money.lender.lentOf('w1'), 0)
+})
+
+t.test('of several limits credit is named before the key\'s, and a broad budget before a narrow one', async (t) => {
+  const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
+  t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
+  const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
+  t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
+  const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
+  t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
+})
+
+t.test('what was paid here is told as used before the books say so, and what lies here as held by nobody', async (t) => {
+  const money = openMoney({ k1: { monthly: usd(10) } })
+  await money.paid(usd(10), usd(4))
+  t.equal(money.lender.asked.flush, 0)
+  for (const _ of ['before', 'behind']) {
+    const told = failureOf(await money.held({ nano: usd(7) }))
+    t.match(told.metadata, { limit: 10, spend: 4 })
+    t.match(told.detail, /^4 of 10 USD are used, and it may cost up to 7[;.]/)
+    await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
+  }
+})
+
+t.test('what nobody can bound is refused where there is a limit', async (t) => {
+  const money = openMoney({ k1: { lifetime: usd(1) } })
+  t.match(failureOf(await money.held({ nano: null })), { name: 'cost_unbounded', metadata: { scope: 'key', limit_source: 'key_limit' } })
+  t.equal(money.lender.asked.lend, 0)
+})
+
+t.test('what costs nothing is paid where nothing is left', async (t) => {
+  const money = openMoney({ o1: { lifetime: 0 } })
+  await money.runFor(5)
+  t.equal(nameOf(await money.held({ nano: 0 })), 'ok')
+  t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
+})
+
+t.test('callers at an exhausted limit cost no request each', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000)
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  const before = money.lender.asked.lend
+  for (let call = 0; call < 100; call++) t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted')
+  t.ok(money.lender.asked.lend - before <= 4, `${money.lender.asked.lend - before} requests`)
+})
+
+t.test('a limit that was raised is known with its change, however short ago it refused', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000)
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted')
+  money.lender.limits.set('o1', { lifetime: 2_000 })
+  t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted', `remembered for ${MONEY_REFUSED_MS} ms`)
+  money.change({ n: 2, kind: 'organization', id: '1' })
+  t.equal(nameOf(await money.held({ nano: 1 }, 10)), 'ok')
+})
+
+t.test('an account without a limit is asked for once, and again when it has changed', async (t) => {
+  const money = openMoney({ o1: {} })
+  for (let call = 0; call < 3; call++) await money.paid(5)
+  t.equal(money.lender.asked.lend, 1)
+  money.lender.limits.set('o1', { lifetime: 4 })
+  money.change({ n: 2, kind: 'organization', id: '1' })
+  t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
+})
+
+t.test('an answer from before a change is not remembered', async (t) => {
+  const money = openMoney({ o1: {} }, undefined)
+  await money.runFor(5)
+  const first = money.held({ nano: 5 }, 1)
+  money.change({ n: 2, kind: 'organization', id: '1' })
+  await first
+  await money.runFor(10)
+  money.lender.limits.set('o1', { lifetime: 4 })
+  t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
+})
+
+t.test('a caller who leaves while money is sought takes none', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  const caller = new AbortController()
+  const held = money.held({ nano: 1_000, signal: () => caller.signal })
+  caller.abort()
+  t.equal(nameOf(await held), 'client_gone')
+  t.equal(money.journal.open.size, 0)
+  await money.paid(1_000)
+})
+
+t.test('a store that does not answer fails calls within a second, and lends once', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  money.lender.mode = 'lossy'
+  t.equal(nameOf(await money.held({ nano: 400 }, MONEY_WAIT_MS_MAX + 50)), 'store_unavailable')
+  money.lender.mode = 'up'
+  await money.runFor(1_000)
+  t.equal(money.lender.asks.length, 1)
+  t.equal(money.lender.lentOf('o1'), 400)
+  t.notOk(money.hold({ nano: 400 }) instanceof Promise)
+})
+
+t.test('money whose answer comes long after everybody left is found, and goes back', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  money.lender.mode = 'lossy'
+  await money.held({ nano: 400, deadlineMs: 50 }, 100)
+  await money.runFor(2 * MONEY_IDLE_MS)
+  t.equal(money.lender.lentOf('o1'), 400)
+  money.lender.mode = 'up'
+  await money.runFor(MONEY_IDLE_MS)
+  t.equal(money.lender.lentOf('o1'), 0)
+})
+
+t.test('what is lent can be spent while the store is away', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  money.lender.mode = 'away'
+  t.equal(nameOf(await money.held({ nano: 1_001, deadlineMs: 100 }, 200)), 'store_unavailable')
+  for (let call = 0; call < 10; call++) await money.paid(100)
+  t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + 50)), 'store_unavailable')
+})
+
+t.test('while others hold what is missing it is tried for, and then refused', async (t) => {
+  const one = openMoney({ o1: { lifetime: 1_000 } })
+  const other = openMoney({}, one, { id: 'f2' })
+  const holding = await one.held({ nano: 600 })
+  const waiting = other.held({ nano: 500 }, MONEY_TRIED_MS_MAX + 100)
+  await waiting
+  t.equal(nameOf(await waiting), 'credit_exhausted')
+  await one.runFor(MONEY_REFUSED_MS)
+  const again = other.held({ nano: 500 }, 2 * MONEY_TRIED_MS_MAX)
+  if (holding.ok) holding.value.release()
+  t.equal(nameOf(await again), 'ok')
+})
+
+t.test('a call gets what another one of its front gives back', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  const first = await money.held({ nano: 900 })
+  const second = money.held({ nano: 900 }, 200)
+  await money.runFor(50)
+  if (first.ok) first.value.settle(costOf(100))
+  t.equal(nameOf(await second), 'ok')
+})
+
+t.test('a full disk stops paid calls, and money that was sought for them stays', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(1_000, 0)
+  money.journal.isFull = true
+  t.equal(nameOf(await money.held({ nano: 1_000 })), 'store_unavailable')
+  t.equal(nameOf(await money.held({ nano: 0 })), 'store_unavailable')
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+})
+
+for (const [kind, id, account] of [['organization', '1', 'o1'], ['workspace', '1', 'w1'], ['key', 'a hash', 'k1']] as const) {
+  t.test(`a limit of a ${kind} that was raised pays the next call`, async (t) => {
+    const money = openMoney({ [account]: { lifetime: 100 } })
+    t.notOk((await money.held({ nano: 200 })).ok)
+    money.lender.limits.set(account, { lifetime: 1_000 })
+    t.notOk((await money.held({ nano: 200 }, 1)).ok)
+    money.change({ n: 2, kind, id })
+    t.equal(nameOf(await money.held({ nano: 200 })), 'ok')
+  })
+}
+
+t.test('a caller who left before money was sought takes none', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.runFor(5)
+  t.equal(nameOf(await money.held({ nano: 1, signal: () => AbortSignal.abort() })), 'client_gone')
+  t.equal(money.lender.asked.lend, 0)
+})
+
+t.test('while the journal cannot be written no money is sought', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100, 0)
+  money.journal.isFull = true
+  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
+  t.equal(nameOf(await money.held({ nano: 900 })), 'store_unavailable')
+  t.equal(money.lender.asked.lend, 1)
+  money.journal.isFull = false
+  t.equal(nameOf(await money.held({ nano: 900 })), 'ok')
+})
+
+t.test('a journal that cannot be read again stops paid calls, though it can be written', async (t) => {
+  const money = openMoney({ o1: { lifetime: 1_000 } })
+  await money.paid(100, 0)
+  money.journal.isUnreadable = true
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
+  t.ok(money.spend.reading.isJournalBroken)
+})
+
+t.test('more calls than may wait are refused', async (t) => {
+  const money = openMoney({ o1: { lifetime: usd(1) } })
+  await money.runFor(5)
+  for (let call = 0; call < MONEY_WAITING_MAX; call++) void money.hold({ nano: 1 })
+  t.equal(nameOf(await money.held({ nano: 1 })), 'busy')
+})
+
+t.test('one request names no more accounts than it may, and all are served', async (t) => {
+  const keys = Array.from({ length: 2 * LEND_ACCOUNTS_MAX + 10 }, (_, i) => `${i}`)
+  const money = openMoney(Object.fromEntries(keys.map((key) => [`k${key}`, { lifetime: 10 }])))
+  await money.runFor(5)
+  const held = keys.map((owner) => money.held({ nano: 10, owner }, 60))
+  t.ok((await Promise.all(held)).every(({ ok }) => ok))
+  t.ok(money.lender.asks.every(({ accounts }) => accounts.length <= LEND_ACCOUNTS_MAX + 2))
+})

@@ -1,0 +1,215 @@
+import t, { type Test } from 'tap'
+import type { VideoStatus } from '../../../src/schemas/videos/video-jobs.ts'
+import {
+  VIDEO_VIEW_DOUBT_MS, VIDEO_VIEW_ENDED_MS, VIDEO_VIEW_MS_MAX, VIDEO_VIEW_OPEN_MS, VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_LATE_MAX,
+  VIDEO_VIEWS_PUT_AT_ONCE,
+} from '../../../src/schemas/videos/video-limits.ts'
+import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
+import { openState, type State } from '../../../src/server/redis/open.ts'
+import { openVideoViews } from '../../../src/server/redis/video-views.ts'
+import { SILENT } from '../../support/log.ts'
+import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
+
+function view(status: VideoStatus, more: Partial<VideoView> = {}): VideoView {
+  return { id: 'vid_1', workspaceId: 'w', status, generationId: null, error: null, outputs: 0, usage: null, ...more }
+}
+const ENDED = view('completed', { generationId: 'gen_1', outputs: 1, usage: { costNano: 5, isByok: false } })
+
+async function open(t: Test, redis: TestRedis, now: () => number = () => Infinity) {
+  const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
+  const views = openVideoViews(state, now)
+  t.teardown(() => views.close())
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(5_000))
+  return { state, views }
+}
+
+type Opened = Awaited<ReturnType<typeof open>>
+
+/** What a Redis that is held for away, since it took longer than calls wait for it, did not do is asked for again. */
+async function asked<T>({ state }: Opened, ask: () => Promise<T>, isDone: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (isDone(answer) || state.isReachable) return answer
+    await state.whenReachable(60_000)
+  }
+}
+const put = (one: Opened, ...views: readonly VideoView[]): Promise<boolean> => asked(one, () => one.views.putAll(views), (isPut) => isPut)
+const got = (one: Opened, id: string): Promise<VideoView | null> => asked(one, () => one.views.get(id), (found) => found !== null)
+
+for (const kind of REDIS_KINDS) {
+  t.test(`${kind}: a view that is put is what others read`, async (t) => {
+    const redis = await openTestRedis(t, kind)
+    const [one, other] = [await open(t, redis), await open(t, redis)]
+    t.equal(await asked(one, () => one.views.put(ENDED), (isPut) => isPut), true)
+    t.same(await got(other, 'vid_1'), ENDED)
+    t.equal(await other.views.get('vid_2'), null)
+  })
+
+  t.test(`${kind}: whoever writes late with what it read early changes nothing`, async (t) => {
+    const one = await open(t, await openTestRedis(t, kind))
+    await put(one, ENDED)
+    t.equal(await put(one, view('pending'), view('in_progress')), true)
+    t.same(await got(one, 'vid_1'), ENDED)
+  })
+
+  t.test(`${kind}: a Redis that came back empty has the views that it missed`, async (t) => {
+    const redis = await openTestRedis(t, kind)
+    const { views, state } = await open(t, redis, () => 0)
+    await views.put(view('in_progress'))
+    await redis.kill()
+    t.equal(await views.put(ENDED), false)
+    t.equal(await views.put(view('in_progress')), false)
+    await redis.start()
+    t.ok(await state.whenReachable(10_000))
+    let got = await views.get('vid_1')
+    for (; got === null; got = await views.get('vid_1')) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.same(got, ENDED)
+  })
+}
+
+t.test('a Redis that was away is not believed that a job is open, for a while', async (t) => {
+  const redis = await openTestRedis(t)
+  let now = 0
+  const one = await open(t, redis, () => now)
+  await put(one, view('in_progress'), { ...ENDED, id: 'vid_2' })
+  t.equal(await one.views.get('vid_1'), null)
+  t.same(await got(one, 'vid_2'), { ...ENDED, id: 'vid_2' })
+  // It may have been held for away once more by now, and is doubted anew.
+  const believed = (): Promise<VideoView | null> => ((now += VIDEO_VIEW_DOUBT_MS), one.views.get('vid_1'))
+  t.same(await asked(one, believed, (found) => found !== null), view('in_progress'))
+})
+
+t.test('views of open jobs are forgotten sooner than those of ended ones', async (t) => {
+  const one = await open(t, await openTestRedis(t))
+  const { state } = one
+  await put(one, view('pending'), { ...ENDED, id: 'vid_2' })
+  const kept = async (id: string): Promise<number> => state.redis.pttl(`sluice:video:{${id}}`)
+  const [openMs, endedMs] = [await kept('vid_1'), await kept('vid_2')]
+  t.ok(openMs > VIDEO_VIEW_OPEN_MS / 2 && openMs <= VIDEO_VIEW_OPEN_MS, `${openMs} ms`)
+  t.ok(endedMs > VIDEO_VIEW_ENDED_MS / 2 && endedMs <= VIDEO_VIEW_ENDED_MS, `${endedMs} ms`)
+})
+
+t.test('what is no view, or that of another job, is none', async (t) => {
+  const { views, state } = await open(t, await openTestRedis(t))
+  const strange = ['', '2', '2{', '2null', '2[]', `2${JSON.stringify({ ...ENDED, outputs: -1 })}`, `2${JSON.stringify({ ...ENDED, status: 'done' })}`,
+    `2${JSON.stringify({ ...ENDED, id: 'vid_2' })}`]
+  for (const text of strange) {
+    await state.redis.set('sluice:video:{vid_1}', text)
+    t.equal(await views.get('vid_1'), null, text)
+  }
+})
+
+t.test('nobody waits long for a Redis that is frozen, and then it is known to be away', async (t) => {
+  const redis = await openTestRedis(t)
+  const { views, state } = await open(t, redis)
+  redis.freeze()
+  t.teardown(() => redis.thaw())
+  t.equal(await views.get('vid_1'), null)
+  t.equal(state.isReachable, false, `after ${VIDEO_VIEW_MS_MAX} ms`)
+  t.equal(await views.put(ENDED), false)
+})
+
+t.test('a process holds only so many views for a Redis that is away', async (t) => {
+  const redis = await openTestRedis(t)
+  const { views, state } = await open(t, redis)
+  await redis.kill()
+  for (let n = 0; n < VIDEO_VIEWS_LATE_MAX + 10; n++) void views.put(view('pending', { id: `vid_${n}` }))
+  await redis.start()
+  t.ok(await state.whenReachable(10_000))
+  while (await state.redis.dbsize() < VIDEO_VIEWS_LATE_MAX) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(await state.redis.dbsize(), VIDEO_VIEWS_LATE_MAX)
+})
+
+/** A Redis that notes which views come together, and takes or refuses them. */
+function notingState() {
+  const told = new Set<(isReachable: boolean) => void>()
+  const parts: string[][] = []
+  const fake = {
+    parts, isReachable: false, refusal: null as Error | null, slowMs: 0,
+    redis: {
+      pipeline() {
+        const part: string[] = []
+        return {
+          evalsha: (_sha: string, _keys: number, _key: string, text: string) => void part.push(text),
+          async exec() {
+            if (fake.slowMs > 0) await new Promise((resolve) => fake.slowMs < Infinity && setTimeout(resolve, fake.slowMs))
+            if (fake.refusal === null) parts.push(part)
+            return part.map(() => [fake.refusal, 1])
+          },
+        }
+      },
+    },
+    duplicate: () => ({ status: 'end', on: () => undefined, disconnect: () => undefined }),
+    onChange: (one: (isReachable: boolean) => void) => (told.add(one), () => void told.delete(one)),
+    answered: () => undefined,
+    trip: () => undefined,
+    comeBack() {
+      fake.isReachable = true
+      for (const one of told) one(true)
+    },
+  }
+  return fake
+}
+
+t.test('views that waited for Redis are put in parts, those of jobs that have ended first', async (t) => {
+  const fake = notingState()
+  const views = openVideoViews(fake as unknown as State)
+  t.teardown(() => views.close())
+  const openJobs = Array.from({ length: VIDEO_VIEWS_PUT_AT_ONCE }, (_, n) => view('pending', { id: `vid_${n}` }))
+  t.equal(await views.putAll([...openJobs, { ...ENDED, id: 'vid_ended' }]), false)
+  fake.comeBack()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(fake.parts.map(({ length }) => length), [VIDEO_VIEWS_PUT_AT_ONCE, 1])
+  t.match(fake.parts[0]?.[0], 'vid_ended')
+})
+
+t.test('a view that Redis refused, without going away, is put with the next one that it takes', async (t) => {
+  const fake = notingState()
+  const views = openVideoViews(fake as unknown as State)
+  t.teardown(() => views.close())
+  fake.comeBack()
+  fake.refusal = new Error('OOM command not allowed')
+  t.equal(await views.put(ENDED), false)
+  fake.refusal = null
+  t.equal(await views.put(view('pending', { id: 'vid_2' })), true)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.match(fake.parts.flat().join(), /vid_2.*vid_1/)
+})
+
+t.test('a Redis that is slow to take many views again is not held for away', async (t) => {
+  t.ok(VIDEO_VIEWS_AGAIN_MS_MAX > VIDEO_VIEW_MS_MAX)
+  const fake = notingState()
+  const views = openVideoViews(fake as unknown as State)
+  t.teardown(() => views.close())
+  let isTripped = false
+  fake.trip = () => void (isTripped = true)
+  fake.slowMs = 2 * VIDEO_VIEW_MS_MAX
+  await views.put(ENDED)
+  fake.comeBack()
+  while (fake.parts.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(isTripped, false)
+  t.equal(await views.putAll([ENDED], VIDEO_VIEWS_AGAIN_MS_MAX), true)
+  // As late as its answer comes the loop may have been blocked: none does.
+  fake.slowMs = Infinity
+  t.equal(await views.putAll([ENDED]), false, 'somebody waits')
+  t.equal(isTripped, true)
+})
+
+t.test('wake-ups of a turn are told once each, and what is none is passed over', async (t) => {
+  const redis = await openTestRedis(t)
+  const [one, other] = [await open(t, redis), await open(t, redis)]
+  const told: VideoWake[] = []
+  let isHeard = false
+  // One of those that were told until the first arrived may still come.
+  other.views.onWake((what) => void (what.kind === 'webhooks' ? (isHeard = true) : told.push(what)))
+  while (!isHeard) {
+    one.views.wake({ kind: 'webhooks' })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}']) await one.state.redis.publish('sluice:videos', text)
+  for (let n = 0; n < 100; n++) one.views.wake({ kind: 'jobs', provider: 'openai' })
+  one.views.wake({ kind: 'cancelled', id: 'vid_1' })
+  while (!told.some(({ kind }) => kind === 'cancelled')) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.same(told, [{ kind: 'jobs', provider: 'openai' }, { kind: 'cancelled', id: 'vid_1' }])
+})

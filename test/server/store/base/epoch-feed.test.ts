@@ -1,0 +1,224 @@
+import t from 'tap'
+import { EPOCH_POLL_TIMEOUT_MS } from '../../../../src/schemas/limits/limits.ts'
+import type { Invalidation } from '../../../../src/server/ports/keys/keys.ts'
+import type { Change, Hints } from '../../../../src/server/ports/keys/keys.ts'
+import { openEpochFeed, type RunningEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'
+import { bump } from '../../../../src/server/store/base/epoch.ts'
+import type { Store } from '../../../../src/server/store/base/open.ts'
+import { pruneInvalidations } from '../../../../src/server/store/lifecycle/prune.ts'
+import { openFarStore } from '../../../support/stores/away.ts'
+import { gate } from '../../../support/gate.ts'
+import { testHints } from '../../../support/stores/hints.ts'
+import { keptLog } from '../../../support/log.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
+
+type Tap = Parameters<typeof openTestStore>[0]
+
+interface Followed {
+  readonly feed: RunningEpochFeed
+  readonly heard: Change[]
+}
+
+/** Never by its timer: the test says when it polls. */
+const NEVER_MS = 2 ** 30
+
+async function follow(t: Tap, store: Store, hints: Hints | null = null): Promise<Followed> {
+  const feed = openEpochFeed({ store, hints, log: keptLog(), pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  await poll(feed)
+  const heard: Change[] = []
+  feed.subscribe((change) => void heard.push(change))
+  return { feed, heard }
+}
+
+function change(store: Store, id: string): Promise<Invalidation> {
+  return store.sql.begin((tx) => bump(tx, 'key', id))
+}
+
+/** Until one is good: one that a machine at a standstill makes late is given up, and tells nothing. */
+async function poll(feed: RunningEpochFeed): Promise<void> {
+  while (!(await feed.poll())) continue
+}
+
+const idsOf = (heard: readonly Change[]): string[] => heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
+
+t.test('two changes that commit in the opposite order of their start are both heard', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  const firstMayCommit = gate()
+  const firstBegan = gate()
+  const first = store.sql.begin(async (tx) => {
+    await tx`SELECT 1`
+    firstBegan.open()
+    await firstMayCommit.opened
+    return bump(tx, 'key', 'first')
+  })
+  await firstBegan.opened
+  await change(store, 'second')
+  await poll(feed)
+  t.same(idsOf(heard), ['second'])
+  firstMayCommit.open()
+  await first
+  await poll(feed)
+  t.same(idsOf(heard), ['second', 'first'])
+})
+
+t.test('a change that took its number is never overtaken by a later number', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  const mayCommit = gate()
+  const numbered = gate()
+  const slow = store.sql.begin(async (tx) => {
+    await bump(tx, 'key', 'slow')
+    numbered.open()
+    await mayCommit.opened
+  })
+  await numbered.opened
+  const fast = change(store, 'fast')
+  await poll(feed)
+  t.same(idsOf(heard), [])
+  mayCommit.open()
+  await Promise.all([slow, fast])
+  await poll(feed)
+  t.same(idsOf(heard), ['slow', 'fast'])
+})
+
+t.test('every change of many parallel writers is heard by one that polls meanwhile', async (t) => {
+  const store = await openTestStore(t, 8)
+  const { feed, heard } = await follow(t, store)
+  const ids = Array.from({ length: 200 }, (_, index) => `k${index}`)
+  const writing = Promise.all(ids.map((id) => change(store, id)))
+  let isWriting = true
+  void writing.then(() => (isWriting = false))
+  while (isWriting) await feed.poll()
+  await poll(feed)
+  t.same(idsOf(heard).sort(), ids.sort())
+  t.equal(feed.epoch, 200)
+})
+
+t.test('a hint is obeyed in the same turn, but the epoch waits for the store', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  hints.send({ n: 1, kind: 'key', id: 'told' })
+  t.same(idsOf(heard), ['told'])
+  t.equal(feed.epoch, 0)
+})
+
+t.test('a hint beyond a missed one brings the missed one at once', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  await change(store, 'missed')
+  hints.send(await change(store, 'told'))
+  await poll(feed)
+  t.ok(idsOf(heard).includes('missed'))
+  t.equal(idsOf(heard)[0], 'told')
+  t.equal(feed.epoch, 2)
+})
+
+t.test('a hint with a number of another installation hides no change', async (t) => {
+  const store = await openTestStore(t)
+  const hints = testHints()
+  const { feed, heard } = await follow(t, store, hints)
+  hints.send({ n: 1, kind: 'key', id: 'foreign' })
+  await poll(feed)
+  await change(store, 'ours')
+  await poll(feed)
+  t.same(idsOf(heard), ['foreign', 'ours'])
+})
+
+t.test('a reader whose changes were pruned drops everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await change(store, 'lost')
+  t.equal(await pruneInvalidations(store.sql, -1), 1)
+  await change(store, 'kept')
+  await poll(feed)
+  t.same(idsOf(heard), ['*'])
+  t.equal(feed.epoch, 2)
+})
+
+t.test('a database that was set back drops everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await change(store, 'a')
+  await poll(feed)
+  await store.sql`UPDATE epoch SET n = 0`
+  await poll(feed)
+  t.same(idsOf(heard), ['a', '*'])
+})
+
+t.test('more changes than one poll reads drop everything', async (t) => {
+  const store = await openTestStore(t)
+  const { feed, heard } = await follow(t, store)
+  await store.sql`INSERT INTO invalidations (n, kind, id) SELECT n, 'key', n::text FROM generate_series(1, 1001) AS n`
+  await store.sql`UPDATE epoch SET n = 1001`
+  await poll(feed)
+  t.same(idsOf(heard), ['*'])
+})
+
+for (const away of ['cut', 'freeze'] as const) {
+  t.test(`polls of a store behind a ${away} fail in time, and the first good one tells what was missed`, async (t) => {
+    const { direct, store, relay } = await openFarStore(t)
+    const { feed, heard } = await follow(t, store)
+    const goodAt = feed.lastGoodPollAtMs
+    t.ok(goodAt > 0)
+    await relay[away]()
+    await change(direct, 'missed')
+    await feed.poll()
+    t.equal(feed.lastGoodPollAtMs, goodAt)
+    t.same(idsOf(heard), [])
+    await relay.restore()
+    while (feed.lastGoodPollAtMs === goodAt) await feed.poll()
+    t.same(idsOf(heard), ['missed'])
+  })
+}
+
+t.test('one slow poll is no outage, as when the loop is blocked while a front starts; a second one is', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  const log = keptLog()
+  const told = (): readonly string[] => log.events.map(({ event }) => event).filter((event) => event.startsWith('epoch.'))
+  const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  for (const end = performance.now() + EPOCH_POLL_TIMEOUT_MS + 100; performance.now() < end;);
+  const bounded = waitLong()
+  t.equal(await feed.poll(), true)
+  bounded()
+  t.same(told(), [])
+  await relay.freeze()
+  t.equal(await feed.poll(), false)
+  t.same(told(), [])
+  await feed.poll()
+  await feed.poll()
+  t.same(told(), ['epoch.away'])
+  await relay.restore()
+  while (!(await feed.poll()));
+  t.same(told(), ['epoch.away', 'epoch.back'])
+})
+
+t.test('a store that is away from the start was away since then, and not since 1970', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  await relay.cut()
+  const log = keptLog()
+  const openedAtMs = Date.now()
+  const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  await feed.poll()
+  await relay.restore()
+  while (feed.lastGoodPollAtMs === 0) await feed.poll()
+  const back = log.events.find(({ event }) => event === 'epoch.back')
+  t.ok(Number(back?.fields?.['awayMs']) <= Date.now() - openedAtMs)
+})
+
+t.test('the first poll drops what was loaded before it', async (t) => {
+  const store = await openTestStore(t)
+  const feed = openEpochFeed({ store, hints: null, log: keptLog(), pollMs: NEVER_MS })
+  t.teardown(() => feed.close())
+  const heard: Change[] = []
+  feed.subscribe((change) => void heard.push(change))
+  t.equal(feed.epoch, -1)
+  await poll(feed)
+  t.equal(heard[0]?.kind, 'everything')
+  t.equal(feed.epoch, 0)
+})

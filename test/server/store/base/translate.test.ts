@@ -1,0 +1,25 @@
+import postgres from 'postgres'
+import t from 'tap'
+import { isComingUp } from '../../../../src/server/store/base/translate.ts'
+
+function said(code: string): Error {
+  return Object.assign(new postgres.PostgresError('said'), { code })
+}
+
+for (const code of ['ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ECONNREFUSED']) {
+  t.test(`a Postgres that answers ${code} may be coming up`, async (t) => {
+    t.ok(isComingUp(Object.assign(new Error(code), { code })))
+  })
+}
+
+for (const code of ['53300', '57P03']) {
+  t.test(`a Postgres that says ${code} may be coming up`, async (t) => {
+    t.ok(isComingUp(said(code)))
+  })
+}
+
+for (const code of ['28P01', '3D000', '42501']) {
+  t.test(`no waiting mends what Postgres says with ${code}`, async (t) => {
+    t.notOk(isComingUp(said(code)))
+  })
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import t from 'tap'
+import { Assets } from '../../../../src/server/supervisor/admin-port/assets.ts'
+import { adminStand, publicStand } from '../../../support/operator/admin-port.ts'
+
+const MAP = '{"imports":{"preact":"./vendor/preact.js"}}'
+const SCRIPT = 'export const a = 1\n'.repeat(200)
+const folder = mkdtempSync(join(tmpdir(), 'sluice-assets-'))
+mkdirSync(join(folder, 'vendor'))
+writeFileSync(join(folder, 'index.html'), `<!doctype html><script type="importmap">${MAP}</script><script type="module" src="main.js"></script>`)
+writeFileSync(join(folder, 'main.js'), SCRIPT)
+writeFileSync(join(folder, 'main.js.map'), '{}')
+writeFileSync(join(folder, 'vendor/preact.js'), 'export {}')
+writeFileSync(join(folder, 'style.css'), 'body{}')
+writeFileSync(join(folder, 'built.js'), SCRIPT)
+writeFileSync(join(folder, 'built.js.br'), brotliCompressSync('// by the build'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+const stand = await adminStand(t, (await publicStand(t, (_, response) => void response.end())).port, { assets: new Assets(folder) })
+const NO_KEY = { headers: {} }
+
+for (const [path, type] of Object.entries({
+  '': 'text/html; charset=utf-8', 'index.html': 'text/html; charset=utf-8', 'main.js': 'text/javascript; charset=utf-8',
+  'vendor/preact.js': 'text/javascript; charset=utf-8', 'style.css': 'text/css; charset=utf-8',
+})) {
+  t.test(`/dashboard/${path} is served without a key, and allows a browser nothing else than what is ours`, async (t) => {
+    const { status, headers } = await stand.ask(`/dashboard/${path}`, NO_KEY)
+    t.equal(status, 200)
+    t.match(headers, {
+      'content-type': type, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache',
+      'cross-origin-resource-policy': 'same-origin', 'cross-origin-opener-policy': 'same-origin', etag: /^"[\w-]{22}"$/,
+    })
+    const policy = String(headers['content-security-policy']).split('; ')
+    for (const rule of ["default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "style-src 'self'"]) {
+      t.ok(policy.includes(rule), rule)
+    }
+    t.notMatch(headers['content-security-policy'], /unsafe/)
+  })
+}
+
+t.test('of the scripts that stand in the page only its import map is allowed, by its digest', async (t) => {
+  const { headers } = await stand.ask('/dashboard/', NO_KEY)
+  const digest = createHash('sha256').update(MAP).digest('base64')
+  t.ok(String(headers['content-security-policy']).split('; ').includes(`script-src 'self' 'sha256-${digest}'`))
+  const script = await stand.ask('/dashboard/main.js', NO_KEY)
+  t.ok(String(script.headers['content-security-policy']).split('; ').includes("script-src 'self'"))
+})
+
+t.test('what is long is sent compressed to who takes it, under a tag of its own, and once', async (t) => {
+  const packed = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'gzip, br' } })
+  t.equal(packed.headers['content-encoding'], 'br')
+  t.equal(brotliDecompressSync(packed.body).toString(), SCRIPT)
+  const plain = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'br;q=0' } })
+  t.equal(plain.body.toString(), SCRIPT)
+  t.not(plain.headers.etag, packed.headers.etag)
+  const known = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'br', 'if-none-match': packed.headers.etag ?? '' } })
+  t.match(known, { status: 304, body: { length: 0 } })
+})
+
+t.test('what the build has compressed is sent as it is, and is no file of the page by itself', async (t) => {
+  const packed = await stand.ask('/dashboard/built.js', { headers: { 'accept-encoding': 'br' } })
+  t.equal(packed.headers['content-encoding'], 'br')
+  t.equal(brotliDecompressSync(packed.body).toString(), '// by the build')
+  const plain = await stand.ask('/dashboard/built.js', NO_KEY)
+  t.equal(plain.body.toString(), SCRIPT)
+  t.match(await stand.ask('/dashboard/built.js.br', NO_KEY), { status: 404, error: 'route_unknown' })
+})
+
+t.test('a HEAD gets the headers alone', async (t) => {
+  const { status, headers, body } = await stand.ask('/dashboard/main.js', { method: 'HEAD', headers: {} })
+  t.match({ status, length: headers['content-length'], body: body.length }, { status: 200, length: String(SCRIPT.length), body: 0 })
+})
+
+for (const path of [
+  '../assets.js', '..%2fassets.js', '%2e%2e/assets.js', 'vendor', 'vendor/', '/etc/passwd', 'main.js.map', 'Main.js', 'vendor/../main.js', 'main.js%00',
+]) {
+  t.test(`/dashboard/${path} is no file of the page`, async (t) => {
+    t.match(await stand.ask(`/dashboard/${path}`, NO_KEY), { status: 404, error: 'route_unknown' })
+  })
+}
+
+for (const path of ['/', '/dashboard']) {
+  t.test(`${path} leads to the dashboard`, async (t) => {
+    t.match(await stand.ask(path, NO_KEY), { status: 302, headers: { location: '/dashboard/' } })
+  })
+}
+
+t.test('the page takes nothing but reads', async (t) => {
+  t.match(await stand.ask('/dashboard/', { method: 'POST', headers: {} }), { status: 405, error: 'method_not_allowed', headers: { allow: 'GET, HEAD' } })
+})
+
+t.test('a page elsewhere whose name leads here gets neither the dashboard nor an answer', async (t) => {
+  const headers = { host: 'evil.example' }
+  for (const path of ['/', '/dashboard/', '/dashboard/main.js', '/api/v1/models', '/metrics', '/elsewhere']) {
+    t.match(await stand.ask(path, { headers }), { status: 403, error: 'admin_host_refused' })
+  }
+  t.equal((await stand.ask('/metrics')).status, 200)
+  t.equal((await stand.ask('/healthz', { headers })).status, 200)
+})
+
+t.test('a folder that the build did not make has no files', async (t) => {
+  t.same(new Assets(join(folder, 'none')).names, [])
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import type { LiveView, ReadinessView } from '../../../../src/schemas/operator/live-view.ts'
+import type { ChildLook } from '../../../../src/server/supervisor/fleet/fleet.ts'
+import { LiveFeed } from '../../../../src/server/supervisor/admin-port/live-feed.ts'
+import { READY } from '../../../support/operator/admin-port.ts'
+import { callsOf, readingAt } from '../../../support/operator/live-readings.ts'
+import { keptLog } from '../../../support/log.ts'
+import { until } from '../../../support/nodes/node.ts'
+
+// The feed itself keeps no process from ending.
+const alive = setInterval(() => undefined, 1_000)
+t.teardown(() => clearInterval(alive))
+
+/** A feed of one process that answers a call more at every look, some milliseconds apart. */
+function feedStand(more: { looks?: () => Promise<readonly ChildLook[]> } = {}) {
+  const log = keptLog()
+  let [looks, readiness] = [0, READY as ReadinessView | null]
+  const look = (): ChildLook => {
+    looks++
+    return { id: 'a', role: 'front', pid: 1, reading: readingAt(looks * 1_000, { calls: [callsOf('a', { 0: looks })] }) }
+  }
+  const feed = new LiveFeed({
+    version: '1', log, lookMs: 5, readiness: () => readiness, advice: () => [], command: 'sluice',
+    looks: more.looks ?? (() => Promise.resolve([look()])),
+  })
+  return {
+    feed, log,
+    get looks() { return looks },
+    drain() {
+      readiness = null
+    },
+  }
+}
+
+const parsed = (json: string | null): LiveView => JSON.parse(json ?? 'null') as LiveView
+
+t.test('however many listen, the processes are asked once a look, and nobody while none does', async (t) => {
+  const stand = feedStand()
+  t.equal(stand.looks, 0)
+  const [one, other]: [string[], string[]] = [[], []]
+  const leaves = [one, other].map((views) => stand.feed.subscribe((view) => views.push(view ?? '')))
+  await until('some views came', () => one.length >= 3)
+  t.same(one, other)
+  t.equal(stand.looks, one.length + 1)
+  t.match(parsed(one[0] ?? null), { version: '1', requests_per_second: 1, operations: [{ operation: 'a' }] })
+  for (const leave of leaves) leave()
+  const asked = stand.looks
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.ok(stand.looks <= asked + 1)
+})
+
+t.test('one view alone is the next one, of a feed that runs and of one that does not', async (t) => {
+  const stand = feedStand()
+  t.match(parsed(await stand.feed.once()), { requests_per_second: 1 })
+  stand.feed.subscribe(() => undefined)
+  t.match(parsed(await stand.feed.once()), { requests_per_second: 1 })
+  stand.drain()
+})
+
+t.test('a node that drains, and a feed that is closed, have no more views', async (t) => {
+  const stand = feedStand()
+  const views: (string | null)[] = []
+  stand.feed.subscribe((view) => views.push(view))
+  await until('a view came', () => views.length > 0)
+  stand.drain()
+  await until('the end is told', () => views.at(-1) === null)
+  t.same(stand.log.events, [])
+  const closed = feedStand()
+  const waiting = closed.feed.once()
+  closed.feed.close()
+  t.equal(await waiting, null)
+})
+
+t.test('what cannot be looked at is told in the log, and ends the views', async (t) => {
+  const stand = feedStand({ looks: () => Promise.reject(new Error('broken')) })
+  t.equal(await stand.feed.once(), null)
+  t.match(stand.log.events, [{ event: 'live_view_failed' }])
+})

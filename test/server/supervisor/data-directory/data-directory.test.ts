@@ -1,0 +1,120 @@
+import {
+  chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkWritable, openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import { keptLog, SILENT } from '../../../support/log.ts'
+
+const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
+const NOBODY = 65_534
+
+function folder(t: { teardown(done: () => void): unknown }): string {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-data-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Why it is refused, and whether its mode was left alone. */
+async function refusal(path: string): Promise<{ readonly why: string; readonly isUntouched: boolean }> {
+  const before = statSync(path).mode
+  const why = await openDataDirectory(path, SILENT).then(() => 'taken', (problem: Error) => problem.message)
+  return { why, isUntouched: statSync(path).mode === before }
+}
+
+t.test('a new directory is made for its owner alone, and found again with its name', async (t) => {
+  const path = join(folder(t), 'a/b')
+  const first = await openDataDirectory(path, SILENT)
+  first.release()
+  t.equal(statSync(path).mode & 0o777, 0o700)
+  const second = await openDataDirectory(path, SILENT)
+  second.release()
+  t.equal(second.node, first.node)
+})
+
+t.test('a directory that a verb has is not said to be that of a node', async (t) => {
+  const path = join(folder(t), 'data')
+  const data = await openDataDirectory(path, SILENT, { isVerb: true })
+  t.match(await refusal(path), { why: /^another command uses .* already \(pid \d+\)$/ })
+  data.release()
+})
+
+t.test('the root of a fresh volume and a directory that a cut start left are taken', async (t) => {
+  const path = folder(t)
+  chmodSync(path, 0o777)
+  mkdirSync(join(path, 'lost+found'))
+  for (const name of ['supervisor.pid', 'supervisor.pid.0123456789abcdef', '.writable']) writeFileSync(join(path, name), '')
+  const data = await openDataDirectory(path, SILENT)
+  data.release()
+  t.equal(statSync(path).mode & 0o777, 0o700)
+})
+
+t.test('a directory that holds something else is refused, as /tmp would be', async (t) => {
+  const path = folder(t)
+  chmodSync(path, 0o755)
+  writeFileSync(join(path, 'letter.txt'), 'mine')
+  t.match(await refusal(path), { why: /holds something else: set SLUICE_DATA/, isUntouched: true })
+  t.same(readdirSync(path), ['letter.txt'])
+})
+
+t.test('a link to a directory is refused', async (t) => {
+  const home = folder(t)
+  mkdirSync(join(home, 'real'), { mode: 0o755 })
+  symlinkSync(join(home, 'real'), join(home, 'link'))
+  t.match(await refusal(join(home, 'link')), { why: /is a link/, isUntouched: true })
+  t.same(readdirSync(join(home, 'real')), [])
+})
+
+t.test('the name of a node that is a link does not make a directory ours', async (t) => {
+  const path = folder(t)
+  symlinkSync('/etc/hostname', join(path, 'node-id'))
+  t.match(await refusal(path), { why: /holds something else/, isUntouched: true })
+})
+
+t.test('a directory of another user is refused, though root could write to it', asRoot, async (t) => {
+  const path = folder(t)
+  chownSync(path, NOBODY, NOBODY)
+  t.match(await refusal(path), { why: /belongs to user 65534/, isUntouched: true })
+})
+
+t.test('a directory that another user marked as ours is refused', asRoot, async (t) => {
+  const path = folder(t)
+  writeFileSync(join(path, 'node-id'), 'planted')
+  chownSync(join(path, 'node-id'), NOBODY, NOBODY)
+  t.match(await refusal(path), { why: /holds something else/, isUntouched: true })
+})
+
+t.test('files are written beside what was laid in their way, never through it', async (t) => {
+  const path = join(folder(t), 'data')
+  const data = await openDataDirectory(path, SILENT)
+  const target = join(path, '../target')
+  writeFileSync(target, 'precious')
+  for (const name of ['.writable', 'first-keys.json']) symlinkSync(target, join(path, `${name}.${process.pid}`))
+  symlinkSync(target, join(path, 'runtime.json'))
+  checkWritable(path)
+  data.writePrivate('first-keys.json', 'keys')
+  data.writePrivate('runtime.json', 'runtime')
+  data.release()
+  t.equal(readFileSync(target, 'utf8'), 'precious')
+  t.ok(lstatSync(join(path, 'first-keys.json')).isFile())
+  t.equal(readFileSync(join(path, 'first-keys.json'), 'utf8'), 'keys')
+})
+
+t.test('a process that cannot be recorded, as on a full disk, is a warning', async (t) => {
+  const path = join(folder(t), 'data')
+  const log = keptLog()
+  const data = await openDataDirectory(path, log)
+  rmSync(path, { recursive: true })
+  data.remember('front', process.pid)
+  data.forget(process.pid)
+  t.same(log.events.map(({ event }) => event), ['processes_not_recorded', 'processes_not_recorded'])
+})
+
+t.test('a file that cannot be put in its place leaves no draft', async (t) => {
+  const path = join(folder(t), 'data')
+  const data = await openDataDirectory(path, SILENT)
+  mkdirSync(join(path, 'first-keys.json/taken'), { recursive: true })
+  t.throws(() => data.writePrivate('first-keys.json', 'keys'))
+  t.same(readdirSync(path).filter((name) => name.startsWith('first-keys.json.')), [])
+})

@@ -1,0 +1,65 @@
+import t from 'tap'
+import { explainFullDisk, watchRoom } from '../../../../src/server/supervisor/data-directory/disk-room.ts'
+import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres/postgres-error.ts'
+import { ReadinessWatch } from '../../../../src/server/supervisor/readiness.ts'
+import { StartRefused } from '../../../../src/server/supervisor/start-refused.ts'
+import { SILENT } from '../../../support/log.ts'
+import { tinyDisk } from '../../../support/files/tiny-disk.ts'
+
+t.test('whatever a full disk stopped a start by, it is told in one sentence that says where', async (t) => {
+  const disks = { dataDir: '/data of a node', objects: null }
+  const sentence = 'the disk of /data of a node is full: make room on it, and start again'
+  const system = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  for (const problem of [
+    system,
+    Object.assign(new Error('quota'), { code: 'EDQUOT' }),
+    new StartRefused('the data directory cannot be written: set SLUICE_DATA', { cause: system }),
+    new EmbeddedPostgresError('initdb failed (could not write to file "pg_wal/xlogtemp.1": No space left on device)'),
+  ]) {
+    const told = explainFullDisk(problem, disks)
+    t.ok(told instanceof StartRefused)
+    t.equal(told instanceof Error && told.message, sentence)
+  }
+})
+
+t.test('what else stops a start is left as it is', async (t) => {
+  const problem = new StartRefused('a node runs on /data already')
+  t.equal(explainFullDisk(problem, { dataDir: '/data', objects: null }), problem)
+})
+
+t.test('a disk is looked at every five seconds, however often it is asked about', async (t) => {
+  const dataDir = t.testdir({})
+  let nowMs = 0
+  const room = watchRoom({ dataDir, objects: null }, () => nowMs)
+  t.equal(await room(), true)
+  const lost = watchRoom({ dataDir: `${dataDir}/gone`, objects: null }, () => nowMs)
+  t.equal(await lost(), false)
+  const first = room()
+  t.equal(room(), first)
+  nowMs = 5_000
+  t.not(room(), first)
+})
+
+t.test('a disk without room for a segment of the log of Postgres is full', async (t) => {
+  const objects = await tinyDisk(t)
+  if (objects === null) return t.pass('no file system can be mounted here', { skip: true })
+  t.equal(await watchRoom({ dataDir: t.testdir({}), objects })(), false)
+  return t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), { message: `the disk of ${objects} is full` })
+})
+
+t.test('readiness names storage among what the node goes on without', async (t) => {
+  let isFull = true
+  const up = { mode: 'external', isUp: () => Promise.resolve(true) }
+  const watch = new ReadinessWatch({
+    postgres: up, redis: up, storage: { mode: 'disk', isUp: () => Promise.resolve(!isFull) },
+    log: SILENT, keyGraceMs: () => 1_000, now: () => 0,
+  })
+  t.teardown(() => watch.stop())
+  const one = { ready: 1, wanted: 1, configured: 1 }
+  const read = () => watch.read({ fronts: one, workers: one, runners: one }, 0)
+  while (read().degraded.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  t.match(read(), { status: 'degraded', degraded: ['storage'], reasons: ['storage_down'], dependencies: { storage: { effect: /disk is full/ } } })
+  isFull = false
+  while (read().degraded.length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(read().status, 'ready')
+})

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { migrate } from '../../../../src/server/store/migrations/migrate.ts'
+import { newId } from '../../../../src/server/store/base/ids.ts'
+import { openStore } from '../../../../src/server/store/base/open.ts'
+import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { SILENT } from '../../../support/log.ts'
+import { nodeSettings, runToEnd, startNode, type Settings } from '../../../support/nodes/node.ts'
+
+const MISSING = '0123456789abcdef'
+
+t.setTimeout(300_000)
+
+t.test('a node whose rows need a root key that is gone ends with a sentence, and makes none', async (t) => {
+  const settings = await nodeSettings(t)
+  await needRootKey(settings)
+  const { code, stdout, stderr } = await runToEnd(settings)
+  t.equal(code, 1)
+  t.equal(stdout, '')
+  t.match(stderr, `root key ${MISSING} is not here: 1 key that it wraps cannot be opened; bring it back from its backup`)
+  t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
+  t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))
+  await t.test('another key in its stead is none, and one that is given up is not waited for', async (t) => {
+    const other = { ...settings, SLUICE_ROOT_KEY: 'ab'.repeat(32) }
+    t.match(await runToEnd(other), { code: 1, stderr: `root key ${MISSING} is not here` })
+    const node = await startNode(t, { ...other, SLUICE_ROOT_KEYS_LOST: MISSING })
+    t.equal((await node.admin('/readyz')).status, 200)
+    t.equal(await node.stop(), 0)
+  })
+})
+
+async function needRootKey({ DATABASE_URL: url = '' }: Settings): Promise<void> {
+  await migrate(url, SILENT)
+  const store = openStore({ url, poolMax: 1, applicationName: 'test' })
+  const { workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'Test'))
+  await store.sql`
+    INSERT INTO data_keys (id, workspace_id, purpose, root_key_id, wrapped) VALUES (${newId()}, ${workspace.id}, 'files', ${MISSING}, 'x')`
+  await store.close()
+}

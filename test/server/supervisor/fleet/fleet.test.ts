@@ -1,0 +1,180 @@
+import t from 'tap'
+import { generationsOf, partsOf, scriptedFleet, turnOfLoop, type ScriptedFleet } from '../../../support/nodes/scripted-fleet.ts'
+
+t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
+  const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  await turnOfLoop()
+  readyAtOnce()
+  const rolled = fleet.roll(partsOf(2, 'new'))
+  await turnOfLoop()
+  for (const child of forked) if (!child.isReady && child.part !== null) child.ready()
+  await Promise.all([started, rolled])
+  t.same(generationsOf(serving()), ['0:new', '1:new'])
+  t.same(forked.filter(({ part }) => part?.settings['SLUICE_CATALOG'] === 'old').map(({ drains }) => drains),
+    [[true], [true]])
+})
+
+t.test('a new front begins with the keys that its predecessor knows, and without any where that says nothing', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+  await fleet.roll(partsOf(2, 'new'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [['keys-of-0'], ['keys-of-1']])
+  for (const child of forked) if (child.drains.length > 0) child.end()
+  await fleet.roll(partsOf(2, 'newer'))
+  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+})
+
+t.test('a front that replaces a dead one, or is added, begins with the keys of one that serves', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+  const dead = newest(0)
+  dead?.end('SIGKILL')
+  for (let turn = 0; turn < 100 && newest(0) === dead; turn++) await turnOfLoop()
+  await turnOfLoop()
+  t.same(newest(0)?.begunWith, ['keys-of-1'])
+  await fleet.roll(partsOf(3, 'new'), { isSparing: true })
+  t.not(newest(2)?.begunWith[0], undefined)
+})
+
+t.test('a roll stops at the first replacement that does not come up, and the others stay', async (t) => {
+  const { fleet, forked, serving, starting, readyAtOnce, crashLoops } = scriptedFleet(t)
+  const started = fleet.start(partsOf(3, 'old'))
+  for (let slot = 0; slot < 3; slot++) (await starting()).ready()
+  await started
+  const rolled = fleet.roll(partsOf(3, 'new'))
+  ;(await starting()).ready()
+  for (let exits = 0; exits < 5; exits++) (await starting()).end()
+  await t.rejects(rolled, { message: /front 1 ended 5 times in a row before it was ready/ })
+  t.same(generationsOf(serving()), ['0:new', '1:old', '2:old'])
+  t.same(crashLoops, [], 'the node goes on')
+  readyAtOnce()
+  for (const child of forked) if (child.drains.length > 0) child.end()
+  await fleet.roll(partsOf(3, 'newer'))
+  t.same(generationsOf(serving()), ['0:newer', '1:newer', '2:newer'])
+})
+
+t.test('a node that drains makes no new fronts, whatever is queued', async (t) => {
+  const { fleet, forked, starting, readyAtOnce } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  for (let slot = 0; slot < 2; slot++) (await starting()).ready()
+  await started
+  const rolled = fleet.roll(partsOf(2, 'new'))
+  rolled.catch(() => undefined)
+  await starting()
+  readyAtOnce()
+  const count = forked.length
+  const drained = fleet.drain('front', 60_000)
+  await t.rejects(rolled, { message: 'the node is ending' })
+  await t.rejects(fleet.roll(partsOf(2, 'newer')), { message: 'the node is ending' })
+  t.equal(forked.length, count)
+  for (const child of forked) child.end('exit code 0')
+  await drained
+})
+
+t.test('a front that is being restarted when its slot is taken away does not stay', async (t) => {
+  const { fleet, forked, serving, starting } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  for (let slot = 0; slot < 2; slot++) (await starting()).ready()
+  await started
+  serving().find(({ part }) => part?.slot === 1)?.end('SIGSEGV')
+  const restarted = await starting()
+  t.equal(restarted.part?.slot, 1)
+  const rolled = fleet.roll(partsOf(1, 'new'))
+  await turnOfLoop()
+  forked.find(({ part }) => part?.settings['SLUICE_CATALOG'] === 'new')?.ready()
+  await rolled
+  restarted.ready()
+  await turnOfLoop()
+  t.same(restarted.drains, [true])
+  t.same(generationsOf(serving()), ['0:new'])
+  t.equal(fleet.countReady('front'), 1)
+})
+
+t.test('a replaced front that does not end is killed, and the log says so', async (t) => {
+  const { fleet, forked, log, readyAtOnce } = scriptedFleet(t, { retiredMsMax: 1 })
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  await fleet.roll(partsOf(1, 'new'))
+  const [old] = forked
+  t.same(old?.drains, [true])
+  t.equal(await old?.ended, 'SIGKILL')
+  t.match(log.events.find(({ event }) => event === 'replaced_child_killed'), { fields: { pid: old?.pid } })
+})
+
+t.test('a roll waits until those that the one before it replaced are gone', async (t) => {
+  const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  await fleet.roll(partsOf(1, 'new'))
+  const rolled = fleet.roll(partsOf(1, 'newer'))
+  await turnOfLoop()
+  t.same(generationsOf(serving()), ['0:new'])
+  t.match(log.events.at(-1), { event: 'roll_waits', fields: { retired: 1 } })
+  forked[0]?.end('exit code 0')
+  await rolled
+  t.same(generationsOf(serving()), ['0:newer'])
+})
+
+t.test('lost spares are logged, no more than five are made, and a good front has one made again', async (t) => {
+  const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
+  const spare = (): (typeof forked)[number] | undefined =>
+    forked.find(({ part, isSpare, isGone }) => isSpare && part === null && !isGone)
+  readyAtOnce()
+  await fleet.start(partsOf(1, 'old'))
+  for (let loss = 0; loss < 5; loss++) {
+    spare()?.end('SIGKILL')
+    await turnOfLoop()
+  }
+  t.equal(spare(), undefined)
+  const losses = log.events.filter(({ event }) => event === 'spare_lost').map(({ fields }) => fields['losses'])
+  t.same(losses, [1, 2, 3, 4, 5])
+  serving()[0]?.end('SIGKILL')
+  await turnOfLoop()
+  t.same(generationsOf(serving()), ['0:old'])
+  t.ok(spare())
+})
+
+t.test('a spare is loaded some time after the fronts, and none of a node that ended meanwhile', async (t) => {
+  const spares: readonly ScriptedFleet[] = [scriptedFleet(t, { spareDelayMs: 20 }), scriptedFleet(t, { spareDelayMs: 20 })]
+  for (const { fleet, readyAtOnce } of spares) {
+    readyAtOnce()
+    await fleet.start(partsOf(1, 'old'))
+  }
+  const count = (): readonly number[] => spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
+  t.same(count(), [0, 0])
+  await spares[1]?.fleet.killAll()
+  while (count()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.same(count(), [1, 0])
+})
+
+t.test('a front that cannot be brought back five times stops the node', async (t) => {
+  const { fleet, starting, serving, crashLoops } = scriptedFleet(t)
+  const started = fleet.start(partsOf(1, 'old'))
+  ;(await starting()).ready()
+  await started
+  serving()[0]?.end('SIGSEGV')
+  for (let exits = 0; exits < 5; exits++) (await starting()).end()
+  await turnOfLoop()
+  t.match(crashLoops, [/front 0 ended 5 times in a row/])
+})
+
+t.test('what a dead front has left is swept by one runner that serves, and by no front', async (t) => {
+  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+  fleet.sweep()
+  readyAtOnce()
+  const [front, ...others] = partsOf(3, 'old').map((part, slot) => (slot === 0 ? part : { ...part, role: 'runner' as const }))
+  await fleet.start(front === undefined ? [] : [front, ...others])
+  fleet.sweep()
+  const told = forked.filter(({ sweeps }) => sweeps > 0)
+  t.match(told, [{ role: 'runner', sweeps: 1 }])
+  t.equal(told.length, 1)
+})

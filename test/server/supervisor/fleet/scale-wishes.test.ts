@@ -1,0 +1,93 @@
+import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openDataDirectory, type DataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import { leaveWish, SCALE_WISHES_MAX, untilScaled, WishDesk } from '../../../../src/server/supervisor/fleet/scale-wishes.ts'
+import type { ScaleEnd, ScaleWish } from '../../../../src/server/supervisor/fleet/scaling.ts'
+import { keptLog, SILENT } from '../../../support/log.ts'
+import { turnOfLoop } from '../../../support/nodes/scripted-fleet.ts'
+
+const THREE: ScaleWish = { fronts: 3, workers: null }
+const DONE: ScaleEnd = { state: 'done', before: { fronts: 1, workers: 1 }, now: { fronts: 3, workers: 3 } }
+
+t.test('a wish is taken once, however often the node looks, answered, and taken away by who wished', async (t) => {
+  const { data, desk, wishes, end } = await openDesk(t)
+  const name = leaveWish(data.path, THREE)
+  desk.look()
+  desk.look()
+  await turnOfLoop()
+  t.same(wishes, [THREE])
+  end()
+  await turnOfLoop()
+  desk.look()
+  t.same(await untilScaled(data.path, name), DONE)
+  t.equal(existsSync(join(data.path, name)), false)
+  t.same(wishes, [THREE])
+})
+
+t.test('what is no wish is left alone, and keeps no other one from being taken', async (t) => {
+  const { data, desk, wishes } = await openDesk(t)
+  const odd = ['', '{', 'null', '[]', '{"state":"asked","fronts":"3","workers":null}', '{"state":"done"}']
+  for (const [at, text] of odd.entries()) writeFileSync(join(data.path, `scale-00000000-0000-0000-0000-00000000000${at}.json`), text)
+  writeFileSync(join(data.path, 'scale-..json'), '{"state":"asked","fronts":9,"workers":null}')
+  leaveWish(data.path, THREE)
+  desk.look()
+  t.same(wishes, [THREE])
+})
+
+t.test('no more wishes wait than the limit, and answers that nobody reads do not pile up', async (t) => {
+  const { data, desk, wishes, end } = await openDesk(t)
+  const names = Array.from({ length: SCALE_WISHES_MAX + 2 }, () => leaveWish(data.path, THREE))
+  desk.look()
+  t.equal(wishes.length, SCALE_WISHES_MAX)
+  const refused = names.filter((name) => readFileSync(join(data.path, name), 'utf8').includes('16 wait already'))
+  t.equal(refused.length, 2)
+  end()
+  await turnOfLoop()
+  t.equal(data.names('scale-').length, SCALE_WISHES_MAX)
+})
+
+t.test('a folder that cannot be written keeps nobody else waiting', async (t) => {
+  const log = keptLog()
+  const { data } = await openDesk(t)
+  const full = { ...data, writePrivate: () => { throw new Error('ENOSPC') } }
+  const desk = new WishDesk({ data: full, log, scale: () => Promise.resolve(DONE) })
+  leaveWish(data.path, THREE)
+  desk.look()
+  await turnOfLoop()
+  t.match(log.events, [{ event: 'scale_not_told' }, { event: 'scale_not_told' }])
+})
+
+t.test('a node that ends takes wishes along, and a start finds none', async (t) => {
+  const path = join(t.testdir(), 'data')
+  const data = await openDataDirectory(path, SILENT)
+  const name = leaveWish(path, THREE)
+  data.release()
+  t.equal(existsSync(join(path, name)), false)
+  t.equal(await untilScaled(path, name), null, 'whoever waits is told')
+  leaveWish(path, THREE)
+  const next = await openDataDirectory(path, SILENT)
+  t.same(next.names('scale-'), [])
+  next.release()
+})
+
+t.test('a wish of root can be read by the user whose node it is', { skip: process.geteuid?.() === 0 ? false : 'only root' }, (t) => {
+  const path = t.testdir()
+  chownSync(path, 12_345, 12_346)
+  const { uid, gid, mode } = statSync(join(path, leaveWish(path, THREE)))
+  t.same([uid, gid, mode & 0o777], [12_345, 12_346, 0o600])
+  t.end()
+})
+
+/** A desk whose wishes end when the test says so. */
+async function openDesk(t: Test): Promise<{ data: DataDirectory; desk: WishDesk; wishes: ScaleWish[]; end: () => void }> {
+  const data = await openDataDirectory(join(t.testdir(), 'data'), SILENT)
+  t.teardown(() => data.release())
+  const wishes: ScaleWish[] = []
+  const ends: (() => void)[] = []
+  const scale = (wish: ScaleWish): Promise<ScaleEnd> => {
+    wishes.push(wish)
+    return new Promise((resolve) => ends.push(() => resolve(DONE)))
+  }
+  return { data, desk: new WishDesk({ data, log: SILENT, scale }), wishes, end: () => ends.forEach((one) => one()) }
+}

@@ -1,0 +1,86 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { clusters } from '../../../../src/server/cli/operator/doctor/clusters.ts'
+import { noteOwner, OUTSIDE_DIR, outsideClusters, removeCluster } from '../../../../src/server/supervisor/postgres/outside-clusters.ts'
+import { placeCluster } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
+import { identityOf } from '../../../../src/server/supervisor/fleet/process-state.ts'
+import { deployFile } from '../../../support/nodes/deploy.ts'
+
+/** What a start as root leaves: a data directory whose record names a cluster elsewhere, and that cluster. */
+function tried(t: Test): ReturnType<typeof makeTried> {
+  return makeTried(t.testdir(), 'data')
+}
+
+async function makeTried(home: string, name: string) {
+  const [dataDir, outsideDir] = [join(home, name), join(home, 'outside')]
+  mkdirSync(dataDir, { mode: 0o700 })
+  const account = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const { folder } = await placeCluster({ dataDir, outsideDir, account })
+  noteOwner(folder, dataDir)
+  return { home, dataDir, outsideDir, folder }
+}
+
+t.test('a cluster is used while its data directory names it, and unused once that is gone', async (t) => {
+  const { dataDir, outsideDir, folder } = await tried(t)
+  t.same(await outsideClusters(outsideDir), [{ folder, dataDir, pid: null, isUsed: true }])
+  t.match(await clusters(outsideDir, true), [{ check: 'clusters', level: 'ok' }])
+  rmSync(dataDir, { recursive: true })
+  t.match(await outsideClusters(outsideDir), [{ isUsed: false }])
+  const [finding] = await clusters(outsideDir, true)
+  t.match(finding, { level: 'ok', detail: /`sluice clusters remove --unused`/ })
+  t.ok(finding?.detail.startsWith(`no data directory names ${folder} (of ${dataDir}): `))
+  t.same(await clusters(outsideDir, false), [], 'another account than root has none')
+})
+
+t.test('a data directory that was made anew in the same place uses its own cluster alone', async (t) => {
+  const { home, dataDir, outsideDir, folder } = await tried(t)
+  renameSync(dataDir, join(home, 'moved'))
+  const again = await makeTried(home, basename(dataDir))
+  const found = await outsideClusters(outsideDir)
+  t.equal(found.find((one) => one.folder === folder)?.isUsed, false)
+  t.equal(found.find((one) => one.folder === again.folder)?.isUsed, true)
+  noteOwner(folder, join(home, 'moved'))
+  t.ok((await outsideClusters(outsideDir)).every(({ isUsed }) => isUsed), 'a start notes where the directory is now')
+})
+
+t.test('a cluster goes whole, the programs with the last one, and one that is running stays', async (t) => {
+  const { home, outsideDir, folder } = await tried(t)
+  const other = await makeTried(home, 'other')
+  mkdirSync(join(outsideDir, 'postgres-18.4-linux-x64'))
+  const of = async (path: string) => (await outsideClusters(outsideDir)).filter((one) => one.folder === path)
+  writeFileSync(join(folder, 'supervisor.json'), JSON.stringify(identityOf(process.pid)))
+  for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), `process ${process.pid} runs on it`)
+  rmSync(join(folder, 'supervisor.json'))
+  for (const one of await of(other.folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
+  t.notOk(existsSync(other.folder))
+  t.ok(existsSync(join(outsideDir, 'postgres-18.4-linux-x64')))
+  for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
+  t.notOk(existsSync(outsideDir))
+})
+
+t.test('a cluster that a stopped node uses stays unless that is forced, and is told with what it is used by', async (t) => {
+  const { dataDir, outsideDir } = await tried(t)
+  const remove = async (force: boolean) => Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
+  const [why] = await remove(false)
+  t.ok(why?.startsWith(`the data directory ${dataDir} uses it`), String(why))
+  t.match(why, /--force/)
+  t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
+  t.same(await remove(true), [null])
+  t.same(await outsideClusters(outsideDir), [])
+})
+
+t.test('a cluster that does not say whose it is counts as unused, and a folder that is none is left', async (t) => {
+  const { outsideDir, folder } = await tried(t)
+  writeFileSync(join(folder, 'data-directory.json'), 'half a wri')
+  mkdirSync(join(outsideDir, 'something'))
+  chmodSync(join(outsideDir, 'something'), 0o700)
+  t.match(await outsideClusters(outsideDir), [{ folder, dataDir: null, isUsed: false }])
+  t.same(await outsideClusters(join(outsideDir, 'missing')), [])
+})
+
+t.test('the systemd unit has its data in no folder in which a trial as root leaves something', async (t) => {
+  const [, data = ''] = /^Environment=SLUICE_DATA=(.+)$/m.exec(deployFile('systemd/sluice.service')) ?? []
+  t.match(data, /^\//)
+  t.notOk(OUTSIDE_DIR === data || OUTSIDE_DIR.startsWith(`${data}/`) || data.startsWith(`${OUTSIDE_DIR}/`) || dirname(data) === OUTSIDE_DIR)
+})

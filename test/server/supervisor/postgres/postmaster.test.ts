@@ -1,0 +1,110 @@
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { findPostgresBinaries } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
+import { placeCluster } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
+import { POSTGRES_SOCKET, startPostmaster, stopPostmaster } from '../../../../src/server/supervisor/postgres/postmaster.ts'
+import { identityOf, postgresProcessesWith } from '../../../../src/server/supervisor/fleet/process-state.ts'
+import { makeSocketFolder } from '../../../../src/server/supervisor/data-directory/socket-folder.ts'
+import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'
+import { clusterHome } from '../../../support/nodes/cluster-home.ts'
+import { keptLog } from '../../../support/log.ts'
+
+/** What Postgres leaves behind, with a pid of the test's choice. */
+function lock(data: string, pid: number): void {
+  writeFileSync(join(data, 'postmaster.pid'), [pid, data, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', ''].join('\n'))
+}
+
+/** Under the account of the server: of another user's process Postgres knows by itself that it is none of its own. */
+function asServer(t: Parameters<typeof clusterHome>[0], script: string): ChildProcessByStdio<null, Readable, null> {
+  const { uid, gid } = stepDownAccount() ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+  const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/', uid, gid })
+  t.teardown(() => void child.kill('SIGKILL'))
+  return child
+}
+
+/** A dead process that its parent does not reap. */
+async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
+  const [pid] = (await once(asServer(t, 'sleep 0.1 & echo $!; exec sleep 600').stdout, 'data')) as [Buffer]
+  return Number(pid.toString())
+}
+
+/** A program that is killed; behind it, when we have seen its end, its lock file says that it is ready, as a child of it may still write. */
+function deadServer(t: { teardown(done: () => void): unknown }): { readonly home: string; readonly data: string } {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-dead-'))
+  const [data, sleeper] = [join(home, 'data'), join(home, 'sleeper')]
+  mkdirSync(data)
+  writeFileSync(join(home, 'postgres'), `#!/bin/sh
+pid=$$
+(
+  while kill -0 $pid 2>/dev/null; do :; done
+  printf '%s\\n' $pid ${data} 1700000000 5432 '' '' '' ready > ${data}/postmaster.pid
+  exec sleep 600
+) &
+echo $! > ${sleeper}
+kill -9 $pid
+`, { mode: 0o755 })
+  t.teardown(() => {
+    process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL')
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+  })
+  return { home, data }
+}
+
+t.test('a lock file of a zombie does not stop a start', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  const pid = await zombie(t)
+  while (identityOf(pid) !== null) await pause(10)
+  t.ok(process.kill(pid, 0), 'the system still knows the pid')
+  lock(join(first.clusterFolder, 'data'), pid)
+  await t.resolves(home.start())
+})
+
+t.test('a lock file whose pid belongs to another program does not stop a start', async (t) => {
+  const home = clusterHome(t)
+  const first = await home.start()
+  await first.stop()
+  lock(join(first.clusterFolder, 'data'), asServer(t, 'exec sleep 600').pid ?? 0)
+  await t.resolves(home.start())
+})
+
+t.test('a server that outlived its supervisor is ended before the next one starts', async (t) => {
+  const home = clusterHome(t)
+  await (await home.start()).stop()
+  const account = stepDownAccount()
+  const place = await placeCluster({ ...home, account })
+  const bin = await findPostgresBinaries({ account: place.account, setpriv: findSetpriv(), cacheDir: home.outsideDir })
+  // Without setpriv, as on a machine that has none: nothing ends it with its parent.
+  const socketFolder = makeSocketFolder({ at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account })
+  const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, socketFolder, log: keptLog() })
+  await t.resolves(home.start())
+  t.equal(identityOf(orphan.identity.pid), null)
+})
+
+t.test('a server that was killed as soon as it was ready has not started', async (t) => {
+  const { home, data } = deadServer(t)
+  const wish = { place: { folder: home, data, account: null }, bin: home, setpriv: null, settings: {}, socketFolder: home, log: keptLog() }
+  await t.rejects(startPostmaster(wish), /the server ended while starting \(exit SIGKILL\)/)
+})
+
+t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {
+  const stranger = asServer(t, 'echo up; exec sleep 600')
+  await once(stranger.stdout, 'data')
+  const { pid = 0 } = stranger
+  await stopPostmaster({ pid, startedAt: 'before' })
+  t.not(identityOf(pid), null)
+})
+
+t.test('children of Postgres are found by the token in their command line', async (t) => {
+  const { clusterFolder } = await clusterHome(t).start({ fsync: 'off', cluster_name: 'ignored' })
+  const commands = execFileSync('ps', ['-axo', 'command='], { encoding: 'utf8' })
+  const [, name = 'none'] = new RegExp(`postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`).exec(commands) ?? []
+  t.ok(postgresProcessesWith(name).length > 3)
+})

@@ -1,0 +1,303 @@
+/** Fronts that serve private endpoints for real: rows, gate, protocols; only the vault's release is the test's own. */
+import type { Test } from 'tap'
+import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
+import { fail, ok } from '../../../src/schemas/failures.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { HttpOptions } from '../../../src/server/http/front.ts'
+import { OPERATIONS } from '../../../src/server/operations/index.ts'
+import type { EpochFeed, Hints } from '../../../src/server/ports/keys/keys.ts'
+import type { EndpointProber } from '../../../src/server/ports/endpoints/private-endpoints.ts'
+import type { Ports } from '../../../src/server/ports/ports.ts'
+import type { ReleaseRequest, SecretReleases } from '../../../src/server/ports/vault/vault.ts'
+import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
+import { newId } from '../../../src/server/store/base/ids.ts'
+import type { Store } from '../../../src/server/store/base/open.ts'
+import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
+import { openPrivateEndpoints } from '../../../src/server/store/endpoints/private-endpoints.ts'
+import { openSecretBindings } from '../../../src/server/store/vault/secret-bindings.ts'
+import { createWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
+import { createEmbedder } from '../../../src/server/upstream/embedder.ts'
+import { createPrivateModels } from '../../../src/server/upstream/workspace/private-models.ts'
+import { createProber } from '../../../src/server/upstream/workspace/prober.ts'
+import { catalogueOf } from '../models/catalogue.ts'
+import { accessTo, KEY, keyRecords, MANAGEMENT_KEY, OTHER_KEY, openFront, threads } from '../front.ts'
+import { testHints } from '../stores/hints.ts'
+import { SILENT } from '../log.ts'
+import type { Gate } from '../gate.ts'
+import { must } from '../must.ts'
+import { NO_FILES } from '../files/no-files.ts'
+import { openTestStore } from '../stores/postgres.ts'
+import { sends, type Behaviour } from '../embeddings/provider-behaviours.ts'
+import { startProvider, type ScriptedProvider } from '../embeddings/provider.ts'
+
+/** The one host that the test's gate knows; it leads to the scripted upstream. */
+export const UPSTREAM_HOST = 'models.acme.example'
+export const CREDENTIAL = 'upstream-credential-0123456789'
+const SECRET_NAME = 'acme_key'
+
+export interface Told {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: {
+    readonly data?: Readonly<Record<string, unknown>> & { readonly checks?: readonly Readonly<Record<string, unknown>>[] }
+    readonly usage?: Readonly<Record<string, unknown>>
+    readonly error?: { readonly code: number; readonly message: string; readonly metadata: Readonly<Record<string, unknown>> }
+  }
+}
+
+export interface Vault extends SecretReleases {
+  /** Replaces what the vault of the test's workspace holds, and tells all fronts. */
+  put(name: string, value: string, hosts: readonly string[]): Promise<void>
+  remove(name: string): Promise<void>
+  readonly asked: readonly ReleaseRequest[]
+  /** Values do not open any more, though their rows are there. */
+  isBroken: boolean
+}
+
+export interface EndpointsStand {
+  readonly store: Store
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** Another workspace of the same organization, whose key is OTHER_KEY. */
+  readonly otherWorkspaceId: string
+  readonly upstream: ScriptedProvider
+  /** The provider of the catalogue. */
+  readonly shipped: ScriptedProvider
+  /** Another one, at a host that secrets can be bound to: `localhost`. */
+  readonly keyed: ScriptedProvider
+  /** Log lines of the embedders. */
+  readonly lines: readonly string[]
+  readonly vault: Vault
+  readonly baseUrl: string
+  /** Origins of the fronts. */
+  readonly fronts: readonly string[]
+  /** As the management key at the first front. */
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Told>
+  /** As the workspace's inference key. @param nth of the fronts */
+  embed(model: string, nth?: number, more?: { readonly key?: string; readonly body?: object }): Promise<Told>
+  /** A draft, as the test wants it. @returns its id */
+  draft(more?: object): Promise<string>
+  /** A draft that has passed its validation. */
+  validated(more?: object): Promise<string>
+  active(more?: object): Promise<string>
+}
+
+export interface StandWish {
+  readonly fronts?: number
+  readonly prober?: (real: EndpointProber) => EndpointProber
+  /** Instead of keys that pay nothing. */
+  readonly more?: (t: Test, parts: FrontParts) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
+}
+
+export interface FrontParts {
+  readonly store: Store
+  readonly hints: Hints
+  readonly feed: EpochFeed
+  /** That of the stand's own keys. */
+  readonly access: HttpOptions['access']
+}
+
+export async function openEndpoints(t: Test, wish: StandWish = {}): Promise<EndpointsStand> {
+  const store = await openTestStore(t)
+  const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
+  const other = must(await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }))
+  const [upstream, shipped, keyed] = await Promise.all([startProvider(), startProvider(), startProvider('localhost')])
+  t.teardown(() => Promise.all([upstream.close(), shipped.close(), keyed.close()]))
+  const lines: string[] = []
+  const hints = testHints()
+  const vault = testVault(store, { organizationId: organization.id, workspaceId: workspace.id, tell: hints.send })
+  await vault.put(SECRET_NAME, CREDENTIAL, [UPSTREAM_HOST])
+  const ids = { organizationId: organization.id, workspaceId: workspace.id, otherWorkspaceId: other.id }
+  const means = { store, vault, hints, upstream, shipped, keyed, lines, ids, wish }
+  const fronts = await Promise.all(Array.from({ length: wish.fronts ?? 1 }, () => openOne(t, means)))
+  const baseUrl = `https://${UPSTREAM_HOST}:${new URL(upstream.origin).port}/v1`
+  const stand = { ...ids, store, upstream, shipped, keyed, lines, vault, baseUrl, fronts }
+  return { ...stand, ...callsOf(stand) }
+}
+
+interface Means {
+  readonly store: Store
+  readonly vault: Vault
+  readonly hints: ReturnType<typeof testHints>
+  readonly upstream: ScriptedProvider
+  readonly shipped: ScriptedProvider
+  readonly keyed: ScriptedProvider
+  readonly lines: string[]
+  readonly ids: { readonly organizationId: string; readonly workspaceId: string; readonly otherWorkspaceId: string }
+  readonly wish: StandWish
+}
+
+async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, ids, wish }: Means): Promise<string> {
+  const write = (event: string, fields?: object): void => void lines.push(JSON.stringify({ event, ...fields }))
+  const now = (): number => performance.now()
+  const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
+  const feed = openEpochFeed({ store, hints, log: SILENT })
+  t.teardown(() => Promise.all([feed.close(), egress.close()]))
+  while (!(await feed.poll())) continue
+  const models = catalogueOf(t, catalogue(shipped.origin, keyed.origin.replace('127.0.0.1', 'localhost')))
+  const privateEndpoints = openPrivateEndpoints({ store, hints })
+  const jobs = threads()
+  const prober = createProber({ egress, jobs, releases: vault, providers: models.providers, now })
+  const ports: Ports = {
+    ...NO_FILES,
+    models,
+    observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
+    embedder: createEmbedder({
+      egress, jobs, log: { debug: write, info: write, warn: write, error: write }, now, random: () => 0.5,
+      credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]), meters: { upstream: () => undefined },
+    }),
+    privateEndpoints,
+    endpointProber: wish.prober?.(prober) ?? prober,
+    privateModels: createPrivateModels({
+      rows: privateEndpoints, bindings: openSecretBindings(store), releases: vault, catalogue: models, feed, graceMs: 60_000, now: Date.now,
+    }),
+  }
+  const { organizationId, workspaceId, otherWorkspaceId } = ids
+  const records = new Map([...keyRecords()].map(([hash, record]) => {
+    const at = hash === hashOfKey(OTHER_KEY) ? otherWorkspaceId : workspaceId
+    return [hash, { ...record, organizationId, workspaceId: record.kind === 'management' ? null : at, defaultWorkspaceId: workspaceId }]
+  }))
+  const access = accessTo(records)
+  const more = await wish.more?.(t, { store, hints, feed, access })
+  return (await openFront(t, OPERATIONS, { access: more?.access ?? access, ports: { ...ports, ...more?.ports } })).url
+}
+
+function callsOf(stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId'>): Pick<EndpointsStand, 'call' | 'embed' | 'draft' | 'validated' | 'active'> {
+  const send = async (path: string, key: string, { nth = 0, ...init }: RequestInit & { readonly nth?: number }): Promise<Told> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) }
+    const answer = await fetch(`${stand.fronts[nth] ?? ''}/api/v1${path}`, { ...init, headers })
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Told['body'] }
+  }
+  const call: EndpointsStand['call'] = (method, path, body, headers = {}) =>
+    send(path, MANAGEMENT_KEY, { method: method.toUpperCase(), headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  const draft: EndpointsStand['draft'] = async (more = {}) => {
+    const { status, body } = await call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), ...more })
+    if (status !== 201) throw new Error(`no draft: ${JSON.stringify(body)}`)
+    return String(body.data?.['id'])
+  }
+  const validated: EndpointsStand['validated'] = async (more = {}) => {
+    const id = await draft(more)
+    const { body } = await call('post', `/private-endpoints/${id}/validate`, { workspace_id: stand.workspaceId })
+    if (body.data?.['passed'] !== true) throw new Error(`not validated: ${JSON.stringify(body)}`)
+    return id
+  }
+  return {
+    call,
+    draft,
+    validated,
+    embed: (model, nth = 0, { key = KEY, body = {} } = {}) =>
+      send('/embeddings', key, { nth, method: 'POST', body: JSON.stringify({ model, input: 'some text', ...body }) }),
+    async active(more = {}) {
+      const id = await validated(more)
+      const { status, body } = await call('post', `/private-endpoints/${id}/activate`)
+      if (status !== 200) throw new Error(`not active: ${JSON.stringify(body)}`)
+      return id
+    },
+  }
+}
+
+/** The fields of a sound endpoint. */
+export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>> {
+  return {
+    model_permaslug: 'acme/own', provider_slug: 'openai-compatible', upstream_model_id: 'bge-m3', base_url: baseUrl, secret_name: SECRET_NAME,
+    pricing: { prompt: '0.000001', completion: '0' },
+  }
+}
+
+/** Released as the port says, and its rows are those that the store asks. */
+function testVault(
+  store: Store,
+  { organizationId, workspaceId, tell }: {
+    readonly organizationId: string
+    readonly workspaceId: string
+    readonly tell: (change: { n: number; kind: 'vault'; id: string }) => void
+  },
+): Vault {
+  const values = new Map<string, { readonly value: string; readonly hosts: readonly string[] }>()
+  const asked: ReleaseRequest[] = []
+  const [vaultId, keyId] = [newId(), newId()]
+  const { sql } = store
+  return {
+    asked,
+    isBroken: false,
+    async put(name, value, hosts) {
+      values.set(name, { value, hosts })
+      await sql`
+        INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${vaultId}, ${organizationId}, ${workspaceId}, 'workspace')
+        ON CONFLICT DO NOTHING`
+      await sql`
+        INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped) VALUES (${keyId}, ${vaultId}, 'sealing', 'r', '')
+        ON CONFLICT DO NOTHING`
+      await sql`DELETE FROM secrets WHERE vault_id = ${vaultId} AND name = ${name}`
+      await sql`
+        INSERT INTO secrets (vault_id, name, hosts, version, key_id, sealed)
+        VALUES (${vaultId}, ${name}, string_to_array(${hosts.join(',')}, ','), nextval('secret_versions'), ${keyId}, '')`
+      tell({ n: 0, kind: 'vault', id: workspaceId })
+    },
+    async remove(name) {
+      values.delete(name)
+      await sql`DELETE FROM secrets WHERE vault_id = ${vaultId} AND name = ${name}`
+      tell({ n: 0, kind: 'vault', id: workspaceId })
+    },
+    release(request) {
+      asked.push(request)
+      const found = request.scope.workspaceId === workspaceId ? values.get(request.name) : undefined
+      const isReleased = !this.isBroken && found?.hosts.includes(request.host) === true
+      return Promise.resolve(isReleased && found !== undefined
+        ? ok(new Secret(found.value))
+        : fail('secret_not_released', { fields: { name: request.name } }))
+    },
+  }
+}
+
+function catalogue(origin: string, keyed: string): object {
+  const toVectors = { output_modalities: ['embeddings'] }
+  const endpoint = { provider: 'shipped', upstream_model: 'shipped-embed', pricing: { prompt: '0.0000005' } }
+  return {
+    providers: [
+      { slug: 'shipped', name: 'Shipped', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: 'SET_KEY' },
+      { slug: 'keyed', name: 'Keyed', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'SET_KEY' },
+      { slug: 'no-key', name: 'No Key', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'UNSET_KEY' },
+      { slug: 'cohere', name: 'Cohere', protocol: 'cohere', base_url: `${origin}/v2`, api_key_env: 'SET_KEY' },
+      { slug: 'google', name: 'Google', protocol: 'google', base_url: `${origin}/v1beta`, api_key_env: 'SET_KEY' },
+    ],
+    models: [
+      { id: 'acme/embed', name: 'Acme Embed', canonical_slug: 'acme/embed-1', architecture: toVectors, endpoints: [endpoint] },
+      { id: 'acme/keyed', name: 'Keyed', architecture: toVectors, variants: ['floor'], endpoints: [{ ...endpoint, provider: 'keyed' }, endpoint] },
+      { id: 'acme/no-key', name: 'No Key', architecture: toVectors, endpoints: [{ ...endpoint, provider: 'no-key' }] },
+      { id: 'acme/chat', name: 'Acme Chat', architecture: { output_modalities: ['text'] }, endpoints: [endpoint] },
+    ],
+  }
+}
+
+export const errorTypeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
+
+/** Id of no endpoint and no workspace. */
+export const NOBODY = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
+
+export function validate({ call, workspaceId }: EndpointsStand, id: string, asked = workspaceId): Promise<Told> {
+  return call('post', `/private-endpoints/${id}/validate`, { workspace_id: asked })
+}
+
+export function activate({ call }: EndpointsStand, id: string): Promise<Told> {
+  return call('post', `/private-endpoints/${id}/activate`)
+}
+
+/** A sound answer but for what `more` says of it. */
+export function answering(more: object): Behaviour {
+  const data = [{ object: 'embedding', index: 0, embedding: [0.5] }]
+  return sends(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 }, ...more }))
+}
+
+/** A prober whose probes tell that they began, and go on when they may. */
+export function held(began: Gate, go: Gate): (real: EndpointProber) => EndpointProber {
+  return (real) => ({
+    ...real,
+    async probe(wish) {
+      began.open()
+      await go.opened
+      return real.probe(wish)
+    },
+  })
+}

@@ -1,0 +1,164 @@
+import t from 'tap'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { runLoad, startLoad } from './load.ts'
+import { sizesOf } from './load-request.ts'
+import { bytesServer, loadPlan as plan, OK, portOf, rawServer } from '../wire/raw-server.ts'
+import { pause } from '../nodes/spawned.ts'
+
+t.setTimeout(600_000)
+
+/** Answers at once, but for half a second from the hundredth request on: then nobody is answered. */
+function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
+  let count = 0
+  let stalledUntil = 0
+  return bytesServer(t, (socket) => {
+    if (++count === 100) stalledUntil = performance.now() + 500
+    const wait = stalledUntil - performance.now()
+    if (wait <= 0) socket.write(OK)
+    else setTimeout(() => socket.write(OK), wait)
+  })
+}
+
+t.test('what is due while a server stands still is sent all the same, and its wait is latency', async (t) => {
+  const port = await stallingServer(t)
+  const found = await runLoad(plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  t.ok(found.requests >= 600, 'one of each instant at which one was due')
+  t.same(Object.keys(found.statuses), ['200'])
+  t.equal(found.unsent, 0)
+  t.ok(found.latency.p99 >= 400, `from when they were due ${found.latency.p99}`)
+  t.ok(found.latency.p99_9 >= found.latency.p99 && found.latency.max >= found.latency.p99_9)
+  t.ok(found.latencyFromSent.p99 < found.latency.p99, `a generator that waits would show ${found.latencyFromSent.p99}`)
+})
+
+t.test('what was due and never found a connection counts as failed and as late as it is', async (t) => {
+  const server = await rawServer(t, [''])
+  const found = await runLoad(plan(server.port, {
+    pace: { kind: 'open', ratePerS: 50 }, durationMs: 400, drainMs: 200, answerTimeoutMs: 1_200,
+  }))
+  t.ok(found.unsent >= 15 && found.requests > found.unsent)
+  t.ok([20, 21].includes(found.requests), 'each that was due counts once')
+  t.same(found.statuses, { 0: found.requests })
+  t.ok(found.failures.includes('not sent: no connection was free'))
+  t.ok(found.latency.p50 >= 200)
+})
+
+t.test('a backlog that is answered behind the end is no throughput', async (t) => {
+  const port = await stallingServer(t)
+  const found = await runLoad(plan(port, { pace: { kind: 'open', ratePerS: 300 }, durationMs: 400 }))
+  t.ok(found.measuredMs > 500, String(found.measuredMs))
+  t.equal(found.unsent, 0)
+})
+
+t.test('of a closed pace too what is answered behind the end took the time that it took', async (t) => {
+  let firstAt = 0
+  const port = await bytesServer(t, (socket) => {
+    if (firstAt > 0) return void setTimeout(() => socket.write(OK), firstAt + 3_000 - performance.now())
+    firstAt = performance.now()
+    socket.write(OK)
+  })
+  const found = await runLoad(plan(port, { durationMs: 2_500 }))
+  t.same(found.statuses, { 200: 2 })
+  // The first is sent soon after the begin.
+  t.ok(found.measuredMs >= 2_990, String(found.measuredMs))
+})
+
+t.test('a request that is never answered does not make the others slower', async (t) => {
+  let count = 0
+  const port = await bytesServer(t, (socket) => ++count <= 3 && socket.write(OK))
+  const found = await runLoad(plan(port, { durationMs: 2_500, answerTimeoutMs: 4_000 }))
+  t.same(found.statuses, { 0: 1, 200: 3 })
+  t.ok(found.measuredMs < 4_000, String(found.measuredMs))
+})
+
+t.test('what is made up for keeps under the highest rate, and is sent all the same', async (t) => {
+  const sentAt: number[] = []
+  const begunAt = performance.now()
+  const port = await bytesServer(t, (socket) => {
+    sentAt.push(performance.now())
+    setTimeout(() => socket.write(OK), Math.max(0, begunAt + 900 - performance.now()))
+  })
+  const open = { pace: { kind: 'open', ratePerS: 100 }, ratePerSMax: 60, connections: 8, durationMs: 1_000 } as const
+  const found = await runLoad(plan(port, { ...open, drainMs: 5_000 }))
+  t.same([Object.keys(found.statuses), found.unsent], [['200'], 0])
+  t.ok(found.requests >= 100, `${found.requests} of those that were due`)
+  // A second of when they were sent: half of it is left for the way.
+  const most = Math.max(...sentAt.map((from) => sentAt.filter((at) => at >= from && at < from + 500).length))
+  t.ok(most <= 60, `${most} in half a second`)
+})
+
+t.test('what was due in the warm-up counts for nothing but CPU, whenever it is answered', async (t) => {
+  const startedAt = performance.now()
+  const port = await bytesServer(t, (socket) => void setTimeout(() => socket.write(OK), Math.max(0, startedAt + 1_200 - performance.now())))
+  const load = { pace: { kind: 'open', ratePerS: 100 }, warmUpMs: 400, durationMs: 300 } as const
+  const { requests, requestsWithWarmUp, generatorCores } = await runLoad(plan(port, load))
+  t.ok(requests >= 29 && requests <= 32, `${requests} of 30`)
+  t.ok(requestsWithWarmUp >= 69, `${requestsWithWarmUp} of 70`)
+  t.ok(generatorCores > 0 && generatorCores < 1.5, String(generatorCores))
+})
+
+t.test('what the generator used in the warm-up is not of the time behind it', async (t) => {
+  let firstAt = 0
+  const port = await bytesServer(t, (socket) => {
+    firstAt ||= performance.now()
+    if (performance.now() - firstAt < 2_400) socket.write(OK)
+  })
+  const found = await runLoad(plan(port, { connections: 8, warmUpMs: 2_500, durationMs: 300, answerTimeoutMs: 200 }))
+  t.ok(found.requestsWithWarmUp > 100)
+  t.ok(found.generatorCores < 0.5, String(found.generatorCores))
+})
+
+t.test('a generator that is itself late says so', async (t) => {
+  const server = await rawServer(t, [OK])
+  const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  while (server.heads.length === 0) await pause(5)
+  process.kill(load.pid, 'SIGSTOP')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  process.kill(load.pid, 'SIGCONT')
+  const { generatorLate, latency, requests } = await load.result
+  t.ok(requests >= 590, 'nothing is left out')
+  t.ok(generatorLate.max >= 400 && generatorLate.p99 >= 300, JSON.stringify(generatorLate))
+  t.ok(latency.max >= 400, 'and it stays in the latency')
+})
+
+t.test('a payload is of another size each time, the same sizes for the same seed, and whole', async (t) => {
+  const bodies: string[] = []
+  const server = createServer((req, res) => {
+    let text = ''
+    req.setEncoding('latin1').on('data', (piece: string) => (text += piece))
+    req.on('end', () => {
+      bodies.push(text)
+      res.end('ok')
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const port = portOf(server)
+  const payload = { leastBytes: 10_000, mostBytes: 1_000_000, seed: 7, after: '--end' }
+  const requests = [{ method: 'POST', path: '/a', headers: {}, body: 'begin--', payload }]
+  await runLoad(plan(port, { requests, requestsMax: 6 }))
+  const nextBytes = sizesOf(payload)
+  t.same(bodies.map(({ length }) => length), bodies.map(() => nextBytes() + 'begin----end'.length))
+  t.ok(bodies.every((text) => text.startsWith('begin--The quick') && text.endsWith('--end')))
+  t.ok(new Set(bodies.map(({ length }) => length)).size > 3)
+})
+
+t.test('an answer before the payload is out is an answer, and its connection is not used again', async (t) => {
+  const server = await rawServer(t, ['HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', ''])
+  const payload = { leastBytes: 50_000_000, mostBytes: 50_000_001, seed: 1, after: '' }
+  const result = await runLoad(plan(server.port, { requests: [{ method: 'POST', path: '/a', headers: {}, body: '', payload }], requestsMax: 1 }))
+  t.same(result.statuses, { 413: 1 })
+  t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false]])
+})
+
+t.test('a connection that rested for seconds is not used again: its server may be about to end it', async (t) => {
+  let isFirst = true
+  const port = await bytesServer(t, (socket) => {
+    const head = isFirst ? OK.replace('\r\n', '\r\nretry-after: 5\r\n') : OK
+    isFirst = false
+    socket.write(head)
+  })
+  const { sockets, statuses } = await runLoad(plan(port, { pace: { kind: 'polite' }, durationMs: 60_000, requestsMax: 2 }))
+  t.same(statuses, { 200: 2 })
+  t.match(sockets, [{ answers: 1, isCut: false }, { answers: 1 }])
+})

@@ -1,0 +1,194 @@
+/** A whole node as an operator runs it, from the outside: `sluice serve` with a data directory and ports of its own. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { plainEnvironment } from '../load/load.ts'
+import type { LoadRequest } from '../load/load-plan.ts'
+import { startMock, type Mock } from '../embeddings/mock.ts'
+import { removeCluster } from './node.ts'
+import { tree } from '../load/process-cpu.ts'
+import { ROOT } from '../source.ts'
+import { freePort, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
+import { REMOVAL } from '../teardown.ts'
+
+export const STAND_MODEL = 'bench/embed'
+/** Name of the environment variable that holds the provider's key. */
+export const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
+const READY_TIMEOUT_MS = 180_000
+/** Above the node's own drain. */
+const STOP_MS = 45_000
+
+export interface Stand {
+  readonly pid: number
+  readonly port: number
+  readonly adminPort: number
+  readonly dataDir: string
+  readonly catalogFile: string
+  readonly keys: FirstKeys
+  readonly mock: Mock
+  readonly settings: Readonly<Record<string, string>>
+  /** Everything that the node printed. */
+  output(): string
+  /** Pids of its fronts. */
+  fronts(): readonly number[]
+  /** `sluice <args> --json` on the same settings; its answer. Throws on another exit code than 0. */
+  cli(...args: readonly string[]): Promise<Record<string, unknown>>
+  /** An embeddings request as a load sends it. */
+  embeddings(apiKey?: string): LoadRequest
+  admin(path: string): Promise<{ readonly status: number; readonly text: string }>
+  stop(): Promise<void>
+}
+
+export interface FirstKeys {
+  readonly base_url: string
+  readonly inference_key: string
+  readonly management_key: string
+  readonly organization_id: string
+  readonly workspace_id: string
+}
+
+export interface StandWish {
+  /** Settings beside the stand's own. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Numbers of the one vector in the provider's answer. */
+  readonly dimensions?: number
+  readonly latencyMs?: number
+  /** USD a token, as the catalogue writes it. */
+  readonly price?: string
+  /** Origin of a provider that stands in for the quick one. */
+  readonly provider?: string
+  /** In place of the catalogue with one model on that provider; it may be made from the origin of the quick one. */
+  readonly catalogue?: object | ((mockOrigin: string) => object)
+}
+
+/** Starts provider and node; `stop` ends both and removes the data. */
+export async function startStand(wish: StandWish = {}): Promise<Stand> {
+  const mock = await startMock({ dimensions: wish.dimensions ?? 8, latencyMs: wish.latencyMs ?? 0 })
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-stand-'))
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const settings: Readonly<Record<string, string>> = {
+    SLUICE_PORT: String(port),
+    SLUICE_ADMIN_PORT: String(adminPort),
+    SLUICE_DATA: join(folder, 'data'),
+    SLUICE_CATALOG: join(folder, 'catalog.json'),
+    SLUICE_FRONTS: '1',
+    SLUICE_WORKERS: '1',
+    [PROVIDER_KEY]: 'stand',
+    ...wish.settings,
+  }
+  const mockOrigin = `http://127.0.0.1:${mock.port}`
+  const own = typeof wish.catalogue === 'function' ? wish.catalogue(mockOrigin) : wish.catalogue
+  await writeFile(
+    join(folder, 'catalog.json'),
+    JSON.stringify(own ?? standCatalogue(wish.provider ?? mockOrigin, wish.price ?? '0.00000002')),
+  )
+  const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
+    // As if npm had started it: it then drains when the run is ended by force.
+    env: { npm_lifecycle_event: 'prove', ...settings },
+    cwd: ROOT,
+  })
+  const stop = async (): Promise<void> => {
+    await stopServer(server.child, STOP_MS)
+    await mock.stop()
+    removeCluster(join(folder, 'data'))
+    await rm(folder, REMOVAL)
+  }
+  try {
+    await untilPrinted(server, /"event":"ready"/, READY_TIMEOUT_MS)
+    const keys = JSON.parse(await readFile(join(folder, 'data/first-keys.json'), 'utf8')) as FirstKeys
+    return standOf({ server, settings, port, adminPort, keys, mock, stop })
+  } catch (failure) {
+    await stop()
+    throw failure
+  }
+}
+
+interface Parts {
+  readonly server: Spawned
+  readonly settings: Readonly<Record<string, string>>
+  readonly port: number
+  readonly adminPort: number
+  readonly keys: FirstKeys
+  readonly mock: Mock
+  readonly stop: () => Promise<void>
+}
+
+function standOf(parts: Parts): Stand {
+  const { server, settings, port, adminPort, keys, mock, stop } = parts
+  const pid = server.child.pid ?? 0
+  return {
+    pid,
+    port,
+    adminPort,
+    keys,
+    mock,
+    settings,
+    stop,
+    dataDir: settings['SLUICE_DATA'] ?? '',
+    catalogFile: settings['SLUICE_CATALOG'] ?? '',
+    output: () => server.output(),
+    fronts: () => frontsOf(pid),
+    cli: (...args) => sluice(args, settings),
+    embeddings: (apiKey = keys.inference_key) => ({
+      method: 'POST',
+      path: '/api/v1/embeddings',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({
+        model: STAND_MODEL,
+        input: 'The quick brown fox jumps over the lazy dog.',
+        encoding_format: 'float',
+      }),
+    }),
+    admin: async (path) => {
+      const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers: { connection: 'close' } })
+      return { status: answer.status, text: await answer.text() }
+    },
+  }
+}
+
+/** Runs one command line verb and parses what it prints. */
+export function sluice(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    const env = { ...plainEnvironment(), ...settings }
+    execFile(
+      process.execPath,
+      [join(ROOT, 'bin/sluice'), ...args, '--json'],
+      { env, cwd: ROOT },
+      (error, stdout, stderr) => {
+        if (error !== null) reject(new Error(`sluice ${args.join(' ')}: ${error.message}\n${stderr}`))
+        else resolve(JSON.parse(stdout) as Record<string, unknown>)
+      },
+    )
+  })
+}
+
+/** A catalogue with one model on one provider: the mock. */
+export function standCatalogue(origin: string, prompt: string): { readonly providers: readonly object[]; readonly models: readonly object[] } {
+  return {
+    providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
+    models: [
+      {
+        id: STAND_MODEL,
+        name: 'Bench',
+        architecture: {
+          modality: 'text->embeddings',
+          input_modalities: ['text'],
+          output_modalities: ['embeddings'],
+        },
+        endpoints: [{ provider: 'bench', upstream_model: 'bench-embed', pricing: { prompt } }],
+      },
+    ],
+  }
+}
+
+/** Not the spare, which is loaded and serves nobody yet. */
+function frontsOf(pid: number): readonly number[] {
+  const isFront = (words: readonly string[]): boolean => /(^|[ /])sluice front( |$)/.test(words.join(' ').trim())
+  return tree(pid)
+    .filter((row) => row.parent === pid && row.state !== 'Z' && isFront(row.arguments))
+    .map((row) => row.pid)
+}

@@ -1,0 +1,79 @@
+/** The dashboard of a whole node in a real browser. */
+import type { Browser, Page } from 'playwright-core'
+import { axeFindings, LOOKS, openBrowser, showAs, watch, type Seen } from '../wire/browser.ts'
+import { catalogueFile } from '../models/catalogue.ts'
+import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../nodes/node.ts'
+import type { Teardown } from '../teardown.ts'
+
+/** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
+export const PRICED_MODEL = 'test/priced'
+const CATALOGUE = {
+  models: [{
+    id: PRICED_MODEL, name: 'Priced', architecture: { output_modalities: ['embeddings'] }, context_length: 8_192,
+    endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.001' } }],
+  }],
+}
+
+export interface Dashboard {
+  readonly node: TestNode
+  readonly browser: Browser
+  /** Not signed in yet. */
+  readonly page: Page
+  readonly seen: Seen
+  readonly url: string
+  readonly inferenceKey: string
+  readonly managementKey: string
+  signIn(): Promise<void>
+  /** By the navigation, to the page of this title; resolves when it has the focus. */
+  visit(title: string): Promise<void>
+  /** A call of the public API, past the dashboard. */
+  call(path: string, key: string, more?: { readonly method?: string; readonly body?: unknown }): Promise<{ readonly status: number; readonly body: string }>
+}
+
+/** Starts a node and opens its dashboard; one of each for a file of tests. */
+export async function openDashboard(t: Teardown, more: Settings = {}): Promise<Dashboard> {
+  const settings = { ...(await nodeSettings(t)), SLUICE_CATALOG: catalogueFile(t, CATALOGUE), ...more }
+  const [node, browser] = await Promise.all([startNode(t, settings), openBrowser(t)])
+  const keys = firstKeys(node.dataDir)
+  const [inferenceKey, managementKey] = [keys['inference_key'] ?? '', keys['management_key'] ?? '']
+  const url = `${node.ready.admin_url}/dashboard/`
+  const page = await (await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })).newPage()
+  // A key that the test ends on purpose is refused.
+  const seen = watch(page, { origin: new URL(url).origin, mayBeRefused: (address) => address.includes('/api/v1/') })
+  return {
+    node, browser, page, seen, url, inferenceKey, managementKey,
+    async signIn() {
+      await page.goto(url)
+      await page.getByLabel('Management key').fill(managementKey)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor()
+    },
+    async visit(title) {
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }).click()
+      await page.locator('h1:focus', { hasText: title }).waitFor()
+    },
+    async call(path, key, { body, method = body === undefined ? 'GET' : 'POST' } = {}) {
+      const sent = { method, body: body === undefined ? null : JSON.stringify(body) }
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${node.ready.url}/api/v1/${path}`, { ...sent, headers })
+      return { status: answer.status, body: await answer.text() }
+    },
+  }
+}
+
+/** What axe-core finds in the page that is shown, in each of its looks; with the name of the look. */
+export async function findingsInAllLooks(page: Page): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const look of LOOKS) {
+    await showAs(page, look)
+    await until('all is loaded', async () => (await page.locator('.busy, .waiting').count()) === 0)
+    found.push(...(await axeFindings(page)).map((finding) => `${look.name}: ${finding}`))
+  }
+  await showAs(page, LOOKS[0])
+  return found
+}
+
+/** Pixels by which the page is wider than its window: 0 when only tables and plots scroll, in their own boxes. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+}

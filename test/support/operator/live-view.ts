@@ -1,0 +1,36 @@
+import type { LiveView } from '../../../src/schemas/operator/live-view.ts'
+
+/** What a node that is well tells, but for what a test is about. */
+export function liveView(more: Partial<LiveView>): LiveView {
+  const since = '2026-11-21T10:00:00.000Z'
+  const scaled = (count: number) => ({ ready: count, wanted: count, configured: count })
+  return {
+    at: '2026-11-21T10:11:12.345Z',
+    version: '1.2.3',
+    readiness: {
+      status: 'ready', reasons: [],
+      dependencies: { postgres: { state: 'up', mode: 'embedded', since }, redis: { state: 'up', mode: 'child', since },
+        storage: { state: 'up', mode: 'disk', since } }, degraded: [],
+      fronts: scaled(2), workers: scaled(4), runners: { ready: 1, wanted: 1 },
+    },
+    seconds: 1, quantile_seconds: 10, requests_per_second: 1_002.5, refused_per_second: 0.1, failed_per_second: 0,
+    operations: [
+      { operation: 'embeddings.create', per_second: 1_000, refused_per_second: 0.1, failed_per_second: 0, p50_ms: 1.2, p99_ms: 34.5 },
+      { operation: 'model.list', per_second: 2.5, refused_per_second: 0, failed_per_second: 0.01, p50_ms: null, p99_ms: null },
+    ],
+    fronts: [{
+      front: 0, pid: 1_234, loop_p50_ms: 0.1, loop_p99_ms: 1.5, loop_max_ms: 12, utilization: 0.42,
+      pools: [
+        { pool: 'short_jobs', threads: 1, wait_ms: 0.5, utilization: 0.1 },
+        { pool: 'sessions', threads: 2, wait_ms: 0, utilization: 0.05 },
+      ],
+    }],
+    cpu_share: 1.25, memory_bytes: 512 * 2 ** 20, inflight: 4,
+    providers: [{ provider: 'openai', per_second: 12, failed_per_second: 0, state: 'ok', breaker: null }],
+    videos: { held: { accepted: 0, running: 3 } },
+    webhooks: { waiting: 2, dead: 0 },
+    money: { calls_open: 1, calls_waiting: 0, refused_per_second: 0, held_usd: 0.5, journal_lag_ms: 12, is_journal_broken: false },
+    findings: [],
+    ...more,
+  }
+}

@@ -1,0 +1,53 @@
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from '../../../src/server/cli/parts/run.ts'
+
+/** The process behind `runVerb`: runs one verb after the other, as `bin/sluice` would, and stays. */
+export interface VerbOrder {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly args: readonly string[]
+  readonly input: string
+}
+
+export interface VerbEnded {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const STANDARD_INPUT = 0
+
+process.on('message', (order: VerbOrder) => void obey(order).then((ended) => process.send?.(ended)))
+// Whatever a verb left open, nobody asks for another one.
+process.on('disconnect', () => process.exit())
+
+async function obey({ env, args, input }: VerbOrder): Promise<VerbEnded> {
+  for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name)
+  Object.assign(process.env, env)
+  giveInput(input)
+  const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)]
+  const code = await run(args)
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
+/** Verbs read the descriptor itself: the lowest free number is the one that was just closed. */
+function giveInput(input: string): void {
+  const file = join(tmpdir(), `sluice-verb-input-${process.pid}`)
+  writeFileSync(file, input, { mode: 0o600 })
+  closeSync(STANDARD_INPUT)
+  openSync(file, 'r')
+  rmSync(file)
+}
+
+/** @returns what was written since, to be asked once */
+function captured(stream: NodeJS.WriteStream): () => string {
+  const chunks: Buffer[] = []
+  stream.write = (chunk: Uint8Array | string, ...more: unknown[]): boolean => {
+    chunks.push(Buffer.from(chunk as string))
+    const done = more.find((value) => typeof value === 'function')
+    if (done !== undefined) setImmediate(done as () => void)
+    return true
+  }
+  return () => Buffer.concat(chunks).toString()
+}

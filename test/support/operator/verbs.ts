@@ -1,0 +1,41 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { plainEnvironment } from '../load/load.ts'
+import type { Settings } from '../nodes/node.ts'
+import { ROOT } from '../source.ts'
+import type { VerbEnded, VerbOrder } from './verb-host.ts'
+
+const HOST_FILE = fileURLToPath(new URL('./verb-host.js', import.meta.url))
+
+/** Processes that have loaded the verbs and run none now. */
+const idle: ChildProcess[] = []
+
+/**
+ * Runs a verb of the command line in a process that has loaded it already: most of what `bin/sluice` costs is loading.
+ * Verbs that are asked for at once run in several. What is about the process itself (signals, pipes) needs `runToEnd`.
+ * @param input what it can read from standard input
+ */
+export async function runVerb(settings: Settings, args: readonly string[], input = ''): Promise<VerbEnded> {
+  const host = idle.pop() ?? fork(HOST_FILE, { cwd: ROOT, env: plainEnvironment(), execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  host.ref()
+  host.channel?.ref()
+  const order: VerbOrder = { env: { ...plainEnvironment(), ...settings }, args, input }
+  const ended = await answerOf(host, order)
+  // An idle one keeps no test from ending, and ends with it.
+  host.unref()
+  host.channel?.unref()
+  idle.push(host)
+  return ended
+}
+
+function answerOf(host: ChildProcess, order: VerbOrder): Promise<VerbEnded> {
+  return new Promise((resolve, reject) => {
+    const onExit = (): void => reject(new Error(`sluice ${order.args.join(' ')} ended the process that it ran in`))
+    host.once('exit', onExit)
+    host.once('message', (ended: VerbEnded) => {
+      host.off('exit', onExit)
+      resolve(ended)
+    })
+    host.send(order)
+  })
+}

@@ -1,7 +1,0 @@
-import { startRedis } from '../../src/server/supervisor/redis-child.ts'
-
-/** A stand-in for the supervisor, to be killed: `redis-host.js <data directory> [servers…]`. */
-const [dataDir = '', ...servers] = process.argv.slice(2)
-const log = { debug() {}, info() {}, warn() {}, error() {} }
-await startRedis({ dataDir, log, servers })
-process.send?.('up')

@@ -1,0 +1,34 @@
+import { FAILURES } from '../../../src/schemas/failures.ts'
+
+/** Of an answer of the SCIM service. */
+export interface ScimErrorBody {
+  readonly schemas: readonly string[]
+  readonly status: string
+  readonly scimType?: string
+  readonly detail: string
+}
+
+/**
+ * Checks that an answer has the form of RFC 7644 §3.12 and no other.
+ * @returns which failure it tells of, by its text: no member of the body names it
+ */
+export function failureIn(text: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string {
+  if (headers.get('content-type') !== 'application/scim+json') throw new Error(`not SCIM: ${headers.get('content-type')}`)
+  const body = JSON.parse(text) as ScimErrorBody
+  const others = Object.keys(body).filter((name) => !['schemas', 'status', 'scimType', 'detail'].includes(name))
+  if (others.length > 0) throw new Error(`members that RFC 7644 does not know: ${others.join()}`)
+  if (body.schemas.join() !== 'urn:ietf:params:scim:api:messages:2.0:Error') throw new Error(`schemas: ${body.schemas.join()}`)
+  if (body.status !== String(status)) throw new Error(`${body.status} in the body of a ${status}`)
+  return failureOf(body.detail)
+}
+
+/** The failure whose text it begins with; the text itself where there is none. */
+export function failureOf(detail: string): string {
+  return Object.entries(FAILURES).find(([, row]) => beginOf(row.text).test(detail))?.[0] ?? detail
+}
+
+/** The text up to where an issue stands behind it. */
+function beginOf(text: string): RegExp {
+  const parts = text.replace(/\.$/, '').split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}[.:]`)
+}

@@ -1,0 +1,26 @@
+import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.ts'
+import type { ShortJobTypes } from '../../../src/server/ports/short-jobs.ts'
+import { renderClip } from '../../../src/workers/clip/render.ts'
+
+export type ClipWish = ShortJobTypes['render_clip']['in']
+
+/** The smallest clip, unless told otherwise. */
+export function clipWish(wish: Partial<ClipWish> = {}): ClipWish {
+  return {
+    prompt: 'a red fox runs over the snow', seconds: 1, width: 360, height: 360, framesPerSecond: CLIP_FRAMES_PER_SECOND, seed: 1,
+    firstFrame: null, lastFrame: null, references: [], ...wish,
+  }
+}
+
+/** Throws when the clip is refused. */
+export async function rendered(wish: Partial<ClipWish> = {}): Promise<Buffer> {
+  const clip = await renderClip(clipWish(wish))
+  if (!clip.ok) throw new Error(clip.detail)
+  return Buffer.from(clip.mp4)
+}
+
+/** What the caller is told of a clip that is refused, null when it is not. */
+export async function refusal(wish: Partial<ClipWish>): Promise<string | null> {
+  const clip = await renderClip(clipWish(wish))
+  return clip.ok ? null : clip.detail
+}

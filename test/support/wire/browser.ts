@@ -1,0 +1,77 @@
+/** A browser of the machine: none is downloaded. */
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Teardown } from '../teardown.ts'
+
+export const BROWSERS: readonly string[] = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** Null when there is none on the PATH: what needs one is skipped, and says so. */
+export const browserFile: string | null =
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .flatMap((folder) => BROWSERS.map((name) => join(folder, name)))
+    .find((path) => existsSync(path)) ?? null
+
+/** For `t.test`: why what needs a browser is left out, or false. */
+export const skipWithoutBrowser: string | false = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
+
+/** Ended with the test. As root it has no sandbox of its own. */
+export async function openBrowser(t: Teardown): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: browserFile ?? '', args: ['--no-sandbox'] })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+export interface Seen {
+  /** Addresses that were asked for and are not below the page's own origin. */
+  readonly abroad: readonly string[]
+  /** Of scripts, of the console, and of the page's policy. */
+  readonly errors: readonly string[]
+}
+
+/**
+ * Notes what a page asks of others, and what goes wrong in it. An answer that is an error is none of the page, and Chromium
+ * writes each to the console: `mayBeRefused` says which are expected.
+ */
+export function watch(page: Page, { origin, mayBeRefused = () => false }: { readonly origin: string; mayBeRefused?(url: string): boolean }): Seen {
+  const [abroad, errors]: [string[], string[]] = [[], []]
+  page.on('request', (request) => {
+    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) abroad.push(request.url())
+  })
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    const isRefusal = message.text().startsWith('Failed to load resource') && mayBeRefused(message.location().url)
+    if (['error', 'warning'].includes(message.type()) && !isRefusal) errors.push(`${message.text()} ${message.location().url}`)
+  })
+  return { abroad, errors }
+}
+
+/** In which forms a page is looked at: two colours, and the width of a telephone. */
+export const LOOKS = [
+  { name: 'light', colorScheme: 'light', width: 1_280, height: 900 },
+  { name: 'dark', colorScheme: 'dark', width: 1_280, height: 900 },
+  { name: 'narrow', colorScheme: 'light', width: 380, height: 800 },
+] as const
+export type Look = (typeof LOOKS)[number]
+
+export async function showAs(page: Page, { colorScheme, width, height }: Look): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  await page.setViewportSize({ width, height })
+}
+
+/** What axe-core finds serious or critical in what is shown now, a line each. */
+export async function axeFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeScript())
+  return page.evaluate<readonly string[]>(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ': ' + failureSummary)))`)
+}
+
+let axe = ''
+
+function axeScript(): string {
+  axe ||= readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  return axe
+}

@@ -1,0 +1,52 @@
+/** Clients of other vendors, from a folder with a lock file of its own: `tools/clients`. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from '../source.ts'
+
+const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as { install(folder: string): Promise<void> }
+const FOLDER = join(ROOT, 'tools/clients')
+
+async function load(name: string): Promise<unknown> {
+  await install(FOLDER)
+  return import(pathToFileURL(createRequire(join(FOLDER, 'package.json')).resolve(name)).href)
+}
+
+interface Reached {
+  readonly baseUrl: string
+  readonly apiKey: string
+}
+
+/** What the tests use of `@openrouter/sdk`; it refuses every answer that is not of the shape that it knows. */
+export interface OpenRouterClient {
+  readonly endpoints: { list(asked: { readonly author: string; readonly slug: string }): Promise<{ readonly data: ListedEndpoints }> }
+  readonly models: { list(): Promise<AsyncIterable<{ readonly result: { readonly data: readonly { readonly id: string }[] } }>> }
+}
+
+interface ListedEndpoints {
+  readonly id: string
+  readonly architecture: { readonly tokenizer: string | null }
+  readonly endpoints: readonly { readonly modelId: string }[]
+}
+
+/** What the tests use of `@anthropic-ai/sdk`. */
+export interface AnthropicClient {
+  readonly beta: {
+    readonly files: {
+      list(asked: object): AsyncIterable<{ readonly id: string; readonly filename: string }>
+      retrieveMetadata(id: string): Promise<{ readonly id: string; readonly size_bytes: number }>
+      delete(id: string): Promise<{ readonly id: string }>
+    }
+  }
+}
+
+/** @param reached.baseUrl without the `/v1` that the client adds */
+export async function anthropicClient({ baseUrl: baseURL, apiKey }: Reached): Promise<AnthropicClient> {
+  const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as { default: new (options: object) => AnthropicClient }
+  return new Anthropic({ baseURL, apiKey, maxRetries: 0 })
+}
+
+export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<OpenRouterClient> {
+  const { OpenRouter } = (await load('@openrouter/sdk')) as { OpenRouter: new (options: object) => OpenRouterClient }
+  return new OpenRouter({ serverURL: baseUrl, apiKey, retryConfig: { strategy: 'none' } })
+}
