@@ -1,5 +1,5 @@
 /** `npm run bench -- neighbours`: what one organization's cheap attacks do to the calls of another one. */
-import { FRONT_BYTES_MAX } from '../src/schemas/limits/memory-limits.ts'
+import { FRONT_BYTES_MAX } from '../src/schemas/operator/memory-limits.ts'
 import type { LoadRequest } from '../test/support/load/load-plan.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { ATTACK_BYTES_PER_S, ATTACK_CONNECTIONS, ATTACKS, type Attack } from './neighbours/attacks.ts'

@@ -17,7 +17,7 @@ import type { Reply } from '../src/server/http/reply/reply-body.ts'
 import { Head } from '../src/server/http/call/head.ts'
 import { openListener } from '../src/server/http/listener.ts'
 import { statusLine } from '../src/server/http/reply/reply.ts'
-import { Roster } from '../src/schemas/values/roster.ts'
+import { SwapList } from '../src/server/structures/swap-list.ts'
 import { Timers } from '../src/server/http/timers.ts'
 import type { WireRequest, WireResponse } from '../src/server/http/reply/wire.ts'
 import { UnreadAnswers } from '../src/server/limits/unread-answers.ts'
@@ -114,7 +114,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
       budget: new BodyBudget(BODIES_BYTES_MAX),
       readEnd: new ReadEnd(),
       unread: new UnreadAnswers(),
-      open: new Roster(),
+      open: new SwapList(),
       isClosing: false,
       random: Math.random,
     },

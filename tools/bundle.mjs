@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 const OUT = 'dist/bundle'
 /** What Node is told to run: the program, and what runs in a process or thread of its own. */
 const ENTRIES = [
-  'dist/src/server/cli/parts/run.js',
+  'dist/src/server/cli/run.js',
   'dist/src/server/supervisor/redis/redis-process.js',
   'dist/src/server/catalogue/check-thread.js',
   'dist/src/workers/thread.js',

@@ -1,28 +1,32 @@
 // `npm run prove -- <name> [--short] [--seed N]`: the long acceptance and chaos runs of test/prove.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const FOLDER = 'test/prove'
 const [name, ...options] = process.argv.slice(2)
-const texts = new Map(
-  readdirSync(FOLDER)
+/** By name: the text of each run, and the module that holds it. */
+const runs = new Map(
+  readdirSync(FOLDER, { recursive: true })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => {
       const text = /export const program: Program = \{\s+text: (['"])(.*)\1,/.exec(
         readFileSync(`${FOLDER}/${file}`, 'utf8'),
       )?.[2]
-      return text === undefined ? [] : [[file.slice(0, -'.ts'.length), text]]
-    }),
+      return text === undefined ? [] : [[basename(file, '.ts'), { text, module: file.replace(/\.ts$/, '') }]]
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1)),
 )
 
-if (!texts.has(name)) {
+const run = runs.get(name)
+if (run === undefined) {
   process.stdout.write('npm run prove -- <name> [--short] [--seed N]\n\n')
-  for (const [known, text] of texts) process.stdout.write(`  ${known.padEnd(16)}${text}\n`)
+  for (const [known, { text }] of runs) process.stdout.write(`  ${known.padEnd(16)}${text}\n`)
   process.exit(name === undefined ? 0 : 2)
 }
 await build()
-const ran = spawnSync(process.execPath, [`dist/${FOLDER}/main.js`, name, ...options], { stdio: 'inherit' })
+const ran = spawnSync(process.execPath, [`dist/${FOLDER}/main.js`, run.module, ...options], { stdio: 'inherit' })
 process.exit(ran.status ?? 1)

@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../schemas/failures.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
-import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/limits/memory-limits.ts'
+import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { PromptJobName, ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'

@@ -11,30 +11,32 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   schemas: [],
   ports: ['schemas'],
   operations: ['schemas', 'ports'],
-  runner: ['schemas', 'ports'],
+  runner: ['schemas', 'ports', 'structures'],
   // The one rule of what a front caches of the store.
   caches: ['schemas', 'ports'],
   access: ['schemas', 'ports', 'operations/define', 'caches'],
+  // Data structures that know nothing of what they hold.
+  structures: ['schemas'],
   limits: ['schemas', 'ports', 'operations/define'],
+  money: DRIVER,
   store: [...DRIVER, 'caches'],
-  state: DRIVER,
-  ledger: [...DRIVER, 'store'],
+  redis: DRIVER,
   catalogue: DRIVER,
   journal: DRIVER,
-  storage: DRIVER,
-  transfer: DRIVER,
+  storage: [...DRIVER, 'structures'],
+  files: DRIVER,
   upstream: [...DRIVER, 'caches'],
-  egress: DRIVER,
-  vault: DRIVER,
+  egress: [...DRIVER, 'structures'],
+  vault: [...DRIVER, 'structures'],
   // The one form of an envelope: the front's own small secrets are sealed by it too.
   workers: [...DRIVER, 'vault/envelope'],
-  http: ['schemas', 'ports', 'access', 'limits', 'observe', 'operations/define', 'operations/index'],
+  http: ['schemas', 'ports', 'access', 'limits', 'observe', 'structures', 'operations/define', 'operations/index'],
   // It implements the port `Observer`, whose types it takes.
   observe: ['schemas', 'ports'],
   config: ['schemas'],
   // It runs in a browser, and knows the shapes as types alone.
   dashboard: ['schemas'],
-  supervisor: ['schemas', 'ports', 'config', 'observe', 'store/migrate'],
+  supervisor: ['schemas', 'ports', 'config', 'observe', 'store/migrations/migrate'],
   cli: 'all',
   main: 'all',
 }
@@ -49,6 +51,93 @@ export function importTable(): string {
   return ['| Folder | May import |', '| --- | --- |', ...rows].join('\n')
 }
 
+/** The subjects of the product: a subfolder of a layer bears the name of one. */
+export const SUBJECTS = [
+  'models', 'embeddings', 'files', 'containers', 'videos', 'webhooks', 'vault', 'endpoints', 'egress', 'keys', 'workspaces',
+  'money', 'presets', 'scim', 'audit', 'operator', 'inference',
+] as const
+
+interface SubjectRules {
+  /** Folders below the subjects, which every subject may import; files of the layer itself belong to them. */
+  readonly base: readonly string[]
+  /** Folders above the subjects, which may import all of them. */
+  readonly above: readonly string[]
+  /** What a subject may import of other subjects. */
+  readonly rows: Readonly<Record<string, readonly string[]>>
+}
+
+/** The layers whose subfolders are subjects, and which subject may import which other one. */
+export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
+  schemas: {
+    base: ['lists', 'limits', 'values'],
+    above: [],
+    rows: {
+      containers: ['files'],
+      embeddings: ['models', 'presets'],
+      endpoints: ['money', 'vault'],
+      files: ['containers'],
+      keys: ['money'],
+      models: ['workspaces'],
+      money: ['operator'],
+      // What the installation is set up with, and what its operators see of everything.
+      operator: ['files', 'scim', 'videos', 'webhooks'],
+      presets: ['models'],
+      scim: ['workspaces'],
+      videos: ['money', 'presets', 'webhooks'],
+      webhooks: ['money', 'videos'],
+      workspaces: ['egress', 'operator'],
+    },
+  },
+  ports: {
+    base: [],
+    above: [],
+    rows: {
+      containers: ['files'],
+      embeddings: ['models', 'money'],
+      endpoints: ['keys', 'models', 'vault'],
+      files: ['containers', 'vault'],
+      keys: ['money', 'vault'],
+      models: ['egress'],
+      money: ['keys', 'vault'],
+      operator: ['vault', 'workspaces'],
+      presets: ['vault', 'workspaces'],
+      scim: ['vault', 'workspaces'],
+      vault: ['audit'],
+      videos: ['keys', 'models'],
+      webhooks: ['vault'],
+      workspaces: ['vault'],
+    },
+  },
+  store: {
+    base: ['base', 'migrations'],
+    // The begin and the end of a whole owner touch every subject.
+    above: ['lifecycle'],
+    rows: {
+      containers: ['files'],
+      files: ['containers', 'videos'],
+      keys: ['money', 'workspaces'],
+      money: ['nodes'],
+      nodes: [],
+      operator: ['webhooks', 'workspaces'],
+      vault: ['endpoints'],
+      videos: ['money', 'webhooks'],
+      workspaces: ['money', 'scim', 'vault'],
+    },
+  },
+  cli: {
+    base: ['parts'],
+    above: [],
+    rows: {
+      files: ['vault'],
+      operator: ['keys', 'models', 'vault'],
+      scim: ['keys'],
+      vault: ['operator'],
+      webhooks: ['vault'],
+      workspaces: ['vault'],
+    },
+  },
+}
+
 /** Roots of the graph: they import everybody and nobody imports them. */
 const ROOTS = new Set(['cli', 'main'])
 
@@ -59,7 +148,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ['egress'],
   '@aws-sdk/client-s3': ['storage'],
   postgres: ['store'],
-  ioredis: ['state'],
+  ioredis: ['redis'],
   'js-redis-server': ['supervisor'],
   piscina: ['workers'],
   pino: ['observe'],
@@ -73,7 +162,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
 
 /** Modules that open sockets, and the folders that design §9 names beside the gate. */
 const SOCKET_MODULES = new Set(['undici', 'net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram'])
-const MAY_OPEN_SOCKETS = new Set(['egress', 'store', 'state', 'storage/s3', 'observe', 'http', 'supervisor'])
+const MAY_OPEN_SOCKETS = new Set(['egress', 'store', 'redis', 'storage/s3', 'observe', 'http', 'supervisor'])
 const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
 
 /** The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time. */
@@ -94,6 +183,58 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
     const part = target.slice(target.indexOf(to)).replace(/\.ts$/, '')
     return allowed.some((name) => name === to || name === part) ? null : `${from} may not import ${part}`
   })
+}
+
+/** Imports of another subject that no row of its layer allows, and folders that are no subject; one line each. */
+export function wrongSubjects(files: readonly SourceFile[]): readonly string[] {
+  const strangers = new Set(files.flatMap((file) => {
+    const at = subjectOf(file.path)
+    return at === null || isKnownFolder(at) ? [] : [`${at.layer}/${at.folder} is the name of no subject`]
+  }))
+  const imports = eachImport(files, (file, found) => {
+    const target = ourTarget(file, found)
+    const from = subjectOf(file.path)
+    const to = target === null ? null : subjectOf(target)
+    if (from === null || to === null || from.layer !== to.layer || from.folder === to.folder) return null
+    const { base, above, rows } = rulesOf(from.layer)
+    if (base.includes(to.folder) || above.includes(from.folder)) return null
+    if (base.includes(from.folder)) return `${from.folder} is below the subjects and may not import ${to.folder}`
+    return rows[from.folder]?.includes(to.folder) === true ? null : `${from.layer}/${from.folder} may not import ${to.folder}`
+  })
+  return [...strangers, ...imports]
+}
+
+interface SubjectPlace {
+  readonly layer: string
+  readonly folder: string
+}
+
+/** Null for files that lie in their layer itself, and for layers that have no subjects. */
+function subjectOf(path: string): SubjectPlace | null {
+  const [layer = '', folder = '', file] = path.replace(/^src\/(?:server\/)?/, '').split('/')
+  return file === undefined || SUBJECT_LAYERS[layer] === undefined ? null : { layer, folder }
+}
+
+function rulesOf(layer: string): SubjectRules {
+  return SUBJECT_LAYERS[layer] ?? { base: [], above: [], rows: {} }
+}
+
+function isKnownFolder({ layer, folder }: SubjectPlace): boolean {
+  const { base, above, rows } = rulesOf(layer)
+  return SUBJECTS.some((name) => name === folder) || [...base, ...above, ...Object.keys(rows)].includes(folder)
+}
+
+/** Rows of the table of subjects that nothing needs, one line each. */
+export function idleSubjectRows(files: readonly SourceFile[]): readonly string[] {
+  const used = new Set(files.flatMap((file) => importsOf(file).flatMap((found) => {
+    const target = ourTarget(file, found)
+    const from = subjectOf(file.path)
+    const to = target === null ? null : subjectOf(target)
+    return from === null || to === null ? [] : [`${from.layer}: ${from.folder} → ${to.folder}`]
+  })))
+  return Object.entries(SUBJECT_LAYERS).flatMap(([layer, { rows }]) =>
+    Object.entries(rows).flatMap(([from, names]) => names.map((to) => `${layer}: ${from} → ${to}`)))
+    .filter((row) => !used.has(row))
 }
 
 /** Packages imported outside their home, one line each. */

@@ -4,10 +4,12 @@ import { readSources, ROOT, sourceFile } from '../support/source.ts'
 import {
   barrels,
   frontEndImports,
+  idleSubjectRows,
   importTable,
   packagesAbroad,
   socketsOutsideGate,
   wrongDirections,
+  wrongSubjects,
 } from './import-rules.ts'
 
 const src = readSources('src')
@@ -22,11 +24,11 @@ t.test('ARCHITECTURE.md has the direction table as it is (node tools/decisions.m
 
 t.test('an import against the table is found: value, type, dynamic and re-export', async (t) => {
   const planted = [
-    sourceFile('src/schemas/a.ts', "import type { Store } from '../server/store/open.ts'"),
+    sourceFile('src/schemas/a.ts', "import type { Store } from '../server/store/base/open.ts'"),
     sourceFile('src/server/operations/models/b.ts', "import { x } from '../embeddings/create-embeddings.ts'"),
-    sourceFile('src/server/state/c.ts', "const store = await import('../store/open.ts')"),
-    sourceFile('src/server/limits/d.ts', "export { openState } from '../state/open.ts'"),
-    sourceFile('src/server/supervisor/e.ts', "import { openStore } from '../store/open.ts'"),
+    sourceFile('src/server/redis/c.ts', "const store = await import('../store/base/open.ts')"),
+    sourceFile('src/server/limits/d.ts', "export { openState } from '../redis/open.ts'"),
+    sourceFile('src/server/supervisor/e.ts', "import { openStore } from '../store/base/open.ts'"),
     sourceFile('src/server/http/f.ts', "import { main } from '../main.ts'"),
     sourceFile('src/server/new-folder/g.ts', "import { a } from '../ports/keys.ts'"),
   ]
@@ -39,11 +41,34 @@ t.test('the imports that the table allows are not found', async (t) => {
       'src/server/http/a.ts',
       "import { OPERATIONS } from '../operations/index.ts'\nimport { s } from '../../schemas/limits.ts'",
     ),
-    sourceFile('src/server/supervisor/b.ts', "import { migrate } from '../store/migrate.ts'"),
-    sourceFile('src/server/ledger/c.ts', "import { openStore } from '../store/open.ts'"),
-    sourceFile('src/server/main.ts', "import { openStore } from './store/open.ts'"),
+    sourceFile('src/server/supervisor/b.ts', "import { migrate } from '../store/migrations/migrate.ts'"),
+    sourceFile('src/server/main.ts', "import { openStore } from './store/base/open.ts'"),
   ]
   t.same(wrongDirections(planted), [])
+})
+
+t.test('a subfolder is a subject, and imports another subject only by a row of the table', async (t) => {
+  t.same(wrongSubjects(src), [])
+  t.same(idleSubjectRows(src), [])
+})
+
+t.test('a folder that is no subject and an import of a foreign subject are found', async (t) => {
+  const planted = [
+    sourceFile('src/server/store/presets/a.ts', "import { b } from '../videos/b.ts'"),
+    sourceFile('src/server/store/base/a.ts', "import { b } from '../money/b.ts'"),
+    sourceFile('src/schemas/misc/a.ts', 'export const a = 1'),
+    sourceFile('src/server/ports/audit/a.ts', "export type { B } from '../keys/keys.ts'"),
+  ]
+  t.equal(wrongSubjects(planted).length, planted.length)
+})
+
+t.test('a subject may import the base of its layer, and what lies above the subjects all of them', async (t) => {
+  const planted = [
+    sourceFile('src/server/store/presets/a.ts', "import { b } from '../base/open.ts'"),
+    sourceFile('src/server/store/lifecycle/a.ts', "import { b } from '../videos/b.ts'"),
+    sourceFile('src/schemas/bodies.ts', "import { b } from './keys/keys.ts'"),
+  ]
+  t.same(wrongSubjects(planted), [])
 })
 
 t.test('client libraries are imported in their home alone', async (t) => {

@@ -6,7 +6,7 @@ import * as fileLimits from '../../src/schemas/files/file-limits.ts'
 import * as jsonLimits from '../../src/schemas/limits/json-limits.ts'
 import * as otherLimits from '../../src/schemas/limits/limits.ts'
 import * as mappingLimits from '../../src/schemas/scim/mapping-limits.ts'
-import * as memoryLimits from '../../src/schemas/limits/memory-limits.ts'
+import * as memoryLimits from '../../src/schemas/operator/memory-limits.ts'
 import * as moneyLimits from '../../src/schemas/money/money-limits.ts'
 import * as presetLimits from '../../src/schemas/presets/preset-limits.ts'
 import * as retentionLimits from '../../src/schemas/operator/retention-limits.ts'
@@ -67,7 +67,7 @@ const LIMITS_FILES = [
   'src/schemas/limits/json-limits.ts',
   'src/schemas/limits/limits.ts',
   'src/schemas/scim/mapping-limits.ts',
-  'src/schemas/limits/memory-limits.ts',
+  'src/schemas/operator/memory-limits.ts',
   'src/schemas/money/money-limits.ts',
   'src/schemas/presets/preset-limits.ts',
   'src/schemas/operator/retention-limits.ts',

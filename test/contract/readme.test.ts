@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { basename } from 'node:path'
 import t from 'tap'
 import { Settings } from '../../src/schemas/operator/settings.ts'
 import { VIDEO_STATES } from '../../src/schemas/videos/video-jobs.ts'
@@ -71,7 +72,7 @@ t.test('a decision is found with each constant that its comment covers', async (
 t.test('`npm run prove` and the page on proofs each list every long run once', async (t) => {
   const runs = readSources('test/prove')
     .filter(({ text }) => text.includes('export const program: Program'))
-    .map(({ path }) => path.slice('test/prove/'.length, -'.ts'.length))
+    .map(({ path }) => basename(path, '.ts'))
   const printed = spawnSync(process.execPath, ['tools/prove.mjs'], { cwd: ROOT, encoding: 'utf8' }).stdout
   const offered = [...printed.matchAll(/^ {2}([\w-]+) /gm)].map((match) => match[1] ?? '')
   const listed = (/```text\n([^`]*)\n```/.exec(readFileSync(`${ROOT}docs/inside/proofs.md`, 'utf8'))?.[1] ?? '').split(/\s+/)

@@ -1,10 +1,12 @@
-/** Runs the program that the command line names; `tools/prove.mjs` builds and calls this. */
+/** Runs the program whose module the command line names; `tools/prove.mjs` builds and calls this. */
+import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machine } from '../../bench/machine.ts'
 import { Proof, type Program } from './proof.ts'
 
-const { name, short, seed } = commandLine()
-const { program } = (await import(`./${name}.js`)) as { program: Program }
+const { path, short, seed } = commandLine()
+const name = basename(path)
+const { program } = (await import(`./${path}.js`)) as { program: Program }
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`)
@@ -21,7 +23,7 @@ process.stdout.write(`${JSON.stringify({ name, seed, isShort: short, findings: p
 process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)
 
 /** Ends the process with one line when there is nothing to run. */
-function commandLine(): { name: string; short: boolean; seed: number } {
+function commandLine(): { path: string; short: boolean; seed: number } {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -30,7 +32,7 @@ function commandLine(): { name: string; short: boolean; seed: number } {
     const [named = ''] = positionals
     const number = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
     if (!Number.isSafeInteger(number)) throw new Error(`--seed takes a whole number, not '${values.seed}'`)
-    return { name: named, short: values.short, seed: number }
+    return { path: named, short: values.short, seed: number }
   } catch (problem) {
     process.stderr.write(`${problem instanceof Error ? problem.message.split('\n')[0] : String(problem)}\n`)
     process.exit(2)

@@ -41,7 +41,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   isSettled = false
   /** True once a tick of its origin has found it unsent. */
   isWaiting = false
-  /** In its origin's roster of open attempts. */
+  /** In its origin's list of open attempts. */
   place = -1
   readonly #home: AttemptHome
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void

@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_STREAMS_MAX } from '../../schemas/limits/limits.ts'
-import { Roster } from '../../schemas/values/roster.ts'
+import { SwapList } from '../structures/swap-list.ts'
 import type {
   EgressAnswer,
   EgressExchange,
@@ -51,7 +51,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly #staleErrors = new WeakSet<Error>()
   readonly #socketErrors = new WeakSet<Error>()
   /** Attempts that are not settled. */
-  readonly #open = new Roster<Attempt>()
+  readonly #open = new SwapList<Attempt>()
   #clock: NodeJS.Timeout | null = null
 
   constructor(origin: string, { budget, connect, limits }: PoolParts) {

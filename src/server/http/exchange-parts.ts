@@ -1,5 +1,5 @@
 import type { Failure } from '../../schemas/failures.ts'
-import type { Roster } from '../../schemas/values/roster.ts'
+import type { SwapList } from '../structures/swap-list.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { BodyBudget } from './body/body-budget.ts'
 import type { Exchange } from './exchange.ts'
@@ -23,7 +23,7 @@ export interface ExchangeHost {
   readonly readEnd: ReadEnd
   readonly unread: UnreadAnswers
   /** Exchanges under way; each leaves when it settles. */
-  readonly open: Roster<Exchange>
+  readonly open: SwapList<Exchange>
   /** From 0 to below 1. */
   random(): number
   /** True when connections are to end after their reply. */

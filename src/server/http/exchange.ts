@@ -1,5 +1,5 @@
 import { REFUSED_BODY_BYTES_MAX, REPLY_BEAT_MS, STRANGERS_BODY_BYTES_MAX, UNREAD_MS } from '../../schemas/limits/limits.ts'
-import type { Listed } from '../../schemas/values/roster.ts'
+import type { Listed } from '../structures/swap-list.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
 import { Discard } from './body/discard.ts'

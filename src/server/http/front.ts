@@ -1,5 +1,5 @@
 import { BODIES_BYTES_MAX, DRAIN_MS } from '../../schemas/limits/limits.ts'
-import { Roster } from '../../schemas/values/roster.ts'
+import { SwapList } from '../structures/swap-list.ts'
 import { regionalHosts } from '../access/gates.ts'
 import { LoopShare } from '../limits/loop-share.ts'
 import { UnreadAnswers } from '../limits/unread-answers.ts'
@@ -84,7 +84,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const budget = new BodyBudget(bodiesBytesMax)
   const unread = new UnreadAnswers(options.unreadBytesMax)
   const exchanges: ExchangeHost = {
-    timers, budget, unread, random, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+    timers, budget, unread, random, readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
   }
   const parts: PipelineParts = {
     access: options.access,

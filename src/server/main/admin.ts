@@ -3,7 +3,7 @@ import type { Ports } from '../ports/ports.ts'
 import type { VideoViews } from '../ports/videos/videos.ts'
 import { openAdmin } from '../store/operator/open-admin.ts'
 import { openOperators } from '../store/operator/operator.ts'
-import { openCaps } from '../store/operator/caps.ts'
+import { openCaps } from '../store/base/caps.ts'
 import type { Store } from '../store/base/open.ts'
 import { VERSION } from '../supervisor/version.ts'
 

@@ -9,7 +9,7 @@ import { prune } from '../runner/retention.ts'
 import type { Store } from '../store/base/open.ts'
 import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../store/lifecycle/retention/aged-rows.ts'
 import { auditChains } from '../store/lifecycle/retention/audit-chains.ts'
-import { openRetentionTurns } from '../store/lifecycle/retention/turns.ts'
+import { openRetentionTurns } from '../store/base/retention-lease.ts'
 
 export interface RetentionMeans {
   readonly store: Store

@@ -12,7 +12,7 @@ import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk, type Walk } f
 import { storedFile } from './descriptor-reader.ts'
 import { codeOf, errorOf, reachDisk } from './disk-failure.ts'
 import { sync, syncOpen } from './sync.ts'
-import { Turns } from './turns.ts'
+import { Semaphore } from '../structures/semaphore.ts'
 
 /** Containers of one page of a listing. Decision. */
 const PAGE_CONTAINERS = 1_000
@@ -47,7 +47,7 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
     }
   }
   const root = folders.folder
-  const walks = new Turns(WALKS_MAX)
+  const walks = new Semaphore(WALKS_MAX)
   return {
     list: async (container, after, countMax, signal) => {
       if (walks.waiting >= WALKS_WAITING_MAX) return fail('busy', { retryAfterS: 1 })

@@ -5,7 +5,7 @@ import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef } fro
 import { isWorkspaceId, partsOf } from './container-ref.ts'
 import type { S3Calls } from './s3-client.ts'
 import { deleteListed, factsOf, head, listKeys, openKey, putFile, type ListedKey } from './s3-objects.ts'
-import { Turns } from './turns.ts'
+import { Semaphore } from '../structures/semaphore.ts'
 
 const PAGE_KEYS = 1_000
 /** Objects that are removed at once. Decision. */
@@ -86,7 +86,7 @@ async function listContainers(
 
 /** Key by key: what is written meanwhile stays, also in the place of what was listed. */
 async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | null): Promise<Outcome<number | null>> {
-  const turns = new Turns(REMOVALS_MAX)
+  const turns = new Semaphore(REMOVALS_MAX)
   let removed = 0
   for (let after = ''; ; ) {
     const listed = await listKeys(calls, prefix, { after, countMax: PAGE_KEYS })

@@ -9,7 +9,7 @@ import type { SealedSecret, SecretFacts, SecretRows, StoredSecret, VaultForWriti
 import type { Vaults, VaultScope } from '../ports/vault/vault.ts'
 import { GatheredPuts, type Put } from './gathered-puts.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
-import { Turns } from './turns.ts'
+import { FairSemaphore } from '../structures/fair-semaphore.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
 /**
@@ -31,12 +31,12 @@ export interface VaultParts {
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
 export function openVaults(parts: VaultParts): Vaults {
   const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = parts
-  const copies = new Turns({
+  const copies = new FairSemaphore({
     places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs,
   })
   // Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
   // keys, polls and releases find one.
-  const writes = new Turns({
+  const writes = new FairSemaphore({
     places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs,
   })
   const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) => writes.within({ workspaceId, weight: 1 }, work)

@@ -1,10 +1,10 @@
 import { threadId } from 'node:worker_threads'
 import { IntakeWork } from './intake-work.ts'
 import type { FromThread, LastMessage, SessionJob, ThreadSession, ToThread, Voice } from './protocol.ts'
-import { Turns } from './turns.ts'
+import { TimeSlices } from './time-slices.ts'
 import { UnsealWork } from './unseal-work.ts'
 
-const turns = new Turns()
+const turns = new TimeSlices()
 
 /**
  * Entry of a session thread. One task is one session, from its job to its last message; it never rejects. All state is

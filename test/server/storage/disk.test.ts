@@ -5,7 +5,7 @@ import t from 'tap'
 import { FSYNCS_MAX, STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/schemas/files/file-limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
-import { Turns } from '../../../src/server/storage/turns.ts'
+import { Semaphore } from '../../../src/server/structures/semaphore.ts'
 import { must, present } from '../../support/must.ts'
 import { leftOpen, openDisk, openStoredFiles, put, staged } from '../../support/files/storage.ts'
 import { tinyDisk } from '../../support/files/tiny-disk.ts'
@@ -129,7 +129,7 @@ t.test('two readers at once never share a buffer', async (t) => {
 })
 
 t.test(`no more than ${FSYNCS_MAX} pieces of work run at once, all run, and a failure passes its turn on`, async (t) => {
-  const turns = new Turns(FSYNCS_MAX)
+  const turns = new Semaphore(FSYNCS_MAX)
   let running = 0
   let most = 0
   const ends: (() => void)[] = []

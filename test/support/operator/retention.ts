@@ -1,7 +1,7 @@
 /** Old rows of what is pruned, many at once; and runs over them. */
 import type { PruneEnd, PruneStep, RetentionTurn } from '../../../src/server/ports/operator/retention.ts'
 import type { Queryable, Store } from '../../../src/server/store/base/open.ts'
-import { openRetentionTurns } from '../../../src/server/store/lifecycle/retention/turns.ts'
+import { openRetentionTurns } from '../../../src/server/store/base/retention-lease.ts'
 
 /** Where the rows of a plant lie: `count` of them, the oldest `fromDays` ago, the newest `toDays` ago. */
 export interface Plant {

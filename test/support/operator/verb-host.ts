@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from '../../../src/server/cli/parts/run.ts'
+import { run } from '../../../src/server/cli/run.ts'
 
 /** The process behind `runVerb`: runs one verb after the other, as `bin/sluice` would, and stays. */
 export interface VerbOrder {

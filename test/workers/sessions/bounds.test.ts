@@ -10,7 +10,7 @@ import {
 } from '../../../src/schemas/files/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
-import { Turns } from '../../../src/workers/sessions/turns.ts'
+import { TimeSlices } from '../../../src/workers/sessions/time-slices.ts'
 import { must } from '../../support/must.ts'
 import { openSessions, pushAll, text } from '../../support/files/sessions.ts'
 
@@ -67,7 +67,7 @@ t.test('uploads leave a quarter of the places to downloads, and no workspace tak
 })
 
 t.test('a thread looks at its messages at least every few milliseconds, whatever its sessions do', async (t) => {
-  const turns = new Turns()
+  const turns = new TimeSlices()
   let isHeld = true
   let steps = 0
   await new Promise<void>((resolve) => {

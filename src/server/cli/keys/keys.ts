@@ -5,7 +5,7 @@ import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyWish } 
 import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
 import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, rateOf, scopesOf, type LimitOptions } from './key-options.ts'

@@ -7,7 +7,7 @@ import type { Budget, BudgetRef, Budgets, WorkspaceRef } from '../../ports/money
 import type { Span } from '../../ports/money/money.ts'
 import { openBudgets } from '../../store/money/budgets.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin, type Admin } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 

@@ -6,7 +6,7 @@ import { activitySums } from '../../operations/money/activity-answers.ts'
 import type { ActivitySums } from '../../ports/money/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin, type Admin } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 

@@ -3,7 +3,7 @@ import {
   createAttachableVault, deleteAttachableVault, listAttachableVaults, type AttachableVault,
 } from '../../store/vault/attachable-vaults.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withAdmin } from '../parts/database.ts'
 import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'

@@ -6,7 +6,7 @@ import type { MemberGrant, Workspace } from '../../ports/workspaces/workspaces.t
 import { addMember, listMembers, removeMember } from '../../store/workspaces/members.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withAdmin } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 

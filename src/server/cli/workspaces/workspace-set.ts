@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { findWorkspace, setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
+import { setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin } from '../parts/database.ts'
 import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyWish } from './provider-keys.ts'
 import { addVerb, print } from '../parts/verb.ts'

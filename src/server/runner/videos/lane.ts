@@ -8,7 +8,7 @@ import { lookup } from './lookup.ts'
 import { poll } from './poll.ts'
 import { CRASHED, submit, unknown } from './submit.ts'
 import { TimeHeap } from './time-heap.ts'
-import { Turns } from './turns.ts'
+import { FairQueue } from '../../structures/fair-queue.ts'
 
 /** What a step needs a place for. */
 type Kind = 'submit' | 'poll' | 'store'
@@ -33,7 +33,7 @@ export class Lane {
   readonly slug: string
   readonly #options: LaneOptions
   readonly #heap = new TimeHeap<HeldJob>()
-  readonly #queues: Readonly<Record<Kind, Turns<HeldJob>>> = { submit: new Turns(), poll: new Turns(), store: new Turns() }
+  readonly #queues: Readonly<Record<Kind, FairQueue<HeldJob>>> = { submit: new FairQueue(), poll: new FairQueue(), store: new FairQueue() }
   readonly #busy: Record<Kind, number> = { submit: 0, poll: 0, store: 0 }
   /** Jobs of it that are held. */
   held = 0

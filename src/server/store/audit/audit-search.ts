@@ -5,7 +5,7 @@ import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { endedByBytes } from '../base/page-by-bytes.ts'
 import { reach } from '../base/translate.ts'
-import { workspaceIdOf } from '../workspaces/workspaces.ts'
+import { workspaceIdOf } from '../base/find-workspace.ts'
 
 export function openAuditLog(store: Store): AuditLog {
   return { find: (query) => findAudit(store, query) }

@@ -1,7 +1,7 @@
 import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../schemas/limits/limits.ts'
 import type { AuditEvent, AuditTrail } from '../../ports/audit/audit.ts'
 import type { Log } from '../../ports/observe.ts'
-import { appendAudit } from './audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { GatheredRefusals } from './gathered-refusals.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'

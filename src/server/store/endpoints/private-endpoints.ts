@@ -4,7 +4,7 @@ import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
   EndpointActor, EndpointChanges, EndpointRef, PrivateEndpoint, PrivateEndpoints, WorkspaceFacts,
 } from '../../ports/endpoints/private-endpoints.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { bump } from '../base/epoch.ts'
 import type { Columns } from '../base/guarded-row.ts'
 import { isId } from '../base/ids.ts'

@@ -1,15 +1,15 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { KeyActor, KeyRef, RotatedKey, Rotation } from '../../ports/keys/api-keys.ts'
-import { appendAudit } from '../audit/audit.ts'
-import { holdRoom } from '../operator/caps.ts'
+import { appendAudit } from '../base/append-audit.ts'
+import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { rotationEvent } from './key-audit.ts'
 import { bearSuccessor } from './key-births.ts'
 import { findLocked, lookAt, type Told } from './key-locks.ts'
 import { findKeyRow, type KeyRow } from './key-rows.ts'
 import type { Transaction } from '../base/open.ts'
-import { holdWorkspace } from '../workspaces/workspaces.ts'
+import { holdWorkspace } from '../base/find-workspace.ts'
 
 export interface RotationAsk {
   readonly ref: KeyRef

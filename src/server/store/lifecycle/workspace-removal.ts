@@ -2,15 +2,15 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import type { Workspace, WorkspaceActor, WorkspaceRef } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { endMemberships } from '../scim/mapping-ends.ts'
 import { bump } from '../base/epoch.ts'
 import { abandonFiles, closeStorage } from '../files/file-quota.ts'
 import type { Transaction } from '../base/open.ts'
 import { endpointEvent, type EndpointRow } from '../endpoints/private-endpoint-rows.ts'
 import { fenceVideos } from '../videos/removal.ts'
-import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../workspaces/workspace-rows.ts'
-import { findWorkspace, lockWorkspace } from '../workspaces/workspaces.ts'
+import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
+import { findWorkspace, lockWorkspace } from '../base/find-workspace.ts'
 
 /*
  * The end of a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to it ends in

@@ -4,7 +4,7 @@ import type { Activity, ActivityPage, ActivityPeriod, ActivityRow, ActivitySums,
 import type { Day } from '../../ports/money/money.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { findWorkspace } from '../workspaces/workspaces.ts'
+import { findWorkspace } from '../base/find-workspace.ts'
 
 export function openActivity(store: Store): Activity {
   return { list: (wish) => reach(() => list(store.sql, wish)) }

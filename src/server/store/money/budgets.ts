@@ -8,11 +8,11 @@ import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import { SPANS } from '../../ports/money/money.ts'
 import { bumpLimits, countedNano, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { resetsAtMs } from './windows.ts'
-import { findWorkspace } from '../workspaces/workspaces.ts'
+import { findWorkspace } from '../base/find-workspace.ts'
 
 export interface BudgetMeans {
   readonly store: Store

@@ -9,7 +9,7 @@ import type { CreditEntry, Credits, CreditState, CreditWish } from '../../ports/
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import { bumpLimits, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import type { BudgetMeans } from './budgets.ts'
 import { newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'

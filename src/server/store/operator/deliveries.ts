@@ -7,7 +7,7 @@ import { isId } from '../base/ids.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { replayDeliveries } from '../webhooks/dead-letters.ts'
-import { workspaceIdOf } from '../workspaces/workspaces.ts'
+import { workspaceIdOf } from '../base/find-workspace.ts'
 import type { JobRow } from './jobs.ts'
 import { readList, type Listing } from './listed.ts'
 

@@ -4,7 +4,7 @@ import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { workspaceIdOf } from '../workspaces/workspaces.ts'
+import { workspaceIdOf } from '../base/find-workspace.ts'
 
 /** What an operator's list is looked up by. */
 export interface Listing {

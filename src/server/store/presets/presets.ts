@@ -5,7 +5,7 @@ import type {
   ListedPreset, LoadedPreset, Preset, PresetActor, PresetRef, PresetRows, Presets, PresetVersion, PresetWish,
 } from '../../ports/presets/presets.ts'
 import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { bump } from '../base/epoch.ts'
 import { newId } from '../base/ids.ts'
 import { presetUnknown } from '../base/near-names.ts'
@@ -15,7 +15,7 @@ import {
   listedOf, lockPreset, presetEvent, presetNamed, presetOf, readPreset, readVersion, versionOf, type PresetRow, type VersionRow,
 } from './preset-rows.ts'
 import { isLockSlow, reach } from '../base/translate.ts'
-import { holdWorkspace } from '../workspaces/workspaces.ts'
+import { holdWorkspace } from '../base/find-workspace.ts'
 
 /**
  * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always held before.

@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { DirectoryActor, SyncJob } from '../../ports/scim/directory.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { guardedRows } from '../base/guarded-row.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'

@@ -1,13 +1,13 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
-import { appendAudit } from '../audit/audit.ts'
-import { holdRoom } from '../operator/caps.ts'
+import { appendAudit } from '../base/append-audit.ts'
+import { holdRoom } from '../base/caps.ts'
 import { isId } from '../base/ids.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 import { insertVault } from './vaults.ts'
-import { holdWorkspace } from '../workspaces/workspaces.ts'
+import { holdWorkspace } from '../base/find-workspace.ts'
 
 /** A vault that the interns of its workspace may have attached; its secrets are theirs behind those of their own. B2.4. */
 export interface AttachableVault {

@@ -2,7 +2,7 @@ import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { RewrappedKey, RootKeyUse, RootRotationRows, WrappedKey, WrappedKeyTable } from '../../ports/vault/rotation.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 

@@ -2,10 +2,10 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { WEBHOOK_SECRETS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { SealedWebhookSecret, WebhookSecretRows } from '../../ports/webhooks/webhooks.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { holdWorkspace, lockWorkspace } from '../workspaces/workspaces.ts'
+import { holdWorkspace, lockWorkspace } from '../base/find-workspace.ts'
 
 /** Sealed signing secrets of workspaces. */
 export function openWebhookSecretRows(store: Store): WebhookSecretRows {

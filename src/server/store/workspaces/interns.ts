@@ -5,8 +5,8 @@ import type { Intern, InternChanges, InternPage, InternPageWish, Interns, NewInt
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../audit/audit.ts'
-import { holdRoom } from '../operator/caps.ts'
+import { appendAudit } from '../base/append-audit.ts'
+import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { isId, newId } from '../base/ids.ts'
 import { internEvent, keyEndedEvent } from './intern-audit.ts'
@@ -14,7 +14,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { endedByBytes } from '../base/page-by-bytes.ts'
 import { reach } from '../base/translate.ts'
 import { insertVault } from '../vault/vaults.ts'
-import { findWorkspace, holdWorkspace } from './workspaces.ts'
+import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 
 /** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {

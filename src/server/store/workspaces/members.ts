@@ -3,12 +3,12 @@ import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Member, MemberGrant, Page, PageWish } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../audit/audit.ts'
+import { appendAudit } from '../base/append-audit.ts'
 import { lockDirectory } from '../scim/lock.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { holdWorkspace } from './workspaces.ts'
+import { holdWorkspace } from '../base/find-workspace.ts'
 
 export interface User {
   readonly id: string

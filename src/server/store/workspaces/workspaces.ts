@@ -5,14 +5,15 @@ import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { NewWorkspace, Workspace, WorkspaceActor, WorkspaceChanges } from '../../ports/workspaces/workspaces.ts'
 import { bumpLimits } from '../money/account-limits.ts'
 import { bearAccount, lockAccounts } from '../money/accounts.ts'
-import { appendAudit } from '../audit/audit.ts'
-import { holdRoom } from '../operator/caps.ts'
+import { appendAudit } from '../base/append-audit.ts'
+import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
-import { isId, newId } from '../base/ids.ts'
+import { newId } from '../base/ids.ts'
+import { lockWorkspace, ofOrganization, type WorkspaceRef } from '../base/find-workspace.ts'
 import { workspaceUnknown } from '../base/near-names.ts'
-import type { Queryable, Store, Transaction } from '../base/open.ts'
+import type { Store, Transaction } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
-import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
+import { workspaceEvent, workspaceOf, workspaceRows  , type WorkspaceRow } from '../base/workspace-rows.ts'
 
 /** What an operator decides of a workspace; what is left out stays. */
 export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
@@ -47,7 +48,7 @@ export interface Changed {
 }
 
 /** Failures: workspace_unknown, slug_taken, store_unavailable. */
-export function updateWorkspace(store: Store, ref: AnyRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Changed>> {
+export function updateWorkspace(store: Store, ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Changed>> {
   return renaming(() => store.sql.begin(async (tx) => {
     const before = await lockWorkspace(tx, ref)
     if (before === null) return workspaceUnknown(tx, ref.reference, ref.organizationId)
@@ -70,58 +71,9 @@ export function updateWorkspace(store: Store, ref: AnyRef, changes: WorkspaceCha
 export function listWorkspaces(store: Store, organizationId: string | null): Promise<Outcome<readonly Workspace[]>> {
   return reach(async () => {
     const { sql } = store
-    const rows = await sql<WorkspaceRow[]>`${workspaceRows(sql)} AND ${within(sql, organizationId)} ORDER BY w.id`
+    const rows = await sql<WorkspaceRow[]>`${workspaceRows(sql)} AND ${ofOrganization(sql, organizationId)} ORDER BY w.id`
     return ok(rows.map(workspaceOf))
   })
-}
-
-/**
- * Finds a workspace by UUID or slug, in one organization or in all; one that was deleted is unknown.
- * @param reference null = the default one
- * Failures: workspace_unknown, reference_ambiguous.
- */
-export async function findWorkspace(sql: Queryable, reference: string | null, organizationId: string | null): Promise<Outcome<Workspace>> {
-  const named = reference === null ? sql`w.is_default` : namedBy(sql, reference)
-  if (named === null) return workspaceUnknown(sql, reference, organizationId)
-  const rows = await sql<WorkspaceRow[]>`
-    ${workspaceRows(sql)} AND ${named} AND ${within(sql, organizationId)} ORDER BY w.id LIMIT 2`
-  const [row] = rows
-  if (row === undefined) return workspaceUnknown(sql, reference, organizationId)
-  return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
-}
-
-/** Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown. */
-export async function workspaceIdOf(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<string>> {
-  if (!isId(reference)) {
-    const found = await findWorkspace(sql, reference, organizationId)
-    return found.ok ? ok(found.value.id) : found
-  }
-  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
-  return row === undefined ? workspaceUnknown(sql, reference, organizationId) : ok(row.id)
-}
-
-/** Slugs are unique in an organization only. */
-const AMBIGUOUS = { what: 'workspaces', remedy: 'name the organization as well (--organization), or the workspace by its id' }
-
-/**
- * Keeps a workspace from being deleted before the commit. Whoever makes something that belongs to one calls this first:
- * its deletion ends what it finds. @returns false when it is gone
- */
-export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
-  const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
-  return row !== undefined
-}
-
-/**
- * As `holdWorkspace`, for several.
- * @param mode `skip locked`: without those that somebody else has right now
- * @returns ids of those that are held
- */
-export async function holdWorkspaces(tx: Transaction, ids: readonly string[], mode: 'wait' | 'skip locked'): Promise<ReadonlySet<string>> {
-  const rows = await tx<{ id: string }[]>`
-    SELECT id FROM workspaces WHERE id = ANY(string_to_array(${ids.join(',')}, ',')::uuid[]) AND deleted_at IS NULL
-    ORDER BY id FOR SHARE ${mode === 'wait' ? tx`` : tx`SKIP LOCKED`}`
-  return new Set(rows.map(({ id }) => id))
 }
 
 export async function insertWorkspace(tx: Transaction, wish: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
@@ -139,21 +91,6 @@ export async function insertWorkspace(tx: Transaction, wish: NewWorkspace, by: C
   return workspaceOf({ ...row, counts_byok: countsByok })
 }
 
-interface AnyRef {
-  /** Null = of any. */
-  readonly organizationId: string | null
-  readonly reference: string
-}
-
-/** It neither changes nor goes before the commit. @returns null when there is none */
-export async function lockWorkspace(tx: Transaction, { organizationId, reference }: AnyRef): Promise<Workspace | null> {
-  const named = namedBy(tx, reference)
-  if (named === null) return null
-  const [row] = await tx<WorkspaceRow[]>`
-    ${workspaceRows(tx)} AND ${named} AND ${within(tx, organizationId)} FOR NO KEY UPDATE OF w`
-  return row === undefined ? null : workspaceOf(row)
-}
-
 async function write(tx: Transaction, after: Workspace): Promise<Date> {
   const [row] = await tx<{ updated_at: Date }[]>`
     UPDATE workspaces SET name = ${after.name}, slug = ${after.slug}, description = ${after.description},
@@ -163,16 +100,6 @@ async function write(tx: Transaction, after: Workspace): Promise<Date> {
     WHERE id = ${after.id} RETURNING updated_at`
   if (row === undefined) throw new Error('a locked row is gone')
   return row.updated_at
-}
-
-/** Null for what can name none: no text of the store holds U+0000, and it throws at one that does. */
-function namedBy(sql: Queryable, reference: string) {
-  if (reference.includes('\0')) return null
-  return isId(reference) ? sql`w.id = ${reference}` : sql`w.slug = ${reference}`
-}
-
-function within(sql: Queryable, organizationId: string | null) {
-  return organizationId === null ? sql`true` : sql`w.organization_id = ${organizationId}`
 }
 
 function renaming<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { FRONT_HEAP_MIB } from '../../../schemas/limits/memory-limits.ts'
+import { FRONT_HEAP_MIB } from '../../../schemas/operator/memory-limits.ts'
 import { childEnvironment } from '../../config.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'

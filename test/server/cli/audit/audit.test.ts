@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { appendAudit } from '../../../../src/server/store/audit/audit.ts'
+import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditEvent } from '../../../support/audit/audit.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openRetentionTurns } from '../../../../src/server/store/lifecycle/retention/turns.ts'
+import { openRetentionTurns } from '../../../../src/server/store/base/retention-lease.ts'
 import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { openBooks } from '../../../support/money/ledger.ts'
 import { must } from '../../../support/must.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { NAME_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { run } from '../../../../src/server/cli/parts/run.ts'
+import { run } from '../../../../src/server/cli/run.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
 

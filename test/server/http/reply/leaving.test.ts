@@ -5,7 +5,7 @@ import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
 import type { ExchangeHost } from '../../../../src/server/http/exchange-parts.ts'
 import { Exchange } from '../../../../src/server/http/exchange.ts'
 import { ReadEnd } from '../../../../src/server/http/body/read-end.ts'
-import { Roster } from '../../../../src/schemas/values/roster.ts'
+import { SwapList } from '../../../../src/server/structures/swap-list.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
 import { UnreadAnswers } from '../../../../src/server/limits/unread-answers.ts'
@@ -117,7 +117,7 @@ function exchangeOf(declared: number | null) {
   } as unknown as WireResponse
   const timers = new Timers()
   const host: ExchangeHost = {
-    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5, readEnd: new ReadEnd(), open: new Roster<Exchange>(), isClosing: false,
+    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5, readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
   }
   const owner = {
     organizationId: null,

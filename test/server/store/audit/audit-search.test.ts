@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { AUDIT_LOOKED_MAX, LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { AuditQuery } from '../../../../src/server/ports/audit/audit.ts'
-import { appendAudit } from '../../../../src/server/store/audit/audit.ts'
+import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { appendAudit } from '../../../../src/server/store/audit/audit.ts'
+import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import type { AuditRow } from '../../../../src/server/ports/audit/audit.ts'
 import { readAudit, verifyAudit, type AuditFault } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { UPLOAD_LEASE_MS } from '../../../../src/schemas/files/file-limits.ts'
-import { abandonWritesOf } from '../../../../src/server/store/nodes/dead-fronts.ts'
+import { abandonWritesOf } from '../../../../src/server/store/files/dead-fronts.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { begun, openFileStand } from '../../../support/files/files.ts'
 import { must } from '../../../support/must.ts'

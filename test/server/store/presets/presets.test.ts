@@ -1,7 +1,7 @@
 import t from 'tap'
 import { PRESETS_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
-import { openWorkspaces } from '../../../../src/server/store/workspaces/open-workspaces.ts'
+import { openWorkspaces } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
 import { openPresets } from '../../../../src/server/store/presets/presets.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { MIB } from '../../../../schemas/limits/limits.ts'
-import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../../../schemas/limits/memory-limits.ts'
+import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../../../schemas/operator/memory-limits.ts'
 import { countsOf } from '../../../supervisor/fleet/scaling.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'

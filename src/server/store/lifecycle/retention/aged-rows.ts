@@ -3,7 +3,7 @@ import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts
 import type { KeptFor, PruneStep, RetentionTurn } from '../../../ports/operator/retention.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
-import { holdTurn } from './turns.ts'
+import { holdTurn } from '../../base/retention-lease.ts'
 
 /** Rows of one table that go when they are old. Its texts are parts of statements, about the table as `t`. */
 export interface AgedRows {

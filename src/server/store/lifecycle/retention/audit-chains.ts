@@ -1,11 +1,11 @@
 import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
 import type { Log } from '../../../ports/observe.ts'
 import type { PruneStep, RetentionTurn } from '../../../ports/operator/retention.ts'
-import { appendAudit } from '../../audit/audit.ts'
+import { appendAudit } from '../../base/append-audit.ts'
 import { AUDIT_PRUNE } from '../../audit/audit-log.ts'
 import type { Queryable, Store, Transaction } from '../../base/open.ts'
 import { BEFORE_ALL } from '../../scim/settle.ts'
-import { holdTurn } from './turns.ts'
+import { holdTurn } from '../../base/retention-lease.ts'
 
 export interface AuditRetention {
   readonly store: Store

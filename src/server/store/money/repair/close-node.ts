@@ -2,7 +2,7 @@ import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import { FRONT_LIVE_MS } from '../../../../schemas/limits/limits.ts'
 import type { Lender } from '../../../ports/money/lending.ts'
 import type { ChangedBy } from '../../../ports/vault/vault.ts'
-import { appendAudit } from '../../audit/audit.ts'
+import { appendAudit } from '../../base/append-audit.ts'
 import type { Store } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 

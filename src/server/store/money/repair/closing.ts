@@ -1,5 +1,5 @@
 import { LEDGER_BLOCKS_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
-import { appendAudit } from '../../audit/audit.ts'
+import { appendAudit } from '../../base/append-audit.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { capped, CONTRIBUTIONS, factsOf } from './sums.ts'
 

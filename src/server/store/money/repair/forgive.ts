@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../../../../schemas/failures.ts'
 import { SPANS } from '../../../ports/money/money.ts'
 import type { ChangedBy } from '../../../ports/vault/vault.ts'
-import { appendAudit } from '../../audit/audit.ts'
+import { appendAudit } from '../../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 import { CONTRIBUTIONS, factsOf, inWindow } from './sums.ts'

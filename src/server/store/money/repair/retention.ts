@@ -4,7 +4,7 @@ import { SPANS } from '../../../ports/money/money.ts'
 import type { Log } from '../../../ports/observe.ts'
 import type { PruneEnd, PruneStep } from '../../../ports/operator/retention.ts'
 import type { Store } from '../../base/open.ts'
-import { holdTurn } from '../../lifecycle/retention/turns.ts'
+import { holdTurn } from '../../base/retention-lease.ts'
 import { beginClosing, drop, sumSome, type Closing, type Hold, type Month } from './closing.ts'
 import { inWindow, MONTHS } from './sums.ts'
 

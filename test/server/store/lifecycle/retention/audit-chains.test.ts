@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/retention-limits.ts'
-import { appendAudit } from '../../../../../src/server/store/audit/audit.ts'
+import { appendAudit } from '../../../../../src/server/store/base/append-audit.ts'
 import { AUDIT_PRUNE, readAudit, verifyAudit } from '../../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../../src/server/store/audit/audit-search.ts'
 import type { Store } from '../../../../../src/server/store/base/open.ts'

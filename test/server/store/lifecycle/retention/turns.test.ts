@@ -1,6 +1,6 @@
 import t from 'tap'
 import { PRUNE_EVERY_MS, PRUNE_LEASE_MS } from '../../../../../src/schemas/operator/retention-limits.ts'
-import { holdTurn, openRetentionTurns } from '../../../../../src/server/store/lifecycle/retention/turns.ts'
+import { holdTurn, openRetentionTurns } from '../../../../../src/server/store/base/retention-lease.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 
 t.test('of many that look at once one gets the turn, and nobody else until it ends', async (t) => {

@@ -1,12 +1,13 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import type { Page, PageWish, Workspace, WorkspaceRef, Workspaces } from '../../ports/workspaces/workspaces.ts'
-import { listMembers } from './members.ts'
+import { listMembers } from '../workspaces/members.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { removeWorkspace } from '../lifecycle/workspace-removal.ts'
-import { workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
-import { createWorkspace, findWorkspace, updateWorkspace } from './workspaces.ts'
+import { removeWorkspace } from './workspace-removal.ts'
+import { workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
+import { createWorkspace, updateWorkspace } from '../workspaces/workspaces.ts'
+import { findWorkspace } from '../base/find-workspace.ts'
 
 /** Workspaces of organizations. @param publish tells the fronts at once; without it they hear of it by their polls */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {

@@ -1,5 +1,5 @@
 /** Lets at most so many pieces of work run at once; the others wait in order. */
-export class Turns {
+export class Semaphore {
   readonly #countMax: number
   readonly #waiting: (() => void)[] = []
   #running = 0

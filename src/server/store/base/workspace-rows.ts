@@ -1,7 +1,7 @@
 import type { KeptSettings } from '../../../schemas/workspaces/workspaces.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Workspace, WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
-import type { Queryable } from '../base/open.ts'
+import type { Queryable } from './open.ts'
 
 export interface WorkspaceRow {
   readonly id: string

@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 
-export interface TurnsOptions {
+export interface FairSemaphoreOptions {
   /** What all works under way may weigh together. */
   readonly places: number
   /** Works that wait: of all, and of one workspace. */
@@ -19,14 +19,14 @@ interface Waiting {
  * Lets works in while they fit together. Of those that wait, workspaces come by turns, each with its oldest: one that
  * floods waits for itself. Failure: busy, for a work that finds too many waiting, or waited too long.
  */
-export class Turns {
-  readonly #options: TurnsOptions
+export class FairSemaphore {
+  readonly #options: FairSemaphoreOptions
   /** By workspace, the next one first; none is empty. */
   readonly #waiting = new Map<string, Set<Waiting>>()
   #waitingCount = 0
   #left: number
 
-  constructor(options: TurnsOptions) {
+  constructor(options: FairSemaphoreOptions) {
     this.#options = options
     this.#left = options.places
   }

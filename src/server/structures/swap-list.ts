@@ -1,6 +1,6 @@
-/** What may stand in a roster. */
+/** What a swap list may hold. */
 export interface Listed {
-  /** Its place in the roster; -1 outside. The roster's to write. */
+  /** Its index in the list; -1 outside. Only the list writes it. */
   place: number
 }
 
@@ -8,7 +8,7 @@ export interface Listed {
  * Everything that is open now, in no order. Not a Set: one that gains and loses thousands of members a second
  * rebuilds its table in the old generation again and again, and what dead tables point to survives every scavenge.
  */
-export class Roster<T extends Listed> {
+export class SwapList<T extends Listed> {
   readonly #members: T[] = []
 
   get size(): number {

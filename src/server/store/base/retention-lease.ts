@@ -1,7 +1,7 @@
-import { PRUNE_LEASE_MS } from '../../../../schemas/operator/retention-limits.ts'
-import type { RetentionTurn, RetentionTurns } from '../../../ports/operator/retention.ts'
-import { guardedRows } from '../../base/guarded-row.ts'
-import type { Store, Transaction } from '../../base/open.ts'
+import { PRUNE_LEASE_MS } from '../../../schemas/operator/retention-limits.ts'
+import type { RetentionTurn, RetentionTurns } from '../../ports/operator/retention.ts'
+import { guardedRows } from './guarded-row.ts'
+import type { Store, Transaction } from './open.ts'
 
 const turnRows = guardedRows<'resting' | 'running'>({ table: 'retention', claimable: ['resting', 'running'] })
 /** The one row. */

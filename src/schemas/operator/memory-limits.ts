@@ -1,7 +1,7 @@
 import { OPENED_BYTES_MAX, UPLOADS_BYTES_MAX } from '../files/file-limits.ts'
-import { BODIES_BYTES_MAX, MIB, UPSTREAM_ANSWERS_BYTES_MAX, VETTED_ANSWERS_BYTES_MAX } from './limits.ts'
+import { BODIES_BYTES_MAX, MIB, UPSTREAM_ANSWERS_BYTES_MAX, VETTED_ANSWERS_BYTES_MAX } from '../limits/limits.ts'
 import { SCIM_ANSWERS_BYTES_MAX } from '../scim/scim-resource-limits.ts'
-import { UNREAD_ANSWERS_BYTES_MAX } from './share-limits.ts'
+import { UNREAD_ANSWERS_BYTES_MAX } from '../limits/share-limits.ts'
 
 /**
  * MiB of the old generation of a front's own heap. 50,000 calls under way take some 200 of them, caches that are full

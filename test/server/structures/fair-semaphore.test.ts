@@ -2,7 +2,7 @@ import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
 import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX } from '../../../src/schemas/limits/limits.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
-import { Turns } from '../../../src/server/vault/turns.ts'
+import { FairSemaphore } from '../../../src/server/structures/fair-semaphore.ts'
 import { openVaults } from '../../../src/server/vault/vaults.ts'
 import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
@@ -12,7 +12,7 @@ const OPTIONS = { places: 100, waitingMax: 6, waitingOfOneMax: 4, waitMs: 60_000
 const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
 
 /** A work that holds its place until it is told to end. */
-function held(turns: Turns, workspaceId: string, weight: number) {
+function held(turns: FairSemaphore, workspaceId: string, weight: number) {
   const told = gate()
   let hasBegun = false
   const done = turns.within({ workspaceId, weight }, async () => {
@@ -26,7 +26,7 @@ function held(turns: Turns, workspaceId: string, weight: number) {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('works weigh no more at once than there are places, and of one workspace all come to their turn in their order', async (t) => {
-  const turns = new Turns(OPTIONS)
+  const turns = new FairSemaphore(OPTIONS)
   const works = [60, 60, 40, 100].map((weight) => held(turns, 'w', weight))
   const begun: boolean[][] = []
   for (const { end, done } of works) {
@@ -39,7 +39,7 @@ t.test('works weigh no more at once than there are places, and of one workspace 
 })
 
 t.test('workspaces come by turns: one that waits with many keeps no other one waiting', async (t) => {
-  const turns = new Turns({ ...OPTIONS, places: 1 })
+  const turns = new FairSemaphore({ ...OPTIONS, places: 1 })
   const order: string[] = []
   const work = (workspaceId: string) => turns.within({ workspaceId, weight: 1 }, async () => {
     order.push(workspaceId)
@@ -52,7 +52,7 @@ t.test('workspaces come by turns: one that waits with many keeps no other one wa
 })
 
 t.test('a work that waited too long has no turn, and those behind it that fit are not held up', async (t) => {
-  const turns = new Turns({ ...OPTIONS, waitMs: 20 })
+  const turns = new FairSemaphore({ ...OPTIONS, waitMs: 20 })
   const first = held(turns, 'w', 99)
   t.same(await held(turns, 'w', 2).done, BUSY)
   const small = held(turns, 'w', 1)
@@ -63,7 +63,7 @@ t.test('a work that waited too long has no turn, and those behind it that fit ar
 })
 
 t.test('one workspace fills a part of the queue alone, and the queue has an end', async (t) => {
-  const turns = new Turns(OPTIONS)
+  const turns = new FairSemaphore(OPTIONS)
   const works = [held(turns, 'a', 100)]
   for (let nth = 0; nth < OPTIONS.waitingOfOneMax; nth++) works.push(held(turns, 'a', 1))
   t.same(await held(turns, 'a', 1).done, BUSY, 'the workspace waits often enough')
@@ -77,7 +77,7 @@ t.test('one workspace fills a part of the queue alone, and the queue has an end'
 })
 
 t.test('a work that fails or throws leaves its place', async (t) => {
-  const turns = new Turns(OPTIONS)
+  const turns = new FairSemaphore(OPTIONS)
   await t.rejects(turns.within({ workspaceId: 'w', weight: 100 }, () => Promise.reject(new Error('broken'))))
   must(await turns.within({ workspaceId: 'w', weight: 100 }, () => Promise.resolve(ok(1))))
 })

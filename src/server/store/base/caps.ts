@@ -2,9 +2,9 @@ import { CAPPED, CAPPED_TEXTS, CAPS_DEFAULT, type Capped, type Caps } from '../.
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { CapChanges, CapsState, OrganizationCaps } from '../../ports/operator/caps.ts'
 import type { WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../audit/audit.ts'
-import type { Queryable, Store, Transaction } from '../base/open.ts'
-import { reach } from '../base/translate.ts'
+import { appendAudit } from './append-audit.ts'
+import type { Queryable, Store, Transaction } from './open.ts'
+import { reach } from './translate.ts'
 
 /** Names these locks among advisory ones of two numbers. */
 const LOCK_CLASS = 7_305_849

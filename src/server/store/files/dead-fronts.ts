@@ -1,6 +1,6 @@
 import { UPLOAD_LEASE_MS } from '../../../schemas/files/file-limits.ts'
 import type { Queryable, Store } from '../base/open.ts'
-import { claimStale } from '../files/stale-uploads.ts'
+import { claimStale } from './stale-uploads.ts'
 
 /**
  * Writes of fronts that are gone are nobody's at once: a front that lives has a row, which its supervisor takes away when it

@@ -7,7 +7,7 @@ export type Step = () => boolean
  * The sessions of a thread take turns, one slice each, and every SESSION_TURN_MS the thread looks at its messages: so a
  * session that has much to do delays neither the others nor the answer to a ping. Design §5.
  */
-export class Turns {
+export class TimeSlices {
   readonly #waiting = new Set<Step>()
   #isDue = false
 

@@ -1,5 +1,5 @@
 /** Waiting jobs, the longest waiting of each workspace in turn: one with thousands does not keep the others waiting. */
-export class Turns<T extends { readonly workspaceId: string }> {
+export class FairQueue<T extends { readonly workspaceId: string }> {
   /** In the order of their next turns. */
   readonly #queues = new Map<string, Queue<T>>()
   #size = 0

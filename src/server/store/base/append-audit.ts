@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { Transaction } from '../base/open.ts'
+import type { Transaction } from './open.ts'
 
 /**
  * Appends events to the chain of their organization, in the transaction of the change that they tell of. Call it late
