@@ -1,5 +1,5 @@
 /** What a rate limit lets through against what it says, and what a call then costs, by the size of the limit and the count of fronts. */
-import { burstOf } from '../../src/schemas/limits/rate-burst.ts'
+import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
 import { treeCpuS } from '../../test/support/load/process-cpu.ts'

@@ -1,5 +1,5 @@
 /** The limits stage beside the usual limiters of npm: CPU of a call that each lets in, and what each lets through at a limit. */
-import { burstOf } from '../../src/schemas/limits/rate-burst.ts'
+import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
 import { treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { answeredPerS, interleave, rowsOf, type Settings } from '../measure.ts'

@@ -1,7 +1,7 @@
 /** Keys in memory: who calls, how often he may, and what he has spent. What a gateway without a store would have. */
 import { hashOfKey, type KeyKind } from '../../src/schemas/keys/api-keys.ts'
 import type { Failure } from '../../src/schemas/failures.ts'
-import { burstOf } from '../../src/schemas/limits/rate-burst.ts'
+import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { FOREIGN, hashOfBearer, MISSING } from '../../src/server/access/bearer.ts'
 import { freeOf, takeOne, windowOf, type Window } from '../../src/server/limits/gcra.ts'
 import { admittedOf, refusedOf } from '../../src/server/limits/replies.ts'

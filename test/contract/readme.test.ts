@@ -41,7 +41,7 @@ t.test('the pages of decisions and limits are as the source has them (node tools
 })
 
 t.test('every commented limit of the files of limits is on one of the two pages, and on no more', async (t) => {
-  const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$|\/limits\//.test(path))
+  const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
   const all = files.flatMap(({ text }) => [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name))
   const decided = decisions(files).map(({ name }) => name)
   const given = contractLimits(files).map(({ name }) => name)

@@ -107,13 +107,13 @@ t.test('exports have names', async (t) => {
 /** Lists that need no such end, or have it in their statement. */
 const PAGES_OF_BOUNDED_BYTES: ReadonlySet<string> = new Set([
   // `endedByBytes` of the store.
-  'audit/list-audit', 'interns/list-interns',
+  'audit/list-audit', 'workspaces/list-interns',
   // Rows of numbers and ids; four budgets; as many endpoints as an organization may have, without pages.
-  'activity/list-activity', 'budgets/list-budgets', 'private-endpoints/list-private-endpoints',
+  'money/list-activity', 'money/list-budgets', 'endpoints/list-private-endpoints',
   // Of the catalogue: the operator's own file, whose JSON is made once for all.
   'models/list-embedding-models', 'models/list-model-endpoints', 'models/list-models', 'models/list-user-models', 'videos/list-video-models',
   // Constants.
-  'scim-discovery/list-resource-types', 'scim-discovery/list-schemas',
+  'scim/discovery/list-resource-types', 'scim/discovery/list-schemas',
 ].map((name) => `src/server/operations/${name}.ts`))
 
 t.test('every list ends its pages by bytes', async (t) => {

@@ -19,7 +19,7 @@ const COMMENTED = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n((?:(?:export )?const [A-Z_0
 const NUMERIC = /^[\w.]+(?: [*/+-] [\w.]+)*$/
 
 /** Files that hold nothing but the named limits of the wire contract. */
-const LIMITS_FILE = /^src\/schemas\/(?:limits\/.+|(?:[\w-]+-)?limits)\.ts$/
+const LIMITS_FILE = /^src\/schemas\/(?:[\w-]+\/)?(?:[\w-]+-)?limits\.ts$/
 
 /**
  * Limits whose comment says that they are our decision: all numbers that follow it up to the next comment or empty

@@ -1,11 +1,11 @@
 import {
   RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_STEADY_BLOCKS, RATE_USE_MS, RATE_WAIT_MS_MAX,
 } from '../../schemas/limits/limits.ts'
-import { burstOf } from '../../schemas/limits/rate-burst.ts'
+import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
-import type { Purse } from './purse.ts'
+import type { Purse } from '../ports/purse.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
 /** What all purses of a front share. */

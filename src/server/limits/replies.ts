@@ -1,5 +1,5 @@
 import type { Failure } from '../../schemas/failures.ts'
-import { burstOf } from '../../schemas/limits/rate-burst.ts'
+import { burstOf } from '../../schemas/values/rate-burst.ts'
 
 /** What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never change it. */
 export interface Admitted {

@@ -12,7 +12,7 @@ import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { MoneyTimers } from './money-timers.ts'
 import { heldBy } from './money-waiters.ts'
 import { pursesOf } from './needs.ts'
-import type { Purse } from '../limits/purse.ts'
+import type { Purse } from '../ports/purse.ts'
 import { Refills } from './refills.ts'
 import { Taking, type MoneyCounts, type Till } from './taking.ts'
 

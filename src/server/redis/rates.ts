@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { burstOf } from '../../schemas/limits/rate-burst.ts'
+import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { RateAsk, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
 

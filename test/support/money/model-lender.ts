@@ -2,7 +2,10 @@
  * The money authority in memory, written apart from the real one: it adds up leases and spend per window instead of
  * rolling counters over. Every grant is checked against the limits.
  */
-import type { AccountGrant, Closing, ClosingReport, Flush, FlushResult, LendAsk, Lender, LendReply, LimitState } from '../../../src/server/ports/money/lending.ts'
+import type {
+  AccountGrant, Closing, ClosingReport, Flush,
+  FlushResult, LendAsk, Lender, LendReply, LimitState,
+} from '../../../src/server/ports/money/lending.ts'
 import { SPANS, type AccountKind, type Day, type Span } from '../../../src/server/ports/money/money.ts'
 import type { Simulation } from '../wire/rate-simulation.ts'
 

@@ -117,7 +117,8 @@ function exchangeOf(declared: number | null) {
   } as unknown as WireResponse
   const timers = new Timers()
   const host: ExchangeHost = {
-    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5, readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
+    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5,
+    readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
   }
   const owner = {
     organizationId: null,

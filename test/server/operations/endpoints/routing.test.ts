@@ -2,7 +2,10 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { CREDENTIAL, endpointBody, errorTypeOf, openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import {
+  CREDENTIAL, endpointBody, errorTypeOf,
+  openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told,
+} from '../../../support/endpoints/endpoints-front.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { refuses } from '../../../support/embeddings/provider-behaviours.ts'
 

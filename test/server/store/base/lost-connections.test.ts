@@ -14,7 +14,8 @@ async function problemOf(work: Promise<unknown>): Promise<unknown> {
 t.test('transactions whose backend is ended in any of their steps reject, and the process lives', async (t) => {
   const { options } = await openTestStore(t)
   // What nobody can catch would end this process too.
-  const child = fork(fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url)), [options.url], { env: plainEnvironment(), silent: true })
+  const program = fileURLToPath(new URL('../../../support/stores/lost-transactions.js', import.meta.url))
+  const child = fork(program, [options.url], { env: plainEnvironment(), silent: true })
   let said = ''
   child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
   const [code] = (await once(child, 'exit')) as [number | null]

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { BRIEF_HEAP_MIB, FRONT_BYTES_MAX, FRONT_HEAP_MIB, FRONT_REST_MIB, LONG_HEAP_MIB, NODE_REST_BYTES } from '../../../../src/schemas/operator/memory-limits.ts'
+import {
+  BRIEF_HEAP_MIB, FRONT_BYTES_MAX, FRONT_HEAP_MIB,
+  FRONT_REST_MIB, LONG_HEAP_MIB, NODE_REST_BYTES,
+} from '../../../../src/schemas/operator/memory-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { memoryFinding } from '../../../../src/server/cli/operator/doctor/memory.ts'
 import { Child, FRONT_HEAP, YOUNG_HEAP } from '../../../../src/server/supervisor/fleet/child.ts'
