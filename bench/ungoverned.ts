@@ -3,7 +3,8 @@
  * composed here without access, limits, validation, metering and logs. What the product's own figure is compared with.
  */
 import type { Outcome } from '../src/schemas/failures.ts'
-import { BODIES_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS } from '../src/schemas/limits/limits.ts'
+import { BODIES_BYTES_MAX } from '../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS } from '../src/schemas/embeddings/embedding-limits.ts'
 import { Secret } from '../src/schemas/vault/secret.ts'
 import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
 import type { Failure } from '../../src/schemas/failures.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
 import type { Governed, ProxyReply } from './governed.ts'
 
 const PATH = `${API_PREFIX}/embeddings`

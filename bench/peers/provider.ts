@@ -1,9 +1,8 @@
 /** The way to the provider: kept connections and undici's dispatch, the cheapest that Node has. */
 import { Pool, type Dispatcher } from 'undici'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
-import {
-  EMBEDDINGS_DEADLINE_MS, UPSTREAM_ANSWER_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS,
-} from '../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_DEADLINE_MS } from '../../src/schemas/embeddings/embedding-limits.ts'
+import { UPSTREAM_ANSWER_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS } from '../../src/schemas/models/provider-limits.ts'
 
 type Settle = (answer: Outcome<Buffer>) => void
 

@@ -1,5 +1,5 @@
 /** What the command line of `vault` may ask for. */
-import { SECRETS_PER_VAULT_MAX } from '../../src/schemas/limits/limits.ts'
+import { SECRETS_PER_VAULT_MAX } from '../../src/schemas/vault/vault-limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 import { HEAD_MS } from '../transfers/tiny.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from './failures.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/idempotency-limits.ts'
 
 /** What a repetition must have in common with the first call beside its bytes. C16. */
 export interface Repeatable {

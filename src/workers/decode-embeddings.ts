@@ -1,4 +1,4 @@
-import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../schemas/limits/limits.ts'
+import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { takeAnswer } from './scan-answer.ts'

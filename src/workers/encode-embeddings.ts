@@ -1,5 +1,5 @@
 import type { EmbeddingInput, EmbeddingPart } from '../schemas/embeddings/embeddings.ts'
-import { REWRITTEN_INPUTS_MAX } from '../schemas/limits/limits.ts'
+import { REWRITTEN_INPUTS_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 type Encoding = ShortJobTypes['encode_embeddings']

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { USAGE_BYTES_MAX } from '../schemas/limits/limits.ts'
+import { USAGE_BYTES_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes, VectorEncoding } from '../server/ports/short-jobs.ts'
 import {
   BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, isDigit, isSpace, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span, ZERO,

@@ -1,5 +1,5 @@
 import type { EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
-import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS, LEXICAL_TEXT_UNITS_MAX } from '../schemas/limits/limits.ts'
+import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS, LEXICAL_TEXT_UNITS_MAX } from '../schemas/embeddings/embedding-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 type Slicing = ShortJobTypes['slice_texts']

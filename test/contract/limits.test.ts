@@ -1,84 +1,14 @@
 import t from 'tap'
-import * as adminLimits from '../../src/schemas/operator/admin-limits.ts'
-import * as adminPortLimits from '../../src/schemas/operator/admin-port-limits.ts'
-import * as clipLimits from '../../src/schemas/videos/clip-limits.ts'
-import * as fileLimits from '../../src/schemas/files/file-limits.ts'
-import * as jsonLimits from '../../src/schemas/limits/json-limits.ts'
-import * as otherLimits from '../../src/schemas/limits/limits.ts'
-import * as mappingLimits from '../../src/schemas/scim/mapping-limits.ts'
-import * as memoryLimits from '../../src/schemas/operator/memory-limits.ts'
-import * as moneyLimits from '../../src/schemas/money/money-limits.ts'
-import * as presetLimits from '../../src/schemas/presets/preset-limits.ts'
-import * as retentionLimits from '../../src/schemas/operator/retention-limits.ts'
-import * as scimResourceLimits from '../../src/schemas/scim/scim-resource-limits.ts'
-import * as scimTokenLimits from '../../src/schemas/scim/scim-token-limits.ts'
-import * as shareLimits from '../../src/schemas/limits/share-limits.ts'
-import * as videoLimits from '../../src/schemas/videos/video-limits.ts'
-import * as videoModelLimits from '../../src/schemas/videos/video-model-limits.ts'
-import * as videoProviderLimits from '../../src/schemas/videos/video-provider-limits.ts'
-import * as webhookLimits from '../../src/schemas/webhooks/webhook-limits.ts'
 import { readSources, type SourceFile } from '../support/source.ts'
 
-const FILES = [
-  adminLimits,
-  adminPortLimits,
-  clipLimits,
-  otherLimits,
-  fileLimits,
-  jsonLimits,
-  mappingLimits,
-  memoryLimits,
-  moneyLimits,
-  presetLimits,
-  retentionLimits,
-  scimResourceLimits,
-  scimTokenLimits,
-  shareLimits,
-  videoLimits,
-  videoModelLimits,
-  videoProviderLimits,
-  webhookLimits,
-]
-const limits = {
-  ...adminLimits,
-  ...adminPortLimits,
-  ...clipLimits,
-  ...otherLimits,
-  ...fileLimits,
-  ...jsonLimits,
-  ...mappingLimits,
-  ...memoryLimits,
-  ...moneyLimits,
-  ...presetLimits,
-  ...retentionLimits,
-  ...scimResourceLimits,
-  ...scimTokenLimits,
-  ...shareLimits,
-  ...videoLimits,
-  ...videoModelLimits,
-  ...videoProviderLimits,
-  ...webhookLimits,
-}
-const LIMITS_FILES = [
-  'src/schemas/files/file-limits.ts',
-  'src/schemas/limits/json-limits.ts',
-  'src/schemas/limits/limits.ts',
-  'src/schemas/limits/share-limits.ts',
-  'src/schemas/money/money-limits.ts',
-  'src/schemas/operator/admin-limits.ts',
-  'src/schemas/operator/admin-port-limits.ts',
-  'src/schemas/operator/memory-limits.ts',
-  'src/schemas/operator/retention-limits.ts',
-  'src/schemas/presets/preset-limits.ts',
-  'src/schemas/scim/mapping-limits.ts',
-  'src/schemas/scim/scim-resource-limits.ts',
-  'src/schemas/scim/scim-token-limits.ts',
-  'src/schemas/videos/clip-limits.ts',
-  'src/schemas/videos/video-limits.ts',
-  'src/schemas/videos/video-model-limits.ts',
-  'src/schemas/videos/video-provider-limits.ts',
-  'src/schemas/webhooks/webhook-limits.ts',
-]
+const src = readSources('src')
+const tests = readSources('test').filter((file) => !file.path.startsWith('test/contract/'))
+/** Every file whose name ends with `limits.ts`. */
+const LIMITS_FILES = src.map(({ path }) => path).filter((path) => /^src\/schemas\/.*limits\.ts$/.test(path))
+const FILES = await Promise.all(
+  LIMITS_FILES.map(async (path) => (await import(`../../${path.replace(/ts$/, 'js')}`)) as Readonly<Record<string, unknown>>),
+)
+const limits: Readonly<Record<string, unknown>> = Object.assign({}, ...FILES)
 
 /** Limits that no test can use, with the reason. */
 const UNTESTED: Readonly<Record<string, string>> = {
@@ -95,14 +25,8 @@ const UNTESTED: Readonly<Record<string, string>> = {
   VIDEO_EXPIRE_MS: 'a test would take a minute',
 }
 
-const src = readSources('src')
-const tests = readSources('test').filter((file) => !file.path.startsWith('test/contract/'))
-
-t.test('every file of limits is looked at, and no name stands in two', async (t) => {
-  t.same(
-    src.map(({ path }) => path).filter((path) => path.endsWith('limits.ts') && path.startsWith('src/schemas/')),
-    LIMITS_FILES,
-  )
+t.test('no name of a limit stands in two files', async (t) => {
+  t.ok(LIMITS_FILES.length > 20)
   const ofAll = FILES.map((file) => Object.keys(file).length)
   t.equal(Object.keys(limits).length, ofAll.reduce((sum, count) => sum + count))
 })

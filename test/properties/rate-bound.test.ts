@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { RATE_SLACK_MS } from '../../src/schemas/limits/limits.ts'
+import { RATE_SLACK_MS } from '../../src/schemas/limits/rate-limits.ts'
 import {
   excessOf, keyOf, ModelRedis, openFronts, randomOf, Simulation, whenAnswered,
 } from '../support/wire/rate-simulation.ts'

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { checkCallbackUrl } from '../../src/schemas/webhooks/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
-import { LOOKUPS_MAX } from '../../src/schemas/limits/limits.ts'
+import { LOOKUPS_MAX } from '../../src/schemas/egress/egress-limits.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
 
 /** @param looked what the name leads to */

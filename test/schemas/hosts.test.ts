@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { normalHost, normalHosts } from '../../src/schemas/egress/hosts.ts'
-import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX, ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
+import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../../src/schemas/vault/vault-limits.ts'
+import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
 import { NEAR_MISSES, REFUSED_HOSTS, SAME_HOSTS } from '../support/egress/near-hosts.ts'
 
 t.test('a host is lowered and loses one trailing dot', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SECRET_NAME_CHARS_MAX } from '../../src/schemas/limits/limits.ts'
+import { SECRET_NAME_CHARS_MAX } from '../../src/schemas/vault/vault-limits.ts'
 import { isProviderKey, providerKeyHost, providerKeyName } from '../../src/schemas/workspaces/provider-keys.ts'
 import { isSecretName } from '../../src/schemas/vault/secret-names.ts'
 

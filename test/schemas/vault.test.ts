@@ -1,8 +1,6 @@
 import { Compile } from 'typebox/compile'
 import t from 'tap'
-import {
-  SECRET_HOSTS_MAX, SECRET_NAME_CHARS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_COPIED_MAX, SECRETS_OFFSET_MAX, SECRETS_PAGE_MAX, VAULT_BODY_BYTES_MAX,
-} from '../../src/schemas/limits/limits.ts'
+import { SECRET_HOSTS_MAX, SECRET_NAME_CHARS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_COPIED_MAX, SECRETS_OFFSET_MAX, SECRETS_PAGE_MAX, VAULT_BODY_BYTES_MAX } from '../../src/schemas/vault/vault-limits.ts'
 import { isSecretName } from '../../src/schemas/vault/secret-names.ts'
 import { CopySecretsBody, SecretBody, SecretPageQuery, SecretParams } from '../../src/schemas/vault/vault.ts'
 

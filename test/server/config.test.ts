@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/limits/limits.ts'
+import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/keys/key-limits.ts'
 import { masked } from '../../src/schemas/values/masked.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/operator/retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/videos/video-limits.ts'

@@ -5,9 +5,9 @@ import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../../src/schemas/limits/json-limits.ts'
-import {
-  BACKGROUND_JOB_MS_MAX, EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS, INLINE_JSON_BYTES_MAX, PARSED_NUMBERS_MAX, SHORT_JOB_MS_MAX,
-} from '../../src/schemas/limits/limits.ts'
+import { BACKGROUND_JOB_MS_MAX, INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from '../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS } from '../../src/schemas/embeddings/embedding-limits.ts'
+import { PARSED_NUMBERS_MAX } from '../../src/schemas/models/provider-limits.ts'
 import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/tasks.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { USAGE_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import { USAGE_BYTES_MAX } from '../../src/schemas/models/provider-limits.ts'
 import { scanAnswer, takeAnswer } from '../../src/workers/scan-answer.ts'
 import { randomAnswer, randomFrom } from '../support/embeddings/random-answers.ts'
 import { disagreement } from '../support/embeddings/scan-oracle.ts'

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { INSTANT_RULES, instantOf } from '../values/instants.ts'
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../limits/limits.ts'
+import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from './audit-limits.ts'
 
 export const AUDIT_OUTCOMES = ['changed', 'released', 'refused'] as const
 

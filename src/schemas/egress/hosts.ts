@@ -1,5 +1,6 @@
 import type { Issue } from '../failures.ts'
-import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX, ISSUES_MAX } from '../limits/limits.ts'
+import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../vault/vault-limits.ts'
+import { ISSUES_MAX } from '../limits/limits.ts'
 
 /** Letters of other scripts must come as punycode: two spellings of one name would else be two hosts. Decision. */
 const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII form'

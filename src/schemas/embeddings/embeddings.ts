@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { DIMENSIONS_MIN, SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+import { DIMENSIONS_MIN } from './embedding-limits.ts'
+import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
 import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import { Trace } from '../trace.ts'

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX, SECRET_NAME_CHARS_MAX } from '../limits/limits.ts'
+import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX } from './endpoint-limits.ts'
+import { SECRET_NAME_CHARS_MAX } from '../vault/vault-limits.ts'
 import { nanoPerMillion } from '../money/prices.ts'
 import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from '../vault/secret-names.ts'
 

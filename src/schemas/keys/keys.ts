@@ -1,9 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
-import {
-  ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX,
-  NAME_CHARS_MAX, RATE_LIMIT_RPM_MAX,
-} from '../limits/limits.ts'
+import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX } from './key-limits.ts'
+import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
+import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { USD_MAX } from '../money/money-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './scopes.ts'

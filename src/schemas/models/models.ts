@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { MODELS_NAMES_CHARS_MAX, MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX, MODELS_WORDS_CHARS_MAX } from '../limits/limits.ts'
+import { MODELS_NAMES_CHARS_MAX, MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX, MODELS_WORDS_CHARS_MAX } from './model-limits.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })

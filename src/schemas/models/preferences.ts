@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { PREFERENCE_NAMES_MAX } from '../limits/limits.ts'
+import { PREFERENCE_NAMES_MAX } from './model-limits.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const names = <T extends Type.TSchema>(name: T) => nullable(Type.Array(name, { maxItems: PREFERENCE_NAMES_MAX }))

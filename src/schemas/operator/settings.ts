@@ -1,6 +1,7 @@
 import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
-import { FRONTS_MAX, RATE_LIMIT_RPM_MAX, WORKERS_MAX } from '../limits/limits.ts'
+import { FRONTS_MAX, WORKERS_MAX } from '../limits/limits.ts'
+import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../videos/video-limits.ts'
 

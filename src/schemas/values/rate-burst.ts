@@ -1,4 +1,4 @@
-import { RATE_BURST_DIVISOR } from '../limits/limits.ts'
+import { RATE_BURST_DIVISOR } from '../limits/rate-limits.ts'
 
 /** Requests that may come at once at a limit or a share of one; not a whole number. C11. */
 export function burstOf(limitRpm: number): number {

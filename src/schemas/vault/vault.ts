@@ -1,7 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import {
-  HOST_CHARS_MAX, SECRET_HOSTS_MAX, SECRET_NAME_CHARS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_COPIED_MAX, SECRETS_OFFSET_MAX, SECRETS_PAGE_MAX,
-} from '../limits/limits.ts'
+import { HOST_CHARS_MAX, SECRET_HOSTS_MAX, SECRET_NAME_CHARS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_COPIED_MAX, SECRETS_OFFSET_MAX, SECRETS_PAGE_MAX } from './vault-limits.ts'
 import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret-names.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])

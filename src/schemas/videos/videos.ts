@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { API_PREFIX } from '../api-prefix.ts'
-import { CALLBACK_URL_CHARS_MAX, SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+import { CALLBACK_URL_CHARS_MAX } from '../workspaces/workspace-limits.ts'
+import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import { Trace } from '../trace.ts'
 import { usdOfNano } from '../money/usd.ts'

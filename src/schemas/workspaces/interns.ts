@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX, NAME_CHARS_MAX } from '../limits/limits.ts'
+import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX, NAME_CHARS_MAX } from './workspace-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

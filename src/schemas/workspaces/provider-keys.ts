@@ -1,5 +1,5 @@
 import { normalHost } from '../egress/hosts.ts'
-import { SECRET_NAME_CHARS_MAX } from '../limits/limits.ts'
+import { SECRET_NAME_CHARS_MAX } from '../vault/vault-limits.ts'
 
 /** Providers that store files for a workspace under its own key. §4.7. */
 export const FILE_PROVIDERS = ['openai', 'anthropic'] as const

@@ -1,8 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import {
-  CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX,
-  WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
-} from '../limits/limits.ts'
+import { CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX, WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX } from './workspace-limits.ts'
 import { OrganizationId } from '../operator/caps.ts'
 import { HasMore } from '../lists/pages.ts'
 

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../schemas/keys/api-keys.ts'
 import { fail, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../schemas/limits/limits.ts'
+import { KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX } from '../../schemas/keys/key-limits.ts'
 import { hasScope, scopesText } from '../../schemas/keys/scopes.ts'
 import type { Operation } from '../operations/define.ts'
 import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'

@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/limits/limits.ts'
+import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/keys/key-limits.ts'
 import { EVERYTHING } from '../caches/heard-changes.ts'
 import { LiveLoads } from '../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX, UNKNOWN_KEY_TTL_MS } from '../../schemas/limits/limits.ts'
+import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX, UNKNOWN_KEY_TTL_MS } from '../../schemas/keys/key-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 
 /** A cached record with the outcome that a hit returns, made once. */

@@ -1,4 +1,4 @@
-import { HEARD_CHANGES_MAX } from '../../schemas/limits/limits.ts'
+import { HEARD_CHANGES_MAX } from '../../schemas/keys/key-limits.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
 
 /** The name of a change that may have touched any value. */

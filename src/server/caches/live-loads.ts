@@ -1,5 +1,5 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/limits/limits.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/keys/key-limits.ts'
 import type { Change, EpochFeed } from '../ports/keys/keys.ts'
 import { HeardChanges } from './heard-changes.ts'
 

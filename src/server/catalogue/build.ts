@@ -1,4 +1,4 @@
-import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../schemas/limits/limits.ts'
+import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../schemas/models/provider-limits.ts'
 import type { Model, Pricing } from '../../schemas/models/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits/limits.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
 import {
   Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
 } from '../../schemas/models/models.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../schemas/limits/limits.ts'
+import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../schemas/models/model-limits.ts'
 import type { ModelFilter, ResolvedModel } from '../ports/models/models.ts'
 import { select, type Selectable } from './select.ts'
 

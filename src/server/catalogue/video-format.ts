@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/limits/limits.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
 import {
   VIDEO_CONCURRENCY_MAX, VIDEO_POLL_MS_MAX, VIDEO_POLLS_PER_SECOND_MAX, VIDEO_SECONDS_MAX,
 } from '../../schemas/videos/video-model-limits.ts'

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits/limits.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, EgressRequest } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { readHeaders, type AnswerHeaders } from './answer-headers.ts'

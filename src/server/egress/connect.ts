@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
-import { UPSTREAM_CONNECT_MS } from '../../schemas/limits/limits.ts'
+import { UPSTREAM_CONNECT_MS } from '../../schemas/models/provider-limits.ts'
 import { canonical } from './addresses.ts'
 import { DestinationRefused, type Vetted } from './vetting.ts'
 

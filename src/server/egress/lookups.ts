@@ -1,7 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import {
-  LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX,
-} from '../../schemas/limits/limits.ts'
+import { LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX } from '../../schemas/egress/egress-limits.ts'
 
 /** Every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>

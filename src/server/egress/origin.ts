@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_STREAMS_MAX } from '../../schemas/limits/limits.ts'
+import { UPSTREAM_STREAMS_MAX } from '../../schemas/models/provider-limits.ts'
 import { SwapList } from '../structures/swap-list.ts'
 import type {
   EgressAnswer,

@@ -1,15 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  VETTED_CALLS_MAX,
-  VETTED_CONNECTIONS_MAX,
-  VETTED_IDLE_MS,
-  VETTED_KEEP_ALIVE_MS,
-  VETTED_POOLS_MAX,
-  VETTED_SOCKETS_MAX,
-  VETTED_WAITING_MAX,
-  VETTED_WORKSPACE_CALLS_MAX,
-} from '../../schemas/limits/limits.ts'
+import { VETTED_CALLS_MAX, VETTED_CONNECTIONS_MAX, VETTED_IDLE_MS, VETTED_KEEP_ALIVE_MS, VETTED_POOLS_MAX, VETTED_SOCKETS_MAX, VETTED_WAITING_MAX, VETTED_WORKSPACE_CALLS_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Destination, VettedOrigin } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'

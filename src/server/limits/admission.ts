@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { RATE_PURSES_MAX } from '../../schemas/limits/limits.ts'
+import { RATE_PURSES_MAX } from '../../schemas/limits/rate-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'

@@ -1,6 +1,4 @@
-import {
-  RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_STEADY_BLOCKS, RATE_USE_MS, RATE_WAIT_MS_MAX,
-} from '../../schemas/limits/limits.ts'
+import { RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_STEADY_BLOCKS, RATE_USE_MS, RATE_WAIT_MS_MAX } from '../../schemas/limits/rate-limits.ts'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'

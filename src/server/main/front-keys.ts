@@ -1,4 +1,4 @@
-import { KEYS_HANDED_MS_MAX } from '../../schemas/limits/limits.ts'
+import { KEYS_HANDED_MS_MAX } from '../../schemas/keys/key-limits.ts'
 import { createAccess, type Access, type AccessOptions } from '../access/access.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'

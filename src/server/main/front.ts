@@ -1,4 +1,6 @@
-import { BROADCAST_POST_MS_MAX, DRAIN_MS, EPOCH_OVERDUE_MS, REPLACED_FRONT_MS, UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/limits/limits.ts'
+import { BROADCAST_POST_MS_MAX, DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits/limits.ts'
+import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/limits/limits.ts'
+import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, TrustedOrigin } from '../ports/egress/egress.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { EmbeddingAttempt } from './protocol.ts'

@@ -1,13 +1,5 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  LEXICAL_ORGANIZATION_CALLS_MAX,
-  LEXICAL_CALLS_MAX,
-  LEXICAL_DIMENSIONS_DEFAULT,
-  LEXICAL_DIMENSIONS_MAX,
-  LEXICAL_INPUT_BYTES_MAX,
-  LEXICAL_NUMBERS_MAX,
-  LEXICAL_TEXT_UNITS_MAX,
-} from '../../schemas/limits/limits.ts'
+import { LEXICAL_ORGANIZATION_CALLS_MAX, LEXICAL_CALLS_MAX, LEXICAL_DIMENSIONS_DEFAULT, LEXICAL_DIMENSIONS_MAX, LEXICAL_INPUT_BYTES_MAX, LEXICAL_NUMBERS_MAX, LEXICAL_TEXT_UNITS_MAX } from '../../schemas/embeddings/embedding-limits.ts'
 import { UNREAD } from '../../schemas/values/unread.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'

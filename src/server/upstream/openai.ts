@@ -1,5 +1,5 @@
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { SCANNED_INLINE_BYTES_MAX } from '../../schemas/limits/limits.ts'
+import { SCANNED_INLINE_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { Endpoint } from '../ports/models/models.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { DATA_KEYS_CACHED_MAX } from '../../schemas/limits/limits.ts'
+import { DATA_KEYS_CACHED_MAX } from '../../schemas/vault/vault-limits.ts'
 import type { DataKey, DataKeyPurpose, DataKeys, KeyRing, WrappedDataKey } from '../ports/vault/key-ring.ts'
 import type { RootKeys } from './root-keys.ts'
 import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VAULT_KEYS_CACHED_MAX } from '../../schemas/limits/limits.ts'
+import { VAULT_KEYS_CACHED_MAX } from '../../schemas/vault/vault-limits.ts'
 import type { SecretRows, VaultForWriting, VaultKeyPurpose, WrappedVaultKey } from '../ports/vault/secret-rows.ts'
 import type { RootKeys } from './root-keys.ts'
 import { newWrappedKey, unwrapKey } from './wrap.ts'

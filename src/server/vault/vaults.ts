@@ -1,9 +1,6 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import {
-  COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX, SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX,
-  VAULT_WRITES_WAITING_WORKSPACE_MAX,
-} from '../../schemas/limits/limits.ts'
+import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX, SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX, VAULT_WRITES_WAITING_WORKSPACE_MAX } from '../../schemas/vault/vault-limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
 import type { SealedSecret, SecretFacts, SecretRows, StoredSecret, VaultForWriting, WrittenSecret } from '../ports/vault/secret-rows.ts'
 import type { Vaults, VaultScope } from '../ports/vault/vault.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
 import { startProxy } from '../../../bench/peers/proxies.ts'
 import { startMock } from '../../support/embeddings/mock.ts'
 import { STAND_MODEL, type Stand } from '../../support/nodes/stand.ts'

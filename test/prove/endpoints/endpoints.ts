@@ -1,7 +1,7 @@
 /** The whole life of a private endpoint in a real node with two fronts, a vault and a gate. */
 import { request, type Agent } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
-import { ACTIVE_ENDPOINTS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { ACTIVE_ENDPOINTS_MAX } from '../../../src/schemas/endpoints/endpoint-limits.ts'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
 import { answers, neverAnswers, refuses, sends, type Behaviour } from '../../support/embeddings/provider-behaviours.ts'
 import { startProvider, type ScriptedProvider } from '../../support/embeddings/provider.ts'

@@ -1,5 +1,5 @@
 /** A rate limit over two fronts holds, and is worth using. */
-import { RATE_BURST_DIVISOR, RATE_SLACK_MS } from '../../../src/schemas/limits/limits.ts'
+import { RATE_BURST_DIVISOR, RATE_SLACK_MS } from '../../../src/schemas/limits/rate-limits.ts'
 import { runLoad } from '../../support/load/load.ts'
 import type { LoadResult, LoadRow } from '../../support/load/load-plan.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'

@@ -1,8 +1,6 @@
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import {
-  BLIND_LOADS_MAX, KEY_LOADS_MAX, KEY_QUERIES_MAX, KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX, RELOADS_MS_MAX, UNKNOWN_KEY_TTL_MS,
-} from '../../../src/schemas/limits/limits.ts'
+import { BLIND_LOADS_MAX, KEY_LOADS_MAX, KEY_QUERIES_MAX, KEYS_HANDED_MAX, KEYS_HANDED_QUERY_MAX, RELOADS_MS_MAX, UNKNOWN_KEY_TTL_MS } from '../../../src/schemas/keys/key-limits.ts'
 import { createAccess, type Access } from '../../../src/server/access/access.ts'
 import type { Change, KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import { gate } from '../../support/gate.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import { KEYS_CACHED_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import { KnownKeys } from '../../../src/server/access/known-keys.ts'
 import { testKey } from '../../support/keys/key-store.ts'
 

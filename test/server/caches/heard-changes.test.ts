@@ -1,5 +1,5 @@
 import t from 'tap'
-import { HEARD_CHANGES_MAX } from '../../../src/schemas/limits/limits.ts'
+import { HEARD_CHANGES_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import { EVERYTHING, HeardChanges } from '../../../src/server/caches/heard-changes.ts'
 
 t.test('a change behind the start of a read overtakes what it touches, and nothing else', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import * as limits from '../../../src/schemas/videos/video-model-limits.ts'
 import { catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { loadFiles } from '../../support/models/catalogue.ts'
 
 const PROVIDERS = [{ slug: 'here', protocol: 'local' }]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../../src/schemas/models/model-limits.ts'
 import type { Listed, Selectable } from '../../../src/server/catalogue/select.ts'
 import { Selections } from '../../../src/server/catalogue/selections.ts'
 import { WordSearch } from '../../../src/server/catalogue/word-search.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Caller } from '../../../src/schemas/values/callers.ts'
-import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_ANSWER_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
+import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_ANSWER_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
 
 const MIB = 1024 * 1024

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
-import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
+import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { bytesServer } from '../../support/wire/raw-server.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
 

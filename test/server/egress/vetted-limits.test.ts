@@ -1,23 +1,7 @@
 import t from 'tap'
 import { FAILURES, type Outcome } from '../../../src/schemas/failures.ts'
-import {
-  LOOKUP_MS_MAX,
-  LOOKUPS_MAX,
-  LOOKUPS_WAITING_MAX,
-  UPSTREAM_ANSWERS_BYTES_MAX,
-  UPSTREAM_ANSWER_BYTES_MAX,
-  VETTED_ANSWERS_BYTES_MAX,
-  VETTED_CALLS_MAX,
-  VETTED_CONNECTIONS_MAX,
-  VETTED_IDLE_MS,
-  VETTED_KEEP_ALIVE_MS,
-  VETTED_POOLS_MAX,
-  VETTED_SOCKETS_MAX,
-  VETTED_WAITING_MAX,
-  VETTED_WORKSPACE_CALLS_MAX,
-  WORKSPACE_LOOKUPS_MAX,
-  WORKSPACE_LOOKUPS_WAITING_MAX,
-} from '../../../src/schemas/limits/limits.ts'
+import { LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, VETTED_ANSWERS_BYTES_MAX, VETTED_CALLS_MAX, VETTED_CONNECTIONS_MAX, VETTED_IDLE_MS, VETTED_KEEP_ALIVE_MS, VETTED_POOLS_MAX, VETTED_SOCKETS_MAX, VETTED_WAITING_MAX, VETTED_WORKSPACE_CALLS_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX } from '../../../src/schemas/egress/egress-limits.ts'
+import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_ANSWER_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { callingPortsOf } from '../../support/wire/sockets.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'

@@ -6,7 +6,7 @@ import { openState } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../../support/log.ts'
 import { excessOfSpans, keyOf, type Span } from '../../support/wire/rate-simulation.ts'
 import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
-import { RATE_SLACK_MS } from '../../../src/schemas/limits/limits.ts'
+import { RATE_SLACK_MS } from '../../../src/schemas/limits/rate-limits.ts'
 
 for (const kind of REDIS_KINDS) {
   t.test(`${kind}: two fronts under pressure admit no more than the bound, in no window`, async (t) => {

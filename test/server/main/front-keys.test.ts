@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEYS_HANDED_MS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { KEYS_HANDED_MS_MAX } from '../../../src/schemas/keys/key-limits.ts'
 import { openAccess } from '../../../src/server/main/front-keys.ts'
 import { testFeed, testKey, testKeyStore } from '../../support/keys/key-store.ts'
 import { SILENT } from '../../support/log.ts'

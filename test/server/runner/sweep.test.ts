@@ -10,7 +10,7 @@ import {
   SWEEP_UPLOADS_MS,
   UPLOAD_LEASE_MS,
 } from '../../../src/schemas/files/file-limits.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-limits.ts'
 import type { ContainerUses } from '../../../src/server/ports/containers/container-rows.ts'
 import type { FileSweep } from '../../../src/server/ports/files/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/files/storage.ts'

@@ -1,15 +1,6 @@
 import t, { type Test } from 'tap'
 import { BulkBytes } from '../../../src/schemas/bodies.ts'
-import {
-  LEXICAL_ORGANIZATION_CALLS_MAX,
-  LEXICAL_CALLS_MAX,
-  LEXICAL_DIMENSIONS_MAX,
-  LEXICAL_INPUT_BYTES_MAX,
-  LEXICAL_NUMBERS_MAX,
-  LEXICAL_SLICE_NUMBERS,
-  LEXICAL_SLICE_UNITS,
-  LEXICAL_TEXT_UNITS_MAX,
-} from '../../../src/schemas/limits/limits.ts'
+import { LEXICAL_ORGANIZATION_CALLS_MAX, LEXICAL_CALLS_MAX, LEXICAL_DIMENSIONS_MAX, LEXICAL_INPUT_BYTES_MAX, LEXICAL_NUMBERS_MAX, LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS, LEXICAL_TEXT_UNITS_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { EmbeddingsRequest } from '../../../src/server/ports/embeddings/embeddings.ts'
 import type { ShortJobs } from '../../../src/server/ports/short-jobs.ts'

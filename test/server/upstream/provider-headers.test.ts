@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
 import { plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
 import { openEmbeddings, PROVIDER_KEY, type EmbeddingsFront } from '../../support/embeddings/embeddings-front.ts'
 import { KEY } from '../../support/front.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import { DATA_KEYS_CACHED_MAX } from '../../../src/schemas/vault/vault-limits.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { DataKeys, WrappedDataKey } from '../../../src/server/ports/vault/key-ring.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { VAULT_KEYS_CACHED_MAX } from '../../../src/schemas/limits/limits.ts'
+import { VAULT_KEYS_CACHED_MAX } from '../../../src/schemas/vault/vault-limits.ts'
 import type { VaultForWriting } from '../../../src/server/ports/vault/secret-rows.ts'
 import { VaultKeys } from '../../../src/server/vault/vault-keys.ts'
 import { must, present } from '../../support/must.ts'

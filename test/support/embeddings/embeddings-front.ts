@@ -3,7 +3,7 @@
  * providers that follow a script.
  */
 import type { Test } from 'tap'
-import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/limits/limits.ts'
+import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'

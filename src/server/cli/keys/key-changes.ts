@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, KeyChanges } from '../../ports/keys/api-keys.ts'
 import { openApiKeys } from '../../store/keys/api-key-management.ts'
 import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'

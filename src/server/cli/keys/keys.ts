@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { KEYS_PAGE } from '../../../schemas/limits/limits.ts'
+import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, ManagedKey } from '../../ports/keys/api-keys.ts'
 import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyWish } from '../../store/keys/api-keys.ts'
 import { frontsAt } from '../../store/nodes/fronts.ts'

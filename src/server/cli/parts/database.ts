@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { textOf, type Outcome } from '../../../schemas/failures.ts'
-import { NAME_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { NAME_CHARS_MAX } from '../../../schemas/workspaces/workspace-limits.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'

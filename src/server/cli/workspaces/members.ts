@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { NAME_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { NAME_CHARS_MAX } from '../../../schemas/workspaces/workspace-limits.ts'
 import { MEMBER_ROLES, type MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import { memberAnswer } from '../../operations/workspaces/workspace-answers.ts'
 import type { MemberGrant, Workspace } from '../../ports/workspaces/workspaces.ts'

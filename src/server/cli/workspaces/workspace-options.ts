@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
-import { DESCRIPTION_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import { DESCRIPTION_CHARS_MAX } from '../../../schemas/workspaces/workspace-limits.ts'
 import { isSlug } from '../../../schemas/workspaces/workspaces.ts'
 import { openGate } from '../../main/egress.ts'
 import type { WorkspaceChanges } from '../../ports/workspaces/workspaces.ts'

@@ -1,6 +1,6 @@
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import type { Body } from '../body/body.ts'
 import { bodyOf, contentRefusal, declaredHeaders } from './inputs.ts'

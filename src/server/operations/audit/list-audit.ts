@@ -1,6 +1,7 @@
 import { AuditAnswer, faultsOfInstants, ListAuditQuery } from '../../../schemas/audit/audit.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { AUDIT_PAGE_DEFAULT, CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { AUDIT_PAGE_DEFAULT } from '../../../schemas/audit/audit-limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { AuditPage, AuditQuery } from '../../ports/audit/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { auditEventText } from './audit-answers.ts'

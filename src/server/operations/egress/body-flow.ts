@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
-import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
 
 /** A request's body on its way to a destination, as fast as that takes it. */

@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { wholeBody } from './body-flow.ts'
 import { malformed } from './outgoing-head.ts'

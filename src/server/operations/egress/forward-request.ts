@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/egress/egress-limits.ts'
 import type { EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
 import { defineOperation, ownWorkspaceOf, type Call, type Success } from '../define.ts'

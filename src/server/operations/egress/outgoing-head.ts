@@ -1,6 +1,6 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
-import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { holdsKey } from './own-keys.ts'
 import { filled, hasPlaceholder, leastBytes, percentDecoded, templateOf, type Template } from './placeholders.ts'

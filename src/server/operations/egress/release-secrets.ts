@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_SECRETS_MAX } from '../../../schemas/limits/limits.ts'
+import { EGRESS_SECRETS_MAX } from '../../../schemas/egress/egress-limits.ts'
 import { ownWorkspaceOf, type Call } from '../define.ts'
 import type { BundleRequest, SecretBundles } from '../../ports/vault/vault.ts'
 

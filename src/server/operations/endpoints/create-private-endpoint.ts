@@ -1,6 +1,6 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
-import { PROBING_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { EndpointSummaryAnswer, type CreateEndpointBody } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import type { PrivateEndpoint, Validation } from '../../ports/endpoints/private-endpoints.ts'

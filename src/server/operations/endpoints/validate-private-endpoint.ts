@@ -1,5 +1,5 @@
 import { ok } from '../../../schemas/failures.ts'
-import { PROBING_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { EndpointParams, EndpointValidationAnswer, type ValidateEndpointBody } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'

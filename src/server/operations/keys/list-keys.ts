@@ -1,7 +1,8 @@
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { KeyListAnswer, ListKeysQuery } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS, KEYS_PAGE } from '../../../schemas/limits/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import { defineOperation } from '../define.ts'
 import { KEY_FAILURES, keyAnswer } from './key-answers.ts'
 

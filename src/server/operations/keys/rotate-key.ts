@@ -1,6 +1,7 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { KeyParams, RotatedKeyAnswer, type RotateKeyBody } from '../../../schemas/keys/keys.ts'
-import { CONTROL_DEADLINE_MS, KEY_OVERLAP_S_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { Rotation } from '../../ports/keys/api-keys.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_HASH, expiryFrom, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, refOf } from './key-answers.ts'

@@ -1,5 +1,5 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { SECRETS_PAGE_MAX } from '../../../schemas/limits/limits.ts'
+import { SECRETS_PAGE_MAX } from '../../../schemas/vault/vault-limits.ts'
 import type { SecretPageQuery } from '../../../schemas/vault/vault.ts'
 import type { OperationAccess } from '../define.ts'
 import { ownWorkspaceOf } from '../define.ts'

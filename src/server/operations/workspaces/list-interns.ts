@@ -1,7 +1,8 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/lists/cursor.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { InternListAnswer, isInternId, ListInternsQuery, statusesOf } from '../../../schemas/workspaces/interns.ts'
-import { CONTROL_DEADLINE_MS, INTERNS_PAGE_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { INTERNS_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 

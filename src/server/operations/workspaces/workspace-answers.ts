@@ -3,7 +3,7 @@ import { pointer } from '../../../schemas/issues.ts'
 import { KEPT_NAMES, UpdateWorkspaceBody, type CreateWorkspaceBody, type MemberShape, type WorkspaceShape } from '../../../schemas/workspaces/workspaces.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Member, PageWish, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces/workspaces.ts'
-import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { changedBy, type Call } from '../define.ts'
 
 /** Of the operations that name a workspace. B2.9. */

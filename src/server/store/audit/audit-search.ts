@@ -1,5 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { AUDIT_LOOKED_MAX } from '../../../schemas/limits/limits.ts'
+import { AUDIT_LOOKED_MAX } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditLog, AuditPage, AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store } from '../base/open.ts'

@@ -1,4 +1,4 @@
-import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../schemas/limits/limits.ts'
+import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent, AuditTrail } from '../../ports/audit/audit.ts'
 import type { Log } from '../../ports/observe.ts'
 import { appendAudit } from '../base/append-audit.ts'

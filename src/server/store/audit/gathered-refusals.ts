@@ -1,9 +1,4 @@
-import {
-  REFUSALS_DISTINCT_MAX,
-  REFUSALS_GATHERED_MAX,
-  REFUSALS_GATHERED_MS,
-  REFUSALS_ORGANIZATION_DISTINCT_MAX,
-} from '../../../schemas/limits/limits.ts'
+import { REFUSALS_DISTINCT_MAX, REFUSALS_GATHERED_MAX, REFUSALS_GATHERED_MS, REFUSALS_ORGANIZATION_DISTINCT_MAX } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 
 /** What stands for the object of refusals that are too many and too different to have rows of their own. */

@@ -1,4 +1,5 @@
-import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS, INVALIDATIONS_READ_MAX } from '../../../schemas/limits/limits.ts'
+import { EPOCH_POLL_MS, EPOCH_POLL_TIMEOUT_MS } from '../../../schemas/keys/key-limits.ts'
+import { INVALIDATIONS_READ_MAX } from '../../../schemas/limits/limits.ts'
 import type { CachedKind, Change, EpochFeed, Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { Log } from '../../ports/observe.ts'
 import { openStore, StoreSlow, type Store } from './open.ts'

@@ -1,4 +1,4 @@
-import { WAITING_REPEATS_MAX, WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../schemas/limits/limits.ts'
+import { WAITING_REPEATS_MAX, WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import type { UploadWish } from '../../ports/files/files.ts'
 
 export interface Waiter {

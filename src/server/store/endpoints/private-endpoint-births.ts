@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { IDEMPOTENCY_KEPT_MS, PRIVATE_ENDPOINTS_MAX } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
+import { PRIVATE_ENDPOINTS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { EndpointActor, EndpointWish, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { newId } from '../base/ids.ts'

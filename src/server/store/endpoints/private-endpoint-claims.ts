@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { PROBE_CLAIM_MS, VALIDATION_FRESH_MS } from '../../../schemas/limits/limits.ts'
+import { PROBE_CLAIM_MS, VALIDATION_FRESH_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { EndpointRef, ProbeClaim } from '../../ports/endpoints/private-endpoints.ts'
 import { newId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'

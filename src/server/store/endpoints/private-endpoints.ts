@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { ACTIVE_ENDPOINTS_MAX, VALIDATION_FRESH_MS } from '../../../schemas/limits/limits.ts'
+import { ACTIVE_ENDPOINTS_MAX, VALIDATION_FRESH_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
   EndpointActor, EndpointChanges, EndpointRef, PrivateEndpoint, PrivateEndpoints, WorkspaceFacts,

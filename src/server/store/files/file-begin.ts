@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import type { FileRecord, StorageUsage, UploadWish } from '../../ports/files/files.ts'
 import { countedBytes, reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'

@@ -1,6 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CONTAINER_KEPT_MS, UPLOAD_LEASE_MS } from '../../../schemas/files/file-limits.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import type { FileSweep, StaleUpload } from '../../ports/files/files.ts'
 import { endOfDeadFronts, goneFronts } from './dead-fronts.ts'
 import { fileRows, listFiles } from './file-rows.ts'

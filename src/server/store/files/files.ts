@@ -8,7 +8,7 @@ import {
   UPLOAD_LEASE_MS,
   UPLOAD_RENEW_MS,
 } from '../../../schemas/files/file-limits.ts'
-import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import type { ClaimWish, PathClaim } from '../../ports/containers/container-rows.ts'
 import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../../ports/files/files.ts'
 import { claimPath } from '../containers/container-sizes.ts'

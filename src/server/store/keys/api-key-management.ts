@@ -1,6 +1,6 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { KEYS_PAGE } from '../../../schemas/limits/limits.ts'
+import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, KeyActor, KeyChanges, KeyPageWish, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../../ports/keys/api-keys.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import { appendAudit } from '../base/append-audit.ts'

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { KEY_LOAD_MS_MAX } from '../../../schemas/limits/limits.ts'
+import { KEY_LOAD_MS_MAX } from '../../../schemas/keys/key-limits.ts'
 import type { ManagedKey } from '../../ports/keys/api-keys.ts'
 import type { Invalidation, KeyRecord, KeyStore } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'

@@ -1,7 +1,7 @@
 import { organizationAccount } from '../../../schemas/money/accounts.ts'
 import type { CreditKind } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { LIMITS_OBEYED_WAIT_MS_MAX, USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { LimitActor } from '../../ports/money/budgets.ts'

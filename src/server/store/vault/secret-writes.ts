@@ -1,6 +1,6 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { SECRETS_PER_VAULT_MAX } from '../../../schemas/limits/limits.ts'
+import { SECRETS_PER_VAULT_MAX } from '../../../schemas/vault/vault-limits.ts'
 import { secretAnswer } from '../../../schemas/vault/vault.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { SealedSecret, SecretWrite } from '../../ports/vault/secret-rows.ts'

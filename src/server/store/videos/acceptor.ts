@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money/money-limits.ts'
 import {
   VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX,

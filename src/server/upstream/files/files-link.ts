@@ -7,7 +7,7 @@ import {
   PROVIDER_FILE_STALL_MS,
   PROVIDER_UPLOAD_ANSWER_MS,
 } from '../../../schemas/files/file-limits.ts'
-import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/models/provider-limits.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
 import { failureOf } from '../provider-failure.ts'

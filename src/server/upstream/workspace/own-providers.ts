@@ -1,4 +1,4 @@
-import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../../schemas/limits/limits.ts'
+import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../../schemas/models/provider-limits.ts'
 import { COMPATIBLE_SLUGS, placeOf } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { Destination } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'

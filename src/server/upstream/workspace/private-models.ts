@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/limits/limits.ts'
+import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { EVERYTHING } from '../../caches/heard-changes.ts'
 import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'

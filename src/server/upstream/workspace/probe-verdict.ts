@@ -1,5 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import { PROBE_MS_MAX } from '../../../schemas/limits/limits.ts'
+import { PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { CheckName, CheckReason, EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'

@@ -1,5 +1,5 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/limits/limits.ts'
+import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'

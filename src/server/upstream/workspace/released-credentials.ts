@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { RELEASED_CREDENTIAL_MS } from '../../../schemas/limits/limits.ts'
+import { RELEASED_CREDENTIAL_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Destination } from '../../ports/egress/egress.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../../src/schemas/vault/vault-limits.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import { openReleases } from '../../../../src/server/vault/releases.ts'
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'

@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap'
-import {
-  EMBEDDINGS_BODY_BYTES_MAX, INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX, REFUSED_TINY_CHUNKS_MAX,
-  STRANGERS_BODY_BYTES_MAX, TINY_CHUNKS_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../../src/schemas/embeddings/embedding-limits.ts'
+import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX, REFUSED_TINY_CHUNKS_MAX, STRANGERS_BODY_BYTES_MAX, TINY_CHUNKS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'

@@ -1,8 +1,6 @@
 /** Bodies in chunks so small or so slow that they would cost more than they bring. */
 import t from 'tap'
-import {
-  BODY_BYTES_PER_S_MIN, BODY_PACE_MS, BODY_STALL_MS, GATHERED_BYTES_MIN, TINY_CHUNK_BYTES, TINY_CHUNKS_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { BODY_BYTES_PER_S_MIN, BODY_PACE_MS, BODY_STALL_MS, GATHERED_BYTES_MIN, TINY_CHUNK_BYTES, TINY_CHUNKS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import { UploadBody } from '../../../../src/server/http/body/upload.ts'

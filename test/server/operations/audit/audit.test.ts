@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'

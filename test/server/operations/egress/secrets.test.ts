@@ -1,9 +1,7 @@
 /** Where placeholders are replaced, by what, and when nothing is sent at all. */
 import type { IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
-import {
-  EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_FILLED_HEAD_BYTES_MAX, EGRESS_SECRETS_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_FILLED_HEAD_BYTES_MAX, EGRESS_SECRETS_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
 import { egressText, errorOf, openEgressFront, textOf, type EgressFront } from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY } from '../../../support/front.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/limits/limits.ts'
+import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import { answers, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
 import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings/embeddings-front.ts'
 

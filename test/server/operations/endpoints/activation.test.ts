@@ -1,5 +1,5 @@
 import t from 'tap'
-import { PROBE_CLAIM_MS, PROBE_MS_MAX, PROBING_DEADLINE_MS, VALIDATION_FRESH_MS } from '../../../../src/schemas/limits/limits.ts'
+import { PROBE_CLAIM_MS, PROBE_MS_MAX, PROBING_DEADLINE_MS, VALIDATION_FRESH_MS } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import {
   activate, answering, CREDENTIAL, endpointBody, errorTypeOf, held, NOBODY, openEndpoints, UPSTREAM_HOST, validate, type Told,
 } from '../../../support/endpoints/endpoints-front.ts'

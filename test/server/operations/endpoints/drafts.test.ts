@@ -1,7 +1,7 @@
 import t from 'tap'
-import {
-  BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, JSON_BODY_BYTES_MAX, PRIVATE_ENDPOINTS_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX, PRIVATE_ENDPOINTS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
+import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { CREDENTIAL, endpointBody, errorTypeOf, NOBODY, openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'

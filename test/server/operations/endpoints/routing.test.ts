@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import {
   CREDENTIAL, endpointBody, errorTypeOf,
   openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ACTIVE_ENDPOINTS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { ACTIVE_ENDPOINTS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import {
   activate, answering, CREDENTIAL, errorTypeOf, held, NOBODY, openEndpoints, UPSTREAM_HOST, validate, type Told,
 } from '../../../support/endpoints/endpoints-front.ts'

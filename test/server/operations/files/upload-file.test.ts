@@ -6,7 +6,7 @@ import {
   FORM_EXTRA_BYTES_MAX,
   PURPOSE_CHARS_MAX,
 } from '../../../../src/schemas/files/file-limits.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import type { FileHost } from '../../../../src/server/ports/files/file-hosts.ts'
 import { openFilesFront, type FilesFront } from '../../../support/files/files-front.ts'
 import { KEY } from '../../../support/front.ts'

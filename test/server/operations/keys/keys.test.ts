@@ -1,9 +1,7 @@
 import t from 'tap'
 import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
-import {
-  ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX,
-  KEYS_OFFSET_MAX, KEYS_PAGE, NAME_CHARS_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX, KEYS_PAGE } from '../../../../src/schemas/keys/key-limits.ts'
+import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { createInternKey, insertKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'

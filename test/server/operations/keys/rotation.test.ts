@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { plantUsage, turnTo } from '../../../support/keys/key-usage.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import t from 'tap'
-import { MODELS_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { MODELS_PAGE_MAX } from '../../../../src/schemas/models/model-limits.ts'
 import { ListModelsQuery, MODEL_SORTS } from '../../../../src/schemas/models/models.ts'
 import { listModels } from '../../../../src/server/operations/models/list-models.ts'
 import { filterOf, pageOf } from '../../../../src/server/operations/models/model-query.ts'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { issuesOf } from '../../../../src/schemas/issues.ts'
-import { CALLBACK_URL_CHARS_MAX, ISSUES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { CALLBACK_URL_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
+import { ISSUES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import {
   VIDEO_DATA_URL_CHARS_MAX, VIDEO_FRAMES_MAX, VIDEO_PASSTHROUGH_BYTES_MAX, VIDEO_PROMPT_CHARS_MAX, VIDEO_REFERENCES_MAX, VIDEO_URL_CHARS_MAX,
   VIDEO_USER_CHARS_MAX,

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { INLINE_JSON_BYTES_MAX, INTERN_BODY_BYTES_MAX, NAME_CHARS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { INTERN_BODY_BYTES_MAX, NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { createAttachableVault } from '../../../../src/server/store/vault/attachable-vaults.ts'
 import { setWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'

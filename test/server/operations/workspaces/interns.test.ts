@@ -1,5 +1,5 @@
 import t from 'tap'
-import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { createAttachableVault } from '../../../../src/server/store/vault/attachable-vaults.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'

@@ -1,8 +1,5 @@
 import t from 'tap'
-import {
-  CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX,
-  WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX, WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { addMember } from '../../../../src/server/store/workspaces/members.ts'

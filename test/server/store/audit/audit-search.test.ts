@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { AUDIT_LOOKED_MAX, LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { AUDIT_LOOKED_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
+import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { AuditQuery } from '../../../../src/server/ports/audit/audit.ts'
 import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
 import { openAuditTrail } from '../../../../src/server/store/audit/audit-trail.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'

@@ -1,10 +1,5 @@
 import t, { type Test } from 'tap'
-import {
-  REFUSALS_DISTINCT_MAX,
-  REFUSALS_GATHERED_MAX,
-  REFUSALS_GATHERED_MS,
-  REFUSALS_ORGANIZATION_DISTINCT_MAX,
-} from '../../../../src/schemas/limits/limits.ts'
+import { REFUSALS_DISTINCT_MAX, REFUSALS_GATHERED_MAX, REFUSALS_GATHERED_MS, REFUSALS_ORGANIZATION_DISTINCT_MAX } from '../../../../src/schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../../../src/server/ports/audit/audit.ts'
 import { verifyAudit } from '../../../../src/server/store/audit/audit-log.ts'
 import { findAudit } from '../../../../src/server/store/audit/audit-search.ts'

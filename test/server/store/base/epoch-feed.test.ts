@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EPOCH_POLL_TIMEOUT_MS } from '../../../../src/schemas/limits/limits.ts'
+import { EPOCH_POLL_TIMEOUT_MS } from '../../../../src/schemas/keys/key-limits.ts'
 import type { Invalidation } from '../../../../src/server/ports/keys/keys.ts'
 import type { Change, Hints } from '../../../../src/server/ports/keys/keys.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'

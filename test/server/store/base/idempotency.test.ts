@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
-import { KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS, WAITING_REPEATS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS, WAITING_REPEATS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import type { Turn, TurnOrAnswer } from '../../../../src/server/ports/idempotency.ts'
 import { keepAnswer, openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../../src/server/store/base/idempotency.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../../support/files/files.ts'

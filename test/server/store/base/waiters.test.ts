@@ -1,5 +1,5 @@
 import t from 'tap'
-import { WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { Waiters } from '../../../../src/server/store/base/waiters.ts'
 
 t.test('of one front so many uploads wait, of all workspaces, and one that leaves makes room once', async (t) => {

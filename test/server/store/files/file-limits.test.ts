@@ -9,7 +9,7 @@ import {
   UPLOAD_LEASE_MS,
   UPLOAD_RENEW_MS,
 } from '../../../../src/schemas/files/file-limits.ts'
-import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { openContainerSizes } from '../../../../src/server/store/containers/container-sizes.ts'
 import { openContainerUses } from '../../../../src/server/store/containers/container-uses.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'

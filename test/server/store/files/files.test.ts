@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { COUNTED_BYTES_MIN, QUOTA_STEP_BYTES } from '../../../../src/schemas/files/file-limits.ts'
-import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { abandonFiles } from '../../../../src/server/store/files/file-quota.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../../support/files/files.ts'

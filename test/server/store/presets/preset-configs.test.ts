@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import {
   PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
 } from '../../../../src/schemas/presets/preset-limits.ts'

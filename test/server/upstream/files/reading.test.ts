@@ -5,7 +5,7 @@ import {
   PROVIDER_FILES_ANSWER_BYTES_MAX,
   PROVIDER_FILE_ID_CHARS_MAX,
 } from '../../../../src/schemas/files/file-limits.ts'
-import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import type { FileHost, HostedPageWish } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must } from '../../../support/must.ts'

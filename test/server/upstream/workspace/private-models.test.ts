@@ -1,6 +1,7 @@
 import t from 'tap'
 import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
-import { RELEASED_CREDENTIAL_MS, RELOADS_MS_MAX, WORKSPACE_MODELS_CACHED_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { RELEASED_CREDENTIAL_MS, WORKSPACE_MODELS_CACHED_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import { RELOADS_MS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import type { Endpoint, OwnWay, Provider, ResolvedModel } from '../../../../src/server/ports/models/models.ts'
 import type { PrivateEndpoint, WorkspaceModels } from '../../../../src/server/ports/endpoints/private-endpoints.ts'

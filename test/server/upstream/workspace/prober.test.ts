@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
-import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import type { EgressRequest, VettedOrigin } from '../../../../src/server/ports/egress/egress.ts'
 import type { SecretReleases } from '../../../../src/server/ports/vault/vault.ts'

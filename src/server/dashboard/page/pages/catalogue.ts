@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import type { Model, ModelSort } from '../../../../schemas/models/models.ts'
-import type { MODELS_WORDS_CHARS_MAX } from '../../../../schemas/limits/limits.ts'
+import type { MODELS_WORDS_CHARS_MAX } from '../../../../schemas/models/model-limits.ts'
 import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
 import type { PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.ts'

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_KEPT_MS } from '../../../../schemas/limits/limits.ts'
+import { IDEMPOTENCY_KEPT_MS } from '../../../../schemas/limits/idempotency-limits.ts'
 import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
 import type { KeptFor, PruneStep, RetentionTurn } from '../../../ports/operator/retention.ts'
 import type { Store, Transaction } from '../../base/open.ts'
