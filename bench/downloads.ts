@@ -19,7 +19,7 @@ const PAIRS_MIN = 5
 const options = transferOptionsOrExit(process.argv.slice(2))
 const bench = new Bench('downloads', options)
 const sizes = [...new Set([...SMALL_SIZES, options.payloadBytes])]
-const wish = { root: ROOT, downloadBytes: sizes }
+const input = { root: ROOT, downloadBytes: sizes }
 
 try {
   if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes')) await beside()
@@ -30,8 +30,8 @@ try {
 }
 
 async function beside(): Promise<void> {
-  await bench.start('nginx', () => startFileNginx(wish))
-  await bench.start('busboy', () => startBusboy(wish))
+  await bench.start('nginx', () => startFileNginx(input))
+  await bench.start('busboy', () => startBusboy(input))
   await bench.start('sluice', () => startDownloadGateway(sizes))
   if (bench.runs('speed')) speedChecks(await bench.speed(Math.max(PAIRS_MIN, options.repeats)))
   if (bench.runs('crowd')) await bench.crowd()

@@ -66,7 +66,7 @@ async function sample(
   return sampleOf(result, { cpuS, rssBytes: totalOf(readMemory(tree(target.pid))), successStatus: target.successStatus ?? 200 })
 }
 
-export interface Around {
+export interface EngineDeps {
   /** Of the server's whole process tree, from before the load to after it. */
   readonly cpuS: number
   /** Of all its processes. */
@@ -74,7 +74,7 @@ export interface Around {
   readonly successStatus: number
 }
 
-export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: Around): SampleRecord {
+export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: EngineDeps): SampleRecord {
   // 0 stands for no whole answer, whose reason is among the failures.
   const wrong = Object.keys(result.statuses).filter((status) => !['0', String(successStatus)].includes(status))
   const isNothing = result.requests === 0

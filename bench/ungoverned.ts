@@ -12,10 +12,10 @@ import { openEgress } from '../src/server/egress/egress.ts'
 import { BodyBudget } from '../src/server/http/body/body-budget.ts'
 import { ReadEnd } from '../src/server/http/body/read-end.ts'
 import { Connections, connectionsMax } from '../src/server/http/connections.ts'
-import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-parts.ts'
+import type { ExchangeHost, ExchangeOwner } from '../src/server/http/exchange-deps.ts'
 import { Exchange } from '../src/server/http/exchange.ts'
 import type { Reply } from '../src/server/http/reply/reply-body.ts'
-import { Head } from '../src/server/http/call/head.ts'
+import { RequestHead } from '../src/server/http/call/head.ts'
 import { openListener } from '../src/server/http/listener.ts'
 import { statusLine } from '../src/server/http/reply/reply.ts'
 import { SwapList } from '../src/server/structures/swap-list.ts'
@@ -46,7 +46,7 @@ class UngovernedCall implements ExchangeOwner {
   readonly #exchange: Exchange
   readonly #parts: Parts
 
-  constructor(parts: Parts, res: WireResponse, head: Head) {
+  constructor(parts: Parts, res: WireResponse, head: RequestHead) {
     this.#parts = parts
     this.#exchange = new Exchange(res, { owner: this, host: parts.host, head })
     this.#exchange.time.limit(EMBEDDINGS_DEADLINE_MS)
@@ -135,7 +135,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
     port: settings.port,
     tls: null,
     connections: new Connections(connectionsMax()),
-    serve: (res: WireResponse, req: WireRequest) => void new UngovernedCall(parts, res, new Head(req)),
+    serve: (res: WireResponse, req: WireRequest) => void new UngovernedCall(parts, res, new RequestHead(req)),
   })
   process.send?.('ready')
 }

@@ -22,7 +22,7 @@ const LONG_MS = 120_000
 
 const options = transferOptionsOrExit(process.argv.slice(2))
 const bench = new Bench('uploads', options)
-const wish = { root: ROOT, downloadBytes: [] }
+const input = { root: ROOT, downloadBytes: [] }
 
 try {
   if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes') || bench.runs('tiny')) await beside()
@@ -39,9 +39,9 @@ try {
 /** Everything that is compared with the others, on servers that stay. */
 async function beside(): Promise<void> {
   if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes')) {
-    await bench.start('nginx', () => startFileNginx(wish))
-    await bench.start('busboy', () => startBusboy(wish))
-    await bench.start('tus', () => startTus(wish))
+    await bench.start('nginx', () => startFileNginx(input))
+    await bench.start('busboy', () => startBusboy(input))
+    await bench.start('tus', () => startTus(input))
     await bench.start('sluice', () => startUploadGateway({ isSynced: false }))
   }
   const gateway = await bench.start('sluice', () => startUploadGateway({ isSynced: true }))

@@ -29,11 +29,11 @@ export const DRAIN_SECONDS = 2
 /** Before the load: the key at each address that is tried, an embedding, and each operation once. */
 const FIRST = ADDRESSES_MAX + 1
 
-export type Wish = Pick<DeploymentOptions, 'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'>
+export type Input = Pick<DeploymentOptions, 'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'>
 
 /** In the order in which they run, once. */
-export function cellsOf(wish: Wish): readonly Cell[] {
-  const { model, rate, connections, seconds } = wish
+export function cellsOf(options: Input): readonly Cell[] {
+  const { model, rate, connections, seconds } = options
   const embeddings = embeddingsRequest(model)
   const open = { load: 'latency', connections, seconds, request: embeddings, payloadBytes: null } as const
   const all: readonly Cell[] = [
@@ -48,26 +48,26 @@ export function cellsOf(wish: Wish): readonly Cell[] {
       seconds: Math.min(seconds, OPERATION_SECONDS), request: readRequest(one), payloadBytes: null,
     })),
     {
-      load: 'uploads', case: `files of ${wish.payloadBytes / 1e6} MB`, pace: { kind: 'polite' }, connections: Math.min(2, connections),
+      load: 'uploads', case: `files of ${options.payloadBytes / 1e6} MB`, pace: { kind: 'polite' }, connections: Math.min(2, connections),
       ratePerS: Math.min(rate, DEPLOYMENT_UPLOADS_PER_S_MAX), seconds, request: { method: 'POST', path: '/api/v1/files', headers: {}, body: '' },
-      payloadBytes: wish.payloadBytes,
+      payloadBytes: options.payloadBytes,
     },
   ]
-  return all.filter(({ load }) => wish.loads.includes(load))
+  return all.filter(({ load }) => options.loads.includes(load))
 }
 
 /** What needs no object to be made first. */
 const READS: readonly AnyOperation[] = OPERATIONS.filter(({ method, path }) => method === 'get' && !path.includes('{'))
 
-export function secondsOf(wish: Wish): number {
-  return wish.repeats * cellsOf(wish).reduce((sum, { seconds, pace }) => sum + seconds + (pace.kind === 'open' ? DRAIN_SECONDS : 0), 0)
+export function secondsOf(options: Input): number {
+  return options.repeats * cellsOf(options).reduce((sum, { seconds, pace }) => sum + seconds + (pace.kind === 'open' ? DRAIN_SECONDS : 0), 0)
 }
 
 /** At most: each cell keeps under its rate, and a file that was uploaded is removed by a request of its own, or a few. */
-export function requestsOf(wish: Wish): number {
-  const cells = cellsOf(wish)
+export function requestsOf(options: Input): number {
+  const cells = cellsOf(options)
   const sent = cells.reduce((sum, cell) => sum + requestsOfCell(cell) * (cell.load === 'uploads' ? 1 + REMOVALS_MAX : 1), 0)
-  return FIRST + cells.filter(({ load }) => load === 'operations').length + wish.repeats * sent
+  return FIRST + cells.filter(({ load }) => load === 'operations').length + options.repeats * sent
 }
 
 /** The first of a cell goes at once. */

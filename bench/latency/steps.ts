@@ -78,13 +78,13 @@ export function rateOf({ ceiling }: Pick<Steps, 'ceiling'>, share: number): numb
   return Math.max(1, Math.round((ceiling * share) / 100))
 }
 
-interface LoadWish {
+interface LoadInput {
   readonly connections: number
   readonly durationMs: number
   readonly pace: LoadPace
 }
 
-async function load(target: Target, { connections, durationMs, pace }: LoadWish): Promise<Cell> {
+async function load(target: Target, { connections, durationMs, pace }: LoadInput): Promise<Cell> {
   await target.before?.()
   const before = treeCpuS(target.pid)
   const result: LoadResult = await runLoad({

@@ -21,14 +21,14 @@ export interface Beside {
   readonly notes: readonly string[]
 }
 
-export interface BesideWish extends Pick<LimitsOptions, 'seconds' | 'connections' | 'repeats'> {
+export interface BesideInput extends Pick<LimitsOptions, 'seconds' | 'connections' | 'repeats'> {
   readonly warmUpMs?: number
   /** Requests a minute of the limits that are pressed. */
   readonly limits?: readonly number[]
 }
 
-export async function besideOthers(wish: BesideWish, progress: (text: string) => void): Promise<Beside> {
-  const { seconds, connections, repeats: count, warmUpMs = WARM_UP_MS, limits = RPMS } = wish
+export async function besideOthers(input: BesideInput, progress: (text: string) => void): Promise<Beside> {
+  const { seconds, connections, repeats: count, warmUpMs = WARM_UP_MS, limits = RPMS } = input
   const { targets, absent } = await started(AMPLE_RPM)
   try {
     const settings = { connections, durationMs: seconds * 1_000, warmUpMs, repeats: count }

@@ -17,13 +17,13 @@ import type { LimiterSettings } from './limiter-process.ts'
 const PROCESS = fileURLToPath(new URL('./limiter-process.js', import.meta.url))
 const PACKAGE = 'node_modules/rate-limiter-flexible'
 
-export interface LimiterWish {
+export interface LimiterInput {
   readonly limitRpm: number
   /** Where the peers are installed. */
   readonly packages?: string
 }
 
-export async function startLimiter(name: LimiterName, { limitRpm, packages = join(ROOT, 'tools/peers') }: LimiterWish): Promise<Target | Absent> {
+export async function startLimiter(name: LimiterName, { limitRpm, packages = join(ROOT, 'tools/peers') }: LimiterInput): Promise<Target | Absent> {
   const installed = join(packages, PACKAGE)
   const isPeer = name.startsWith('rate-limiter-flexible')
   if (isPeer && !existsSync(installed)) return { name, absent: NO_PEERS }

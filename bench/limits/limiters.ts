@@ -11,7 +11,7 @@ export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-
 /** `direct` is the server that all of them stand behind, without a limiter. */
 export type LimiterName = (typeof LIMITERS)[number]
 
-export interface LimiterMeans {
+export interface LimiterDeps {
   readonly limitRpm: number
   /** Null for limiters that need none. */
   readonly socketPath: string | null
@@ -27,11 +27,11 @@ export type Limiter = (hash: string) => boolean | Promise<boolean>
 const REACHABLE_MS_MAX = 10_000
 const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
-export async function openLimiter(name: LimiterName, means: LimiterMeans): Promise<Limiter> {
+export async function openLimiter(name: LimiterName, deps: LimiterDeps): Promise<Limiter> {
   switch (name) {
-    case 'sluice': return ours(means)
-    case 'rate-limiter-flexible-redis': return flexible(means, 'RateLimiterRedis')
-    case 'rate-limiter-flexible': return flexible(means, 'RateLimiterMemory')
+    case 'sluice': return ours(deps)
+    case 'rate-limiter-flexible-redis': return flexible(deps, 'RateLimiterRedis')
+    case 'rate-limiter-flexible': return flexible(deps, 'RateLimiterMemory')
     case 'direct': return () => true
     default: return name satisfies never
   }
@@ -41,7 +41,7 @@ export function needsRedis(name: LimiterName): boolean {
   return name === 'sluice' || name === 'rate-limiter-flexible-redis'
 }
 
-async function ours({ limitRpm, socketPath, reachableMsMax = REACHABLE_MS_MAX }: LimiterMeans): Promise<Limiter> {
+async function ours({ limitRpm, socketPath, reachableMsMax = REACHABLE_MS_MAX }: LimiterDeps): Promise<Limiter> {
   const state = openState({ url: null, socketPath: socketPath ?? '', log: LOG })
   await state.whenReachable(reachableMsMax)
   if (!state.isReachable) {
@@ -59,7 +59,7 @@ async function ours({ limitRpm, socketPath, reachableMsMax = REACHABLE_MS_MAX }:
 type Flexible = Readonly<Record<'RateLimiterRedis' | 'RateLimiterMemory', new (options: object) => { consume(key: string): Promise<unknown> }>>
 
 /** A minute's points in a window of a minute, as its own guide has it; a key that is over its limit is refused from memory. */
-function flexible({ limitRpm, socketPath, packages }: LimiterMeans, kind: keyof Flexible): Limiter {
+function flexible({ limitRpm, socketPath, packages }: LimiterDeps, kind: keyof Flexible): Limiter {
   const limiters = createRequire(join(packages, 'package.json'))('rate-limiter-flexible') as Flexible
   const window = { points: limitRpm, duration: 60 }
   const limiter = kind === 'RateLimiterMemory'

@@ -5,7 +5,7 @@ import type { Stand } from '../../test/support/nodes/stand.ts'
 import { openFiles, type MixedFiles } from './files.ts'
 import { MIXED_KINDS, MIXED_SHARES, MIXED_STATUSES, mixedRequests, mixInTurn, type MixedKind } from './mix.ts'
 
-export interface MixedWish {
+export interface MixedInput {
   /** Of all kinds together. */
   readonly ratePerS: number
   /** Milliseconds; left out: until it is stopped. */
@@ -37,15 +37,15 @@ const SEED = 8
 const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = { embeddings: 0.6, reads: 0.1, uploads: 0.2, videos: 0.1 }
 
 /** One generator process for each kind: what an upload of 20 MB takes from a generator is no latency of an embeddings call. */
-export async function startMixedLoad(stand: Stand, wish: MixedWish): Promise<MixedLoad> {
+export async function startMixedLoad(stand: Stand, input: MixedInput): Promise<MixedLoad> {
   const files = await openFiles(stand)
   const requests = mixedRequests({
-    embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: wish.seed ?? SEED,
+    embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: input.seed ?? SEED,
   })
   const running = await Promise.all(MIXED_KINDS.map(async (kind) => [kind, await startLoad({
-    ...planOf(stand, wish), requests: requests[kind], isInTurn: true,
-    connections: Math.max(2, Math.round((wish.connections ?? CONNECTIONS) * CONNECTION_SHARES[kind])),
-    pace: { kind: 'open', ratePerS: (wish.ratePerS * MIXED_SHARES[kind]) / 100 },
+    ...planOf(stand, input), requests: requests[kind], isInTurn: true,
+    connections: Math.max(2, Math.round((input.connections ?? CONNECTIONS) * CONNECTION_SHARES[kind])),
+    pace: { kind: 'open', ratePerS: (input.ratePerS * MIXED_SHARES[kind]) / 100 },
   })] as const))
   const result = resultOf(running, files)
   return {
@@ -58,14 +58,14 @@ export async function startMixedLoad(stand: Stand, wish: MixedWish): Promise<Mix
 }
 
 /** The same hundred requests by a closed loop: what this machine holds of the mix. */
-export async function mixedCeiling(stand: Stand, wish: Omit<MixedWish, 'ratePerS'>): Promise<LoadResult> {
+export async function mixedCeiling(stand: Stand, input: Omit<MixedInput, 'ratePerS'>): Promise<LoadResult> {
   const files = await openFiles(stand)
   try {
     const requests = mixedRequests({
-      embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: wish.seed ?? SEED,
+      embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: input.seed ?? SEED,
     })
     return await runLoad({
-      ...planOf(stand, wish), requests: mixInTurn(requests), isInTurn: true, connections: wish.connections ?? CONNECTIONS, pace: { kind: 'closed' },
+      ...planOf(stand, input), requests: mixInTurn(requests), isInTurn: true, connections: input.connections ?? CONNECTIONS, pace: { kind: 'closed' },
     })
   } finally {
     await files.close()
@@ -74,7 +74,7 @@ export async function mixedCeiling(stand: Stand, wish: Omit<MixedWish, 'ratePerS
 
 type Span = Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs'>
 
-function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedWish, 'ratePerS'>): Span {
+function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedInput, 'ratePerS'>): Span {
   return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs }
 }
 

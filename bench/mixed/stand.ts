@@ -1,5 +1,5 @@
 /** A node on which the mix can run: with a provider of embeddings and one of videos, both on this machine. */
-import { PROVIDER_KEY, standCatalogue, startStand, type Stand, type StandWish } from '../../test/support/nodes/stand.ts'
+import { PROVIDER_KEY, standCatalogue, startStand, type Stand, type StandInput } from '../../test/support/nodes/stand.ts'
 import { startVideosProcess } from '../../test/support/videos/video-provider-process.ts'
 
 export const MIXED_VIDEO_MODEL = 'mixed/clip'
@@ -10,10 +10,10 @@ const SECOND_PRICE = '0.0001'
 const CLIP_MS = 300
 
 /** Ends with everything that it started. */
-export async function startMixedStand(wish: Omit<StandWish, 'catalogue' | 'provider'> = {}): Promise<Stand> {
+export async function startMixedStand(input: Omit<StandInput, 'catalogue' | 'provider'> = {}): Promise<Stand> {
   const videos = await startVideosProcess({ makeMs: CLIP_MS })
   try {
-    const stand = await startStand({ ...wish, catalogue: (mockOrigin) => catalogueOf(mockOrigin, videos.baseUrl) })
+    const stand = await startStand({ ...input, catalogue: (mockOrigin) => catalogueOf(mockOrigin, videos.baseUrl) })
     return {
       ...stand,
       async stop() {

@@ -35,7 +35,7 @@ export async function victimCores(stand: NeighboursStand, durationMs: number): P
   return (nodeCpuS(stand) - before) / ((performance.now() - beganAt) / 1_000)
 }
 
-export interface AttackWish {
+export interface AttackInput {
   readonly attack: Attack
   readonly requests: readonly LoadRequest[]
   /** Of the victims. */
@@ -44,10 +44,10 @@ export interface AttackWish {
   readonly coresOfVictims: number
 }
 
-export async function measureAttack(stand: NeighboursStand, wish: AttackWish): Promise<AttackRepeat> {
-  const { durationMs, coresOfVictims } = wish
-  const stopAttack = await startAttack(stand, wish)
-  await delay(wish.attack.headMs ?? HEAD_MS)
+export async function measureAttack(stand: NeighboursStand, input: AttackInput): Promise<AttackRepeat> {
+  const { durationMs, coresOfVictims } = input
+  const stopAttack = await startAttack(stand, input)
+  await delay(input.attack.headMs ?? HEAD_MS)
   const memory = watchFronts(stand)
   const [beganAt, before] = [performance.now(), nodeCpuS(stand)]
   const beside = await victimsFor(stand, durationMs)
@@ -71,7 +71,7 @@ interface AttackEnd {
 }
 
 /** @returns ends it */
-async function startAttack(stand: NeighboursStand, { attack, requests, durationMs }: AttackWish): Promise<() => Promise<AttackEnd>> {
+async function startAttack(stand: NeighboursStand, { attack, requests, durationMs }: AttackInput): Promise<() => Promise<AttackEnd>> {
   const { port } = stand
   const [first] = requests
   if (attack.isUnread === true && first !== undefined) {

@@ -13,7 +13,7 @@ export interface Tenant {
   readonly secret: string
   readonly fileId: string
   /** Asks below `/api/v1`. Throws on a refusal. */
-  made(key: string, wish: Ask): Promise<Readonly<Record<string, unknown>>>
+  made(key: string, input: Ask): Promise<Readonly<Record<string, unknown>>>
 }
 
 export interface NeighboursStand extends Stand {
@@ -40,7 +40,7 @@ async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
   const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
   const { key: management } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
   const { token: scimToken } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
-  const made = (key: string, wish: Ask) => askFor(stand, { ...wish, key })
+  const made = (key: string, input: Ask) => askFor(stand, { ...input, key })
   const { key: inference, workspace_id: workspaceId } = await made(management, { method: 'POST', path: '/api/v1/keys', body: { name } })
   const key = String(inference)
   await made(key, { method: 'PUT', path: `/api/v1/vault/secrets/${SECRET}`, body: { hosts: ['localhost'], value: 'a-provider-key' } })
@@ -50,9 +50,9 @@ async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
   }
 }
 
-async function askFor(stand: Stand, wish: Ask): Promise<Told['body']> {
-  const told = await ask(stand, wish)
-  if (told.status >= 300) throw new Error(`${wish.method} ${wish.path}: ${told.status} ${told.text.slice(0, 300)}`)
+async function askFor(stand: Stand, input: Ask): Promise<Told['body']> {
+  const told = await ask(stand, input)
+  if (told.status >= 300) throw new Error(`${input.method} ${input.path}: ${told.status} ${told.text.slice(0, 300)}`)
   const { data } = told.body
   return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
 }

@@ -5,7 +5,7 @@ import { FORM } from '../../test/prove/keys/isolation/owners.ts'
 import type { World } from './world.ts'
 
 /** What differs from the operation's own example. */
-export interface Wish {
+export interface Input {
   readonly params?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly method?: string
@@ -18,16 +18,16 @@ export interface Preparation {
   readonly status?: number
   /** The cell ends with so many answers. */
   readonly most?: number
-  make(world: World, nth: number): Promise<readonly Wish[]> | readonly Wish[]
+  make(world: World, nth: number): Promise<readonly Input[]> | readonly Input[]
 }
 
 /** The same wishes in turn. */
-export function again(make: (world: World) => Promise<readonly Wish[]> | readonly Wish[], more: Pick<Preparation, 'status' | 'most'> = {}): Preparation {
+export function again(make: (world: World) => Promise<readonly Input[]> | readonly Input[], more: Pick<Preparation, 'status' | 'most'> = {}): Preparation {
   return { fresh: null, make, ...more }
 }
 
 /** One thing for each request. */
-export function fresh(count: number, make: (world: World, nth: number) => Promise<Wish> | Wish): Preparation {
+export function fresh(count: number, make: (world: World, nth: number) => Promise<Input> | Input): Preparation {
   return { fresh: count, make: async (world, nth) => [await make(world, nth)] }
 }
 
@@ -36,24 +36,24 @@ const MAKERS = 4
 
 export async function requestsOf(operation: AnyOperation, preparation: Preparation, world: World): Promise<readonly LoadRequest[]> {
   const count = preparation.fresh ?? 1
-  const wishes: (readonly Wish[])[] = []
+  const inputs: (readonly Input[])[] = []
   const next = Array.from({ length: count }, (_, nth) => nth)[Symbol.iterator]()
   await Promise.all(Array.from({ length: MAKERS }, async () => {
-    for (const nth of next) wishes[nth] = await preparation.make(world, nth)
+    for (const nth of next) inputs[nth] = await preparation.make(world, nth)
   }))
-  return wishes.flat().map((wish) => requestOf(operation, wish, world))
+  return inputs.flat().map((request) => requestOf(operation, request, world))
 }
 
-function requestOf(operation: AnyOperation, wish: Wish, world: World): LoadRequest {
+function requestOf(operation: AnyOperation, request: Input, world: World): LoadRequest {
   const { input, access, example } = operation
   const [kind = 'inference'] = access.keys
   const key = world.keyOf(kind)
-  const body = wish.body ?? example.body
+  const body = request.body ?? example.body
   const sent = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
   const form = input.upload === 'form' ? FORM : { headers: sent === '' ? {} : { 'content-type': 'application/json' }, body: sent }
   return {
-    method: wish.method ?? (operation.method === 'any' ? 'GET' : operation.method.toUpperCase()),
-    path: `${prefixOf(operation)}${pathOf(operation, { ...(example.params ?? {}), ...wish.params })}${queryOf(operation)}`,
+    method: request.method ?? (operation.method === 'any' ? 'GET' : operation.method.toUpperCase()),
+    path: `${prefixOf(operation)}${pathOf(operation, { ...(example.params ?? {}), ...request.params })}${queryOf(operation)}`,
     headers: { ...(access.header === undefined ? { authorization: `Bearer ${key}` } : { [access.header]: key }), ...form.headers },
     body: form.body,
   }

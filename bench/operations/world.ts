@@ -18,7 +18,7 @@ export interface World {
   readonly place: Place
   keyOf(kind: KeyKind): string
   /** Makes what an operation will be about; throws when that is refused. @param path below `/api/v1`, or `/scim/v2/…` */
-  made(kind: KeyKind, wish: { readonly method: string; readonly path: string; readonly body?: unknown }): Promise<Readonly<Record<string, unknown>>>
+  made(kind: KeyKind, input: { readonly method: string; readonly path: string; readonly body?: unknown }): Promise<Readonly<Record<string, unknown>>>
   /** Where the private endpoints' upstream is. */
   readonly upstreamUrl: string
   readonly upstreamHost: string

@@ -21,7 +21,7 @@ const ALIKE =
   'key by its SHA-256 in a map, GCRA rate limit, budget, body limit, the same JSON reader and compiled validator, usage metered, errors in the envelope; '
   + 'all of it in this process\'s memory: no journal, no ledger, no revocation, no metrics, no log'
 
-export interface ProxyWish {
+export interface ProxyInput {
   /** The repository's root. */
   readonly root: string
   /** Beside the stand's first key, which has no limit. */
@@ -29,7 +29,7 @@ export interface ProxyWish {
 }
 
 /** Before the stand's own provider, with the stand's own key. */
-export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [] }: ProxyWish): Promise<Target | Absent> {
+export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [] }: ProxyInput): Promise<Target | Absent> {
   const packages = join(root, PEERS)
   const installed = join(packages, 'node_modules/fastify')
   if (kind === 'fastify' && !existsSync(installed)) return { name: kind, absent: NO_PEERS }

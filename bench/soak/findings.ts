@@ -23,13 +23,13 @@ export function settleMs(seconds: number): number {
   return Math.min(SETTLE_MS, seconds * 1_000 * SETTLE_SHARE)
 }
 
-interface Wish {
+interface Input {
   readonly seconds: number
   readonly rows: readonly ResultRow[]
 }
 
 /** Slopes are checked when the load was long enough for one; everything else always. */
-export function soakChecks(watched: Watched, { seconds, rows }: Wish): readonly CheckRecord[] {
+export function soakChecks(watched: Watched, { seconds, rows }: Input): readonly CheckRecord[] {
   const from = settleMs(seconds)
   const check = (text: string, found: Spread, atMost: number): CheckRecord => checkRecord(text, found, { bound: { atMost }, rows })
   const settled = (read: (holding: Holding) => number | null) =>

@@ -25,14 +25,14 @@ const LINE_CHARS_MAX = 300
 const GRACE_MS = 15_000
 const POLL_MS = 50
 
-export interface ChildWish {
+export interface ChildInput {
   /** Its temporary directory. */
   readonly folder: string
   say(line: string): void
 }
 
 /** @param program file and its arguments */
-export function startChild(program: readonly string[], { folder, say }: ChildWish): RunningChild {
+export function startChild(program: readonly string[], { folder, say }: ChildInput): RunningChild {
   // In a group of its own: a terminal's Ctrl-C is the suite's, which ends its child in order.
   const child = spawn(process.execPath, program, { env: { ...plainEnvironment(), TMPDIR: folder }, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
   const last: string[] = []

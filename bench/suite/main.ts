@@ -9,11 +9,11 @@ import { ROOT } from '../text.ts'
 import { compare } from './baseline.ts'
 import { helpText, readCommand, type Command } from './command.ts'
 import { routed } from './routed.ts'
-import { builtProgram, runScenarios, type SuiteEnd, type SuiteSurroundings } from './run.ts'
+import { builtProgram, runScenarios, type SuiteEnd, type SuiteDeps } from './run.ts'
 import { readResults } from './shape.ts'
 import { writeProblem } from './writable.ts'
 
-export type Surroundings = Omit<SuiteSurroundings, 'signal' | 'hurry'> & {
+export type Deps = Omit<SuiteDeps, 'signal' | 'hurry'> & {
   readonly scenarios: readonly Scenario[]
   /** Before the first scenario, when one compares with packages. */
   installPeers(): Promise<void>
@@ -23,24 +23,24 @@ export type Surroundings = Omit<SuiteSurroundings, 'signal' | 'hurry'> & {
 const WRONG = 2
 const INTERRUPTED = 130
 
-export type Interrupts = Pick<SuiteSurroundings, 'signal' | 'hurry'>
+export type Interrupts = Pick<SuiteDeps, 'signal' | 'hurry'>
 
 /** @returns the exit code */
-export async function runBench(given: readonly string[], around: Surroundings, { signal, hurry }: Interrupts): Promise<number> {
-  const command = readCommand(routed(given, around.scenarios), around.scenarios)
+export async function runBench(given: readonly string[], deps: Deps, { signal, hurry }: Interrupts): Promise<number> {
+  const command = readCommand(routed(given, deps.scenarios), deps.scenarios)
   if (command === 'help') {
-    around.print(helpText(around.scenarios))
+    deps.print(helpText(deps.scenarios))
     return 0
   }
-  if (typeof command !== 'string' && command.report !== null) return pageAgain(command.report, around)
+  if (typeof command !== 'string' && command.report !== null) return pageAgain(command.report, deps)
   const baseline = typeof command === 'string' || command.baseline === null ? null : readResults(command.baseline)
-  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : await unwritable(command, around)
+  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : await unwritable(command, deps)
   if (typeof command === 'string' || problem !== null) {
-    around.screen.write(`${problem ?? ''}\n`)
+    deps.screen.write(`${problem ?? ''}\n`)
     return WRONG
   }
-  if (command.runs.some(({ scenario }) => scenario.hasPeers)) await around.installPeers()
-  const end = await runScenarios(command, { ...around, signal, hurry })
+  if (command.runs.some(({ scenario }) => scenario.hasPeers)) await deps.installPeers()
+  const end = await runScenarios(command, { ...deps, signal, hurry })
   const resultsPath = join(end.folder, 'results.json')
   const written = [resultsPath, await writePage(end.results, resultsPath)]
   const [record] = end.results.scenarios
@@ -48,14 +48,14 @@ export async function runBench(given: readonly string[], around: Surroundings, {
     await writeJson(command.json, record)
     written.push(command.json)
   }
-  around.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
+  deps.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
   if (signal.aborted) return INTERRUPTED
   const saved = baseline !== null && 'value' in baseline ? baseline.value : null
-  return saved === null ? codeOf(end) : judge(saved, end, { command, around })
+  return saved === null ? codeOf(end) : judge(saved, end, { command, deps })
 }
 
 /** Where results go, and the record that is wished besides. */
-async function unwritable({ json }: Command, { resultsFolder }: Surroundings): Promise<string | null> {
+async function unwritable({ json }: Command, { resultsFolder }: Deps): Promise<string | null> {
   return (await writeProblem(join(resultsFolder, 'results.json'))) ?? (json === null ? null : writeProblem(json))
 }
 
@@ -67,13 +67,13 @@ function codeOf({ results, broken }: SuiteEnd): number {
 
 interface Judging {
   readonly command: Command
-  readonly around: Surroundings
+  readonly deps: Deps
 }
 
-function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, around }: Judging): number {
+function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, deps }: Judging): number {
   const { worse, remarks, compared } = compare(saved, results, command.failOn)
   const bound = `${Math.round(command.failOn * 1_000) / 10} %`
-  around.print([
+  deps.print([
     '',
     `against ${command.baseline ?? ''} of ${saved.at}:`,
     ...worse.map((line) => `WORSE  ${line}`),
@@ -83,7 +83,7 @@ function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, aro
       : `${worse.length} of ${compared} figures are worse by more than ${bound}`]),
   ].join('\n'))
   if (compared === 0) {
-    around.screen.write('nothing could be compared with the saved run\n')
+    deps.screen.write('nothing could be compared with the saved run\n')
     return 1
   }
   return worse.length === 0 && broken.length === 0 ? 0 : 1
@@ -101,7 +101,7 @@ function pageOf(resultsPath: string): string {
 }
 
 /** Makes the page of a saved run again: samples are all that it needs. */
-async function pageAgain(file: string, { print, screen }: Surroundings): Promise<number> {
+async function pageAgain(file: string, { print, screen }: Deps): Promise<number> {
   const read = readResults(file)
   const problem = 'problem' in read ? read.problem : await writeProblem(pageOf(file))
   if ('value' in read && problem === null) print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)

@@ -12,7 +12,7 @@ import { openScratch } from './scratch.ts'
 import { readRecord } from './shape.ts'
 import { versionsOf } from './versions.ts'
 
-export interface SuiteSurroundings {
+export interface SuiteDeps {
   readonly screen: Screen
   /** Where tables go. */
   print(text: string): void
@@ -36,16 +36,16 @@ export interface SuiteEnd {
 /** What a scenario takes that is not run as in the suite. */
 const SECONDS_UNKNOWN = 60
 
-export async function runScenarios(command: Command, around: SuiteSurroundings): Promise<SuiteEnd> {
+export async function runScenarios(command: Command, deps: SuiteDeps): Promise<SuiteEnd> {
   const facts = machine()
   const startedAt = new Date()
-  const folder = join(around.resultsFolder, startedAt.toISOString().replace(/[:.]/g, '-'))
-  const progress = new Progress(around.screen, command.runs.map(({ scenario }) => scenario.suite?.seconds ?? SECONDS_UNKNOWN))
+  const folder = join(deps.resultsFolder, startedAt.toISOString().replace(/[:.]/g, '-'))
+  const progress = new Progress(deps.screen, command.runs.map(({ scenario }) => scenario.suite?.seconds ?? SECONDS_UNKNOWN))
   const scenarios: ScenarioRecord[] = []
   const broken: string[] = []
   for (const run of command.runs) {
-    if (around.signal.aborted) break
-    const one = await runOne(run, { ...around, progress, file: join(folder, 'raw', `${run.scenario.name}.json`) })
+    if (deps.signal.aborted) break
+    const one = await runOne(run, { ...deps, progress, file: join(folder, 'raw', `${run.scenario.name}.json`) })
     if (one.isBroken) broken.push(run.scenario.name)
     scenarios.push(one.record)
   }
@@ -60,7 +60,7 @@ export async function runScenarios(command: Command, around: SuiteSurroundings):
     scenarios,
   }
   await writeJson(join(folder, 'results.json'), results)
-  around.print([headLine(facts), ...scenarios.flatMap((one) => ['', ...recordText(one)])].join('\n'))
+  deps.print([headLine(facts), ...scenarios.flatMap((one) => ['', ...recordText(one)])].join('\n'))
   return { results, folder, broken }
 }
 
@@ -71,7 +71,7 @@ interface One {
 
 async function runOne(
   { scenario: { name, text, needs }, args }: Run,
-  { progress, file, program, signal, hurry }: SuiteSurroundings & { readonly progress: Progress; readonly file: string },
+  { progress, file, program, signal, hurry }: SuiteDeps & { readonly progress: Progress; readonly file: string },
 ): Promise<One> {
   progress.begin(name)
   const beganAt = performance.now()
@@ -91,7 +91,7 @@ async function runOne(
   return { record: emptyRecord({ name, text, took, reason }), isBroken: true }
 }
 
-async function endOf(child: RunningChild, { signal, hurry }: Pick<SuiteSurroundings, 'signal' | 'hurry'>): Promise<ChildEnd> {
+async function endOf(child: RunningChild, { signal, hurry }: Pick<SuiteDeps, 'signal' | 'hurry'>): Promise<ChildEnd> {
   let stopped: Promise<void> | null = null
   const stop = (): void => {
     stopped = child.stop(hurry)

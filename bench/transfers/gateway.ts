@@ -23,13 +23,13 @@ const DELETIONS = 8
 /** As many workers as by default, and not as few as tests have. */
 const SETTINGS = { SLUICE_FRONTS: '1', SLUICE_WORKERS: 'auto' }
 
-export interface UploadWish {
+export interface UploadInput {
   /** False: fsync is left out, as nginx and others leave it out. */
   readonly isSynced: boolean
   readonly settings?: Readonly<Record<string, string>>
 }
 
-export async function startUploadGateway({ isSynced, settings }: UploadWish): Promise<Gateway> {
+export async function startUploadGateway({ isSynced, settings }: UploadInput): Promise<Gateway> {
   const gateway = await startGateway({ ...settings, ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }) })
   const name = isSynced ? 'sluice' : 'sluice-unsynced'
   const target = targetOf(gateway.stand, {

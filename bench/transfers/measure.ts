@@ -73,7 +73,7 @@ export async function sample(target: FileTarget, ask: Ask, beside: Beside = {}):
   return one
 }
 
-interface Around {
+interface EngineDeps {
   readonly cpu: CpuReading
   readonly idle: Memory
   readonly peak: Memory
@@ -81,7 +81,7 @@ interface Around {
   readonly loopP99Ms: number | null
 }
 
-function toSample(result: TransferResult, { cpu, ...around }: Around): TransferSample {
+function toSample(result: TransferResult, { cpu, ...deps }: EngineDeps): TransferSample {
   const gb = Math.max(result.bytes, 1) / 1e9
   const seconds = result.measuredMs / 1_000
   // A server that never answers costs nothing.
@@ -95,7 +95,7 @@ function toSample(result: TransferResult, { cpu, ...around }: Around): TransferS
     restPerGb: cpu.restS / gb,
     serverCores: (cpu.mainS + cpu.threadsS + cpu.restS) / seconds,
     generatorCores: result.generatorCores,
-    ...around,
+    ...deps,
     failed: isNothing ? 1 : result.failed,
     failures: isNothing ? ['nothing was transferred'] : result.failures,
     alive: result.alive,

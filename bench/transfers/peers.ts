@@ -16,7 +16,7 @@ import type { PeerSettings } from './peer-process.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
 /** What a server hands out; all sizes that downloads are measured with. */
-export interface PeerWish {
+export interface PeerInput {
   readonly root: string
   readonly downloadBytes: readonly number[]
 }
@@ -50,10 +50,10 @@ http {
 `
 }
 
-export async function startFileNginx(wish: PeerWish): Promise<FileServer | Absent> {
+export async function startFileNginx(input: PeerInput): Promise<FileServer | Absent> {
   const program = programOnPath('nginx')
   if (program === null) return { name: 'nginx', absent: NO_NGINX }
-  const folder = await folderWithFiles('nginx', wish)
+  const folder = await folderWithFiles('nginx', input)
   const port = await freePort()
   await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port))
   const args = ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`]
@@ -67,7 +67,7 @@ export async function startFileNginx(wish: PeerWish): Promise<FileServer | Absen
         pid,
         port,
         serves: (row) => row.pid !== pid,
-        request: (bytes) => requestOf(wish, bytes, { ...FORM, path: '/upload' }),
+        request: (bytes) => requestOf(input, bytes, { ...FORM, path: '/upload' }),
         loopP99Ms: NO_LOOP,
         clear: () => Promise.resolve(),
         note: `${versionOf(program)}, one worker: uploads by client_body_in_file_only through buffers of 512 KB, without `
@@ -84,12 +84,12 @@ export async function startFileNginx(wish: PeerWish): Promise<FileServer | Absen
 const PEER = fileURLToPath(new URL('./peer-process.js', import.meta.url))
 
 /** node:http with busboy, once as people write it and once with an fsync before the answer. */
-export async function startBusboy(wish: PeerWish): Promise<FileServer> {
-  const peer = await startPeer('busboy', wish)
+export async function startBusboy(input: PeerInput): Promise<FileServer> {
+  const peer = await startPeer('busboy', input)
   const target = (name: string, path: string, note: string): FileTarget => ({
     ...peer.common,
     name,
-    request: (bytes) => requestOf(wish, bytes, { ...FORM, path }),
+    request: (bytes) => requestOf(input, bytes, { ...FORM, path }),
     note,
   })
   const plain = target(
@@ -98,16 +98,16 @@ export async function startBusboy(wish: PeerWish): Promise<FileServer> {
     'node:http + busboy: the file part piped to disk, without fsync, hash, seal or sniffing; downloads by createReadStream',
   )
   const synced = target('busboy-synced', '/upload?fsync', 'node:http + busboy, fsync before the answer')
-  return { targets: wish.downloadBytes.length > 0 ? [plain] : [plain, synced], stop: peer.stop }
+  return { targets: input.downloadBytes.length > 0 ? [plain] : [plain, synced], stop: peer.stop }
 }
 
 const TUS = 'tools/peers/node_modules/@tus'
 
 /** The tus protocol's own server; its uploads come in one request (`creation-with-upload`). */
-export async function startTus(wish: PeerWish): Promise<FileServer | Absent> {
-  const folder = join(wish.root, TUS)
+export async function startTus(input: PeerInput): Promise<FileServer | Absent> {
+  const folder = join(input.root, TUS)
   if (!existsSync(join(folder, 'server'))) return { name: 'tus', absent: NO_PEERS }
-  const peer = await startPeer('tus', wish, folder)
+  const peer = await startPeer('tus', input, folder)
   return {
     targets: [
       {
@@ -136,8 +136,8 @@ interface Peer {
   readonly stop: () => Promise<void>
 }
 
-async function startPeer(kind: PeerSettings['kind'], wish: PeerWish, packages = ''): Promise<Peer> {
-  const folder = await folderWithFiles(kind, wish)
+async function startPeer(kind: PeerSettings['kind'], input: PeerInput, packages = ''): Promise<Peer> {
+  const folder = await folderWithFiles(kind, input)
   const uploads = join(folder, 'uploads')
   await mkdir(uploads)
   const port = await freePort()
@@ -169,13 +169,13 @@ async function startPeer(kind: PeerSettings['kind'], wish: PeerWish, packages = 
 }
 
 /** An upload, or the download of the file of that size where the server was started for downloads. */
-function requestOf(wish: PeerWish, bytes: number, upload: TransferRequest): TransferRequest {
-  return wish.downloadBytes.length > 0 ? { ...FETCH, path: `/files/${bytes}.wav` } : upload
+function requestOf(input: PeerInput, bytes: number, upload: TransferRequest): TransferRequest {
+  return input.downloadBytes.length > 0 ? { ...FETCH, path: `/files/${bytes}.wav` } : upload
 }
 
-async function folderWithFiles(name: string, wish: PeerWish): Promise<string> {
+async function folderWithFiles(name: string, input: PeerInput): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-bench-${name}-`))
   await mkdir(join(folder, 'files'))
-  for (const bytes of wish.downloadBytes) await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
+  for (const bytes of input.downloadBytes) await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
   return folder
 }

@@ -1,7 +1,7 @@
 /** One validator in a process of its own: the code that one of them leaves in the caches must not serve or hinder another. */
 import { checkersOf, type Check } from './checkers.ts'
 import { SAMPLES } from './samples.ts'
-import type { Found, ValidatedBody, ValidatorSettings, Wish } from './settings.ts'
+import type { Found, ValidatedBody, ValidatorSettings, Input } from './settings.ts'
 
 /** Equal values that are taken in turn: a single one would be checked by guesses of the engine that no server can make. */
 const COPIES = 4
@@ -16,7 +16,7 @@ class Validator {
     this.#checkers = checkersOf(settings)
   }
 
-  run({ body, sample, durationMs }: Wish): Found {
+  run({ body, sample, durationMs }: Input): Found {
     const check = this.#checkers.get(body)
     const values = this.#valuesOf(body, sample)
     const isAccepted = check?.(values[0]) === true
@@ -52,6 +52,6 @@ class Validator {
 process.on('disconnect', () => process.exit(0))
 process.once('message', (settings: ValidatorSettings) => {
   const validator = new Validator(settings)
-  process.on('message', (wish: Wish) => process.send?.(validator.run(wish)))
+  process.on('message', (input: Input) => process.send?.(validator.run(input)))
   process.send?.('ready')
 })

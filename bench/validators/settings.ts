@@ -11,7 +11,7 @@ export interface ValidatorSettings {
   readonly packages: string
 }
 
-export interface Wish {
+export interface Input {
   readonly body: ValidatedBody
   /** Name of a sample of that body. */
   readonly sample: string

@@ -7,12 +7,12 @@ import { plainEnvironment } from '../../test/support/load/load.ts'
 import { stopServer } from '../../test/support/nodes/spawned.ts'
 import { NO_PEERS, packageVersion } from '../peers.ts'
 import type { Absent } from '../target.ts'
-import type { Found, ValidatorName, ValidatorSettings, Wish } from './settings.ts'
+import type { Found, ValidatorName, ValidatorSettings, Input } from './settings.ts'
 
 export interface Subject {
   readonly name: ValidatorName
   readonly note: string
-  run(wish: Wish): Promise<Found>
+  run(input: Input): Promise<Found>
   stop(): Promise<void>
 }
 
@@ -36,12 +36,12 @@ export async function startValidator(name: ValidatorName, root: string): Promise
   return {
     name,
     note: `${packageName} ${packageVersion(installed)}, ${how}`,
-    run: (wish) => ask(child, wish) as Promise<Found>,
+    run: (input) => ask(child, input) as Promise<Found>,
     stop: () => stopServer(child),
   }
 }
 
-function ask(child: ChildProcess, message: ValidatorSettings | Wish): Promise<unknown> {
+function ask(child: ChildProcess, message: ValidatorSettings | Input): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const ended = (): void => reject(new Error('a validator ended'))
     child.once('exit', ended)

@@ -9,19 +9,19 @@ import { WARM_UP_MS, type VaultOptions } from './options.ts'
 import { WRITE_CONNECTIONS, type VaultRepeat, type Writes } from './report.ts'
 import { writes } from './writes.ts'
 
-type Wish = Pick<VaultOptions, 'seconds' | 'ratePerS'> & {
+type Input = Pick<VaultOptions, 'seconds' | 'ratePerS'> & {
   /** Begins the names of its secrets. */
   readonly series: string
 }
 
-export async function warm(gateway: Gateway, { ratePerS }: Pick<Wish, 'ratePerS'>): Promise<void> {
+export async function warm(gateway: Gateway, { ratePerS }: Pick<Input, 'ratePerS'>): Promise<void> {
   await tinyLatency(gateway, WARM_UP_MS)
   const ofReads = { mainS: 0, threadsS: 0, restS: 0 }
   await write(gateway.stand, { series: 'w', ratePerS, durationMs: WARM_UP_MS, ofReads, started: () => {} })
 }
 
 /** Reads alone, beside writes, and beside a burner that uses what the writes used. */
-export async function measure(gateway: Gateway, { seconds, ratePerS, series }: Wish): Promise<VaultRepeat> {
+export async function measure(gateway: Gateway, { seconds, ratePerS, series }: Input): Promise<VaultRepeat> {
   const tinyMs = seconds * 1_000
   const before = readCpu(gateway.stand.pid, isFront)
   const alone = await tinyLatency(gateway, tinyMs / 2)
@@ -37,7 +37,7 @@ export async function measure(gateway: Gateway, { seconds, ratePerS, series }: W
   return { alone, beside, burner, writes: load, loopP99Ms, burnerLoopP99Ms: await gateway.loopP99Ms() }
 }
 
-interface WriteWish {
+interface WriteInput {
   readonly series: string
   readonly ratePerS: number
   readonly durationMs: number
@@ -46,7 +46,7 @@ interface WriteWish {
   readonly started: () => void
 }
 
-async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, ofReads, started }: WriteWish): Promise<Writes & Busy> {
+async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, ofReads, started }: WriteInput): Promise<Writes & Busy> {
   const requests = writes(stand.keys.inference_key, { series, count: Math.ceil((durationMs / 1_000) * offeredPerS) })
   const before = readCpu(stand.pid, isFront)
   const load = await startLoad({

@@ -15,7 +15,7 @@ import { VAULT_BODY_BYTES_MAX } from './vault/vault-limits.ts'
 import { PresetChatBody } from './presets/preset-chat.ts'
 import { PresetMessagesBody } from './presets/preset-messages.ts'
 import { PresetResponsesBody } from './presets/preset-responses.ts'
-import { presetWishOf } from './presets/preset-wish.ts'
+import { presetInputOf } from './presets/preset-input.ts'
 import { DesignateBody } from './presets/preset-changes.ts'
 import {
   CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
@@ -67,9 +67,9 @@ export const BODIES = {
   video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
-  preset_responses: { schema: PresetResponsesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'responses') },
-  preset_chat: { schema: PresetChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'chat') },
-  preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetWishOf(body, 'messages') },
+  preset_responses: { schema: PresetResponsesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'responses') },
+  preset_chat: { schema: PresetChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'chat') },
+  preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'messages') },
   create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_user: { schema: ScimUserBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },

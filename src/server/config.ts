@@ -175,7 +175,7 @@ export function settingsGiven(): Texts {
 }
 
 /** What the environment says of the terminal: no colour (NO_COLOR), no screen to draw on, nobody who could answer (CI). */
-export function terminalWishes(): { readonly isPlain: boolean; readonly isDumb: boolean; readonly isUnattended: boolean } {
+export function terminalPreferences(): { readonly isPlain: boolean; readonly isDumb: boolean; readonly isUnattended: boolean } {
   const { NO_COLOR, TERM, CI } = environment()
   return { isPlain: NO_COLOR !== undefined, isDumb: TERM === undefined || TERM === 'dumb', isUnattended: CI !== undefined && CI !== 'false' }
 }

@@ -32,7 +32,7 @@ export type BodyScan =
   /** `at` is the byte where the syntax is wrong; null when it is right, and `detail` says what is not taken. */
   | { readonly ok: false; readonly detail: string | null; readonly at: number | null }
 
-export interface ScanWish {
+export interface ScanInput {
   /** The names of known members, in ASCII. */
   readonly names: readonly string[]
   /** Members that are not known, of which the places are wanted; the others are stepped over. */
@@ -44,14 +44,14 @@ export interface ScanWish {
  * than JSON_DEPTH_MAX, and what its known members hold fits into the heap of a thread. It judges as `JSON.parse` and
  * `jsonFault` do, also of members that come twice; the strings of known members are left to these. C10.
  */
-export function scanBody(bytes: Uint8Array, wish: ScanWish): BodyScan {
-  return new BodyScanner(bytes, wish).run()
+export function scanBody(bytes: Uint8Array, input: ScanInput): BodyScan {
+  return new BodyScanner(bytes, input).run()
 }
 
 class BodyScanner {
   readonly #json: JsonBytes
   readonly #bytes: Buffer
-  readonly #wish: ScanWish
+  readonly #wish: ScanInput
   readonly #known = new Map<string, Member>()
   readonly #others = new Map<string, Member>()
   /** Objects, lists and members that may still come. */
@@ -61,10 +61,10 @@ class BodyScanner {
   /** How far it got. */
   #at = 0
 
-  constructor(bytes: Uint8Array, wish: ScanWish) {
+  constructor(bytes: Uint8Array, input: ScanInput) {
     this.#json = jsonBytes(bytes)
     this.#bytes = this.#json.bytes
-    this.#wish = wish
+    this.#wish = input
   }
 
   run(): BodyScan {

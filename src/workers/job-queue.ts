@@ -2,7 +2,7 @@ import type { Caller } from '../schemas/values/callers.ts'
 import type { Failure } from '../schemas/failures.ts'
 
 /** Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the queue. */
-export type Turn = (refusal: Failure | null) => void
+export type QueuedJob = (refusal: Failure | null) => void
 
 const BUSY: Failure = { name: 'busy', retryAfterS: 1 }
 
@@ -40,16 +40,16 @@ export class JobQueue {
     return this.size < this.#sizeMax || this.#all.giveWay(path) ? null : BUSY
   }
 
-  add(caller: Caller, turn: Turn): void {
+  add(caller: Caller, turn: QueuedJob): void {
     this.#all.add(pathOf(caller), turn)
   }
 
-  remove(caller: Caller, turn: Turn): void {
+  remove(caller: Caller, turn: QueuedJob): void {
     this.#all.remove(pathOf(caller), turn)
   }
 
   /** The job whose turn it is. */
-  next(): Turn | null {
+  next(): QueuedJob | null {
     return this.#all.next()
   }
 
@@ -79,7 +79,7 @@ function pathOf({ organizationId, workspaceId, key }: Caller): Path {
 class Share {
   readonly below = new Map<string, Share>()
   /** Of a key alone. */
-  readonly #turns = new Set<Turn>()
+  readonly #turns = new Set<QueuedJob>()
   waiting = 0
   running = 0
   /** Tag of its next job. Milliseconds of thread time, as its level counts them. */
@@ -87,14 +87,14 @@ class Share {
   /** Tag of what began last below: later ones begin there. */
   #clock = 0
 
-  add(path: Path, turn: Turn): void {
+  add(path: Path, turn: QueuedJob): void {
     this.waiting++
     if (path.length === 0) this.#turns.add(turn)
     else this.#child(path).add(path.slice(1), turn)
   }
 
   /** @returns whether it waited here */
-  remove(path: Path, turn: Turn): boolean {
+  remove(path: Path, turn: QueuedJob): boolean {
     const [name = '', ...rest] = path
     const wasThere = path.length === 0 ? this.#turns.delete(turn) : this.below.get(name)?.remove(rest, turn) === true
     if (!wasThere) return false
@@ -103,7 +103,7 @@ class Share {
     return true
   }
 
-  next(): Turn | null {
+  next(): QueuedJob | null {
     for (const turn of this.#turns) return turn
     let first: Share | null = null
     for (const share of this.below.values()) {
@@ -150,7 +150,7 @@ class Share {
     return true
   }
 
-  turnsOfAll(): readonly Turn[] {
+  turnsOfAll(): readonly QueuedJob[] {
     return [...this.#turns, ...[...this.below.values()].flatMap((share) => share.turnsOfAll())]
   }
 

@@ -4,7 +4,7 @@ import { endedBy } from '../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../schemas/failures.ts'
 import type { Log } from '../server/ports/observe.ts'
 import type { ShortJobMore } from '../server/ports/short-jobs.ts'
-import { JobQueue, type Turn } from './job-queue.ts'
+import { JobQueue, type QueuedJob } from './job-queue.ts'
 import type { ThreadJob } from './thread.ts'
 import { threadHeap } from './thread-heap.ts'
 
@@ -196,7 +196,7 @@ export class Lane {
     if (crowded !== null) return crowded
     return new Promise((resolve) => {
       const leave = (): void => turn(signal === undefined ? null : endedBy(signal))
-      const turn: Turn = (refusal) => {
+      const turn: QueuedJob = (refusal) => {
         if (refusal === null) this.#waiting.began(caller)
         this.#waiting.remove(caller, turn)
         clearTimeout(timer)

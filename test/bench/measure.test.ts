@@ -104,8 +104,8 @@ t.test('CPU of a sample is that of its own requests, not of what came before', {
   t.teardown(() => stopServer(child))
   await untilListening(port, { child, output: () => '' })
   // CPU is told in hundredths of a second: on a crowded machine a short load has had a few of them.
-  const wish = { connections: 2, durationMs: 2_000, warmUpMs: 400, repeats: 2 }
-  const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], wish, () => undefined)
+  const input = { connections: 2, durationMs: 2_000, warmUpMs: 400, repeats: 2 }
+  const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], input, () => undefined)
   const each = found.get('x')?.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request]) ?? []
   t.equal(each.length, 4)
   t.ok(each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs), each.join(', '))

@@ -55,7 +55,7 @@ t.test('a limit that nobody uses is found', async (t) => {
 
 t.test('every limit is a positive whole number', async (t) => {
   t.same(
-    Object.entries(limits).filter(([, value]) => !Number.isSafeInteger(value) || value < 1),
+    Object.entries(limits).filter(([, value]) => !Number.isSafeInteger(value) || Number(value) < 1),
     [],
   )
 })

@@ -27,8 +27,8 @@ t.test('the members of a service are such as the Compose specification has', asy
 
 t.test('who waits for a service waits for one that can become what is waited for', async (t) => {
   for (const [name, service] of services) {
-    for (const [other, wish] of membersAt(service, 'depends_on')) {
-      const condition = String(at(wish, 'condition'))
+    for (const [other, input] of membersAt(service, 'depends_on')) {
+      const condition = String(at(input, 'condition'))
       t.ok(CONDITIONS.has(condition), `${name} → ${other}`)
       const waited = at(compose, 'services', other)
       t.ok(waited !== undefined, other)

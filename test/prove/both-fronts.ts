@@ -24,17 +24,17 @@ export interface BothLoad {
  * likes: begins again until both have some.
  * @returns how many fronts have connections of it: 2, unless the kernel never did
  */
-export async function loadOnBoth(stand: Stand, wish: BothLoad): Promise<{ readonly load: RunningLoad; readonly fronts: number }> {
+export async function loadOnBoth(stand: Stand, input: BothLoad): Promise<{ readonly load: RunningLoad; readonly fronts: number }> {
   for (let attempt = 1; ; attempt++) {
     const load = await startLoad({
       host: '127.0.0.1',
       port: stand.port,
-      connections: wish.connections,
+      connections: input.connections,
       durationMs: 600_000,
-      pace: wish.pace ?? { kind: 'closed' },
-      requests: wish.requests,
+      pace: input.pace ?? { kind: 'closed' },
+      requests: input.requests,
       keepRows: { except: [] },
-      ...(wish.ratePerSMax !== undefined && { ratePerSMax: wish.ratePerSMax }),
+      ...(input.ratePerSMax !== undefined && { ratePerSMax: input.ratePerSMax }),
     })
     await after(SETTLING_MS)
     const fronts = stand.fronts().filter((pid) => clientPortsOf(pid, stand.port).size > 0).length

@@ -13,7 +13,7 @@ export interface Program {
   run(proof: Proof): Promise<void>
 }
 
-export interface ProofWish {
+export interface ProofInput {
   readonly seed: number
   /** A few seconds instead of the full length. */
   readonly isShort: boolean
@@ -30,11 +30,11 @@ export class Proof {
   readonly #closers: (() => Promise<unknown>)[] = []
   #state: number
 
-  constructor(wish: ProofWish) {
-    this.seed = wish.seed
-    this.isShort = wish.isShort
-    this.say = wish.say
-    this.#state = wish.seed >>> 0
+  constructor(input: ProofInput) {
+    this.seed = input.seed
+    this.isShort = input.isShort
+    this.say = input.say
+    this.#state = input.seed >>> 0
   }
 
   check(text: string, isMet: boolean, found: string): void {

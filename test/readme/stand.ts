@@ -11,7 +11,7 @@ export interface Reader {
   /** All of it, in the folder in which the node runs. */
   run(blocks: readonly Block[]): Promise<Ended>
   /** Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise. */
-  again(blocks: readonly Block[], wish?: { readonly msMax?: number; readonly isInstalled?: boolean }): Promise<Ended>
+  again(blocks: readonly Block[], input?: { readonly msMax?: number; readonly isInstalled?: boolean }): Promise<Ended>
 }
 
 /** Names that callers give to what they make; with a number behind them they are new to a node that knows the first ones. */

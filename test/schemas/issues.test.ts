@@ -36,14 +36,14 @@ t.test('a part of no known type is told the types', async (t) => {
   ])
 })
 
-for (const [member, wish] of [
+for (const [member, request] of [
   ['max_price/promt', { max_price: { promt: 1 } }],
   ['sort/bye', { sort: { bye: 'price' } }],
   ['preferred_max_latency/p42', { preferred_max_latency: { p42: 1 } }],
   ['preferred_min_throughput/p42', { preferred_min_throughput: { p42: 1 } }],
 ] as const) {
   t.test(`a misspelled wish is refused: ${member}`, async (t) => {
-    const body = { model: 'm', input: 'x', provider: wish }
+    const body = { model: 'm', input: 'x', provider: request }
     t.notOk(Check(EmbeddingsBody, body))
     t.match(issues(body), [{ path: `/provider/${member}`, message: 'is not a known member' }])
   })

@@ -4,7 +4,18 @@ import { BODIES } from '../../src/schemas/bodies.ts'
 import { EmbeddingsBody } from '../../src/schemas/embeddings/embeddings.ts'
 import * as fileLimits from '../../src/schemas/files/file-limits.ts'
 import { issuesOf } from '../../src/schemas/issues.ts'
-import * as limits from '../../src/schemas/limits/limits.ts'
+import * as auditLimits from '../../src/schemas/audit/audit-limits.ts'
+import * as egressLimits from '../../src/schemas/egress/egress-limits.ts'
+import * as embeddingLimits from '../../src/schemas/embeddings/embedding-limits.ts'
+import * as endpointLimits from '../../src/schemas/endpoints/endpoint-limits.ts'
+import * as keyLimits from '../../src/schemas/keys/key-limits.ts'
+import * as idempotencyLimits from '../../src/schemas/limits/idempotency-limits.ts'
+import * as nodeLimits from '../../src/schemas/limits/limits.ts'
+import * as rateLimits from '../../src/schemas/limits/rate-limits.ts'
+import * as modelLimits from '../../src/schemas/models/model-limits.ts'
+import * as providerLimits from '../../src/schemas/models/provider-limits.ts'
+import * as vaultLimits from '../../src/schemas/vault/vault-limits.ts'
+import * as workspaceLimits from '../../src/schemas/workspaces/workspace-limits.ts'
 import * as moneyLimits from '../../src/schemas/money/money-limits.ts'
 import { ListModelsQuery, PageQuery } from '../../src/schemas/models/models.ts'
 import * as scimResourceLimits from '../../src/schemas/scim/scim-resource-limits.ts'
@@ -12,6 +23,11 @@ import { isSlug } from '../../src/schemas/workspaces/workspaces.ts'
 import { ProviderEntry } from '../../src/server/catalogue/format.ts'
 import { nameOf } from '../../src/server/cli/parts/database.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
+
+const limits = {
+  ...auditLimits, ...egressLimits, ...embeddingLimits, ...endpointLimits, ...keyLimits, ...idempotencyLimits,
+  ...nodeLimits, ...rateLimits, ...modelLimits, ...providerLimits, ...vaultLimits, ...workspaceLimits,
+}
 
 const MIB = 1024 * limits.KIB
 const body = (more: object): object => ({ model: 'm', input: 'x', ...more })

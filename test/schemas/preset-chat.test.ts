@@ -2,7 +2,7 @@ import t from 'tap'
 import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
 
 const read = (messages: unknown, more: object = {}) => readPreset('preset_chat', { messages, ...more })
-const promptOf = (messages: unknown) => (read(messages) as { wish: { systemPrompt: string | null } }).wish.systemPrompt
+const promptOf = (messages: unknown) => (read(messages) as { input: { systemPrompt: string | null } }).input.systemPrompt
 
 const FUNCTION = { type: 'function', function: { name: 'look', description: 'd', parameters: { any: { thing: 1 } }, strict: null },
   cache_control: { type: 'ephemeral' } }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { COMMON_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
 
-const promptOf = (system: unknown) => (readPreset('preset_messages', { system, messages: [] }) as { wish: { systemPrompt: string | null } }).wish.systemPrompt
+const promptOf = (system: unknown) => (readPreset('preset_messages', { system, messages: [] }) as { input: { systemPrompt: string | null } }).input.systemPrompt
 const TOOL = { name: 'look', input_schema: { type: 'object', any: { thing: 1 } }, description: 'd', cache_control: { type: 'ephemeral', ttl: '5m' } }
 const user = (content: unknown): object => ({ role: 'user', content })
 
@@ -57,7 +57,7 @@ t.test('the system prompt is a text, or blocks of text with a blank line between
   t.equal(promptOf('Be brief.'), 'Be brief.')
   t.equal(promptOf([{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'Be kind.' }]), 'Be brief.\n\nBe kind.')
   t.equal(promptOf([]), null)
-  t.match(readPreset('preset_messages', { system: 'x', messages: null }), { wish: { ignored: [], config: {} } })
+  t.match(readPreset('preset_messages', { system: 'x', messages: null }), { input: { ignored: [], config: {} } })
   const refusals = [[5, '/system'], [[{ type: 'image', text: 'x' }], '/system/0/type'], [[{ type: 'text' }], '/system/0/text']] as const
   for (const [system, path] of refusals) t.same(readPreset('preset_messages', { system, messages: [] }), { failure: 'body_invalid', paths: [path] }, path)
 })

@@ -104,9 +104,9 @@ testFields(t, { body: 'preset_responses', needs: {}, rows: ROWS })
 
 t.test('instructions become the system prompt, and are no part of the config', async (t) => {
   t.same(read({ instructions: 'Be\u0000 brief', model: 'a/b' }), {
-    wish: { config: { model: 'a/b' }, systemPrompt: 'Be\u0000 brief', source: 'responses', ignored: [] },
+    input: { config: { model: 'a/b' }, systemPrompt: 'Be\u0000 brief', source: 'responses', ignored: [] },
   })
-  t.match(read({ instructions: null }), { wish: { systemPrompt: null, ignored: [] } })
+  t.match(read({ instructions: null }), { input: { systemPrompt: null, ignored: [] } })
   t.same(read({ instructions: 5 }), { failure: 'body_invalid', paths: ['/instructions'] })
 })
 
@@ -114,28 +114,28 @@ t.test('a previous response is refused, whatever it is, and null is none', async
   for (const previous_response_id of ['r', 5, {}, [], false, '']) {
     t.same(read({ previous_response_id }), { failure: 'previous_response_unsupported', paths: ['/previous_response_id'] })
   }
-  t.match(read({ previous_response_id: null }), { wish: { config: {}, ignored: [] } })
+  t.match(read({ previous_response_id: null }), { input: { config: {}, ignored: [] } })
 })
 
 t.test('more tool steps than the most are taken with stop conditions, which overrule them', async (t) => {
   const stop_server_tools_when = [{ type: 'step_count_is', step_count: 50 }]
   for (const max_tool_calls of [PRESET_TOOL_CALLS_MAX + 1, 5]) {
-    t.match(read({ max_tool_calls, stop_server_tools_when }), { wish: { config: { stop_server_tools_when }, ignored: ['max_tool_calls'] } })
-    t.notHas(read({ max_tool_calls, stop_server_tools_when }), { wish: { config: { max_tool_calls } } })
+    t.match(read({ max_tool_calls, stop_server_tools_when }), { input: { config: { stop_server_tools_when }, ignored: ['max_tool_calls'] } })
+    t.notHas(read({ max_tool_calls, stop_server_tools_when }), { input: { config: { max_tool_calls } } })
   }
 })
 
 t.test('what existing clients always add is neither kept nor told to be ignored', async (t) => {
   t.same(read({ model: 'a/b', service_tier: 'auto', store: false, stream: false }), {
-    wish: { config: { model: 'a/b' }, systemPrompt: null, source: 'responses', ignored: [] },
+    input: { config: { model: 'a/b' }, systemPrompt: null, source: 'responses', ignored: [] },
   })
 })
 
 t.test('fields keep the order in which they were sent, at every depth', async (t) => {
   const text = '{"top_p":1,"model":"a/b","provider":{"zdr":true,"order":["z","a"]},'
     + '"tools":[{"name":"n","type":"function","parameters":{"z":1,"a":2}}],"models":["b","a"]}'
-  const { wish } = read(text) as { wish: { config: object } }
-  t.equal(JSON.stringify(wish.config), text)
+  const { input: request } = read(text) as { input: { config: object } }
+  t.equal(JSON.stringify(request.config), text)
 })
 
 t.test('the limits of metadata, steps and end users are those of §8', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { letGo, wholeBuffers } from '../../src/workers/let-go.ts'
+import { detach, wholeBuffers } from '../../src/workers/detach.ts'
 
 const COUNT = 256
 const BYTES = 64 * 1_024
@@ -7,7 +7,7 @@ const BYTES = 64 * 1_024
 t.test('what is let go of is free at once, without a collection', (t) => {
   const buffers = Array.from({ length: COUNT }, () => Buffer.allocUnsafeSlow(BYTES).buffer)
   const before = process.memoryUsage().arrayBuffers
-  letGo(buffers)
+  detach(buffers)
   t.ok(before - process.memoryUsage().arrayBuffers >= COUNT * BYTES)
   t.ok(buffers.every((buffer) => buffer.byteLength === 0))
   t.end()

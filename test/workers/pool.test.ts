@@ -15,7 +15,7 @@ import { diskFailure } from '../../src/server/storage/disk-failure.ts'
 import { createIntake } from '../../src/workers/sessions/intake.ts'
 import { callerBy } from '../support/keys/callers.ts'
 import { plainPng } from '../support/videos/clip-images.ts'
-import { clipWish } from '../support/videos/clips.ts'
+import { clipInput } from '../support/videos/clips.ts'
 import { keptLog, SILENT } from '../support/log.ts'
 import { must } from '../support/must.ts'
 
@@ -143,7 +143,7 @@ t.test('a job that answers later than it returns gets the thread for itself, and
   const { jobs } = open(t)
   const image = plainPng({ width: 8, height: 8 }, [1, 2, 3])
   const [clip, body] = await Promise.all([
-    jobs.run('render_clip', clipWish({ firstFrame: image }), { ...BY, transfer: [image.buffer] }),
+    jobs.run('render_clip', clipInput({ firstFrame: image }), { ...BY, transfer: [image.buffer] }),
     jobs.run('read_body', job(), BY),
   ])
   t.equal(image.length, 0, 'the buffer was moved away')
@@ -153,14 +153,14 @@ t.test('a job that answers later than it returns gets the thread for itself, and
 
 t.test('a late job that crashes is an internal failure and the pool goes on', async (t) => {
   const { jobs } = open(t)
-  t.match(await jobs.run('render_clip', clipWish({ seconds: 11 }), BY), { ok: false, failure: { name: 'internal' } })
-  t.match(await jobs.run('render_clip', clipWish(), BY), { ok: true, value: { ok: true } })
+  t.match(await jobs.run('render_clip', clipInput({ seconds: 11 }), BY), { ok: false, failure: { name: 'internal' } })
+  t.match(await jobs.run('render_clip', clipInput(), BY), { ok: true, value: { ok: true } })
 })
 
 t.test('a late job that outlives its time is ended with its thread, and the next one runs', async (t) => {
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: 500, log: SILENT })
   t.teardown(() => pools.close())
-  const long = clipWish({ seconds: 10, width: 1_280, height: 720 })
+  const long = clipInput({ seconds: 10, width: 1_280, height: 720 })
   t.match(await pools.jobs.run('render_clip', long, BY), { ok: false, failure: { name: 'deadline_exceeded' } })
   t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
 })

@@ -7,7 +7,7 @@ import { namesOf, nameOfKey, type KnownKeys } from './known-keys.ts'
 
 type Loaded = Outcome<KeyRecord | null>
 
-export interface KeyLoadsMeans {
+export interface KeyLoadsDeps {
   readonly store: KeyStore
   readonly known: KnownKeys
   readonly feed: EpochFeed
@@ -21,7 +21,7 @@ export class KeyLoads {
   readonly #queries: KeyQueries
   readonly #loads: LiveLoads<KeyRecord | null>
 
-  constructor({ store, known, feed, now }: KeyLoadsMeans) {
+  constructor({ store, known, feed, now }: KeyLoadsDeps) {
     this.#known = known
     this.#queries = new KeyQueries(store)
     this.#loads = new LiveLoads({

@@ -3,7 +3,7 @@ import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/keys/key-limits.t
 import type { Change, EpochFeed } from '../ports/keys/keys.ts'
 import { HeardChanges } from './heard-changes.ts'
 
-export interface LiveLoadsMeans {
+export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>
   /** The name of what a change touches, EVERYTHING, or null where it touches nothing that is loaded here. */
   readonly nameOf: (change: Change) => string | null
@@ -38,17 +38,17 @@ interface Load<T> {
  * when it began, to whom it is not old, and is not kept.
  */
 export class LiveLoads<T> {
-  readonly #means: LiveLoadsMeans
+  readonly #deps: LiveLoadsDeps
   readonly #heard: HeardChanges
   /** Those that whoever comes now may wait for. */
   readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
   #size = 0
 
-  constructor(means: LiveLoadsMeans) {
-    this.#means = means
-    this.#heard = new HeardChanges(means.feed)
-    this.#leave = means.feed.subscribe((change) => this.#hear(change))
+  constructor(deps: LiveLoadsDeps) {
+    this.#deps = deps
+    this.#heard = new HeardChanges(deps.feed)
+    this.#leave = deps.feed.subscribe((change) => this.#hear(change))
   }
 
   /** Loads under way. */
@@ -59,21 +59,21 @@ export class LiveLoads<T> {
   /** The load of this id that is under way; undefined where there is none that whoever comes now may wait for. */
   join(id: string): Promise<Outcome<T>> | undefined {
     const load = this.#joinable.get(id)
-    if (load !== undefined) load.endsAt = this.#means.now() + RELOADS_MS_MAX
+    if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
     return load?.done
   }
 
   /** Joins the load of this id that is under way, or begins one. Failures: those of the read; busy (changes without a pause). */
-  load(id: string, wish: LiveRead<T>): Promise<Outcome<T>> {
+  load(id: string, input: LiveRead<T>): Promise<Outcome<T>> {
     const joined = this.join(id)
     if (joined !== undefined) return joined
     this.#size++
     this.#heard.begun()
-    const time = { endsAt: this.#means.now() + RELOADS_MS_MAX }
+    const time = { endsAt: this.#deps.now() + RELOADS_MS_MAX }
     const leave = (): void => {
       if (this.#joinable.get(id) === load) this.#joinable.delete(id)
     }
-    const done = this.#repeat(wish, time, leave).finally(() => {
+    const done = this.#repeat(input, time, leave).finally(() => {
       leave()
       this.#size--
       this.#heard.ended()
@@ -88,10 +88,10 @@ export class LiveLoads<T> {
   }
 
   #hear(change: Change): void {
-    const name = this.#means.nameOf(change)
+    const name = this.#deps.nameOf(change)
     if (name === null) return
     this.#heard.hear(name, change.kind === 'everything' ? Infinity : change.n)
-    this.#means.forget(name)
+    this.#deps.forget(name)
   }
 
   /** @param leave lets nobody join any more */
@@ -110,7 +110,7 @@ export class LiveLoads<T> {
         return loaded
       }
       if (overtaken === 'everything') blind++
-      if (this.#means.now() >= time.endsAt) return fail('busy', { retryAfterS: 1, detail: 'What is asked for changes faster than it can be read.' })
+      if (this.#deps.now() >= time.endsAt) return fail('busy', { retryAfterS: 1, detail: 'What is asked for changes faster than it can be read.' })
     }
   }
 }

@@ -7,7 +7,7 @@ import { trustedConnector, trustOf } from './connect.ts'
 import { HeldRoom } from './held-room.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
-import type { OwnPorts } from './ourselves.ts'
+import type { OwnPorts } from './own-addresses.ts'
 import { VettedOrigins } from './vetted.ts'
 
 export interface EgressOptions {

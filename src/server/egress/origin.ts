@@ -16,7 +16,7 @@ import type {
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
-import { broken, letGo } from './paused.ts'
+import { broken, detach } from './paused.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 
@@ -32,7 +32,7 @@ export interface PoolLimits {
   readonly keepAliveMaxTimeout?: number
 }
 
-export interface PoolParts {
+export interface PoolDeps {
   readonly budget: AnswerBudget
   readonly connect: Connect
   readonly limits: PoolLimits
@@ -54,7 +54,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly #open = new SwapList<Attempt>()
   #clock: NodeJS.Timeout | null = null
 
-  constructor(origin: string, { budget, connect, limits }: PoolParts) {
+  constructor(origin: string, { budget, connect, limits }: PoolDeps) {
     const { waiting, ...ofPool } = limits
     this.budget = budget
     this.#callsMax = limits.connections + waiting
@@ -150,7 +150,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   /** Before undici's own listeners end or fail the request that sits on the connection. */
   #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
     const [, socket] = made
-    socket?.on('end', () => letGo(socket))
+    socket?.on('end', () => detach(socket))
     socket?.on('error', (cause: Error) => {
       broken(socket)
       this.#socketErrors.add(cause)

@@ -13,7 +13,7 @@ interface Parser {
  * its connection is not paused, and what it throws there, in a listener, would end the process. All that came was
  * read before, so that nothing more is taken than is held already.
  */
-export function letGo(socket: Socket): void {
+export function detach(socket: Socket): void {
   const parser = parserOf(socket)
   if (parser?.paused === true) parser.resume()
 }

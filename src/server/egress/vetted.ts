@@ -7,12 +7,12 @@ import { vettedConnector, type trustOf } from './connect.ts'
 import { GateBusy } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
 import { failureOf } from './reach.ts'
-import { portOf, vet, type VettingParts } from './vetting.ts'
+import { portOf, vet, type VettingDeps } from './vetting.ts'
 
-export interface VettedParts {
+export interface VettedDeps {
   readonly budget: AnswerBudget
   readonly trust: ReturnType<typeof trustOf>
-  readonly vetting: VettingParts
+  readonly vetting: VettingDeps
 }
 
 interface KeptPool {
@@ -32,7 +32,7 @@ const CROWDED_SHARE = 3 / 4
 
 /** The pools to destinations that callers chose: they can name endless ones, so that all of it is bounded. */
 export class VettedOrigins {
-  readonly #parts: VettedParts
+  readonly #deps: VettedDeps
   /** In order of their use, the latest last. */
   readonly #pools = new Map<string, KeptPool>()
   readonly #places = {
@@ -48,8 +48,8 @@ export class VettedOrigins {
   readonly #clock: NodeJS.Timeout
   #sockets = 0
 
-  constructor(parts: VettedParts) {
-    this.#parts = parts
+  constructor(deps: VettedDeps) {
+    this.#deps = deps
     this.#clock = setInterval(() => this.#dropIdle(performance.now() - VETTED_IDLE_MS), VETTED_IDLE_MS).unref()
   }
 
@@ -70,7 +70,7 @@ export class VettedOrigins {
       },
       check: async () => {
         try {
-          await vet(to, to.port, this.#parts.vetting)
+          await vet(to, to.port, this.#deps.vetting)
           return ok(null)
         } catch (cause) {
           return { ok: false, failure: failureOf(cause, false) }
@@ -118,7 +118,7 @@ export class VettedOrigins {
   }
 
   #poolFor(to: Target): PooledOrigin {
-    const { budget, trust, vetting } = this.#parts
+    const { budget, trust, vetting } = this.#deps
     const connect = vettedConnector(trust, () => vet(to, to.port, vetting), this.#places)
     return new PooledOrigin(`https://${to.host}:${to.port}`, { budget, connect, limits: LIMITS })
   }

@@ -4,7 +4,7 @@ import type { Destination, DestinationRule } from '../ports/egress/egress.ts'
 import { canonical, standingOf } from './addresses.ts'
 import type { AllowList } from './allow-list.ts'
 import type { Lookups } from './lookups.ts'
-import { isOurs, type OwnPorts } from './ourselves.ts'
+import { isOurs, type OwnPorts } from './own-addresses.ts'
 
 /** Why a connection was not made: an address of the destination is one that callers may not reach. */
 export class DestinationRefused extends Error {
@@ -20,7 +20,7 @@ export interface Vetted {
   readonly isPlain: boolean
 }
 
-export interface VettingParts {
+export interface VettingDeps {
   readonly allowList: AllowList
   readonly lookups: Lookups
   readonly own: OwnPorts
@@ -49,11 +49,11 @@ export function portOf({ host, port }: Destination): Outcome<number> {
  * private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy.
  * Plain HTTP is spoken only where the allow-list says so of every address.
  */
-export async function vet(destination: Destination, port: number, parts: VettingParts): Promise<Vetted> {
+export async function vet(destination: Destination, port: number, deps: VettingDeps): Promise<Vetted> {
   const { host, purpose, workspaceId } = destination
   const form = hostFormOf(host)
-  const found = form === 'name' ? await parts.lookups.find(host, workspaceId) : [form === 'ipv6' ? host.slice(1, -1) : host]
-  const schemes = found.map((address) => schemeFor(address, port, { purpose, parts }))
+  const found = form === 'name' ? await deps.lookups.find(host, workspaceId) : [form === 'ipv6' ? host.slice(1, -1) : host]
+  const schemes = found.map((address) => schemeFor(address, port, { purpose, deps }))
   return {
     addresses: found.map((address) => canonical(address) ?? address),
     isPlain: schemes.every((scheme) => scheme === 'http'),
@@ -62,14 +62,14 @@ export async function vet(destination: Destination, port: number, parts: Vetting
 
 interface Asked {
   readonly purpose: Destination['purpose']
-  readonly parts: VettingParts
+  readonly deps: VettingDeps
 }
 
-function schemeFor(address: string, port: number, { purpose, parts }: Asked): 'http' | 'https' {
+function schemeFor(address: string, port: number, { purpose, deps }: Asked): 'http' | 'https' {
   const standing = standingOf(address)
-  if (standing === 'never' || isOwn(address, port, parts.own, standing)) throw new DestinationRefused(address)
+  if (standing === 'never' || isOwn(address, port, deps.own, standing)) throw new DestinationRefused(address)
   if (standing === 'public') return 'https'
-  const scheme = parts.allowList.schemeFor(address, port, purpose)
+  const scheme = deps.allowList.schemeFor(address, port, purpose)
   if (scheme === null) throw new DestinationRefused(address)
   return scheme
 }

@@ -6,23 +6,23 @@ import type { PathClaim } from '../ports/containers/container-rows.ts'
 import type { Upload as PendingFile } from '../ports/files/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 import type { Staging, StoredObject } from '../ports/files/storage.ts'
-import type { ContainerPath, Stored, StoreWish, WrittenFile } from '../ports/files/transfer.ts'
+import type { ContainerPath, Stored, StoreInput, WrittenFile } from '../ports/files/transfer.ts'
 import { copy } from './copy.ts'
 import { FileWriting } from './file-writing.ts'
-import type { TransferParts } from './parts.ts'
+import type { TransferDeps } from './transfer-deps.ts'
 import { receive, type Reservation } from './receive.ts'
 
 /** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
 export async function writeContainerFile(
-  parts: TransferParts, upload: Upload, to: ContainerPath, signal: AbortSignal,
+  deps: TransferDeps, upload: Upload, to: ContainerPath, signal: AbortSignal,
 ): Promise<Outcome<WrittenFile>> {
   const { workspaceId } = to.container
   // The folders of the path, and that of the container.
   const folders = to.path.split('/').length
-  const begun = await parts.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, folders, idempotency: null, signal })
+  const begun = await deps.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, folders, idempotency: null, signal })
   if (!begun.ok) return begun
   if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
-  return new ContainerWriting(parts, begun.value.upload, { to, signal }).run(upload)
+  return new ContainerWriting(deps, begun.value.upload, { to, signal }).run(upload)
 }
 
 interface Target {
@@ -38,12 +38,12 @@ const NOTHING_PUBLISHED = new Set<FailureName>(['container_path_invalid', 'conta
  * container, which its removal sees, and waits for a removal that was first: neither takes what the other is at.
  */
 class ContainerWriting {
-  readonly #parts: TransferParts
+  readonly #deps: TransferDeps
   readonly #row: PendingFile
   readonly #target: Target
 
-  constructor(parts: TransferParts, row: PendingFile, target: Target) {
-    this.#parts = parts
+  constructor(deps: TransferDeps, row: PendingFile, target: Target) {
+    this.#deps = deps
     this.#row = row
     this.#target = target
   }
@@ -51,7 +51,7 @@ class ContainerWriting {
   async run(upload: Upload): Promise<Outcome<WrittenFile>> {
     let claim: PathClaim | null = null
     try {
-      const staged = await this.#parts.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
+      const staged = await this.#deps.storage.stage(upload.bytesAtMost ?? FILE_BYTES_MAX)
       if (!staged.ok) return staged
       try {
         const claimed = await this.#receiveAndClaim(upload, staged.value)
@@ -63,19 +63,19 @@ class ContainerWriting {
       }
     } finally {
       // What it cannot do now the sweep does.
-      if (claim === null) await this.#parts.files.abandon(this.#row, false)
+      if (claim === null) await this.#deps.files.abandon(this.#row, false)
     }
   }
 
   async #receiveAndClaim(upload: Upload, staging: Staging): Promise<Outcome<PathClaim>> {
-    const { files } = this.#parts
+    const { files } = this.#deps
     const { to: { container, path }, signal } = this.#target
     const row = this.#row
     const reservation = {
       get bytes() { return row.reservedBytes },
       extend: (bytes: number) => files.extend(row, bytes, signal),
     }
-    const received = await receivePlain(this.#parts, upload, { path: staging.path, holder: container.workspaceId, reservation })
+    const received = await receivePlain(this.#deps, upload, { path: staging.path, holder: container.workspaceId, reservation })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
     return files.claimPath(row, { containerId: container.containerId, path, sizeBytes: received.value.sizeBytes, signal })
@@ -83,7 +83,7 @@ class ContainerWriting {
 
   /** What lies there afterwards is what counts, be it another's. */
   async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
-    const { storage: { containers }, sizes } = this.#parts
+    const { storage: { containers }, sizes } = this.#deps
     const { to: { container, path }, signal } = this.#target
     const published = await containers.publish(container, path, staging, signal)
     const there = await containers.stat(container, path)
@@ -100,7 +100,7 @@ class ContainerWriting {
 }
 
 async function receivePlain(
-  { intake }: TransferParts, upload: Upload,
+  { intake }: TransferDeps, upload: Upload,
   { path, holder, reservation }: { readonly path: string; readonly holder: string; readonly reservation: Reservation },
 ): Promise<Outcome<IntakeVerdict>> {
   const session = intake.open({ holder, target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
@@ -117,10 +117,10 @@ async function receivePlain(
  * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first answer,
  * whatever became of the container file since. §4.8, C16.
  */
-export async function promote(parts: TransferParts, from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>> {
-  const opened = await parts.storage.containers.open(from.container, from.path, wish.signal)
+export async function promote(deps: TransferDeps, from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>> {
+  const opened = await deps.storage.containers.open(from.container, from.path, input.signal)
   try {
-    return await promoteOpened(parts, opened, { from, wish })
+    return await promoteOpened(deps, opened, { from, input })
   } finally {
     if (opened.ok) await opened.value.close()
   }
@@ -128,24 +128,24 @@ export async function promote(parts: TransferParts, from: ContainerPath, wish: S
 
 interface Promotion {
   readonly from: ContainerPath
-  readonly wish: StoreWish
+  readonly input: StoreInput
 }
 
-async function promoteOpened(parts: TransferParts, opened: Outcome<StoredObject>, { from, wish }: Promotion): Promise<Outcome<Stored>> {
+async function promoteOpened(deps: TransferDeps, opened: Outcome<StoredObject>, { from, input }: Promotion): Promise<Outcome<Stored>> {
   const source = promotable(opened)
-  const { workspaceId, idempotency, signal } = wish
+  const { workspaceId, idempotency, signal } = input
   if (!source.ok && idempotency === null) return source
   const reserveBytes = source.ok ? source.value.sizeBytes : 0
-  const begun = await parts.files.begin({ workspaceId, reserveBytes, idempotency, signal })
+  const begun = await deps.files.begin({ workspaceId, reserveBytes, idempotency, signal })
   if (!begun.ok) return begun
   if (begun.value.kind === 'replay') return ok({ file: begun.value.file, isReplay: true })
   const row = begun.value.upload
   if (!source.ok) {
-    await parts.files.abandon(row, false)
+    await deps.files.abandon(row, false)
     return source
   }
   const object = source.value
-  const stored = await new FileWriting(parts, row, signal).run({
+  const stored = await new FileWriting(deps, row, signal).run({
     content: 'type',
     bytesAtMost: object.sizeBytes,
     async fill(session) {

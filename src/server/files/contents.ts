@@ -3,11 +3,11 @@ import type { ByteReader, Content } from '../ports/byte-streams.ts'
 import type { FileRecord } from '../ports/files/files.ts'
 import type { StoredObject } from '../ports/files/storage.ts'
 import type { ContainerPath, OpenContainerFile } from '../ports/files/transfer.ts'
-import type { TransferParts } from './parts.ts'
+import type { TransferDeps } from './transfer-deps.ts'
 
 /** A stored file, opened in a worker as it is read. */
-export async function openFile(parts: TransferParts, file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>> {
-  const { storage, keyRing, unsealing } = parts
+export async function openFile(deps: TransferDeps, file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>> {
+  const { storage, keyRing, unsealing } = deps
   const object = await storage.open(file.id, signal)
   if (!object.ok) return object
   let lent: Promise<unknown> = Promise.resolve()
@@ -22,7 +22,7 @@ export async function openFile(parts: TransferParts, file: FileRecord, signal: A
 
 /** A container file, as its sandbox wrote it. */
 export async function openContainerFile(
-  { storage }: TransferParts, from: ContainerPath, signal: AbortSignal,
+  { storage }: TransferDeps, from: ContainerPath, signal: AbortSignal,
 ): Promise<Outcome<OpenContainerFile>> {
   const opened = await storage.containers.open(from.container, from.path, signal)
   if (!opened.ok) return opened

@@ -4,7 +4,7 @@ import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
 import type { FileFacts, FileRecord, Upload as PendingFile } from '../ports/files/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 import { ObjectWriting } from './object-writing.ts'
-import type { TransferParts } from './parts.ts'
+import type { TransferDeps } from './transfer-deps.ts'
 
 /** What a source says of its file when the session has its last byte. */
 export interface Written {
@@ -28,16 +28,16 @@ export interface Source {
  * opposite order, and what only the sweep may undo is left to it by the row. Design §5.
  */
 export class FileWriting {
-  readonly #parts: TransferParts
+  readonly #deps: TransferDeps
   readonly #row: PendingFile
   readonly #signal: AbortSignal
   readonly #object: ObjectWriting
 
-  constructor(parts: TransferParts, row: PendingFile, signal: AbortSignal) {
-    this.#parts = parts
+  constructor(deps: TransferDeps, row: PendingFile, signal: AbortSignal) {
+    this.#deps = deps
     this.#row = row
     this.#signal = signal
-    this.#object = new ObjectWriting(parts, { workspaceId: row.workspaceId, objectId: row.id, signal })
+    this.#object = new ObjectWriting(deps, { workspaceId: row.workspaceId, objectId: row.id, signal })
   }
 
   async run(source: Source): Promise<Outcome<FileRecord>> {
@@ -49,7 +49,7 @@ export class FileWriting {
     } finally {
       await this.#object.end()
       // What it cannot do now the sweep does.
-      if (!isStored) await this.#parts.files.abandon(this.#row, this.#object.mayHaveObject)
+      if (!isStored) await this.#deps.files.abandon(this.#row, this.#object.mayHaveObject)
     }
   }
 
@@ -64,7 +64,7 @@ export class FileWriting {
   }
 
   async #publish(facts: FileFacts): Promise<Outcome<FileRecord>> {
-    const { files, storage } = this.#parts
+    const { files, storage } = this.#deps
     const signal = this.#signal
     const published = await this.#object.publish()
     if (!published.ok) return published

@@ -3,12 +3,12 @@ import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { ToldFile } from '../../schemas/files/files.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { FileHost, HostedUpload, ProviderFiles } from '../ports/files/file-hosts.ts'
-import type { Idempotency, KeptAnswer, Turn } from '../ports/idempotency.ts'
+import type { Idempotency, KeptAnswer, IdempotencyClaim } from '../ports/idempotency.ts'
 import type { Intake } from '../ports/files/intake.ts'
-import type { StoreWish } from '../ports/files/transfer.ts'
+import type { StoreInput } from '../ports/files/transfer.ts'
 import { digestOf } from './receive.ts'
 
-export interface KeepingParts {
+export interface KeepingDeps {
   readonly idempotency: Idempotency
   readonly intake: Intake
 }
@@ -17,20 +17,20 @@ export interface KeepingParts {
  * Files at providers whose uploads may be repeated: no row of ours stands for such a file, so that what was told of it is
  * kept. As with own storage a repetition is read and compared, never sent, whatever became of the file since. C16.
  */
-export function keepUploads(providerFiles: ProviderFiles, parts: KeepingParts): ProviderFiles {
+export function keepUploads(providerFiles: ProviderFiles, deps: KeepingDeps): ProviderFiles {
   return {
     async of(caller, provider) {
       const host = await providerFiles.of(caller, provider)
-      return host.ok ? ok(keeping(host.value, parts)) : host
+      return host.ok ? ok(keeping(host.value, deps)) : host
     },
   }
 }
 
-function keeping(host: FileHost, parts: KeepingParts): FileHost {
+function keeping(host: FileHost, deps: KeepingDeps): FileHost {
   return {
-    store: (upload, wish) =>
-      wish.idempotency === null ? host.store(upload, wish) : storeOnce(host, parts, { upload, wish, idempotency: wish.idempotency }),
-    list: (wish) => host.list(wish),
+    store: (upload, input) =>
+      input.idempotency === null ? host.store(upload, input) : storeOnce(host, deps, { upload, input, idempotency: input.idempotency }),
+    list: (input) => host.list(input),
     get: (id, signal) => host.get(id, signal),
     open: (id, signal) => host.open(id, signal),
     remove: (id, signal) => host.remove(id, signal),
@@ -39,27 +39,27 @@ function keeping(host: FileHost, parts: KeepingParts): FileHost {
 
 interface KeyedUpload {
   readonly upload: Upload
-  readonly wish: StoreWish
+  readonly input: StoreInput
   readonly idempotency: Repeatable
 }
 
-async function storeOnce(host: FileHost, parts: KeepingParts, { upload, wish, idempotency }: KeyedUpload): Promise<Outcome<HostedUpload>> {
-  const { workspaceId, signal } = wish
-  const begun = await parts.idempotency.begin({ idempotency, holder: workspaceId, signal })
+async function storeOnce(host: FileHost, deps: KeepingDeps, { upload, input, idempotency }: KeyedUpload): Promise<Outcome<HostedUpload>> {
+  const { workspaceId, signal } = input
+  const begun = await deps.idempotency.begin({ idempotency, holder: workspaceId, signal })
   if (!begun.ok) return begun
-  if (begun.value.kind === 'first') return storeFirst(host, parts.idempotency, { upload, wish, turn: begun.value.turn })
+  if (begun.value.kind === 'first') return storeFirst(host, deps.idempotency, { upload, input, turn: begun.value.turn })
   const { answer } = begun.value
-  const sha256 = await digestOf(parts.intake, upload, workspaceId)
+  const sha256 = await digestOf(deps.intake, upload, workspaceId)
   if (!sha256.ok) return sha256
   return sha256.value === answer.bodySha256 ? ok({ file: fileOf(answer), sha256: sha256.value, isReplay: true }) : fail('idempotency_mismatch')
 }
 
 async function storeFirst(
-  host: FileHost, idempotency: Idempotency, { upload, wish, turn }: { readonly upload: Upload; readonly wish: StoreWish; readonly turn: Turn },
+  host: FileHost, idempotency: Idempotency, { upload, input, turn }: { readonly upload: Upload; readonly input: StoreInput; readonly turn: IdempotencyClaim },
 ): Promise<Outcome<HostedUpload>> {
   let isKept = false
   try {
-    const stored = await host.store(upload, wish)
+    const stored = await host.store(upload, input)
     if (stored.ok) {
       await idempotency.remember(turn, { bodySha256: stored.value.sha256, json: JSON.stringify(stored.value.file) })
       isKept = true

@@ -1,12 +1,12 @@
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import type { IntakeSession, IntakeWish } from '../ports/files/intake.ts'
+import type { IntakeSession, IntakeInput } from '../ports/files/intake.ts'
 import type { Staging } from '../ports/files/storage.ts'
-import type { TransferParts } from './parts.ts'
+import type { TransferDeps } from './transfer-deps.ts'
 
-export type ObjectParts = Pick<TransferParts, 'storage' | 'keyRing' | 'intake'>
+export type ObjectDeps = Pick<TransferDeps, 'storage' | 'keyRing' | 'intake'>
 
-export interface ObjectWish {
+export interface ObjectInput {
   readonly workspaceId: string
   readonly objectId: string
   readonly signal: AbortSignal
@@ -23,15 +23,15 @@ const SEAL_SHARE = 1 / 4_096
 
 /** An object on its way into storage: staged, sealed, published. Rows are somebody else's. Design §5. */
 export class ObjectWriting {
-  readonly #parts: ObjectParts
-  readonly #wish: ObjectWish
+  readonly #deps: ObjectDeps
+  readonly #wish: ObjectInput
   #staging: Staging | null = null
   #session: IntakeSession | null = null
   #mayHaveObject = false
 
-  constructor(parts: ObjectParts, wish: ObjectWish) {
-    this.#parts = parts
-    this.#wish = wish
+  constructor(deps: ObjectDeps, input: ObjectInput) {
+    this.#deps = deps
+    this.#wish = input
   }
 
   /** True once `publish` was called: whatever it answered, the object may be there. */
@@ -40,8 +40,8 @@ export class ObjectWriting {
   }
 
   /** @param bytesAtMost plain bytes that there can be. Failures: those of `Storage.stage`, `KeyRing.current`, `Intake.open`, and of the signal */
-  async open({ bytesAtMost, ...more }: Pick<IntakeWish, 'content' | 'bytesMax'> & { readonly bytesAtMost: number }): Promise<Outcome<OpenObject>> {
-    const { storage, keyRing, intake } = this.#parts
+  async open({ bytesAtMost, ...more }: Pick<IntakeInput, 'content' | 'bytesMax'> & { readonly bytesAtMost: number }): Promise<Outcome<OpenObject>> {
+    const { storage, keyRing, intake } = this.#deps
     const { workspaceId, objectId, signal } = this.#wish
     const staged = await storage.stage(bytesAtMost + Math.ceil(bytesAtMost * SEAL_SHARE) + SEAL_HEADER_BYTES)
     if (!staged.ok) return staged
@@ -65,7 +65,7 @@ export class ObjectWriting {
     const { objectId, signal } = this.#wish
     if (signal.aborted || this.#staging === null) return { ok: false, failure: endedBy(signal) }
     this.#mayHaveObject = true
-    return this.#parts.storage.publish(objectId, this.#staging, signal)
+    return this.#deps.storage.publish(objectId, this.#staging, signal)
   }
 
   /** On every path: gives back what is not published. */

@@ -49,7 +49,7 @@ export async function digestOf(intake: Intake, upload: Upload, holder: string): 
   }
 }
 
-interface ReceivingParts {
+interface ReceivingDeps {
   readonly upload: Upload
   readonly session: IntakeSession
   readonly reservation: Reservation
@@ -57,7 +57,7 @@ interface ReceivingParts {
 }
 
 class Receiving implements UploadSink {
-  readonly #parts: ReceivingParts
+  readonly #deps: ReceivingDeps
   #filename: string | null = null
   #fields: ReadonlyMap<string, string> | null = null
   #bytes = 0
@@ -67,8 +67,8 @@ class Receiving implements UploadSink {
   #isWaiting = false
   #isOver = false
 
-  constructor(parts: ReceivingParts) {
-    this.#parts = parts
+  constructor(deps: ReceivingDeps) {
+    this.#deps = deps
   }
 
   begin(filename: string | null): void {
@@ -78,8 +78,8 @@ class Receiving implements UploadSink {
   take(bytes: Uint8Array): boolean {
     if (this.#isOver) return false
     this.#bytes += bytes.length
-    this.#hasRoom = this.#parts.session.push(bytes)
-    if (!this.#isExtending && this.#bytes > this.#parts.reservation.bytes) this.#wait(this.#extend())
+    this.#hasRoom = this.#deps.session.push(bytes)
+    if (!this.#isExtending && this.#bytes > this.#deps.reservation.bytes) this.#wait(this.#extend())
     const mayGoOn = this.#hasRoom && !this.#isExtending
     this.#isWaiting = !mayGoOn
     return mayGoOn
@@ -101,8 +101,8 @@ class Receiving implements UploadSink {
 
   async #extend(): Promise<void> {
     this.#isExtending = true
-    while (!this.#isOver && this.#bytes > this.#parts.reservation.bytes) {
-      const extended = await this.#parts.reservation.extend(this.#bytes)
+    while (!this.#isOver && this.#bytes > this.#deps.reservation.bytes) {
+      const extended = await this.#deps.reservation.extend(this.#bytes)
       if (!extended.ok) return this.#settle(extended)
     }
     this.#isExtending = false
@@ -114,12 +114,12 @@ class Receiving implements UploadSink {
     if (this.#fields !== null) return this.#wait(this.#finish(this.#fields))
     if (!this.#hasRoom || !this.#isWaiting) return
     this.#isWaiting = false
-    this.#parts.upload.resume()
+    this.#deps.upload.resume()
   }
 
   async #finish(fields: ReadonlyMap<string, string>): Promise<void> {
     this.#fields = null
-    const verdict = await this.#parts.session.finish()
+    const verdict = await this.#deps.session.finish()
     this.#settle(verdict.ok ? { ok: true, value: { filename: this.#filename, fields, verdict: verdict.value } } : verdict)
   }
 
@@ -131,7 +131,7 @@ class Receiving implements UploadSink {
   #settle(outcome: Outcome<Received>): void {
     if (this.#isOver) return
     this.#isOver = true
-    if (!outcome.ok) this.#parts.upload.stop()
-    this.#parts.settle(outcome)
+    if (!outcome.ok) this.#deps.upload.stop()
+    this.#deps.settle(outcome)
   }
 }

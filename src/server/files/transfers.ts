@@ -3,23 +3,23 @@ import type { FileRecord } from '../ports/files/files.ts'
 import type { Transfers } from '../ports/files/transfer.ts'
 import { promote, writeContainerFile } from './container-files.ts'
 import { openContainerFile, openFile } from './contents.ts'
-import type { TransferParts } from './parts.ts'
+import type { TransferDeps } from './transfer-deps.ts'
 import { storeFile } from './store-file.ts'
 
 /** Whole files between clients, storage and rows. */
-export function createTransfers(parts: TransferParts): Transfers {
+export function createTransfers(deps: TransferDeps): Transfers {
   return {
-    store: (upload, wish) => storeFile(parts, upload, wish),
-    promote: (from, wish) => promote(parts, from, wish),
-    writeContainerFile: (upload, to, signal) => writeContainerFile(parts, upload, to, signal),
-    openFile: (file, signal) => openFile(parts, file, signal),
-    openContainerFile: (from, signal) => openContainerFile(parts, from, signal),
-    remove: (workspaceId, id) => remove(parts, workspaceId, id),
+    store: (upload, input) => storeFile(deps, upload, input),
+    promote: (from, input) => promote(deps, from, input),
+    writeContainerFile: (upload, to, signal) => writeContainerFile(deps, upload, to, signal),
+    openFile: (file, signal) => openFile(deps, file, signal),
+    openContainerFile: (from, signal) => openContainerFile(deps, from, signal),
+    remove: (workspaceId, id) => remove(deps, workspaceId, id),
   }
 }
 
 /** The row first: bytes that stay behind are found by the sweep. Design §5. */
-async function remove({ files, storage }: TransferParts, workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
+async function remove({ files, storage }: TransferDeps, workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
   const removed = await files.remove(workspaceId, id)
   if (removed.ok) await storage.remove(id)
   return removed

@@ -3,7 +3,7 @@ import type { Listed } from '../structures/swap-list.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
 import { Discard } from './body/discard.ts'
-import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type ExchangeOwner, type ExchangeParts } from './exchange-parts.ts'
+import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type ExchangeOwner, type ExchangeDeps } from './exchange-deps.ts'
 import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
 import { RelayWriter } from './reply/relay-writer.ts'
@@ -57,7 +57,7 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #isAnswered = false
   #isSettled = false
 
-  constructor(res: WireResponse, { owner, host, head }: ExchangeParts) {
+  constructor(res: WireResponse, { owner, host, head }: ExchangeDeps) {
     this.#res = res
     this.#owner = owner
     this.#host = host

@@ -8,20 +8,20 @@ import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body/body-budget.ts'
 import { Connections, connectionsMax } from './connections.ts'
 import { Cors } from './call/cors.ts'
-import type { ExchangeHost } from './exchange-parts.ts'
+import type { ExchangeHost } from './exchange-deps.ts'
 import type { Exchange } from './exchange.ts'
-import { Head, type HeadFault } from './call/head.ts'
+import { RequestHead, type HeadFault } from './call/head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './reference/openapi.ts'
 import { serve } from './call/pipeline.ts'
-import { UNROUTED, type PipelineParts } from './call/pipeline-parts.ts'
+import { UNROUTED, type PipelineDeps } from './call/pipeline-deps.ts'
 import { ReadEnd } from './body/read-end.ts'
 import { RequestIds } from './call/request-ids.ts'
 import { buildRouteTable, type RouteTable } from './call/route-table.ts'
 import { Site } from './reference/site.ts'
 import { Timers } from './timers.ts'
 
-export interface HttpOptions extends Pick<PipelineParts, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'> {
+export interface HttpOptions extends Pick<PipelineDeps, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'> {
   readonly host: string
   /** 0 takes any free one; other fronts cannot join that one. */
   readonly port: number
@@ -86,7 +86,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const exchanges: ExchangeHost = {
     timers, budget, unread, random, readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
   }
-  const parts: PipelineParts = {
+  const deps: PipelineDeps = {
     access: options.access,
     regional: regionalHosts(options.regionalHosts ?? []),
     admission: options.admission,
@@ -100,18 +100,18 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     nextRequestId: () => ids.next(),
   }
   const connections = new Connections(options.connectionsMax ?? connectionsMax())
-  const isPassedOn = (path: string): boolean => parts.table.isAtRoot(path)
+  const isPassedOn = (path: string): boolean => deps.table.isAtRoot(path)
   const listener = await openListener({
     host,
     port,
     tls,
     connections,
     serve(res, req) {
-      const head = new Head(req, isPassedOn)
-      if (head.fault === null) return serve(parts, res, head)
+      const head = new RequestHead(req, isPassedOn)
+      if (head.fault === null) return serve(deps, res, head)
       // Before anything else happens: the library would run what follows as another request.
       res.close()
-      options.observer.settled(refusalOf(head.fault, parts.nextRequestId()))
+      options.observer.settled(refusalOf(head.fault, deps.nextRequestId()))
     },
   })
   const load = (): HttpLoad => ({

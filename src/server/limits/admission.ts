@@ -3,7 +3,7 @@ import { RATE_PURSES_MAX } from '../../schemas/limits/rate-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
-import { RatePurse } from './rate-purse.ts'
+import { TokenLease } from './token-lease.ts'
 import { UNLIMITED, type Admitted } from './replies.ts'
 
 export interface AdmissionOptions {
@@ -32,7 +32,7 @@ export interface Admission {
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
   const { pursesMax = RATE_PURSES_MAX, meters = { rateDecision() {} } } = options
-  let asking: RatePurse[] = []
+  let asking: TokenLease[] = []
   let forgotAt = 0
   const flush = (): void => {
     const purses = asking
@@ -46,12 +46,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
     epochNow,
     meters,
     forgotAt: () => forgotAt,
-    ask(purse: RatePurse) {
+    ask(purse: TokenLease) {
       // The refills of one turn go out together, in one write.
       if (asking.push(purse) === 1) schedule(flush)
     },
   }
-  const purses = new LRUCache<string, RatePurse>({
+  const purses = new LRUCache<string, TokenLease>({
     max: pursesMax,
     // A purse that was forgotten may not begin again with a free burst while the authority is away.
     dispose: (_purse, _key, reason) => {
@@ -63,7 +63,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (key.rateLimitRpm === null) return UNLIMITED
       let purse = purses.get(key.hash)
       if (purse === undefined || purse.limitRpm !== key.rateLimitRpm) {
-        purse = new RatePurse(around, key.hash, key.rateLimitRpm)
+        purse = new TokenLease(around, key.hash, key.rateLimitRpm)
         purses.set(key.hash, purse)
       }
       const at = now()

@@ -7,14 +7,14 @@ import { openCaps } from '../store/base/caps.ts'
 import type { Store } from '../store/base/open.ts'
 import { VERSION } from '../supervisor/version.ts'
 
-export interface AdminMeans {
+export interface AdminDeps {
   readonly store: Store
   readonly views: Pick<VideoViews, 'wake'>
 }
 
 /** What a front serves to operators. */
-export function openAdminParts(
-  { operatorOrganization }: Pick<Config, 'operatorOrganization'>, { store, views }: AdminMeans,
+export function openAdminPorts(
+  { operatorOrganization }: Pick<Config, 'operatorOrganization'>, { store, views }: AdminDeps,
 ): Pick<Ports, 'admin' | 'operators' | 'caps'> {
   return {
     admin: openAdmin({ store, operatorOrganization, version: VERSION, wake: (what) => views.wake(what) }),

@@ -7,7 +7,7 @@ import { openCredits } from '../store/money/credits.ts'
 import type { Store } from '../store/base/open.ts'
 
 /** What management keys decide and read about money, and the log of what they decide. */
-export function openBudgetParts(
+export function openBudgetPorts(
   means: { readonly store: Store; readonly hints: Pick<Hints, 'publish'> },
 ): Pick<Ports, 'budgets' | 'credits' | 'activity' | 'auditLog'> {
   const { store } = means

@@ -6,7 +6,7 @@ import type { Log } from '../ports/observe.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import { holdLog } from '../supervisor/held-log.ts'
 import type { ChildPart } from '../supervisor/fleet/ipc.ts'
-import type { NodeGeneration } from '../supervisor/node-parts.ts'
+import type { NodeGeneration } from '../supervisor/node-setup.ts'
 
 /** The child's own view of the generation that the supervisor chose. */
 export function configOf(part: ChildPart): Config {

@@ -13,7 +13,7 @@ import type { Store } from '../store/base/open.ts'
 const SYNCS_PRUNE_MS = 3_600_000
 
 /** What a front needs of groups and mappings. */
-export function openDirectoryParts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
+export function openDirectoryPorts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
   return {
     groupMappings: openGroupMappings(store), scimUsers: openScimUsers(store), scimGroups: openScimGroups(store), scimAnswers: openAnswerRoom(),
   }

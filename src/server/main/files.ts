@@ -21,7 +21,7 @@ import { openKeyRing } from '../vault/key-ring.ts'
 import { openRootKeys, type RootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
-export interface FileParts {
+export interface FileServices {
   readonly ports: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses' | 'idempotency'>
   readonly storage: Storage
   readonly intake: IntakePart
@@ -29,7 +29,7 @@ export interface FileParts {
   close(): Promise<void>
 }
 
-export interface FileMeans {
+export interface FileDeps {
   readonly frontId: string
   readonly store: Store
   readonly sessions: SessionPool
@@ -40,12 +40,12 @@ export interface FileMeans {
 }
 
 /** Everything that serves files and containers. Throws what the system says of its folders. */
-export async function openFileParts(config: Config, means: FileMeans): Promise<FileParts> {
-  const { store, sessions, egress, catalogue, rootKeys, releases } = means
+export async function openFilePorts(config: Config, deps: FileDeps): Promise<FileServices> {
+  const { store, sessions, egress, catalogue, rootKeys, releases } = deps
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const storage = await openStorage(config, means.frontId)
+  const storage = await openStorage(config, deps.frontId)
   const patience = { now: () => performance.now(), random: Math.random }
-  const files = openFiles({ store, ...patience, frontId: means.frontId })
+  const files = openFiles({ store, ...patience, frontId: deps.frontId })
   const idempotency = openIdempotency({ store, ...patience })
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })

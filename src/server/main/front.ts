@@ -33,17 +33,17 @@ import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { FRONT_POOL_MAX, KEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { createEmbedder } from '../upstream/embedder.ts'
-import { openBudgetParts } from './budgets.ts'
+import { openBudgetPorts } from './budgets.ts'
 import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
-import { openDirectoryParts } from './directory.ts'
+import { openDirectoryPorts } from './directory.ts'
 import { openGate } from './egress.ts'
 import { openAccess } from './front-keys.ts'
-import { openFileParts, rootKeysOf, type FileParts } from './files.ts'
-import { openMoneyParts } from './money.ts'
-import { openPresetParts } from './presets.ts'
-import { openPrivateEndpointParts } from './private-endpoints.ts'
-import { openVaultParts } from './vault.ts'
-import { openVideoParts } from './videos.ts'
+import { openFilePorts, rootKeysOf, type FileServices } from './files.ts'
+import { openMoneyPorts } from './money.ts'
+import { openPresetPorts } from './presets.ts'
+import { openPrivateEndpointPorts } from './private-endpoints.ts'
+import { openVaultPorts } from './vault.ts'
+import { openVideoPorts } from './videos.ts'
 
 /** Short-job threads of each lane of a front, and jobs that may wait for them. Design §2. */
 const SHORT_THREADS = 1
@@ -86,13 +86,13 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const now = (): number => performance.now()
   const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
   const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
-  const vault = openVaultParts({ store, rootKeys, jobs, log, publish: hints.publish })
+  const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const [{ releases }, { catalogue }] = [vault.ports, loaded]
-  const fileParts = await openFileParts(config, { frontId: part.id, store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
-  const money = openMoneyParts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
-  const privateParts = openPrivateEndpointParts(config, { store, hints, feed, egress, jobs, catalogue, releases })
-  const videos = openVideoParts(config, { store, state, log, credentials })
+  const fileParts = await openFilePorts(config, { frontId: part.id, store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
+  const money = openMoneyPorts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
+  const privateParts = openPrivateEndpointPorts(config, { store, hints, feed, egress, jobs, catalogue, releases })
+  const videos = openVideoPorts(config, { store, state, log, credentials })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const access = await openAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }, { channel, log })
@@ -109,9 +109,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     jobs,
     ports: {
       models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
-      ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetParts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish), ...openDirectoryParts(store), ...videos.ports,
-      ...openPresetParts(config, { store, hints, feed }),
+      ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetPorts({ store, hints }),
+      workspaces: openWorkspaces(store, hints.publish), ...openDirectoryPorts(store), ...videos.ports,
+      ...openPresetPorts(config, { store, hints, feed }),
     },
     observer,
   })
@@ -145,7 +145,7 @@ interface Watched {
   readonly log: { readonly dropped: number }
   readonly feed: EpochFeed
   readonly state: Pick<State, 'isReachable'>
-  readonly intake: FileParts['intake']
+  readonly intake: FileServices['intake']
   readonly embedder: { breakers(): readonly BreakerReading[] }
 }
 
@@ -180,8 +180,8 @@ async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
 }
 
 /** What hangs is left to the end of the process. */
-async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
-  const closed = Promise.allSettled(parts.map((part) => part?.close()))
+async function closeAll(deps: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+  const closed = Promise.allSettled(deps.map((part) => part?.close()))
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
 }
 

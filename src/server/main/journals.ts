@@ -7,7 +7,7 @@ import { abandonWritesOf } from '../store/files/dead-fronts.ts'
 import { journalState } from '../store/nodes/journals.ts'
 import { openLender } from '../store/money/lender.ts'
 import { openStore } from '../store/base/open.ts'
-import type { JournalsPlace, NodeJournals } from '../supervisor/node-parts.ts'
+import type { JournalsPlace, NodeJournals } from '../supervisor/node-setup.ts'
 import { isRunning } from '../supervisor/fleet/process-state.ts'
 import { stagingFolderOf } from './storage.ts'
 

@@ -15,7 +15,7 @@ import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { identityOf } from '../supervisor/fleet/process-state.ts'
 import { MONEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
 
-export interface MoneyMeans {
+export interface MoneyDeps {
   readonly part: StartedPart
   readonly store: { readonly options: StoreOptions }
   readonly feed: EpochFeed
@@ -26,16 +26,16 @@ export interface MoneyMeans {
   readonly fenced: () => void
 }
 
-export interface MoneyParts {
+export interface MoneyServices {
   readonly spend: FrontSpend
   /** When no call is under way any more. */
   close(): Promise<void>
 }
 
 /** What a front's calls are paid with. On connections of its own: a flood of unknown keys must not keep money from coming. */
-export function openMoneyParts({ dataDir }: Pick<Config, 'dataDir'>, means: MoneyMeans): MoneyParts {
-  const { part: { id, node }, feed, fronts, metrics, log, fenced } = means
-  const { options } = means.store
+export function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
+  const { part: { id, node }, feed, fronts, metrics, log, fenced } = deps
+  const { options } = deps.store
   const lane = openStore({ ...options, poolMax: MONEY_POOL_MAX, applicationName: `${options.applicationName}-money` })
   const owner = { id, node, bootId: bootId() }
   const holder = identityOf(process.pid) ?? { pid: process.pid, startedAt: '' }

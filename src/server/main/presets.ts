@@ -5,15 +5,15 @@ import type { Store } from '../store/base/open.ts'
 import { createPresetConfigs } from '../store/presets/preset-configs.ts'
 import { openPresetRows, openPresets } from '../store/presets/presets.ts'
 
-export interface PresetMeans {
+export interface PresetDeps {
   readonly store: Store
   readonly hints: Pick<Hints, 'publish'>
   readonly feed: EpochFeed
 }
 
 /** The life of presets, and what a front knows of those that calls use. */
-export function openPresetParts(
-  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, { store, hints, feed }: PresetMeans,
+export function openPresetPorts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, { store, hints, feed }: PresetDeps,
 ): Pick<Ports, 'presets' | 'presetConfigs'> {
   return {
     presets: openPresets(store, hints.publish),

@@ -11,7 +11,7 @@ import { openSecretBindings } from '../store/vault/secret-bindings.ts'
 import { createPrivateModels } from '../upstream/workspace/private-models.ts'
 import { createProber } from '../upstream/workspace/prober.ts'
 
-export interface PrivateEndpointMeans {
+export interface PrivateEndpointDeps {
   readonly store: Store
   readonly hints: Hints
   readonly feed: EpochFeed
@@ -22,16 +22,16 @@ export interface PrivateEndpointMeans {
 }
 
 /** The life of private endpoints, and what a front knows of those that are active. */
-export function openPrivateEndpointParts(
-  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, means: PrivateEndpointMeans,
+export function openPrivateEndpointPorts(
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, deps: PrivateEndpointDeps,
 ): Pick<Ports, 'privateEndpoints' | 'endpointProber' | 'privateModels'> {
-  const { egress, jobs, releases, catalogue, feed } = means
-  const privateEndpoints = openPrivateEndpoints(means)
+  const { egress, jobs, releases, catalogue, feed } = deps
+  const privateEndpoints = openPrivateEndpoints(deps)
   return {
     privateEndpoints,
     endpointProber: createProber({ egress, jobs, releases, providers: catalogue.providers, now: () => performance.now() }),
     privateModels: createPrivateModels({
-      rows: privateEndpoints, bindings: openSecretBindings(means.store), releases, catalogue, feed, graceMs, now: Date.now,
+      rows: privateEndpoints, bindings: openSecretBindings(deps.store), releases, catalogue, feed, graceMs, now: Date.now,
     }),
   }
 }

@@ -27,10 +27,10 @@ import { createVideoClips } from '../files/clips.ts'
 import { createVideoProviders } from '../upstream/videos/video-providers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { credentialsOf } from './child.ts'
-import { openVaultParts } from './vault.ts'
+import { openVaultPorts } from './vault.ts'
 import { endsOf } from './videos.ts'
 
-export interface RunnerVideoMeans {
+export interface RunnerVideoDeps {
   readonly part: StartedPart
   readonly store: Store
   readonly state: State
@@ -51,8 +51,8 @@ const SHORT_JOBS_WAITING_MAX = 256
  * Works on video jobs, and removes what of them is kept no longer.
  * @returns what ends it, before the gate and the stores are closed
  */
-export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax: number) => Promise<void> {
-  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention } = means
+export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) => Promise<void> {
+  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention } = deps
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const { catalogue } = loaded
@@ -60,7 +60,7 @@ export function startVideos(config: Config, means: RunnerVideoMeans): (endMsMax:
   const { sessions, jobs } = pools
   // A clip is rendered for seconds: who needs a credential opened does not wait for that.
   const opening = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: SHORT_JOBS_WAITING_MAX, log })
-  const vault = openVaultParts({ store, rootKeys, jobs: opening.jobs, log, publish: (change) => publishHint(state, change) })
+  const vault = openVaultPorts({ store, rootKeys, jobs: opening.jobs, log, publish: (change) => publishHint(state, change) })
   const now = (): number => performance.now()
   const heartbeat = startRunnerHeartbeat({ runnerId: part.id, store, log })
   const work = openVideoWork(store, endsOf(config, log))

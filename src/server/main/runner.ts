@@ -73,7 +73,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   channel.tell({ kind: 'ready' })
 }
 
-interface ChoreMeans {
+interface ChoreDeps {
   readonly part: Pick<StartedPart, 'node' | 'slot'>
   readonly store: Store
   readonly storage: Storage
@@ -82,8 +82,8 @@ interface ChoreMeans {
 }
 
 /** @returns what stops them, and waits for those under way */
-function startChores(config: Config, { part, store, storage, log, onSweep }: ChoreMeans): () => Promise<void> {
-  const means = { log, random: Math.random }
+function startChores(config: Config, { part, store, storage, log, onSweep }: ChoreDeps): () => Promise<void> {
+  const deps = { log, random: Math.random }
   let isEnding = false
   const swept = {
     rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store),
@@ -101,7 +101,7 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
       }
       return { ...report }
     },
-  }, means)
+  }, deps)
   const stops = [
     repeat({
       name: 'pruned',
@@ -112,12 +112,12 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
         runners: await pruneRunners(store.sql),
         video_jobs_ended: await endDeletedVideos(store, log),
       }),
-    }, means),
+    }, deps),
     repeat({
       name: 'ledger_months',
       everyMs: LEDGER_MONTHS_MS,
       run: async () => ({ ...(await ensurePartitions(store)) }),
-    }, means),
+    }, deps),
     sweepEvery(SWEEP_UPLOADS_MS, true),
     sweepEvery(SWEEP_MS, false),
   ]

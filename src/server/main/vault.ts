@@ -12,7 +12,7 @@ import type { RootKeys } from '../vault/root-keys.ts'
 import { VaultKeys } from '../vault/vault-keys.ts'
 import { openVaults } from '../vault/vaults.ts'
 
-export interface VaultMeans {
+export interface VaultDeps {
   readonly store: Store
   readonly rootKeys: RootKeys
   readonly jobs: ShortJobs
@@ -28,7 +28,7 @@ export interface VaultPart {
 }
 
 /** Everything that stores secrets and gives them out, and the interns that have vaults of their own. */
-export function openVaultParts({ store, rootKeys, jobs, log, publish }: VaultMeans): VaultPart {
+export function openVaultPorts({ store, rootKeys, jobs, log, publish }: VaultDeps): VaultPart {
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys, rows })
   const audit = openAuditTrail(store, log)

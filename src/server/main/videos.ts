@@ -7,12 +7,12 @@ import type { Store } from '../store/base/open.ts'
 import { openVideoCancel } from '../store/videos/cancel.ts'
 import type { EndContext } from '../store/videos/ends.ts'
 import { openVideoJobs } from '../store/videos/open-videos.ts'
-import { openAdminParts } from './admin.ts'
+import { openAdminPorts } from './admin.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export interface VideoMeans {
+export interface VideoDeps {
   readonly store: Store
   readonly state: State
   readonly log: Log
@@ -20,19 +20,19 @@ export interface VideoMeans {
   readonly credentials: Ports['operatorKeys']
 }
 
-export interface VideoParts {
+export interface VideoServices {
   readonly ports: Pick<Ports, 'videos' | 'publicOrigin' | 'operatorKeys' | 'admin' | 'operators' | 'caps'>
   close(): Promise<void>
 }
 
 /** What a front needs for video jobs. */
-export function openVideoParts(config: Config, { store, state, log, credentials }: VideoMeans): VideoParts {
+export function openVideoPorts(config: Config, { store, state, log, credentials }: VideoDeps): VideoServices {
   const views = openVideoViews(state)
   const videos = openVideoJobs({
     store, views, jobMs: config.videoJobHours * HOUR_MS, now: () => performance.now(),
     cancel: openVideoCancel({ store, views, context: endsOf(config, log) }),
   })
-  const admin = openAdminParts(config, { store, views })
+  const admin = openAdminPorts(config, { store, views })
   return { ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials, ...admin }, close: () => views.close() }
 }
 

@@ -13,7 +13,7 @@ import { openDeliveries } from '../store/webhooks/deliveries.ts'
 import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
 import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
 
-export interface WebhookMeans {
+export interface WebhookDeps {
   readonly store: Store
   readonly egress: Egress
   readonly keyRing: KeyRing
@@ -27,7 +27,7 @@ const WEBHOOKS_COUNT_MS = 15_000
 const WEBHOOKS_PRUNE_MS = 600_000
 
 /** A runner's webhooks. @returns what ends them, before the gate and the store are closed */
-export function startWebhooks({ store, egress, keyRing, views, log, metrics }: WebhookMeans): () => Promise<void> {
+export function startWebhooks({ store, egress, keyRing, views, log, metrics }: WebhookDeps): () => Promise<void> {
   let counts: DeliveryCounts | null = null
   const deliveries = openDeliveries({ store })
   const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })

@@ -1,17 +1,17 @@
 import type { Outcome } from '../../schemas/failures.ts'
 import { fail, ok } from '../../schemas/failures.ts'
 import type { AccountKind, HoldAsk } from '../ports/money/money.ts'
-import type { MoneyPurse } from './money-purse.ts'
-import type { MoneyPurses } from './money-purses.ts'
+import type { Balance } from './balance.ts'
+import type { Balances } from './balances.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
-import { workspaceOf } from './taking.ts'
+import { workspaceOf } from './reservation.ts'
 
 /** Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded, busy. */
-export function pursesOf(ask: HoldAsk, purses: MoneyPurses, now: number): Outcome<readonly MoneyPurse[]> {
+export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
   const { paidNano, anyNano } = ask.bound
-  const needed: MoneyPurse[] = []
+  const needed: Balance[] = []
   const unbounded: AccountKind[] = []
   let isFull = false
   const need = (kind: AccountKind, id: string, amountNano: number | null): void => {
@@ -30,4 +30,4 @@ export function pursesOf(ask: HoldAsk, purses: MoneyPurses, now: number): Outcom
   return isFull ? fail('busy') : ok(needed)
 }
 
-const NONE: Outcome<readonly MoneyPurse[]> = ok([])
+const NONE: Outcome<readonly Balance[]> = ok([])

@@ -5,16 +5,16 @@ import type { JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Hold, HoldAsk, MoneyReading, MoneyRefuser, Spend } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
-import { Bookkeeping } from './bookkeeping.ts'
-import { JournalTurn } from './journal-turn.ts'
-import { MoneyPurses } from './money-purses.ts'
+import { JournalFlush } from './journal-flush.ts'
+import { GroupCommit } from './group-commit.ts'
+import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { MoneyTimers } from './money-timers.ts'
-import { heldBy } from './money-waiters.ts'
+import { heldBy } from './balance-waiters.ts'
 import { pursesOf } from './needs.ts'
-import type { Purse } from '../ports/purse.ts'
-import { Refills } from './refills.ts'
-import { Taking, type MoneyCounts, type Till } from './taking.ts'
+import type { LocalBalance } from '../ports/local-balance.ts'
+import { Borrowing } from './borrowing.ts'
+import { Reservation, type MoneyCounts, type MoneyContext } from './reservation.ts'
 
 export interface SpendOptions {
   readonly lender: Lender
@@ -43,11 +43,11 @@ export function createSpend(options: SpendOptions): FrontSpend {
   return new Money(options)
 }
 
-class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
-  readonly #till: Till
+class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
+  readonly #till: MoneyContext
   readonly #timers: MoneyTimers
-  readonly #refills: Refills
-  readonly #books: Bookkeeping
+  readonly #refills: Borrowing
+  readonly #books: JournalFlush
   readonly #leaveFeed: () => void
   readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
   readonly #refusals: Record<MoneyRefuser, number> = { credit: 0, key_limit: 0, budget: 0, unbounded: 0, unavailable: 0, busy: 0 }
@@ -63,12 +63,12 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
     }
     this.#timers = timers
     this.#till = {
-      purses: new MoneyPurses(journal), journal, turn: new JournalTurn(journal, timers.soon), now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
+      purses: new Balances(journal), journal, turn: new GroupCommit(journal, timers.soon), now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
       ended: (taking) => this.#ended(taking),
     }
     const shared = { till: this.#till, lender, timers, log, fenced: stop }
-    this.#refills = new Refills({ ...shared, fronts })
-    this.#books = new Bookkeeping({ ...shared, owner, wake: () => this.#refills.wake() })
+    this.#refills = new Borrowing({ ...shared, fronts })
+    this.#books = new JournalFlush({ ...shared, owner, wake: () => this.#refills.wake() })
     this.#leaveFeed = feed.subscribe((change) => this.#till.purses.obey(change))
     this.#books.start()
   }
@@ -79,20 +79,20 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
     const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
     if (!purses.ok) return this.#counted(purses)
-    const taking = new Taking(this.#till, ask, purses.value)
+    const taking = new Reservation(this.#till, ask, purses.value)
     const held = this.take(taking) ?? this.refill(taking)
     if (held instanceof Promise) return held.then((outcome) => this.#counted(outcome))
     return this.#counted(held)
   }
 
-  take(taking: Taking): Outcome<Hold> | null {
+  take(taking: Reservation): Outcome<Hold> | null {
     if (taking.mayTake()) return heldBy(taking)
     const now = this.#timers.now()
     const refusing = taking.purses.flatMap((purse) => purse.refusing(taking.amounts[purse.kind], now))
     return refusing.length > 0 ? moneyRefused(refusing) : null
   }
 
-  refill(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
+  refill(taking: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
     return this.#refills.join(taking)
   }
 
@@ -138,7 +138,7 @@ class Money implements FrontSpend, Purse<Taking, Outcome<Hold>> {
   }
 
   /** What ended in one turn is written together, behind its replies. */
-  #ended(taking: Taking): void {
+  #ended(taking: Reservation): void {
     if (taking.purses.some(({ waiting }) => waiting > 0)) this.#refills.wake()
     this.#till.turn.writeSoon()
   }

@@ -60,7 +60,7 @@ export interface LiveReading {
 }
 
 /** Readings of parts that are made later than the metrics. */
-export interface LiveParts {
+export interface LiveDeps {
   readonly inFlight?: () => number
   readonly front?: { readonly slot: number; readonly load: () => FrontReading }
   readonly breakers?: () => readonly BreakerReading[]
@@ -81,15 +81,15 @@ export class LiveReader {
   readonly #durations: Durations
   readonly #attempts: Attempts[] = []
   readonly #loop = new LoopWatch()
-  #parts: LiveParts = {}
+  #deps: LiveDeps = {}
 
   constructor({ calls, durations }: { readonly calls: Tally; readonly durations: Durations }) {
     this.#calls = calls
     this.#durations = durations
   }
 
-  add(parts: LiveParts): void {
-    this.#parts = { ...this.#parts, ...parts }
+  add(deps: LiveDeps): void {
+    this.#deps = { ...this.#deps, ...deps }
   }
 
   /** @param tally with a label `provider` */
@@ -98,7 +98,7 @@ export class LiveReader {
   }
 
   read(): LiveReading {
-    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#parts
+    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#deps
     const { user, system } = process.cpuUsage()
     return {
       atMs: performance.now(),

@@ -6,7 +6,7 @@ import { FAILURES, fail, type FailureName, type Outcome } from '../../schemas/fa
 import { hasScope, scopesText, type KeyScope } from '../../schemas/keys/scopes.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
-import type { Turn } from '../ports/idempotency.ts'
+import type { IdempotencyClaim } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import type { CallNotes } from '../ports/observe.ts'
@@ -151,7 +151,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Of an operation that is `idempotent`: what a repetition has in common with this call; null without the header. */
   readonly idempotency: Repeatable | null
   /** Of one whose answer the pipeline keeps: for a store that keeps it in its own transaction. */
-  readonly turn: Turn | null
+  readonly turn: IdempotencyClaim | null
   /** Lower-case hex, of the body of such a call. */
   readonly bodySha256: string | null
   /** Milliseconds of `performance.now()`. */

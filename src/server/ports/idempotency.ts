@@ -22,18 +22,18 @@ export interface Idempotency {
    * Failures: idempotency_mismatch (another method, path or query), idempotency_running, busy (too many wait),
    * client_gone and its kin, store_unavailable.
    */
-  begin(wish: TurnWish): Promise<Outcome<TurnOrAnswer>>
+  begin(input: TurnInput): Promise<Outcome<ClaimOrAnswer>>
   /**
    * Keeps the answer of a turn, for IDEMPOTENCY_KEPT_MS from now on, before the caller gets it. While the store is away
    * it is tried again behind the caller's back, so it never fails. Nothing happens when another has the turn by now, or
    * it has an answer already.
    */
-  remember(turn: Turn, answer: KeptAnswer): Promise<void>
+  remember(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void>
   /** Ends a turn without an answer: the next call under the key is the first. Never fails; else the lease ends it. */
-  forget(turn: Turn): Promise<void>
+  forget(turn: IdempotencyClaim): Promise<void>
 }
 
-export interface TurnWish {
+export interface TurnInput {
   readonly idempotency: Repeatable
   /** Of whom only so many wait at once: the workspace, or the organization where there is none. */
   readonly holder: string
@@ -41,7 +41,7 @@ export interface TurnWish {
 }
 
 /** The right to be the first call under a key, until `attempt` changes; its lease is renewed until it ends. */
-export interface Turn {
+export interface IdempotencyClaim {
   readonly id: string
   /** The fencing token. */
   readonly attempt: number
@@ -54,7 +54,7 @@ export interface KeptAnswer {
   readonly json: string
 }
 
-export type TurnOrAnswer =
-  | { readonly kind: 'first'; readonly turn: Turn }
+export type ClaimOrAnswer =
+  | { readonly kind: 'first'; readonly turn: IdempotencyClaim }
   /** The body of the repetition is still to be compared. */
   | { readonly kind: 'replay'; readonly answer: KeptAnswer }

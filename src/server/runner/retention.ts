@@ -1,9 +1,9 @@
 import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../schemas/operator/retention-limits.ts'
 import type { Log } from '../ports/observe.ts'
-import type { PruneStep, RetentionKind, RetentionMeters, RetentionTurns } from '../ports/operator/retention.ts'
+import type { PruneStep, RetentionKind, RetentionMeters, RetentionLeases } from '../ports/operator/retention.ts'
 
-export interface PruneParts {
-  readonly turns: RetentionTurns
+export interface PruneDeps {
+  readonly turns: RetentionLeases
   readonly steps: readonly PruneStep[]
   readonly log: Log
   readonly meters: Pick<RetentionMeters, 'pruned'>
@@ -30,11 +30,11 @@ export interface PruneReport {
  * What fails is told and left to the next run.
  * @returns null when it is another's turn, or no turn is due. Rejects when the store is away.
  */
-export async function prune(parts: PruneParts): Promise<PruneReport | null> {
-  const { turns, steps, isEnding } = parts
+export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
+  const { turns, steps, isEnding } = deps
   const turn = await turns.begin()
   if (turn === null) return null
-  const run: Run = { ...parts, rows: {}, failed: [], isLost: false }
+  const run: Run = { ...deps, rows: {}, failed: [], isLost: false }
   let open = steps.map((step) => ({ kind: step.kind, batches: step.run(turn) }))
   while (open.length > 0 && !isEnding() && !run.isLost) {
     const left: Pruning[] = []
@@ -51,7 +51,7 @@ interface Pruning {
   readonly batches: ReturnType<PruneStep['run']>
 }
 
-interface Run extends PruneParts {
+interface Run extends PruneDeps {
   readonly rows: Partial<Record<RetentionKind, number>>
   readonly failed: RetentionKind[]
   isLost: boolean

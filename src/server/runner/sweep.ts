@@ -9,7 +9,7 @@ import type { ContainerSizes, ContainerUses, CountedPath } from '../ports/contai
 import type { FileSweep } from '../ports/files/files.ts'
 import type { ContainerRef, Storage } from '../ports/files/storage.ts'
 
-export interface SweepParts {
+export interface SweepDeps {
   readonly rows: FileSweep
   readonly uses: ContainerUses
   readonly sizes: ContainerSizes
@@ -60,12 +60,12 @@ const PROBE_ID = 'sweep_probe'
  * once do no harm. What fails is left to the next one, and does not keep the rest from being removed. Design §5, C10.
  * @returns what was removed, and the first failure of each step
  */
-export async function sweep(parts: SweepParts, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
+export async function sweep(deps: SweepDeps, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
   const report: SweepReport = { uploads: 0, expired: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
   const failures: Failure[] = []
   for (const step of options.isUploadsOnly === true ? UPLOAD_STEPS : STEPS) {
-    if (parts.isEnding?.() === true) break
-    const round = new Round(parts, report, options)
+    if (deps.isEnding?.() === true) break
+    const round = new Round(deps, report, options)
     const done = await step(round)
     const failure = round.firstFailure ?? (done.ok ? null : done.failure)
     if (failure !== null) failures.push(failure)
@@ -75,27 +75,27 @@ export async function sweep(parts: SweepParts, options: SweepOptions = {}): Prom
 
 /** One step of one sweep. */
 class Round {
-  readonly parts: SweepParts
+  readonly deps: SweepDeps
   readonly report: SweepReport
   readonly options: SweepOptions
   firstFailure: Failure | null = null
   #passedOver = 0
 
-  constructor(parts: SweepParts, report: SweepReport, options: SweepOptions) {
-    this.parts = parts
+  constructor(deps: SweepDeps, report: SweepReport, options: SweepOptions) {
+    this.deps = deps
     this.report = report
     this.options = options
   }
 
   get isEnding(): boolean {
-    return this.parts.isEnding?.() === true
+    return this.deps.isEnding?.() === true
   }
 
   /** Storage refused one thing. @returns that failure when storage is away altogether, for the step to end */
   async passOver(failure: Failure): Promise<Outcome<null>> {
     this.firstFailure ??= failure
     const isMany = ++this.#passedOver > PASSED_OVER_MAX
-    const seen = isMany ? null : await this.parts.storage.stat(PROBE_ID)
+    const seen = isMany ? null : await this.deps.storage.stat(PROBE_ID)
     return seen?.ok === true ? ok(null) : { ok: false, failure }
   }
 }
@@ -109,9 +109,9 @@ const STEPS: readonly Step[] = [
   sweepOrphans,
   sweepStaging,
   sweepContainers,
-  async ({ parts, report }) => counted(await parts.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
+  async ({ deps, report }) => counted(await deps.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
   (round) => recount(round, { ageMs: round.options.recountAgeMs ?? CONTAINER_RECOUNT_MS }),
-  async ({ parts, report }) => counted(await parts.rows.expire(), (count) => (report.idempotency += count)),
+  async ({ deps, report }) => counted(await deps.rows.expire(), (count) => (report.idempotency += count)),
 ]
 
 function counted(count: Outcome<number>, add: (count: number) => void): Outcome<null> {
@@ -121,7 +121,7 @@ function counted(count: Outcome<number>, add: (count: number) => void): Outcome<
 }
 
 async function sweepUploads(round: Round): Promise<Outcome<null>> {
-  const { parts: { rows, storage }, report } = round
+  const { deps: { rows, storage }, report } = round
   for (;;) {
     const claimed = await rows.claimStale(CLAIMED_AT_ONCE)
     if (!claimed.ok) return claimed
@@ -145,7 +145,7 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
 
 /** Bytes that cannot be removed now are an orphan for a later sweep: their row is gone. */
 async function sweepExpired(round: Round): Promise<Outcome<null>> {
-  const { parts: { rows, storage }, report } = round
+  const { deps: { rows, storage }, report } = round
   for (;;) {
     const removed = await rows.removeExpired(CLAIMED_AT_ONCE)
     if (!removed.ok) return removed
@@ -164,7 +164,7 @@ async function sweepExpired(round: Round): Promise<Outcome<null>> {
  * object without one will not get one any more.
  */
 async function sweepOrphans(round: Round): Promise<Outcome<null>> {
-  const { parts: { rows, storage, now }, report, options: { orphanAgeMs = ORPHAN_AGE_MS } } = round
+  const { deps: { rows, storage, now }, report, options: { orphanAgeMs = ORPHAN_AGE_MS } } = round
   for (let cursor: string | null = null; ;) {
     const page = await storage.list(cursor)
     if (!page.ok) return page
@@ -184,7 +184,7 @@ async function sweepOrphans(round: Round): Promise<Outcome<null>> {
 }
 
 /** What a front that is gone has staged is nobody's at once; of other processes only its age tells that. */
-async function sweepStaging({ parts: { rows, storage }, report }: Round): Promise<Outcome<null>> {
+async function sweepStaging({ deps: { rows, storage }, report }: Round): Promise<Outcome<null>> {
   const owners = await storage.stagingOwners()
   if (!owners.ok) return owners
   const gone = await rows.goneFronts(owners.value)
@@ -193,14 +193,14 @@ async function sweepStaging({ parts: { rows, storage }, report }: Round): Promis
 }
 
 async function sweepContainers(round: Round): Promise<Outcome<null>> {
-  const { parts } = round
+  const { deps } = round
   for (let cursor: string | null = null; ;) {
-    const page = await parts.storage.containers.listContainers(cursor)
+    const page = await deps.storage.containers.listContainers(cursor)
     if (!page.ok) return page
     for (const [workspaceId, containers] of byWorkspace(page.value.containers)) {
-      const used = await parts.uses.lastUses(workspaceId, containers.map(({ containerId }) => containerId))
+      const used = await deps.uses.lastUses(workspaceId, containers.map(({ containerId }) => containerId))
       if (!used.ok) return used
-      const isOver = await parts.uses.isOfDeleted(workspaceId)
+      const isOver = await deps.uses.isOfDeleted(workspaceId)
       if (!isOver.ok) return isOver
       const keptMs = isOver.value ? 0 : CONTAINER_KEPT_MS
       for (const container of containers) {
@@ -222,7 +222,7 @@ interface KnownContainer {
 }
 
 async function sweepContainer(round: Round, { container, usedAt, keptMs }: KnownContainer): Promise<Outcome<null>> {
-  const { parts: { uses, storage: { containers }, now }, report } = round
+  const { deps: { uses, storage: { containers }, now }, report } = round
   const limit = new Date(now() - keptMs)
   if (usedAt !== undefined && usedAt > limit) return ok(null)
   const changedAt = await containers.newestChange(container)
@@ -239,7 +239,7 @@ async function sweepContainer(round: Round, { container, usedAt, keptMs }: Known
 
 /** The quota follows what lies there: files that went, that a sandbox has changed, and of writes that did not end. */
 async function recount(round: Round, which: { readonly ageMs: number | null; readonly container?: ContainerRef }): Promise<Outcome<null>> {
-  const { sizes } = round.parts
+  const { sizes } = round.deps
   for (let after: CountedPath | null = null; ;) {
     const due = await sizes.due({ ...which, after, countMax: RECOUNTED_AT_ONCE })
     if (!due.ok) return due
@@ -251,7 +251,7 @@ async function recount(round: Round, which: { readonly ageMs: number | null; rea
 }
 
 async function recountPath(round: Round, counted: CountedPath): Promise<Outcome<null>> {
-  const { parts: { sizes, storage: { containers } }, report } = round
+  const { deps: { sizes, storage: { containers } }, report } = round
   const { workspaceId, containerId, path } = counted
   const there = await containers.stat({ workspaceId, containerId }, path)
   if (!there.ok && there.failure.name !== 'container_file_unknown') return round.passOver(there.failure)

@@ -10,8 +10,8 @@ import { PieceReader, type PieceSource } from './piece-reader.ts'
 const shared = new PieceBuffers()
 
 /** An open file on this machine. */
-export function storedFile(handle: FileHandle, stats: BigIntStats, parts: ReaderParts = {}): StoredObject {
-  const { buffers = shared, now = () => performance.now() } = parts
+export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderDeps = {}): StoredObject {
+  const { buffers = shared, now = () => performance.now() } = deps
   let isClosed = false
   const reads = new Set<Promise<unknown>>()
   const readPiece: PieceSource['read'] = async (buffer, piece) => {
@@ -40,7 +40,7 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, parts: Reader
   }
 }
 
-export interface ReaderParts {
+export interface ReaderDeps {
   readonly buffers?: PieceBuffers
   readonly now?: () => number
 }

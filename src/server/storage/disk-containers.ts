@@ -74,12 +74,12 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
   }
 }
 
-interface PageWish {
+interface PageInput {
   readonly countMax: number
   readonly walk: Walk
 }
 
-async function listFiles(root: string, container: ContainerRef, { countMax, walk }: PageWish): Promise<Outcome<ContainerPage>> {
+async function listFiles(root: string, container: ContainerRef, { countMax, walk }: PageInput): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
   if (walk.signal?.aborted === true) return { ok: false, failure: endedBy(walk.signal) }
   try {

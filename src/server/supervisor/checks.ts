@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { NodeGeneration } from './node-parts.ts'
+import type { NodeGeneration } from './node-setup.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** Oldest glibc by Node's ABI for which the front end's binary loads. */

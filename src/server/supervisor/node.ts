@@ -5,19 +5,19 @@ import { startAdmin, type Admin } from './admin-port/port.ts'
 import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/values/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
-import { childParts, removeOtherCopies, type ChildPlace } from './fleet/child-parts.ts'
+import { childSetup, removeOtherCopies, type ChildPlace } from './fleet/child-setup.ts'
 import { Child } from './fleet/child.ts'
 import { openDataDirectory, type DataDirectory } from './data-directory/data-directory.ts'
 import { firstKeys } from './data-directory/first-keys.ts'
 import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-room.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
-import type { NodeGeneration, NodeJournals, NodeParts, NodeRedis, NodeStore, PreparedFiles } from './node-parts.ts'
+import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore, PreparedFiles } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
-import { WishDesk } from './fleet/scale-wishes.ts'
+import { ScaleDesk } from './fleet/scale-requests.ts'
 import { countsOf } from './fleet/scaling.ts'
 import { watchSignals } from './fleet/signals.ts'
 import { SILENCE_LOOK_MS } from './fleet/silence.ts'
@@ -57,11 +57,11 @@ interface Ending {
  * Runs a node until it is told to end, drains it, and takes down what it brought up, in reverse. Design §2.
  * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when it cannot start or go on
  */
-export async function runNode(parts: NodeParts): Promise<number> {
-  const generation = parts.readGeneration()
+export async function runNode(setup: NodeSetup): Promise<number> {
+  const generation = setup.readGeneration()
   const undone: (() => Promise<void>)[] = []
   const ending = new EndRequest()
-  const run = new NodeRun(parts, generation, { undo: (step) => undone.push(step), ending })
+  const run = new NodeRun(setup, generation, { undo: (step) => undone.push(step), ending })
   const stopWatching = watchSignals({
     drain: (why) => ending.ask({ why, isFailure: false }),
     stopAtOnce: () => run.stopAtOnce(),
@@ -71,7 +71,7 @@ export async function runNode(parts: NodeParts): Promise<number> {
   try {
     await run.bringUp()
     const { why, isFailure } = await ending.asked
-    parts.log.info('node_drains', { why })
+    setup.log.info('node_drains', { why })
     await run.drain()
     if (isFailure) throw new StartRefused(why)
     return 0
@@ -79,16 +79,16 @@ export async function runNode(parts: NodeParts): Promise<number> {
     if (problem instanceof EndedEarly) return 0
     throw explainFullDisk(problem, disksOf(generation))
   } finally {
-    parts.log.release()
+    setup.log.release()
     for (const step of undone.reverse()) {
-      await step().catch((cause: unknown) => parts.log.error('take_down_failed', { cause }))
+      await step().catch((cause: unknown) => setup.log.error('take_down_failed', { cause }))
     }
     stopWatching()
   }
 }
 
 class NodeRun {
-  readonly #parts: NodeParts
+  readonly #parts: NodeSetup
   readonly #first: NodeGeneration
   readonly #undo: Undo
   readonly #ending: EndRequest
@@ -98,22 +98,22 @@ class NodeRun {
   #redis: NodeRedis | null = null
   #journals: NodeJournals | null = null
   #reloader: Reloader | null = null
-  #desk: WishDesk | null = null
+  #desk: ScaleDesk | null = null
   #watch: ReadinessWatch | null = null
   #admin: Admin | null = null
   #isDraining = false
   #isUp = false
   #isReloadAsked = false
 
-  constructor(parts: NodeParts, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
+  constructor(setup: NodeSetup, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
     const { undo, ending } = more
-    this.#parts = parts
+    this.#parts = setup
     this.#first = generation
     this.#undo = undo
     this.#ending = ending
     this.#fleet = new Fleet({
       fork: (role, isAhead) => this.#fork(role, isAhead),
-      log: parts.log,
+      log: setup.log,
       retiredMsMax: RETIRED_MS_MAX,
       spareDelayMs: SPARE_FRONT_MS,
       onCrashLoop: (why) => ending.ask({ why, isFailure: true }),
@@ -228,10 +228,10 @@ class NodeRun {
   async #prepareStore(store: NodeStore, { data, services }: Pick<Announced, 'data' | 'services'>): Promise<BannerKeys> {
     const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
     this.#reloader = new Reloader({
-      parts: this.#parts,
+      setup: this.#parts,
       fleet: this.#fleet,
       first: this.#first,
-      childParts: (generation) => childParts(generation, placeOf(data, services)),
+      childSetup: (generation) => childSetup(generation, placeOf(data, services)),
       check: async (generation) => {
         await checkConnections(store, generation, services.postgres)
         // While it replaces fronts, those of both serve.
@@ -245,7 +245,7 @@ class NodeRun {
       tell: (record) => writeReload(data, record),
     })
     const reloader = this.#reloader
-    this.#desk = new WishDesk({ data, log: this.#parts.log, scale: (wish) => reloader.scale(wish) })
+    this.#desk = new ScaleDesk({ data, log: this.#parts.log, scale: (input) => reloader.scale(input) })
     return keys
   }
 
@@ -260,7 +260,7 @@ class NodeRun {
     this.#undo(() => this.#fleet.killAll())
     const looking = setInterval(() => this.#fleet.lookForSilence(), SILENCE_LOOK_MS)
     this.#undo(() => Promise.resolve(clearInterval(looking)))
-    const started = this.#fleet.start(childParts(this.#first, placeOf(data, services)))
+    const started = this.#fleet.start(childSetup(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
     removeOtherCopies(this.#first, data)
   }

@@ -4,9 +4,9 @@ import type { Fields } from '../ports/observe.ts'
 import { checkTls } from './checks.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import type { ChildPart } from './fleet/ipc.ts'
-import type { NodeGeneration, NodeParts } from './node-parts.ts'
+import type { NodeGeneration, NodeSetup } from './node-setup.ts'
 import { NO_RELOAD, type ReloadRecord } from './reload-record.ts'
-import { countsOf, standsOf, stillStanding, withStands, type Counts, type ScaleEnd, type ScaleWish, type Stands } from './fleet/scaling.ts'
+import { countsOf, standsOf, stillStanding, withStands, type Counts, type ScaleEnd, type ScaleInput, type Stands } from './fleet/scaling.ts'
 import { connectionsNeeded } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -28,10 +28,10 @@ const FIXED = {
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
 export interface ReloadOptions {
-  readonly parts: Pick<NodeParts, 'log' | 'rereadGeneration'>
+  readonly setup: Pick<NodeSetup, 'log' | 'rereadGeneration'>
   readonly fleet: Pick<Fleet, 'roll'>
   readonly first: NodeGeneration
-  childParts(generation: NodeGeneration): readonly ChildPart[]
+  childSetup(generation: NodeGeneration): readonly ChildPart[]
   /** May refuse the new generation (`StartRefused`). */
   check(generation: NodeGeneration): Promise<void>
   /** Every child runs on this generation now. */
@@ -81,8 +81,8 @@ export class Reloader {
   }
 
   /** Changes the number of fronts or of threads, and resolves when the new number serves. Nothing is read anew. */
-  scale(wish: ScaleWish): Promise<ScaleEnd> {
-    return this.#inTurn(() => this.#scale(wish))
+  scale(input: ScaleInput): Promise<ScaleEnd> {
+    return this.#inTurn(() => this.#scale(input))
   }
 
   /** The node drains: what is queued is not done any more. */
@@ -98,47 +98,47 @@ export class Reloader {
 
   /** A configuration that cannot be used changes nothing: the node goes on with the one it has. */
   async #reload(): Promise<void> {
-    const { parts, fleet, childParts, check, adopt } = this.#options
+    const { setup, fleet, childSetup, check, adopt } = this.#options
     this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
     try {
-      const { generation: read, moved } = withFixed(await parts.rereadGeneration(), this.#current)
+      const { generation: read, moved } = withFixed(await setup.rereadGeneration(), this.#current)
       const stands = stillStanding(this.#stands, read.settings)
       const generation = withStands(read, stands)
-      if (moved.length > 0) parts.log.warn('settings_need_restart', { settings: moved, fix: 'restart' })
+      if (moved.length > 0) setup.log.warn('settings_need_restart', { settings: moved, fix: 'restart' })
       checkTls(generation)
       await check(generation)
       const startedAt = performance.now()
-      await fleet.roll(childParts(generation))
+      await fleet.roll(childSetup(generation))
       this.#current = generation
       this.#given = read
       this.#stands = stands
       adopt(generation)
-      parts.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
+      setup.log.info('reloaded', { durationMs: Math.round(performance.now() - startedAt) })
       this.#tell({ state: 'done', needRestart: moved })
     } catch (problem) {
-      parts.log.error('reload_refused', reasonOf(problem))
+      setup.log.error('reload_refused', reasonOf(problem))
       this.#tell({ state: 'refused', reason: saidOf(problem) })
     }
   }
 
-  async #scale(wish: ScaleWish): Promise<ScaleEnd> {
-    const { parts, fleet, childParts, check } = this.#options
+  async #scale(input: ScaleInput): Promise<ScaleEnd> {
+    const { setup, fleet, childSetup, check } = this.#options
     const before = countsOf(this.#current)
     try {
       if (this.#isEnded) throw new StartRefused('the node is ending')
-      const stands = standsOf(wish, this.#stands, this.#given.settings)
+      const stands = standsOf(input, this.#stands, this.#given.settings)
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)
       // Fewer fit whatever other nodes hold by now.
       if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config)) await check(generation)
       const startedAt = performance.now()
-      if (!isDeepStrictEqual(before, now)) await fleet.roll(childParts(generation), { isSparing: true })
+      if (!isDeepStrictEqual(before, now)) await fleet.roll(childSetup(generation), { isSparing: true })
       this.#current = generation
       this.#stands = stands
-      parts.log.info('scaled', { ...now, durationMs: Math.round(performance.now() - startedAt) })
+      setup.log.info('scaled', { ...now, durationMs: Math.round(performance.now() - startedAt) })
       return { state: 'done', before, now }
     } catch (problem) {
-      parts.log.error('scale_refused', reasonOf(problem))
+      setup.log.error('scale_refused', reasonOf(problem))
       return { state: 'refused', reason: saidOf(problem) }
     }
   }
@@ -149,7 +149,7 @@ export class Reloader {
       this.#options.tell(this.#record)
     } catch (cause) {
       // A disk that is full keeps `sluice reload` waiting, and nobody else.
-      this.#options.parts.log.error('reload_not_told', { cause })
+      this.#options.setup.log.error('reload_not_told', { cause })
     }
   }
 }

@@ -3,7 +3,7 @@ import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
 import type { ChildPart } from './fleet/ipc.ts'
-import type { NodeGeneration, NodeParts, NodeStore } from './node-parts.ts'
+import type { NodeGeneration, NodeSetup, NodeStore } from './node-setup.ts'
 import { startRedis } from './redis/redis-child.ts'
 import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
@@ -28,7 +28,7 @@ const SAY_EACH_MS = 5_000
 /** Brings up what the operator did not bring himself. Throws `StartRefused`. */
 export async function startServices(
   { config }: NodeGeneration,
-  { data, log, undo }: { data: DataDirectory; log: NodeParts['log']; undo: Undo },
+  { data, log, undo }: { data: DataDirectory; log: NodeSetup['log']; undo: Undo },
 ): Promise<Services> {
   // Both are awaited: a failure of one must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([

@@ -20,7 +20,7 @@ export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key
 /** Where a link goes: trusted, or vetted. */
 export type LinkOrigin = Pick<TrustedOrigin, 'call'>
 
-export interface LinkMeans {
+export interface LinkDeps {
   readonly origin: LinkOrigin
   /** The key; null when the provider needs none. */
   readonly key: string | null
@@ -38,7 +38,7 @@ export class ProviderLink {
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkMeans) {
+  constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkDeps) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
     this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }

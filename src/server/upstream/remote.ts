@@ -3,20 +3,20 @@ import type { Endpoint } from '../ports/models/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
 import { cohereEmbeddings } from './cohere.ts'
 import { googleEmbeddings, googleKey } from './google.ts'
-import { bearer, ProviderLink, type CredentialHeader, type LinkMeans } from './link.ts'
+import { bearer, ProviderLink, type CredentialHeader, type LinkDeps } from './link.ts'
 import { OpenAiEmbeddings } from './openai.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 
-export interface RemoteMeans extends Omit<LinkMeans, 'credentialHeader'> {
+export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
   readonly jobs: ShortJobs
 }
 
 /** An endpoint elsewhere, in its provider's protocol; null when that one has no embeddings, or is ours. */
-export function openRemote(endpoint: Endpoint, { jobs, ...means }: RemoteMeans): EmbeddingProtocol | null {
+export function openRemote(endpoint: Endpoint, { jobs, ...deps }: RemoteDeps): EmbeddingProtocol | null {
   const { provider } = endpoint
   if (!isRemote(provider.protocol)) return null
   const { credentialHeader, open } = REMOTE[provider.protocol]
-  return open(endpoint, new ProviderLink(provider, { ...means, credentialHeader }), jobs)
+  return open(endpoint, new ProviderLink(provider, { ...deps, credentialHeader }), jobs)
 }
 
 /** Whether embeddings can be asked for in it over the network. */
@@ -32,7 +32,7 @@ interface Remote {
 }
 
 const REMOTE: Readonly<Record<RemoteName, Remote>> = {
-  openai: { credentialHeader: bearer, open: (...means) => new OpenAiEmbeddings(...means) },
+  openai: { credentialHeader: bearer, open: (...deps) => new OpenAiEmbeddings(...deps) },
   cohere: { credentialHeader: bearer, open: cohereEmbeddings },
   google: { credentialHeader: googleKey, open: googleEmbeddings },
 }

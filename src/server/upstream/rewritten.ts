@@ -14,7 +14,7 @@ interface Wire {
   readonly path: string
 }
 
-interface Means {
+interface Deps {
   readonly link: ProviderLink
   readonly jobs: ShortJobs
 }
@@ -28,7 +28,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
   readonly #wire: Wire
 
-  constructor(endpoint: Endpoint, wire: Wire, { link, jobs }: Means) {
+  constructor(endpoint: Endpoint, wire: Wire, { link, jobs }: Deps) {
     this.#endpoint = endpoint
     this.#wire = wire
     this.#link = link

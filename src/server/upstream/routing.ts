@@ -28,11 +28,11 @@ export function route(
 ): Outcome<readonly Endpoint[]> {
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
-  const wishes = foldedOf(preferences ?? {})
+  const inputs = foldedOf(preferences ?? {})
   const asked: Asked = { request, isFree: model.isUnpriced }
-  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, wishes, asked))
-  const sorted = preferFast(sortBy(sortOf(wishes, model), fit, { request, measured }), wishes, measured)
-  const chosen = inOrder(sorted, wishes)
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, asked))
+  const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { request, measured }), inputs, measured)
+  const chosen = inOrder(sorted, inputs)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
   const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.`
   return fail('endpoint_excluded', { detail: excluded + strangers(model.endpoints, preferences ?? {}) })
@@ -56,13 +56,13 @@ function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPref
 }
 
 /** Preferences whose lists of names are folded once for all endpoints: names in lower case. */
-interface Wishes extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> {
+interface Inputs extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> {
   readonly only: ReadonlySet<string> | null
   readonly ignore: ReadonlySet<string> | null
   readonly order: readonly string[]
 }
 
-function foldedOf(preferences: ProviderPreferences): Wishes {
+function foldedOf(preferences: ProviderPreferences): Inputs {
   const { only, ignore, order } = preferences
   const fold = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.toLowerCase()))
   return {
@@ -79,9 +79,9 @@ interface Asked {
   readonly isFree: boolean
 }
 
-function isFit(endpoint: Endpoint, wishes: Wishes, asked: Asked): boolean {
-  if (!isWanted(endpoint, wishes) || !hasFacts(endpoint, wishes)) return false
-  return isInPrice(endpoint, wishes, asked) && hasParameters(endpoint, wishes, asked.request)
+function isFit(endpoint: Endpoint, inputs: Inputs, asked: Asked): boolean {
+  if (!isWanted(endpoint, inputs) || !hasFacts(endpoint, inputs)) return false
+  return isInPrice(endpoint, inputs, asked) && hasParameters(endpoint, inputs, asked.request)
 }
 
 /** Names of the wishes that exclude at least one endpoint by themselves. */
@@ -90,15 +90,15 @@ function blamed(
   preferences: ProviderPreferences,
   asked: Asked,
 ): readonly string[] {
-  const names = Object.entries(preferences).flatMap(([name, wish]) => {
-    const alone = foldedOf({ [name]: wish })
+  const names = Object.entries(preferences).flatMap(([name, given]) => {
+    const alone = foldedOf({ [name]: given })
     return endpoints.every((endpoint) => isFit(endpoint, alone, asked)) ? [] : [name]
   })
   // What passes every filter can only be left out by an order without fallbacks.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
 }
 
-function isWanted(endpoint: Endpoint, { only, ignore }: Wishes): boolean {
+function isWanted(endpoint: Endpoint, { only, ignore }: Inputs): boolean {
   if (only === null && ignore === null) return true
   const names = namesOf(endpoint)
   return (only === null || names.some((name) => only.has(name))) && !names.some((name) => ignore?.has(name))
@@ -109,11 +109,11 @@ function namesOf({ provider, tag }: Endpoint): readonly string[] {
   return [provider.slug.toLowerCase(), provider.name.toLowerCase(), tag.toLowerCase()]
 }
 
-function hasFacts(endpoint: Endpoint, wishes: Wishes): boolean {
-  if (wishes.zdr === true && endpoint.isZdr !== true) return false
-  if (wishes.data_collection === 'deny' && endpoint.mayTrain !== false) return false
-  if (wishes.enforce_distillable_text === true && endpoint.isDistillable !== true) return false
-  const { quantizations } = wishes
+function hasFacts(endpoint: Endpoint, inputs: Inputs): boolean {
+  if (inputs.zdr === true && endpoint.isZdr !== true) return false
+  if (inputs.data_collection === 'deny' && endpoint.mayTrain !== false) return false
+  if (inputs.enforce_distillable_text === true && endpoint.isDistillable !== true) return false
+  const { quantizations } = inputs
   return !quantizations || quantizations.some((wanted) => wanted === (endpoint.quantization ?? 'unknown'))
 }
 
@@ -122,7 +122,7 @@ const NANO = 1e9
 /** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
 function isInPrice(
   endpoint: Endpoint,
-  { max_price: max }: Wishes,
+  { max_price: max }: Inputs,
   { request, isFree }: Asked,
 ): boolean {
   if (max === undefined) return true
@@ -143,8 +143,8 @@ function nanoOf(usd: string | number): number {
 }
 
 /** The fields that change the vectors; `encoding_format` we can do ourselves. */
-function hasParameters(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRequest): boolean {
-  if (wishes.require_parameters !== true) return true
+function hasParameters(endpoint: Endpoint, inputs: Inputs, request: EmbeddingsRequest): boolean {
+  if (inputs.require_parameters !== true) return true
   const { supportedParameters } = endpoint
   if (request.dimensions !== undefined && !supportedParameters.includes('dimensions')) return false
   return request.input_type === undefined || supportedParameters.includes('input_type')
@@ -152,7 +152,7 @@ function hasParameters(endpoint: Endpoint, wishes: Wishes, request: EmbeddingsRe
 
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
-function sortOf({ sort }: Wishes, model: CallableModel): Sort | null {
+function sortOf({ sort }: Inputs, model: CallableModel): Sort | null {
   const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
   if (asked !== null) return asked
   if (model.id.endsWith(':floor')) return 'price'
@@ -205,10 +205,10 @@ type Bounds = ProviderPreferences['preferred_max_latency']
 /** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds. */
 function preferFast(
   endpoints: readonly Endpoint[],
-  wishes: Wishes,
+  inputs: Inputs,
   measured: MeasuredOf,
 ): readonly Endpoint[] {
-  const { preferred_max_latency: latency, preferred_min_throughput: throughput } = wishes
+  const { preferred_max_latency: latency, preferred_min_throughput: throughput } = inputs
   if (latency === undefined && throughput === undefined) return endpoints
   const keeps = (endpoint: Endpoint): boolean => {
     const seen = measured(endpoint)
@@ -239,7 +239,7 @@ function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
 /** Those that `order` names, then the others; without fallbacks only the named ones, or only the first. */
 function inOrder(
   endpoints: readonly Endpoint[],
-  { order, allow_fallbacks: mayFallBack }: Wishes,
+  { order, allow_fallbacks: mayFallBack }: Inputs,
 ): readonly Endpoint[] {
   if (order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
   const places = new Map(endpoints.map((endpoint) => {

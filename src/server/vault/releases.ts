@@ -11,7 +11,7 @@ import { valueBytesOf } from './envelope.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
-export interface ReleaseParts {
+export interface ReleaseDeps {
   readonly rows: Pick<SecretRows, 'find'>
   readonly keys: Pick<VaultKeys, 'open'>
   readonly jobs: Pick<ShortJobs, 'run'>
@@ -26,19 +26,19 @@ type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 const NO_NAME = '(not a name)'
 
 /** The only way to a value. Each release reads its row anew, so that no cache can outlive a change of it. */
-export function openReleases(parts: ReleaseParts): SecretReleases & SecretBundles {
-  return { release: (request) => release(parts, request), releaseAll: (request) => releaseAll(parts, request) }
+export function openReleases(deps: ReleaseDeps): SecretReleases & SecretBundles {
+  return { release: (request) => release(deps, request), releaseAll: (request) => releaseAll(deps, request) }
 }
 
-async function release(parts: ReleaseParts, request: ReleaseRequest): Promise<Outcome<Secret>> {
-  const found = await look(parts, request)
-  return found.ok ? give(parts, request, found.value) : found
+async function release(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome<Secret>> {
+  const found = await look(deps, request)
+  return found.ok ? give(deps, request, found.value) : found
 }
 
-async function releaseAll(parts: ReleaseParts, { names, fits, ...request }: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>> {
+async function releaseAll(deps: ReleaseDeps, { names, fits, ...request }: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>> {
   const rows = new Map<string, EffectiveRow>()
   for (const name of new Set(names)) {
-    const found = await look(parts, { ...request, name })
+    const found = await look(deps, { ...request, name })
     if (!found.ok) return found
     rows.set(name, found.value)
   }
@@ -46,7 +46,7 @@ async function releaseAll(parts: ReleaseParts, { names, fits, ...request }: Bund
   if (!fit.ok) return fit
   const secrets = new Map<string, Secret>()
   for (const [name, row] of rows) {
-    const given = await give(parts, { ...request, name }, row)
+    const given = await give(deps, { ...request, name }, row)
     if (!given.ok) return given
     secrets.set(name, given.value)
   }
@@ -54,31 +54,31 @@ async function releaseAll(parts: ReleaseParts, { names, fits, ...request }: Bund
 }
 
 /** The row of a secret that may be released. Failures: secret_not_released, busy (the log), store_unavailable. */
-async function look(parts: ReleaseParts, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
-  if (!isSecretName(request.name)) return refuse(parts, request, 'no_such_secret')
-  const found = await parts.rows.find(request.scope, request.name)
+async function look(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
+  if (!isSecretName(request.name)) return refuse(deps, request, 'no_such_secret')
+  const found = await deps.rows.find(request.scope, request.name)
   if (!found.ok) return found
   const row = found.value
-  if (row === null) return refuse(parts, request, 'no_such_secret')
-  if (row.hosts === null) return refuse(parts, request, 'legacy', row)
-  return row.hosts.includes(request.host) ? ok(row) : refuse(parts, request, 'other_host', row)
+  if (row === null) return refuse(deps, request, 'no_such_secret')
+  if (row.hosts === null) return refuse(deps, request, 'legacy', row)
+  return row.hosts.includes(request.host) ? ok(row) : refuse(deps, request, 'other_host', row)
 }
 
-async function give(parts: ReleaseParts, request: ReleaseRequest, row: EffectiveRow): Promise<Outcome<Secret>> {
+async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRow): Promise<Outcome<Secret>> {
   const { organizationId, workspaceId } = request.scope
-  const opened = await open(parts, row, { organizationId, workspaceId, key: request.by.actor.id ?? workspaceId })
+  const opened = await open(deps, row, { organizationId, workspaceId, key: request.by.actor.id ?? workspaceId })
   if (!opened.ok) return opened
   if (opened.value === null) {
     // Somebody edited the row, or its root key is gone: an operator has to know.
-    parts.log.error('vault.secret_does_not_open', { vaultId: row.vaultId, name: row.name })
-    return refuse(parts, request, 'does_not_open', row)
+    deps.log.error('vault.secret_does_not_open', { vaultId: row.vaultId, name: row.name })
+    return refuse(deps, request, 'does_not_open', row)
   }
-  const isNoted = parts.audit.note(eventOf(request, row, { outcome: 'released', reason: null }))
+  const isNoted = deps.audit.note(eventOf(request, row, { outcome: 'released', reason: null }))
   return isNoted ? ok(opened.value) : UNAUDITED
 }
 
 /** Null when the row is not what was sealed. Failures: those of the short-job pool. */
-async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow, caller: Caller): Promise<Outcome<Secret | null>> {
+async function open({ keys, jobs }: ReleaseDeps, row: EffectiveRow, caller: Caller): Promise<Outcome<Secret | null>> {
   const input = sealedValue(keys, row)
   if (!input.ok) return ok(null)
   const { sealed, sealingKey } = input.value
@@ -92,7 +92,7 @@ async function open({ keys, jobs }: ReleaseParts, row: EffectiveRow, caller: Cal
   return ok(secret)
 }
 
-function refuse({ audit }: ReleaseParts, request: ReleaseRequest, reason: Refusal, row: EffectiveRow | null = null): Outcome<never> {
+function refuse({ audit }: ReleaseDeps, request: ReleaseRequest, reason: Refusal, row: EffectiveRow | null = null): Outcome<never> {
   const isNoted = audit.note(eventOf(request, row, { outcome: 'refused', reason }))
   return isNoted ? fail('secret_not_released', { fields: { name: nameOf(request) } }) : UNAUDITED
 }

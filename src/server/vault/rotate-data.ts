@@ -14,7 +14,7 @@ const BATCH_SECRETS = 250
 /** Passes over the secrets of a batch of vaults that are left: only others' rotations make more than two. Decision. */
 const DATA_PASSES_MAX = 20
 
-export interface DataRotationParts {
+export interface DataRotationDeps {
   readonly rows: DataRotationRows
   readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
   readonly keys: Pick<VaultKeys, 'open'>
@@ -24,7 +24,7 @@ export interface DataRotationParts {
   readonly progress: (done: DataRotation) => void
 }
 
-export interface DataRotationWish {
+export interface DataRotationInput {
   readonly scope: RotationScope
   /** Vaults whose key was made then or later keep it, so that an interrupted rotation goes on where it was. */
   readonly madeBefore: string
@@ -57,18 +57,18 @@ type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken
  * transaction stands by itself: killed at any moment, run again or twice at once, no secret is ever without its key.
  * Failures: store_unavailable.
  */
-export async function rotateData(parts: DataRotationParts, { scope, madeBefore }: DataRotationWish): Promise<Outcome<DataRotation>> {
+export async function rotateData(deps: DataRotationDeps, { scope, madeBefore }: DataRotationInput): Promise<Outcome<DataRotation>> {
   const tally: Tally = { vaults: 0, newKeys: 0, resealed: 0, removedKeys: 0, broken: [], legacy: 0, isUnfinished: false }
   for (let afterVaultId: string | null = null; ;) {
-    const page = await parts.rows.vaults(scope, { afterVaultId, limit: BATCH_VAULTS })
+    const page = await deps.rows.vaults(scope, { afterVaultId, limit: BATCH_VAULTS })
     if (!page.ok) return page
     const last = page.value.at(-1)
     if (last === undefined) return ok(tally)
-    const done = await rotateVaults(parts, { current: page.value, madeBefore, tally })
+    const done = await rotateVaults(deps, { current: page.value, madeBefore, tally })
     if (!done.ok) return done
     tally.vaults += page.value.length
     afterVaultId = last.vaultId
-    parts.progress(tally)
+    deps.progress(tally)
   }
 }
 
@@ -78,50 +78,50 @@ interface Batch {
   readonly tally: Tally
 }
 
-async function rotateVaults(parts: DataRotationParts, { current, madeBefore, tally }: Batch): Promise<Outcome<null>> {
+async function rotateVaults(deps: DataRotationDeps, { current, madeBefore, tally }: Batch): Promise<Outcome<null>> {
   // Where the key does not open the root key is missing or the row was edited: another key would only hide it.
-  const sound = current.filter((key) => opens(parts, key))
+  const sound = current.filter((key) => opens(deps, key))
   const closed = current.filter((key) => !sound.includes(key))
   tally.broken.push(...closed.map(({ vaultId }) => ({ vaultId, name: null })))
-  const made = await parts.rows.replace(sound.map(({ vaultId }) => newKey(parts, vaultId)), madeBefore, parts.by)
+  const made = await deps.rows.replace(sound.map(({ vaultId }) => newKey(deps, vaultId)), madeBefore, deps.by)
   if (!made.ok) return made
   tally.newKeys += made.value
   const vaultIds = sound.map(({ vaultId }) => vaultId)
   if (vaultIds.length === 0) return ok(null)
-  const sealed = await resealAll(parts, vaultIds, tally)
+  const sealed = await resealAll(deps, vaultIds, tally)
   if (!sealed.ok) return sealed
-  const removed = await parts.rows.removeOld(vaultIds, parts.by)
+  const removed = await deps.rows.removeOld(vaultIds, deps.by)
   if (!removed.ok) return removed
   tally.removedKeys += removed.value
   return ok(null)
 }
 
-function opens({ keys }: DataRotationParts, row: WrappedVaultKey): boolean {
+function opens({ keys }: DataRotationDeps, row: WrappedVaultKey): boolean {
   const key = keys.open(row)
   if (key.ok) wipe(key.value)
   return key.ok
 }
 
-function newKey({ rootKeys }: DataRotationParts, vaultId: string): WrappedVaultKey {
+function newKey({ rootKeys }: DataRotationDeps, vaultId: string): WrappedVaultKey {
   const made = newWrappedKey(rootKeys, vaultId, 'sealing')
   if (made === null) throw new Error('the current root key is not here')
   return { ...made, vaultId }
 }
 
 /** Until nothing is left on old keys but what does not open. */
-async function resealAll(parts: DataRotationParts, vaultIds: readonly string[], tally: Tally): Promise<Outcome<null>> {
+async function resealAll(deps: DataRotationDeps, vaultIds: readonly string[], tally: Tally): Promise<Outcome<null>> {
   for (let pass = 0; pass < DATA_PASSES_MAX; pass++) {
     const left: Left = { seen: 0, broken: [], legacy: 0 }
     for (let after: StoredSecret | null = null; ;) {
-      const page = await parts.rows.onOldKeys(vaultIds, { after, limit: BATCH_SECRETS })
+      const page = await deps.rows.onOldKeys(vaultIds, { after, limit: BATCH_SECRETS })
       if (!page.ok) return page
       const last = page.value.at(-1)
       if (last === undefined) break
-      const changed = await resealPage(parts, page.value, left)
+      const changed = await resealPage(deps, page.value, left)
       if (!changed.ok) return changed
       tally.resealed += changed.value
       after = last
-      parts.progress(tally)
+      deps.progress(tally)
     }
     if (left.seen === left.broken.length + left.legacy) {
       tally.broken.push(...left.broken)
@@ -140,13 +140,13 @@ interface Left {
   legacy: number
 }
 
-async function resealPage(parts: DataRotationParts, page: readonly StoredSecret[], left: Left): Promise<Outcome<number>> {
-  const rows = await parts.rows.sealingKeys([...new Set(page.map(({ vaultId }) => vaultId))])
+async function resealPage(deps: DataRotationDeps, page: readonly StoredSecret[], left: Left): Promise<Outcome<number>> {
+  const rows = await deps.rows.sealingKeys([...new Set(page.map(({ vaultId }) => vaultId))])
   if (!rows.ok) return rows
   const current = new Map(rows.value.map((row) => [row.vaultId, row]))
-  const secrets = page.flatMap((secret) => resealed(parts, { secret, to: current.get(secret.vaultId), left }))
+  const secrets = page.flatMap((secret) => resealed(deps, { secret, to: current.get(secret.vaultId), left }))
   left.seen += page.length
-  return secrets.length === 0 ? ok(0) : parts.rows.reseal(secrets)
+  return secrets.length === 0 ? ok(0) : deps.rows.reseal(secrets)
 }
 
 interface Looked {
@@ -156,7 +156,7 @@ interface Looked {
   readonly left: Left
 }
 
-function resealed({ keys, reseal }: DataRotationParts, { secret, to, left }: Looked): readonly ResealedSecret[] {
+function resealed({ keys, reseal }: DataRotationDeps, { secret, to, left }: Looked): readonly ResealedSecret[] {
   if (secret.hosts === null) {
     left.legacy++
     return []

@@ -9,7 +9,7 @@ const BATCH_KEYS = 250
 /** Passes over what is left: two rotations to different keys would undo each other for ever. Decision. */
 const ROOT_PASSES_MAX = 20
 
-export interface RootRotationParts {
+export interface RootRotationDeps {
   readonly rows: RootRotationRows
   readonly rootKeys: Pick<RootKeys, 'get'>
   /** The key that shall wrap all others. */
@@ -37,24 +37,24 @@ export interface RootRotation {
  * Wraps every key with one root key, in batches that each stand by themselves: killed at any moment, run again or twice
  * at once, it goes on with what is left. What does not open is left alone. Failures: store_unavailable.
  */
-export async function rotateRoot(parts: RootRotationParts): Promise<Outcome<RootRotation>> {
+export async function rotateRoot(deps: RootRotationDeps): Promise<Outcome<RootRotation>> {
   let rewrapped = 0
   for (let pass = 0; pass < ROOT_PASSES_MAX; pass++) {
     const broken: BrokenKey[] = []
     let seen = 0
     for (const table of ['vault_keys', 'data_keys'] as const) {
       for (let afterId: string | null = null; ;) {
-        const page = await parts.rows.page(table, { rootKeyId: parts.rootKeyId, afterId, limit: BATCH_KEYS })
+        const page = await deps.rows.page(table, { rootKeyId: deps.rootKeyId, afterId, limit: BATCH_KEYS })
         if (!page.ok) return page
         const last = page.value.at(-1)
         if (last === undefined) break
-        const keys = page.value.flatMap((key) => rewrap(parts, { table, key, broken }))
-        const changed = keys.length === 0 ? ok(0) : await parts.rows.rewrap(table, keys, parts.by)
+        const keys = page.value.flatMap((key) => rewrap(deps, { table, key, broken }))
+        const changed = keys.length === 0 ? ok(0) : await deps.rows.rewrap(table, keys, deps.by)
         if (!changed.ok) return changed
         seen += page.value.length
         rewrapped += changed.value
         afterId = last.id
-        parts.progress({ rewrapped, broken, isUnfinished: true })
+        deps.progress({ rewrapped, broken, isUnfinished: true })
       }
     }
     if (seen === broken.length) return ok({ rewrapped, broken, isUnfinished: false })
@@ -69,7 +69,7 @@ interface Looked {
   readonly broken: BrokenKey[]
 }
 
-function rewrap({ rootKeys, rootKeyId }: RootRotationParts, { table, key: from, broken }: Looked): readonly RewrappedKey[] {
+function rewrap({ rootKeys, rootKeyId }: RootRotationDeps, { table, key: from, broken }: Looked): readonly RewrappedKey[] {
   const [was, will] = [rootKeys.get(from.rootKeyId), rootKeys.get(rootKeyId)]
   const plain = was === undefined ? null : unwrapKey(was, from.wrapped, from)
   if (plain === null || will === undefined) {

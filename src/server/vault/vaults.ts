@@ -18,7 +18,7 @@ const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 /** Milliseconds that a copy or a write waits for its turn; `busy` beyond. Decision. */
 const TURN_WAIT_MS_MAX = 5_000
 
-export interface VaultParts {
+export interface VaultDeps {
   readonly rows: SecretRows
   readonly keys: VaultKeys
   readonly jobs: Pick<ShortJobs, 'run'>
@@ -26,8 +26,8 @@ export interface VaultParts {
 }
 
 /** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
-export function openVaults(parts: VaultParts): Vaults {
-  const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = parts
+export function openVaults(deps: VaultDeps): Vaults {
+  const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = deps
   const copies = new FairSemaphore({
     places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs,
   })
@@ -43,7 +43,7 @@ export function openVaults(parts: VaultParts): Vaults {
     store: (scope, together) => again(async () => {
       const vault = await rows.forWriting(scope, together.length)
       if (!vault.ok) return vault
-      const sealed = await seal(parts, { scope, vault: vault.value }, together)
+      const sealed = await seal(deps, { scope, vault: vault.value }, together)
       if (!sealed.ok) return sealed
       const { keyId, secrets } = sealed.value
       return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: null }))
@@ -54,13 +54,13 @@ export function openVaults(parts: VaultParts): Vaults {
     list: (scope, page) => rows.list(scope, page),
     effective: (scope, page) => rows.effective(scope, page),
     remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
-    put: (scope, wish, by) => puts.put(scope, { ...wish, by }),
+    put: (scope, request, by) => puts.put(scope, { ...request, by }),
     copy: (scope, names, by) => copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () => again(async () => {
       const vault = await rows.forWriting(scope, names.length)
       if (!vault.ok) return vault
       const sources = await rows.sources(scope, names)
       if (!sources.ok) return sources
-      const copied = await copy(parts, { scope, vault: vault.value }, sources.value)
+      const copied = await copy(deps, { scope, vault: vault.value }, sources.value)
       if (!copied.ok) return copied
       const { keyId, secrets } = copied.value
       const written = secrets.map((secret) => ({ ...secret, by }))
@@ -87,7 +87,7 @@ interface VaultToWrite {
 }
 
 async function seal(
-  { keys, jobs }: VaultParts,
+  { keys, jobs }: VaultDeps,
   { scope, vault }: VaultToWrite,
   puts: readonly Put[],
 ): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly WrittenSecret[] }>> {
@@ -113,7 +113,7 @@ function written({ by }: Put, secret: { readonly facts: SecretFacts } | undefine
 }
 
 async function copy(
-  { keys, jobs }: VaultParts,
+  { keys, jobs }: VaultDeps,
   { scope, vault }: VaultToWrite,
   sources: readonly StoredSecret[],
 ): Promise<Outcome<{ readonly keyId: string; readonly secrets: readonly SealedSecret[] }>> {

@@ -6,7 +6,7 @@ import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { SealedWebhookSecret, WebhookSecret, WebhookSecretRows, WebhookSecrets } from '../ports/webhooks/webhooks.ts'
 import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
 
-export interface WebhookSecretParts {
+export interface WebhookSecretDeps {
   readonly rows: WebhookSecretRows
   readonly keyRing: KeyRing
   readonly randomBytes: (count: number) => Uint8Array
@@ -16,18 +16,18 @@ export interface WebhookSecretParts {
  * Signing secrets of workspaces, opened when somebody asks: none is kept, so that one that was replaced signs nothing
  * more after its time. All that ask at once share one look. C17.
  */
-export function openWebhookSecrets(parts: WebhookSecretParts): WebhookSecrets {
-  const { rows } = parts
+export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
+  const { rows } = deps
   const looks = new Map<string, Promise<Outcome<readonly WebhookSecret[]>>>()
   const look = async (workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>> => {
     const found = await rows.signing(workspaceId)
     if (!found.ok) return found
-    if (found.value.some(({ signsUntil }) => signsUntil === null)) return openAll(parts, found.value)
-    const made = await makeSecret(parts, workspaceId)
+    if (found.value.some(({ signsUntil }) => signsUntil === null)) return openAll(deps, found.value)
+    const made = await makeSecret(deps, workspaceId)
     if (!made.ok) return made
     // Another process may have been first: then its secret is everybody's.
     const kept = await rows.addFirst(made.value)
-    return kept.ok ? openAll(parts, kept.value) : kept
+    return kept.ok ? openAll(deps, kept.value) : kept
   }
   return {
     current(workspaceId) {
@@ -38,15 +38,15 @@ export function openWebhookSecrets(parts: WebhookSecretParts): WebhookSecrets {
       return looking
     },
     async rotate(workspaceId, overlapMs, by) {
-      const made = await makeSecret(parts, workspaceId)
+      const made = await makeSecret(deps, workspaceId)
       if (!made.ok) return made
       const kept = await rows.replace(made.value, overlapMs, by)
-      return kept.ok ? openAll(parts, kept.value) : kept
+      return kept.ok ? openAll(deps, kept.value) : kept
     },
   }
 }
 
-async function makeSecret({ keyRing, randomBytes }: WebhookSecretParts, workspaceId: string): Promise<Outcome<SealedWebhookSecret>> {
+async function makeSecret({ keyRing, randomBytes }: WebhookSecretDeps, workspaceId: string): Promise<Outcome<SealedWebhookSecret>> {
   const dataKey = await keyRing.current(workspaceId, 'webhooks')
   if (!dataKey.ok) return dataKey
   const place = { id: randomUUID(), workspaceId }
@@ -57,7 +57,7 @@ async function makeSecret({ keyRing, randomBytes }: WebhookSecretParts, workspac
   return ok({ ...place, dataKeyId: dataKey.value.id, sealed, signsUntil: null })
 }
 
-async function openAll({ keyRing }: WebhookSecretParts, secrets: readonly SealedWebhookSecret[]): Promise<Outcome<readonly WebhookSecret[]>> {
+async function openAll({ keyRing }: WebhookSecretDeps, secrets: readonly SealedWebhookSecret[]): Promise<Outcome<readonly WebhookSecret[]>> {
   const opened: WebhookSecret[] = []
   for (const secret of secrets) {
     const dataKey = await keyRing.byId(secret.workspaceId, 'webhooks', secret.dataKeyId)

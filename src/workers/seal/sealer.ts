@@ -1,5 +1,5 @@
 import { createCipheriv } from 'node:crypto'
-import { letGo } from '../let-go.ts'
+import { detach } from '../detach.ts'
 import { SEGMENT_BYTES, writeHeader } from './format.ts'
 import { associatedData, deriveKeys, nonceOf } from './keys.ts'
 
@@ -50,7 +50,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     isOver = true
     keys.wipe()
     held.fill(0)
-    letGo([held.buffer])
+    detach([held.buffer])
   }
   return {
     push(chunk) {

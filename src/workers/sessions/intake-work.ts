@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, writevSync } from 'node:fs'
 import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } from '../content/scanner.ts'
 import type { RefusedContent } from '../content/verdict.ts'
-import { letGo, wholeBuffers } from '../let-go.ts'
+import { detach, wholeBuffers } from '../detach.ts'
 import { createSealer, type Sealer } from '../seal/sealer.ts'
 import type { IntakeJob, SealJob, ThreadSession, ToThread, Voice } from './protocol.ts'
 
@@ -93,7 +93,7 @@ export class IntakeWork implements ThreadSession {
 
   #writeSealed(pieces: readonly Uint8Array[]): void {
     this.#write(pieces)
-    letGo(wholeBuffers(pieces, LET_GO_BYTES_MIN))
+    detach(wholeBuffers(pieces, LET_GO_BYTES_MIN))
   }
 
   /** Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page cache. */

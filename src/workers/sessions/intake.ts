@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import type { Intake, IntakeSession, IntakeVerdict, IntakeWish } from '../../server/ports/files/intake.ts'
+import type { Intake, IntakeSession, IntakeVerdict, IntakeInput } from '../../server/ports/files/intake.ts'
 import { SALT_BYTES } from '../seal/format.ts'
 import { failureOfLast } from './last-message.ts'
 import type { FromThread, IntakeJob } from './protocol.ts'
@@ -27,12 +27,12 @@ export interface IntakePart extends Intake {
 export function createIntake({ sessions, failureOf, random = randomSalt }: IntakeOptions): IntakePart {
   const budget = new UploadBudget()
   return {
-    open(wish) {
-      const { job, moved } = jobOf(wish, random)
-      const pushing = new Pushing({ wish, budget, failureOf })
-      const session = sessions.start(job, { moved, holder: wish.holder }, pushing)
+    open(input) {
+      const { job, moved } = jobOf(input, random)
+      const pushing = new Pushing({ input, budget, failureOf })
+      const session = sessions.start(job, { moved, holder: input.holder }, pushing)
       if (!session.ok) {
-        wish.target?.seal?.dataKey.key.fill(0)
+        input.target?.seal?.dataKey.key.fill(0)
         return session
       }
       pushing.begin(session.value)
@@ -44,7 +44,7 @@ export function createIntake({ sessions, failureOf, random = randomSalt }: Intak
   }
 }
 
-function jobOf({ target, content }: IntakeWish, random: (count: number) => Uint8Array): { job: Omit<IntakeJob, 'port'>; moved: ArrayBuffer[] } {
+function jobOf({ target, content }: IntakeInput, random: (count: number) => Uint8Array): { job: Omit<IntakeJob, 'port'>; moved: ArrayBuffer[] } {
   const path = target?.path ?? null
   const wanted = target?.seal ?? null
   if (wanted === null) return { job: { kind: 'intake', path, content, seal: null }, moved: [] }
@@ -59,7 +59,7 @@ function randomSalt(count: number): Uint8Array<ArrayBuffer> {
 }
 
 class Pushing implements IntakeSession {
-  readonly #wish: IntakeWish
+  readonly #wish: IntakeInput
   readonly #budget: UploadBudget
   readonly #failureOf: (cause: unknown) => Failure
   #share: Share | null = null
@@ -73,8 +73,8 @@ class Pushing implements IntakeSession {
   #failureTold: ((failure: Failure) => void) | null = null
   #finished: ((end: Outcome<IntakeVerdict>) => void) | null = null
 
-  constructor({ wish, budget, failureOf }: { wish: IntakeWish; budget: UploadBudget; failureOf: (cause: unknown) => Failure }) {
-    this.#wish = wish
+  constructor({ input, budget, failureOf }: { input: IntakeInput; budget: UploadBudget; failureOf: (cause: unknown) => Failure }) {
+    this.#wish = input
     this.#budget = budget
     this.#failureOf = failureOf
   }

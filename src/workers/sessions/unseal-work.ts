@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
-import { letGo, wholeBuffers } from '../let-go.ts'
+import { detach, wholeBuffers } from '../detach.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
 import { createOpener, type Opener } from '../seal/opener.ts'
 import { openRange, type RangeOpener } from '../seal/range-opener.ts'
@@ -104,7 +104,7 @@ export class UnsealWork implements ThreadSession {
     const length = opened.value.reduce((sum, plain) => sum + plain.length, 0)
     if (length > 0) {
       const buffer = joined(opened.value, bufferFor(length, this.#room.shift()))
-      letGo(wholeBuffers(opened.value, SEGMENT_BYTES))
+      detach(wholeBuffers(opened.value, SEGMENT_BYTES))
       this.#voice.say({ kind: 'piece', bytes: buffer, length }, buffer)
     }
     return range.isComplete ? this.#end(ok(null)) : true
@@ -127,7 +127,7 @@ type Room = Extract<ToThread, { readonly kind: 'more' }>
 function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   const spare = room?.spare ?? null
   if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes) return spare
-  if (spare !== null) letGo([spare])
+  if (spare !== null) detach([spare])
   return Buffer.allocUnsafeSlow(length).buffer
 }
 

@@ -1,8 +1,8 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
-import type { Unsealing, UnsealWish } from '../../server/ports/files/intake.ts'
-import { letGo } from '../let-go.ts'
+import type { Unsealing, UnsealInput } from '../../server/ports/files/intake.ts'
+import { detach } from '../detach.ts'
 import { HEADER_BYTES, layoutOf, SEGMENT_BYTES } from '../seal/format.ts'
 import { rangePlan } from '../seal/opener.ts'
 import { failureOfLast } from './last-message.ts'
@@ -21,24 +21,24 @@ export interface UnsealingOptions {
  */
 export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
   return {
-    async open(wish) {
-      const { file, object, dataKey } = wish
-      const refusal = refusalOf(wish)
+    async open(input) {
+      const { file, object, dataKey } = input
+      const refusal = refusalOf(input)
       if (refusal !== null) {
         dataKey.key.fill(0)
         return { ok: false, failure: refusal }
       }
-      const opening = new Opening(wish, { failureOf, readers: () => sessions.count('unseal') })
+      const opening = new Opening(input, { failureOf, readers: () => sessions.count('unseal') })
       const session = sessions.start(
         {
           kind: 'unseal', descriptor: object.descriptor, dataKey: dataKey.key, dataKeyId: dataKey.id, objectId: file.id,
-          sizeBytes: file.sizeBytes, objectBytes: object.sizeBytes, from: wish.from, to: wish.to,
+          sizeBytes: file.sizeBytes, objectBytes: object.sizeBytes, from: input.from, to: input.to,
         },
         { moved: [dataKey.key.buffer], holder: file.workspaceId },
         opening,
       )
       if (session.ok) {
-        wish.onLent?.(session.value.released)
+        input.onLent?.(session.value.released)
         return opening.begin(session.value)
       }
       dataKey.key.fill(0)
@@ -48,7 +48,7 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
 }
 
 /** What needs no thread to be seen. */
-function refusalOf({ file, object, dataKey }: UnsealWish): Failure | null {
+function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
   if (dataKey.id !== file.dataKeyId) return { name: 'data_key_unavailable', cause: new Error('it is not the key that the row names') }
   if (object.sizeBytes === layoutOf(file.sizeBytes).objectBytes) return null
   return { name: 'content_damaged', cause: new Error('the length of the object is not that of the row') }
@@ -56,7 +56,7 @@ function refusalOf({ file, object, dataKey }: UnsealWish): Failure | null {
 
 /** Pieces that came and were not asked for yet, or the asker that waits for one. */
 class Opening implements ByteReader {
-  readonly #wish: UnsealWish
+  readonly #wish: UnsealInput
   readonly #failureOf: (cause: unknown) => Failure
   readonly #readers: () => number
   readonly #pieces: Uint8Array<ArrayBuffer>[] = []
@@ -70,9 +70,9 @@ class Opening implements ByteReader {
   #lent: ArrayBuffer | null = null
   #isClosed = false
 
-  constructor(wish: UnsealWish, { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number }) {
-    this.#wish = wish
-    this.#ranges = rangesOf(wish)
+  constructor(input: UnsealInput, { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number }) {
+    this.#wish = input
+    this.#ranges = rangesOf(input)
     this.#failureOf = failureOf
     this.#readers = readers
   }
@@ -102,7 +102,7 @@ class Opening implements ByteReader {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    letGo(this.#pieces.splice(0).map(({ buffer }) => buffer))
+    detach(this.#pieces.splice(0).map(({ buffer }) => buffer))
     this.#session?.cancel()
     this.#source?.close()
     this.#settle(fail('client_gone'))
@@ -123,7 +123,7 @@ class Opening implements ByteReader {
 
   /** @param spare a buffer that the thread may use again */
   #more(spare: ArrayBuffer | null): void {
-    if (this.#end !== null) return letGo(spare === null ? [] : [spare])
+    if (this.#end !== null) return detach(spare === null ? [] : [spare])
     const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
     const bytes = Math.min(STORAGE_PIECE_BYTES, Math.max(SEGMENT_BYTES, fair))
     this.#session?.say({ kind: 'more', bytes, spare }, spare ?? undefined)
@@ -183,7 +183,7 @@ interface SealedRange {
 }
 
 /** The header and the segments: in one go where these begin right behind it. */
-function rangesOf({ file, from, to }: UnsealWish): SealedRange[] {
+function rangesOf({ file, from, to }: UnsealInput): SealedRange[] {
   const range = rangePlan(from, to, file.sizeBytes)
   if (range.from === HEADER_BYTES) return [{ from: 0, to: range.to }]
   return [{ from: 0, to: HEADER_BYTES }, range]

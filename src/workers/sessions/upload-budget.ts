@@ -5,7 +5,7 @@ import {
   UPLOAD_WINDOW_BYTES_MAX,
   UPLOAD_WINDOW_BYTES_MIN,
 } from '../../schemas/files/file-limits.ts'
-import { letGo } from '../let-go.ts'
+import { detach } from '../detach.ts'
 
 /** Spent buffers that wait to be used again; a front without uploads keeps none. */
 const SPARE_BYTES_MAX = 8 * 1024 * 1024
@@ -46,7 +46,7 @@ export class UploadBudget {
     share.hasRoom = null
     this.give(share, share.heldBytes)
     if (this.#shares.size > 0) return
-    letGo(this.#spare.splice(0))
+    detach(this.#spare.splice(0))
     this.#spareBytes = 0
   }
 
@@ -86,7 +86,7 @@ export class UploadBudget {
 
   recycle(buffer: ArrayBuffer): void {
     const isFit = buffer.byteLength >= COALESCED_BYTES_MIN && this.#shares.size > 0
-    if (!isFit || this.#spareBytes + buffer.byteLength > SPARE_BYTES_MAX) return letGo([buffer])
+    if (!isFit || this.#spareBytes + buffer.byteLength > SPARE_BYTES_MAX) return detach([buffer])
     this.#spareBytes += buffer.byteLength
     this.#spare.push(buffer)
   }

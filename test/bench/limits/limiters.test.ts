@@ -55,8 +55,8 @@ t.test('a limiter that is not installed is left out with the way to add it', asy
 })
 
 t.test('side by side each has a row under load, alone and at each limit, and what it let in is told', async (t) => {
-  const wish = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
-  const { rows, notes, subjects, absent } = await besideOthers(wish, () => undefined)
+  const input = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
+  const { rows, notes, subjects, absent } = await besideOthers(input, () => undefined)
   t.equal(subjects.length + absent.length, LIMITERS.length)
   const limiters = subjects.length - 1
   t.equal(rows.length, 2 * subjects.length + limiters)

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Told } from './isolation/owners.ts'
-import { elsewhere, missing, requestOf, takesWorkspace, typeOf, withKey, wrongKindStatus, type Wish } from './isolation/requests.ts'
+import { elsewhere, missing, requestOf, takesWorkspace, typeOf, withKey, wrongKindStatus, type Input } from './isolation/requests.ts'
 import type { Program, Proof } from '../proof.ts'
 
 /** Longer than the grace in which a change reaches a front by the poll of the store alone. */
@@ -87,7 +87,7 @@ interface Both {
 async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): Promise<void> {
   const differing: string[] = []
   let compared = 0
-  const compare = async (what: string, key: string, operation: AnyOperation, [one, other]: readonly [Wish, Wish]) => {
+  const compare = async (what: string, key: string, operation: AnyOperation, [one, other]: readonly [Input, Input]) => {
     compared++
     const answers = [await ask(stand, withKey(operation, one, key)), await ask(stand, withKey(operation, other, key))] as const
     const [told, untold] = answers.map((told) => `${told.status} ${plain(told.text)}`)

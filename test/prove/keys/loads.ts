@@ -69,10 +69,10 @@ async function makeKeys(store: Store, count: number): Promise<readonly string[]>
   const keys: string[] = []
   for (let organizations = 0; organizations < ORGANIZATIONS; organizations++) {
     const { organization, workspace } = must(await createOrganization(store, { name: `victim ${organizations}` }))
-    const wish = {
+    const input = {
       kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null,
     } as const
-    for (let made = 0; made < count / ORGANIZATIONS; made++) keys.push(must(await createKey(store, wish, CLI)).key)
+    for (let made = 0; made < count / ORGANIZATIONS; made++) keys.push(must(await createKey(store, input, CLI)).key)
   }
   return keys
 }

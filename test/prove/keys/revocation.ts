@@ -259,12 +259,12 @@ interface Crossing {
 async function cross(store: Store, keys: readonly Key[]): Promise<Crossing> {
   const [oldest = '', numbered = '', quick = ''] = keys.map((key) => key.hash)
   const commits: Invalidation[] = []
-  const revoke = async (hash: string, around: Around = {}): Promise<void> => {
+  const revoke = async (hash: string, deps: EngineDeps = {}): Promise<void> => {
     const change = await store.sql.begin(async (tx) => {
       await tx`SELECT txid_current()`
-      await around.before?.()
+      await deps.before?.()
       const ended = await endKey(tx, hash)
-      await around.after?.()
+      await deps.after?.()
       return ended
     })
     if (change !== null) commits.push(change)
@@ -304,7 +304,7 @@ async function cross(store: Store, keys: readonly Key[]): Promise<Crossing> {
   return { numbers: commits.map((change) => change.n), hasWaited }
 }
 
-interface Around {
+interface EngineDeps {
   before?(): Promise<void>
   after?(): Promise<void>
 }

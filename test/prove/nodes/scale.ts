@@ -43,8 +43,8 @@ export const program: Program = {
 /** Each third change is another number. */
 async function changes(proof: Proof, stand: Stand): Promise<void> {
   for (let round = 0; round < ROLLS + SCALES; round++) {
-    const wish = WISHES[Math.floor(round / 3)]
-    if (round % 3 === 2 && wish !== undefined) await scale(proof, stand, wish)
+    const input = WISHES[Math.floor(round / 3)]
+    if (round % 3 === 2 && input !== undefined) await scale(proof, stand, input)
     else await roll(proof, stand)
   }
 }

@@ -32,8 +32,8 @@ export const program: Program = {
       const found = new Map<number, Measured>()
       // Each round in the other direction: what a machine does by itself grows or falls meanwhile.
       const all = proof.isShort ? some : [0, ...some]
-      const wishes = round % 2 === 0 ? all : all.toReversed()
-      for (const pages of wishes) found.set(pages, await measured(stand, { pages, rate, seconds }))
+      const inputs = round % 2 === 0 ? all : all.toReversed()
+      for (const pages of inputs) found.set(pages, await measured(stand, { pages, rate, seconds }))
       const none = found.get(0)?.cores ?? Number.NaN
       for (const pages of some) costs.get(pages)?.push((((found.get(pages)?.cores ?? Number.NaN) - none) / pages) * 100)
       const isSteady = [...found].every(([pages, { views, failed }]) => views >= pages * (seconds - 1) && failed === 0)
@@ -50,7 +50,7 @@ export const program: Program = {
   },
 }
 
-interface Wish {
+interface Input {
   readonly pages: number
   readonly rate: number
   readonly seconds: number
@@ -65,7 +65,7 @@ interface Measured {
   readonly failed: number
 }
 
-async function measured(stand: Stand, { pages, rate, seconds }: Wish): Promise<Measured> {
+async function measured(stand: Stand, { pages, rate, seconds }: Input): Promise<Measured> {
   const open = Array.from({ length: pages }, () => openPage(stand))
   await Promise.all(open.map((page) => page.until(/data: \{/)))
   const load = runLoad({

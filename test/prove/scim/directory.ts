@@ -2,7 +2,7 @@
 import { MEMBER_ROLES, type MemberRole } from '../../../src/schemas/workspaces/workspaces.ts'
 import { openTestStore } from '../../support/stores/postgres.ts'
 import { Oracle, type Change } from './directory/oracle.ts'
-import { openMeans } from './directory/means.ts'
+import { openMeans } from './directory/deps.ts'
 import { World, type Made } from './directory/world.ts'
 import type { Program, Proof } from '../proof.ts'
 
@@ -34,22 +34,22 @@ export const program: Program = {
   text: '100,000 changes of grants, mappings, groups and users, one by one and at once, compared with an oracle',
   async run(proof) {
     const store = await openTestStore(proof, CONNECTIONS)
-    const means = openMeans(proof, store)
+    const deps = openMeans(proof, store)
     for (const size of proof.isShort ? SHORT : FULL) {
-      const world = await World.make(means, size.name, size.workspaces)
+      const world = await World.make(deps, size.name, size.workspaces)
       await new Run({ proof, size, world }).whole()
     }
   },
 }
 
-interface RunMeans {
+interface RunDeps {
   readonly proof: Proof
   readonly size: Size
   readonly world: World
 }
 
 class Run {
-  readonly #means: RunMeans
+  readonly #deps: RunDeps
   readonly #oracle = new Oracle()
   readonly #wrong: string[] = []
   #made = 0
@@ -58,12 +58,12 @@ class Run {
   #compared = 0
   #logged = 0
 
-  constructor(means: RunMeans) {
-    this.#means = means
+  constructor(deps: RunDeps) {
+    this.#deps = deps
   }
 
   async whole(): Promise<void> {
-    const { proof, size } = this.#means
+    const { proof, size } = this.#deps
     const startedAt = performance.now()
     let step = 0
     let due = size.comparedEach
@@ -113,7 +113,7 @@ class Run {
 
   #make(change: Change, requestId: string): Promise<Made> {
     this.#made++
-    return this.#means.world.make(change, requestId)
+    return this.#deps.world.make(change, requestId)
   }
 
   #apply(change: Change, id: string): void {
@@ -122,20 +122,20 @@ class Run {
   }
 
   async #newlyLogged(): Promise<readonly string[]> {
-    const rows = await this.#means.world.audited(this.#logged)
+    const rows = await this.#deps.world.audited(this.#logged)
     this.#logged = rows.at(-1)?.n ?? this.#logged
     return rows.map(({ requestId }) => requestId)
   }
 
   async #sync(): Promise<void> {
-    await this.#means.world.sync('sync')
+    await this.#deps.world.sync('sync')
     await this.#newlyLogged()
     await this.#compare()
   }
 
   async #compare(): Promise<void> {
     this.#compared++
-    const { world } = this.#means
+    const { world } = this.#deps
     const [grants, members] = await Promise.all([world.grants(), world.members()])
     this.#differ('grants', this.#oracle.grants(), grants)
     this.#differ('members', this.#oracle.members(), members)
@@ -148,7 +148,7 @@ class Run {
   }
 
   #choose(): Change {
-    const { proof } = this.#means
+    const { proof } = this.#deps
     const kinds = [
       'grant', 'grant', 'revoke', 'map', 'map', 'set_role', 'unmap', 'add', 'add', 'add', 'remove', 'remove', 'replace', 'rename',
       'new_group', 'new_user', 'new_user', 'set_active', 'set_active',
@@ -161,7 +161,7 @@ class Run {
   }
 
   #changeOf(kind: Change['kind']): Change {
-    const { proof, size, world } = this.#means
+    const { proof, size, world } = this.#deps
     const workspaceId = world.workspaceIds[proof.random(world.workspaceIds.length)] ?? ''
     const role: MemberRole = MEMBER_ROLES[proof.random(MEMBER_ROLES.length)] ?? 'member'
     const userName = `u${proof.random(size.users)}`
@@ -208,7 +208,7 @@ class Run {
   /** Now and then of nothing that is there. */
   #oneOf(of: ReadonlyMap<string, unknown>): string {
     const ids = [...of.keys()]
-    return ids[this.#means.proof.random(ids.length + (ids.length < 3 ? 1 : 0))] ?? NOBODY
+    return ids[this.#deps.proof.random(ids.length + (ids.length < 3 ? 1 : 0))] ?? NOBODY
   }
 }
 

@@ -8,7 +8,7 @@ import { BACKGROUND_JOB_MS_MAX } from '../../../src/schemas/limits/limits.ts'
 import { openPools } from '../../../src/workers/pool.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { startClipProcess } from '../../support/videos/clip-process.ts'
-import { clipWish, type ClipWish } from '../../support/videos/clips.ts'
+import { clipInput, type ClipInput } from '../../support/videos/clips.ts'
 import { hasFfmpeg, probe } from '../../support/videos/ffmpeg.ts'
 import { SILENT } from '../../support/log.ts'
 import { readMp4 } from '../../support/videos/mp4-reader.ts'
@@ -38,14 +38,14 @@ export const program: Program = {
   },
 }
 
-type Render = (wish: Partial<ClipWish>) => Promise<Uint8Array>
+type Render = (input: Partial<ClipInput>) => Promise<Uint8Array>
 
 /** Through the pool, as the runner does. */
 function openRendering(proof: Proof): Render {
   const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, jobMsMax: BACKGROUND_JOB_MS_MAX, log: SILENT })
   proof.after(close)
-  return async (wish) => {
-    const clip = must(await jobs.run('render_clip', clipWish(wish), { caller: callerBy('prove') }))
+  return async (input) => {
+    const clip = must(await jobs.run('render_clip', clipInput(input), { caller: callerBy('prove') }))
     if (!clip.ok) throw new Error(clip.detail)
     return clip.mp4
   }
@@ -57,12 +57,12 @@ async function sweep(proof: Proof): Promise<void> {
   const wrong: string[] = []
   const unlike: string[] = []
   let clips = 0
-  for (const wish of wishes(proof)) {
-    const clip = await render(wish)
-    const name = `${wish.width}x${wish.height} ${wish.seconds} s seed ${wish.seed}`
+  for (const input of inputs(proof)) {
+    const clip = await render(input)
+    const name = `${input.width}x${input.height} ${input.seconds} s seed ${input.seed}`
     clips++
-    if (!isAsAsked(clip, wish) || (isProbed && !(await isDecoded(clip, wish)))) wrong.push(name)
-    if (!Buffer.from(clip).equals(Buffer.from(await render(wish)))) unlike.push(name)
+    if (!isAsAsked(clip, input) || (isProbed && !(await isDecoded(clip, input)))) wrong.push(name)
+    if (!Buffer.from(clip).equals(Buffer.from(await render(input)))) unlike.push(name)
   }
   for (const name of [...wrong, ...unlike].slice(0, 10)) proof.say(`not as asked: ${name}`)
   const by = isProbed ? 'our reader and ffmpeg, which decoded every frame' : 'our reader; ffmpeg is not installed'
@@ -70,10 +70,10 @@ async function sweep(proof: Proof): Promise<void> {
   proof.check('the same wish gives the same bytes', unlike.length === 0, `${clips - unlike.length} of ${clips}`)
 }
 
-type Swept = ClipSize & Pick<ClipWish, 'seconds' | 'seed' | 'prompt'>
+type Swept = ClipSize & Pick<ClipInput, 'seconds' | 'seed' | 'prompt'>
 
 /** Every size at every duration; in the short form of the durations one, and of each resolution one shape: tests of the renderer take them all. */
-function* wishes(proof: Proof): Generator<Swept> {
+function* inputs(proof: Proof): Generator<Swept> {
   const shapes = CLIP_ASPECT_RATIOS.length
   const shape = proof.random(shapes)
   const isIn = (nth: number, ratio: number): boolean => !proof.isShort || (nth + shape) % shapes === ratio

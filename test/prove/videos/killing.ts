@@ -12,7 +12,7 @@ export interface Killing {
   end(): Promise<void>
 }
 
-export interface KillWish {
+export interface KillInput {
   readonly pid: number
   readonly redis: { kill(): Promise<void>; start(): Promise<void> } | null
   readonly everyMs: number
@@ -24,7 +24,7 @@ export interface KillWish {
 const REDIS_AWAY_MS = 300
 
 /** One of {front, runner, Redis} each `everyMs`; the three take turns in a random order, so that none is left out. */
-export function startKilling({ pid, redis, everyMs, most = Infinity, random }: KillWish): Killing {
+export function startKilling({ pid, redis, everyMs, most = Infinity, random }: KillInput): Killing {
   const kills: Record<Victim, number> = { front: 0, runner: 0, redis: 0 }
   let isOver = false
   let deck: Victim[] = []

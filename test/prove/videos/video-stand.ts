@@ -22,7 +22,7 @@ export interface VideoStand {
   untilEnded(kinds: readonly SubmitKind[], msMax: number): Promise<number | null>
 }
 
-export interface VideoStandWish {
+export interface VideoStandInput {
   /** Base URL of each kind's provider. */
   readonly providers: Readonly<Record<SubmitKind, string>>
   /** Members of the providers' `video` in the catalogue. */
@@ -42,19 +42,19 @@ export function modelOf(kind: SubmitKind): string {
   return `prove/${kind}`
 }
 
-export async function startVideoStand(proof: Proof, wish: VideoStandWish): Promise<VideoStand> {
+export async function startVideoStand(proof: Proof, input: VideoStandInput): Promise<VideoStand> {
   const redis = await outsideRedis()
   if (redis !== null) proof.after(() => redis.close())
   const postgres = await outsidePostgres()
   proof.after(() => postgres.close())
-  const receiver = await startWebhookReceiver(wish.statusOf)
+  const receiver = await startWebhookReceiver(input.statusOf)
   proof.after(() => receiver.close())
   const stand = await startStand({
-    catalogue: catalogueOf(wish),
+    catalogue: catalogueOf(input),
     settings: {
-      SLUICE_FRONTS: String(wish.fronts), SLUICE_RUNNERS: String(wish.runners), DATABASE_URL: postgres.url,
+      SLUICE_FRONTS: String(input.fronts), SLUICE_RUNNERS: String(input.runners), DATABASE_URL: postgres.url,
       ...(redis === null ? {} : { REDIS_URL: redis.url }),
-      SLUICE_EGRESS_ALLOW: receiver.allow, SLUICE_EGRESS_CA: receiver.rootFile, ...wish.settings,
+      SLUICE_EGRESS_ALLOW: receiver.allow, SLUICE_EGRESS_CA: receiver.rootFile, ...input.settings,
     },
   })
   proof.after(() => stand.stop())
@@ -74,7 +74,7 @@ export function organizationOf({ stand }: VideoStand): string {
   return organizationAccount(stand.keys.organization_id)
 }
 
-export function catalogueOf({ providers, video = {} }: Pick<VideoStandWish, 'providers' | 'video'>): object {
+export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'providers' | 'video'>): object {
   return {
     providers: SUBMIT_KINDS.map((kind) => ({
       slug: kind, protocol: 'openai', base_url: providers[kind], api_key_env: PROVIDER_KEY, video: { submit: kind, ...video },

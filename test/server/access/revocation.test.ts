@@ -51,8 +51,8 @@ function hammer(access: Access, bearer: string): { stop(): Promise<void> } {
 
 async function revokeUnderLoad(operator: Store, owner: NewOrganization, fronts: readonly Access[], hints: Hints | null): Promise<boolean[]> {
   const { organization, workspace } = owner
-  const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { key, apiKey } = must(await createKey(operator, wish, CLI))
+  const input = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const { key, apiKey } = must(await createKey(operator, input, CLI))
   const bearer = `Bearer ${key}`
   for (const access of fronts) must(await access.authenticate(bearer))
   const load = fronts.map((access) => hammer(access, bearer))

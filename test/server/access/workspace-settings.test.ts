@@ -23,9 +23,9 @@ for (const [channel, hints] of [['hints', testHints()], ['polls alone', null]] a
       await feed.close()
     })
     await feed.poll()
-    const wish = { name: 'k', organizationId: organization.id, rateLimitRpm: null, expiresAt: null }
-    const inference = must(await createKey(store, { ...wish, kind: 'inference', workspaceId: workspace.id }, CLI))
-    const management = must(await createKey(store, { ...wish, kind: 'management', workspaceId: null }, CLI))
+    const input = { name: 'k', organizationId: organization.id, rateLimitRpm: null, expiresAt: null }
+    const inference = must(await createKey(store, { ...input, kind: 'inference', workspaceId: workspace.id }, CLI))
+    const management = must(await createKey(store, { ...input, kind: 'management', workspaceId: null }, CLI))
     const factsOf = async (key: string): Promise<object> => {
       const { isInProgramme, mayWriteVault } = must(await access.authenticate(`Bearer ${key}`))
       return { isInProgramme, mayWriteVault }

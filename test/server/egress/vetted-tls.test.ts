@@ -12,7 +12,7 @@ import { exchangeRequest, startTarget, textOf, type Target } from '../../support
 
 const skip = NO_OPENSSL
 
-interface Wish {
+interface Input {
   readonly tls: KeyPair
   readonly roots?: readonly string[]
   readonly host?: string
@@ -25,7 +25,7 @@ interface Asked {
 }
 
 /** One exchange with a TLS server on loopback, which the allow-list admits without `http:`. */
-async function asked(t: Test, { tls, roots = [], host = 'good.example' }: Wish): Promise<Asked> {
+async function asked(t: Test, { tls, roots = [], host = 'good.example' }: Input): Promise<Asked> {
   const target = await startTarget(tls)
   let requests = 0
   target.answer((req, res) => {
@@ -76,7 +76,7 @@ t.test('an address that a caller names itself is verified as that address', { sk
 
 t.test('a certificate of another name, of nobody we know, or whose time is over is refused, and nothing is sent', { skip }, async (t) => {
   const [known, unknown] = [startAuthority(t), startAuthority(t)]
-  const bad: Readonly<Record<string, Wish>> = {
+  const bad: Readonly<Record<string, Input>> = {
     'another name': { tls: known.issue(['DNS:other.example']), roots: [known.root] },
     'a parent name': { tls: known.issue(['DNS:example']), roots: [known.root] },
     'a name below': { tls: known.issue(['DNS:*.good.example']), roots: [known.root] },
@@ -85,8 +85,8 @@ t.test('a certificate of another name, of nobody we know, or whose time is over 
     'no root of ours at all': { tls: known.issue(['DNS:good.example']) },
     'a time that is over': { tls: known.issue(['DNS:good.example'], true), roots: [known.root] },
   }
-  for (const [what, wish] of Object.entries(bad)) {
-    const { outcome, requests, target } = await asked(t, wish)
+  for (const [what, input] of Object.entries(bad)) {
+    const { outcome, requests, target } = await asked(t, input)
     t.match(outcome, { failure: { name: 'upstream_failed', detail: 'Its certificate was refused.' } }, what)
     t.same([requests(), target.connections], [0, 1], what)
   }

@@ -10,7 +10,7 @@ import type { StoredClip } from '../../../src/server/ports/videos/video-work.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { createVideoClips } from '../../../src/server/files/clips.ts'
 import { openFile } from '../../../src/server/files/contents.ts'
-import type { TransferParts } from '../../../src/server/files/parts.ts'
+import type { TransferDeps } from '../../../src/server/files/transfer-deps.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
 import { box, CLIP } from '../../support/videos/boxes.ts'
@@ -36,7 +36,7 @@ async function open(t: Test) {
   const read = async ({ objectId, dataKeyId, sizeBytes, sha256 }: StoredClip): Promise<Buffer> => {
     const file = { id: objectId, workspaceId, dataKeyId, sizeBytes, sha256, filename: 'clip.mp4', mimeType: 'video/mp4',
       isDownloadable: true, purpose: null, createdAt: new Date(0) }
-    const content = must(await openFile({ storage, keyRing, unsealing } as TransferParts, file, SIGNAL))
+    const content = must(await openFile({ storage, keyRing, unsealing } as TransferDeps, file, SIGNAL))
     const bytes = await drain(must(await content.read(0, sizeBytes)))
     content.close()
     return bytes

@@ -8,7 +8,7 @@ import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/files/sessions.ts'
 import { drain, leftOpen, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/files/storage.ts'
-import { failing, inContainer, openTransfers, wishOf, type TransferStand } from '../../support/files/transfers.ts'
+import { failing, inContainer, openTransfers, inputOf, type TransferStand } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/files/upload-echo.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
@@ -19,7 +19,7 @@ async function put({ storage, workspaceId }: TransferStand, path: string, conten
 }
 
 function promote({ transfers, workspaceId }: TransferStand, path: string, key?: string, signal = new AbortController().signal) {
-  const idempotency = key === undefined ? null : wishOf(key)
+  const idempotency = key === undefined ? null : inputOf(key)
   return transfers.promote(inContainer(workspaceId, path), { workspaceId, idempotency, signal })
 }
 
@@ -152,14 +152,14 @@ t.test('a container file that is written to in place while it is promoted is to 
 })
 
 t.test('an object stays open until the thread that reads it has let go', async (t) => {
-  let letGo: () => void = () => undefined
+  let detach: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
-    letGo = resolve
+    detach = resolve
   })
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
-      unsealing: { open: (wish) => parts.unsealing.open({ ...wish, onLent: (released) => wish.onLent?.(released.then(() => gate)) }) },
+      unsealing: { open: (input) => parts.unsealing.open({ ...input, onLent: (released) => input.onLent?.(released.then(() => gate)) }) },
     }),
   })
   await put(stand, 'a', text(2_000_000))
@@ -171,7 +171,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   content.close()
   while (stand.sessions.load.unsealings > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal((await openStoredFiles()).length, 1)
-  letGo()
+  detach()
   t.same(await leftOpen(), [])
 })
 

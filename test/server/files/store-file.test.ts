@@ -82,7 +82,7 @@ t.test('racing uploads are stored exactly as far as the quota goes', async (t) =
 
 t.test('an upload that the pool has no place for is refused before its body is read, and leaves nothing', async (t) => {
   let isFull = true
-  const stand = await openTransfers(t, { wrap: (parts) => ({ ...parts, intake: { open: (wish) => isFull ? fail('busy') : parts.intake.open(wish) } }) })
+  const stand = await openTransfers(t, { wrap: (parts) => ({ ...parts, intake: { open: (input) => isFull ? fail('busy') : parts.intake.open(input) } }) })
   // Its body never comes.
   t.match(await answerOf(beginUpload(stand.port, 1_000)), { status: 503, type: 'busy' })
   t.same(await stand.census(), NOTHING)

@@ -15,7 +15,7 @@ t.test('an upload that trickles is ended, and the quota that it announced is fre
   const ended: { atMs: number | null } = { atMs: null }
   const stand = await openTransfers(t, {
     http: { timers }, files: { quotaBytes: 50_000_000 },
-    wrap: (parts) => ({ ...parts, intake: { open: (wish) => told(parts.intake.open(wish), () => (ended.atMs ??= clock.now)) } }),
+    wrap: (parts) => ({ ...parts, intake: { open: (input) => told(parts.intake.open(input), () => (ended.atMs ??= clock.now)) } }),
   })
   const begin = form([filePart('x'.repeat(10_000))]).subarray(0, 9_000)
   const client = beginUpload(stand.port, 50_000_000)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../../src/schemas/operator/retention-limits.ts'
-import type { PruneEnd, PruneStep, RetentionKind, RetentionTurn } from '../../../src/server/ports/operator/retention.ts'
-import { prune, type PruneParts } from '../../../src/server/runner/retention.ts'
+import type { PruneEnd, PruneStep, RetentionKind, RetentionLease } from '../../../src/server/ports/operator/retention.ts'
+import { prune, type PruneDeps } from '../../../src/server/runner/retention.ts'
 import { keptLog } from '../../support/log.ts'
 
 interface Stand {
-  readonly parts: PruneParts
+  readonly deps: PruneDeps
   readonly log: ReturnType<typeof keptLog>
   /** In which order batches ran and how long it rested. */
   readonly told: (string | number)[]
@@ -14,13 +14,13 @@ interface Stand {
 }
 
 /** Batches by their rows; a batch takes ten milliseconds. */
-function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>>, more: Partial<PruneParts> & { readonly end?: PruneEnd } = {}): Stand {
+function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>>, more: Partial<PruneDeps> & { readonly end?: PruneEnd } = {}): Stand {
   let now = 0
   const told: (string | number)[] = []
   const ended: number[] = []
   const counted: Record<string, number> = {}
   const log = keptLog()
-  const turn: RetentionTurn = { id: 'all', attempt: 1 }
+  const turn: RetentionLease = { id: 'all', attempt: 1 }
   const steps = Object.entries(kinds).map(([kind, batches]): PruneStep => ({
     kind: kind as RetentionKind, keptFor: null, due: () => Promise.resolve(0), oldest: () => Promise.resolve(null),
     async* run(given) {
@@ -35,7 +35,7 @@ function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>
       return more.end ?? 'done'
     },
   }))
-  const parts: PruneParts = {
+  const deps: PruneDeps = {
     steps, log, now: () => now, isEnding: () => false,
     turns: {
       begin: () => Promise.resolve(turn), hasten: () => Promise.resolve(),
@@ -45,14 +45,14 @@ function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>
     rest: (ms) => Promise.resolve(void told.push(ms)),
     ...more,
   }
-  return { parts, log, told, ended, counted }
+  return { deps, log, told, ended, counted }
 }
 
 const REST = PRUNE_REST_TIMES * 10
 
 t.test('kinds take turns batch by batch, with a rest after each that grows with it', async (t) => {
-  const { parts, told, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
-  t.same(await prune(parts), { rows: { jobs: 12, webhooks: 1 }, failed: [], isWhole: true })
+  const { deps, told, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
+  t.same(await prune(deps), { rows: { jobs: 12, webhooks: 1 }, failed: [], isWhole: true })
   t.same(told, ['jobs', REST, 'webhooks', REST, 'jobs', REST])
   t.same(ended, [PRUNE_EVERY_MS])
   t.same(counted, { jobs: 12, webhooks: 1 })
@@ -60,34 +60,34 @@ t.test('kinds take turns batch by batch, with a rest after each that grows with 
 
 t.test('a rest is no longer than PRUNE_REST_MS_MAX', async (t) => {
   let now = 0
-  const { parts, told } = stand({ jobs: [5] }, { now: () => (now += PRUNE_REST_MS_MAX) })
-  await prune(parts)
+  const { deps, told } = stand({ jobs: [5] }, { now: () => (now += PRUNE_REST_MS_MAX) })
+  await prune(deps)
   t.same(told, ['jobs', PRUNE_REST_MS_MAX])
 })
 
 t.test('what fails is told and keeps no other kind', async (t) => {
-  const { parts, log, ended } = stand({ ledger: [new Error('somebody reads it')], jobs: [5, 7] })
-  t.same(await prune(parts), { rows: { jobs: 12 }, failed: ['ledger'], isWhole: true })
+  const { deps, log, ended } = stand({ ledger: [new Error('somebody reads it')], jobs: [5, 7] })
+  t.same(await prune(deps), { rows: { jobs: 12 }, failed: ['ledger'], isWhole: true })
   t.match(log.events, [{ event: 'retention_failed', fields: { kind: 'ledger' } }])
   t.same(ended, [PRUNE_EVERY_MS])
 })
 
 t.test('who is to end stops after a batch and leaves the turn to the next at once', async (t) => {
   let isEnding = false
-  const { parts, told, ended } = stand({ jobs: [5, 7], webhooks: [1] }, { isEnding: () => isEnding, rest: async () => void (isEnding = true) })
-  t.match(await prune(parts), { rows: { jobs: 5 }, isWhole: false })
+  const { deps, told, ended } = stand({ jobs: [5, 7], webhooks: [1] }, { isEnding: () => isEnding, rest: async () => void (isEnding = true) })
+  t.match(await prune(deps), { rows: { jobs: 5 }, isWhole: false })
   t.same(told, ['jobs'])
   t.same(ended, [0])
 })
 
 t.test('a turn that is another\'s by now is not given back, and nothing follows', async (t) => {
-  const { parts, told, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
-  t.match(await prune(parts), { rows: {}, isWhole: false })
+  const { deps, told, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
+  t.match(await prune(deps), { rows: {}, isWhole: false })
   t.same([told, ended], [[], []])
 })
 
 t.test('without a turn nothing happens', async (t) => {
-  const { parts, told } = stand({ jobs: [5] })
-  t.equal(await prune({ ...parts, turns: { ...parts.turns, begin: () => Promise.resolve(null) } }), null)
+  const { deps, told } = stand({ jobs: [5] })
+  t.equal(await prune({ ...deps, turns: { ...deps.turns, begin: () => Promise.resolve(null) } }), null)
   t.same(told, [])
 })

@@ -14,7 +14,7 @@ import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-lim
 import type { ContainerUses } from '../../../src/server/ports/containers/container-rows.ts'
 import type { FileSweep } from '../../../src/server/ports/files/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/files/storage.ts'
-import { sweep, type SweepOptions, type SweepParts, type SweepReport } from '../../../src/server/runner/sweep.ts'
+import { sweep, type SweepOptions, type SweepDeps, type SweepReport } from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/containers/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
@@ -35,21 +35,21 @@ interface SweepStand extends FileStand {
   /** Of the driver: below it are `staging` and, on disk, `containers`. */
   readonly folder: string
   readonly s3: FakeS3 | null
-  readonly parts: SweepParts
+  readonly deps: SweepDeps
   /** Sweeps as if it were so many milliseconds later. */
-  run(laterMs?: number, more?: Partial<SweepParts>, options?: SweepOptions): ReturnType<typeof sweep>
+  run(laterMs?: number, more?: Partial<SweepDeps>, options?: SweepOptions): ReturnType<typeof sweep>
 }
 
 async function standOn(t: Test, driver: 'disk' | 'S3', leaseMs = -1): Promise<SweepStand> {
   const stand = await openFileStand(t, { leaseMs })
   const opened = driver === 'disk' ? { ...(await openDisk(t)), s3: null } : await openS3(t)
-  const parts: SweepParts = {
+  const deps: SweepDeps = {
     rows: openFileSweep(stand.store), uses: openContainerUses(stand.store), sizes: openContainerSizes(stand.store),
     storage: opened.storage, now: Date.now,
   }
   return {
-    ...stand, ...opened, parts,
-    run: (laterMs = 0, more = {}, options = {}) => sweep({ ...parts, now: () => Date.now() + laterMs, ...more }, options),
+    ...stand, ...opened, deps,
+    run: (laterMs = 0, more = {}, options = {}) => sweep({ ...deps, now: () => Date.now() + laterMs, ...more }, options),
   }
 }
 
@@ -119,11 +119,11 @@ for (const driver of ['disk', 'S3'] as const) {
 
   t.test(`${driver}: a container goes at CONTAINER_KEPT_MS after its last use and its newest change, and not before`, async (t) => {
     const stand = await standOn(t, driver)
-    const { workspaceId, storage, parts, store } = stand
+    const { workspaceId, storage, deps, store } = stand
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     t.equal((await stand.run(CONTAINER_KEPT_MS - 60_000)).report.containers, 0, 'a new file keeps it')
-    must(await parts.uses.touch(workspaceId, 'sess_a'))
+    must(await deps.uses.touch(workspaceId, 'sess_a'))
     await store.sql`UPDATE container_uses SET used_at = used_at + interval '1 hour'`
     t.equal((await stand.run(CONTAINER_KEPT_MS + 1_800_000)).report.containers, 0, 'a use keeps it')
     t.equal(must(await storage.containers.list(container, null, 9)).files.length, 1)
@@ -133,7 +133,7 @@ for (const driver of ['disk', 'S3'] as const) {
 
   t.test(`${driver}: a use while the sweep looks keeps the container`, async (t) => {
     const stand = await standOn(t, driver)
-    const { workspaceId, storage, parts: { uses }, store } = stand
+    const { workspaceId, storage, deps: { uses }, store } = stand
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     const containers = {
@@ -151,7 +151,7 @@ for (const driver of ['disk', 'S3'] as const) {
 
   t.test(`${driver}: a file that is written while its old container is being removed stays`, async (t) => {
     const stand = await standOn(t, driver)
-    const { workspaceId, storage, parts: { uses } } = stand
+    const { workspaceId, storage, deps: { uses } } = stand
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     const later = new Date(Date.now() + CONTAINER_KEPT_MS + 10_000)
@@ -204,19 +204,19 @@ for (const driver of ['disk', 'S3'] as const) {
     })
   }
 
-  const rowCalls: readonly (readonly [string, (parts: SweepParts) => Partial<SweepParts>, keyof SweepReport])[] = [
+  const rowCalls: readonly (readonly [string, (deps: SweepDeps) => Partial<SweepDeps>, keyof SweepReport])[] = [
     ...([
       ['claimStale', 'uploads'], ['forget', 'uploads'], ['goneFronts', 'staging_files'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
     ] satisfies [keyof FileSweep, keyof SweepReport][])
-      .map(([call, count]) => [call, ({ rows }: SweepParts) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
+      .map(([call, count]) => [call, ({ rows }: SweepDeps) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
     ...(['lastUses', 'removal'] satisfies (keyof ContainerUses)[])
-      .map((call) => [`uses.${call}`, ({ uses }: SweepParts) => ({ uses: failing(uses, call, STORE_AWAY) }), 'containers'] as const),
+      .map((call) => [`uses.${call}`, ({ uses }: SweepDeps) => ({ uses: failing(uses, call, STORE_AWAY) }), 'containers'] as const),
   ]
   for (const [call, broken, count] of rowCalls) {
     t.test(`${driver}: when the store fails at ${call} it is told, the other steps run, and the next sweep does the rest`, async (t) => {
       const stand = await standOn(t, driver)
       await litter(stand)
-      const first = await stand.run(CONTAINER_KEPT_MS + 1_000, broken(stand.parts))
+      const first = await stand.run(CONTAINER_KEPT_MS + 1_000, broken(stand.deps))
       t.match(first.failures, [STORE_AWAY])
       t.equal(first.failures.length, 1)
       t.equal(first.report[count], 0)

@@ -85,7 +85,7 @@ t.test('killed between two batches, a rotation of the root key leaves everything
   const before = await released(stand, stand.rootKeys)
   const { both, alone } = withNewRoot(stand.rootKeys)
   const rows = openRootRotation(stand.store)
-  const page = (table: Parameters<typeof rows.page>[0], wish: Parameters<typeof rows.page>[1]) => rows.page(table, { ...wish, limit: 3 })
+  const page = (table: Parameters<typeof rows.page>[0], input: Parameters<typeof rows.page>[1]) => rows.page(table, { ...input, limit: 3 })
   let batches = 0
   await t.rejects(turnRoot(stand.store, both, { page, rewrap: (...args) => (batches++ === 1 ? Promise.reject(KILLED) : rows.rewrap(...args)) }), KILLED)
   t.equal((await rootKeyUses(stand.store.sql)).length, 2)

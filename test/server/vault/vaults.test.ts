@@ -9,8 +9,8 @@ import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 
-const wish = (name: string, value = 'v', hosts: readonly string[] = [HOST]) => ({ name, hosts, value: new Secret(value) })
-const put = ({ vaults }: VaultStand, scope: VaultScope, name: string, value = 'v') => vaults.put(scope, wish(name, value), BY)
+const input = (name: string, value = 'v', hosts: readonly string[] = [HOST]) => ({ name, hosts, value: new Secret(value) })
+const put = ({ vaults }: VaultStand, scope: VaultScope, name: string, value = 'v') => vaults.put(scope, input(name, value), BY)
 
 /** A stand whose next write waits, sealed and not yet stored, until the gate opens. */
 async function heldStand(t: Parameters<typeof openVaultStand>[0]) {
@@ -34,7 +34,7 @@ async function heldStand(t: Parameters<typeof openVaultStand>[0]) {
 t.test('a write that was sealed with a key that was replaced meanwhile is sealed again', async (t) => {
   const stand = await heldStand(t)
   must(await put(stand, stand.workspace, 'a'))
-  const writing = stand.held.put(stand.workspace, wish('a', 'new'), BY)
+  const writing = stand.held.put(stand.workspace, input('a', 'new'), BY)
   await stand.sealed
   await stand.store.sql`UPDATE vault_keys SET is_current = false WHERE purpose = 'sealing'`
   must(await stand.keys.current(must(await stand.rows.forWriting(stand.workspace, 1))))
@@ -49,7 +49,7 @@ t.test('a write that never meets the key it was sealed with is busy in the end',
   let tries = 0
   const rows: SecretRows = { ...stand.rows, write: () => Promise.resolve(ok((tries++, null))) }
   const vaults = openVaults({ rows, keys: stand.keys, jobs: stand.jobs })
-  t.match(await vaults.put(stand.workspace, wish('a'), BY), { ok: false, failure: { name: 'busy' } })
+  t.match(await vaults.put(stand.workspace, input('a'), BY), { ok: false, failure: { name: 'busy' } })
   t.equal(tries, VAULT_WRITE_TRIES_MAX)
 })
 
@@ -74,7 +74,7 @@ t.test('so many writes are in the store at once, so many wait, and one more is b
 
 t.test('a write to an intern that was deleted meanwhile stores nothing', async (t) => {
   const stand = await heldStand(t)
-  const writing = stand.held.put(stand.intern, wish('a'), BY)
+  const writing = stand.held.put(stand.intern, input('a'), BY)
   await stand.sealed
   await stand.store.sql`DELETE FROM interns WHERE id = ${stand.intern.internId}`
   stand.go.open()
@@ -156,6 +156,6 @@ t.test('a first secret whose intern is removed before its vault has keys finds n
     },
   }
   const vaults = openVaults({ rows: removing, keys, jobs })
-  t.match(await vaults.put(intern, wish('a'), BY), { ok: false, failure: { name: 'intern_unknown' } })
+  t.match(await vaults.put(intern, input('a'), BY), { ok: false, failure: { name: 'intern_unknown' } })
   t.match(await vaults.copy(otherIntern, ['a'], BY), { ok: false, failure: { name: 'intern_unknown' } })
 })

@@ -83,14 +83,14 @@ export interface EndpointsStand {
   active(more?: object): Promise<string>
 }
 
-export interface StandWish {
+export interface StandInput {
   readonly fronts?: number
   readonly prober?: (real: EndpointProber) => EndpointProber
   /** Instead of keys that pay nothing. */
-  readonly more?: (t: Test, parts: FrontParts) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
+  readonly more?: (t: Test, parts: FrontDeps) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
 }
 
-export interface FrontParts {
+export interface FrontDeps {
   readonly store: Store
   readonly hints: Hints
   readonly feed: EpochFeed
@@ -98,7 +98,7 @@ export interface FrontParts {
   readonly access: HttpOptions['access']
 }
 
-export async function openEndpoints(t: Test, wish: StandWish = {}): Promise<EndpointsStand> {
+export async function openEndpoints(t: Test, given: StandInput = {}): Promise<EndpointsStand> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const other = must(await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }))
@@ -109,14 +109,14 @@ export async function openEndpoints(t: Test, wish: StandWish = {}): Promise<Endp
   const vault = testVault(store, { organizationId: organization.id, workspaceId: workspace.id, tell: hints.send })
   await vault.put(SECRET_NAME, CREDENTIAL, [UPSTREAM_HOST])
   const ids = { organizationId: organization.id, workspaceId: workspace.id, otherWorkspaceId: other.id }
-  const means = { store, vault, hints, upstream, shipped, keyed, lines, ids, wish }
-  const fronts = await Promise.all(Array.from({ length: wish.fronts ?? 1 }, () => openOne(t, means)))
+  const deps = { store, vault, hints, upstream, shipped, keyed, lines, ids, given }
+  const fronts = await Promise.all(Array.from({ length: given.fronts ?? 1 }, () => openOne(t, deps)))
   const baseUrl = `https://${UPSTREAM_HOST}:${new URL(upstream.origin).port}/v1`
   const stand = { ...ids, store, upstream, shipped, keyed, lines, vault, baseUrl, fronts }
   return { ...stand, ...callsOf(stand) }
 }
 
-interface Means {
+interface Deps {
   readonly store: Store
   readonly vault: Vault
   readonly hints: ReturnType<typeof testHints>
@@ -125,10 +125,10 @@ interface Means {
   readonly keyed: ScriptedProvider
   readonly lines: string[]
   readonly ids: { readonly organizationId: string; readonly workspaceId: string; readonly otherWorkspaceId: string }
-  readonly wish: StandWish
+  readonly given: StandInput
 }
 
-async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, ids, wish }: Means): Promise<string> {
+async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, ids, given }: Deps): Promise<string> {
   const write = (event: string, fields?: object): void => void lines.push(JSON.stringify({ event, ...fields }))
   const now = (): number => performance.now()
   const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
@@ -148,7 +148,7 @@ async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, id
       credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]), meters: { upstream: () => undefined },
     }),
     privateEndpoints,
-    endpointProber: wish.prober?.(prober) ?? prober,
+    endpointProber: given.prober?.(prober) ?? prober,
     privateModels: createPrivateModels({
       rows: privateEndpoints, bindings: openSecretBindings(store), releases: vault, catalogue: models, feed, graceMs: 60_000, now: Date.now,
     }),
@@ -159,7 +159,7 @@ async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, id
     return [hash, { ...record, organizationId, workspaceId: record.kind === 'management' ? null : at, defaultWorkspaceId: workspaceId }]
   }))
   const access = accessTo(records)
-  const more = await wish.more?.(t, { store, hints, feed, access })
+  const more = await given.more?.(t, { store, hints, feed, access })
   return (await openFront(t, OPERATIONS, { access: more?.access ?? access, ports: { ...ports, ...more?.ports } })).url
 }
 
@@ -294,10 +294,10 @@ export function answering(more: object): Behaviour {
 export function held(began: Gate, go: Gate): (real: EndpointProber) => EndpointProber {
   return (real) => ({
     ...real,
-    async probe(wish) {
+    async probe(given) {
       began.open()
       await go.opened
-      return real.probe(wish)
+      return real.probe(given)
     },
   })
 }

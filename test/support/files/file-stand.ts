@@ -12,7 +12,7 @@ import { clientPortsOf } from '../wire/sockets.ts'
 import { startStand, type Stand } from '../nodes/stand.ts'
 import { UploadClient, type UploadAnswer, type UploadPlan } from './upload-client.ts'
 
-export interface FileStandWish {
+export interface FileStandInput {
   readonly settings?: Readonly<Record<string, string>>
   /** Where objects are when it is not the disk. */
   readonly s3?: FakeS3
@@ -182,7 +182,7 @@ function pathAt(link: string): string {
   }
 }
 
-export async function startFileStand(proof: Proof, { settings = {}, s3 }: FileStandWish = {}): Promise<FileStand> {
+export async function startFileStand(proof: Proof, { settings = {}, s3 }: FileStandInput = {}): Promise<FileStand> {
   const stand = await startStand({ settings: s3 === undefined ? settings : { ...settings, ...s3Settings(s3) } })
   proof.after(() => stand.stop())
   const runtime = runtimeOf(stand.dataDir)

@@ -1,6 +1,6 @@
 /** File rows in a database of their own, with a workspace to put them in. */
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import type { FileFacts, Files, Upload, UploadWish } from '../../../src/server/ports/files/files.ts'
+import type { FileFacts, Files, Upload, UploadInput } from '../../../src/server/ports/files/files.ts'
 import { openFiles, type FilesOptions } from '../../../src/server/store/files/files.ts'
 import { insertOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { insertWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
@@ -39,7 +39,7 @@ export const FACTS: FileFacts = {
   dataKeyId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', isDownloadable: false, purpose: null,
 }
 
-export async function begun(files: Files, workspaceId: string, reserveBytes: number, more: Partial<UploadWish> = {}): Promise<Upload> {
+export async function begun(files: Files, workspaceId: string, reserveBytes: number, more: Partial<UploadInput> = {}): Promise<Upload> {
   const value = must(await files.begin({ workspaceId, reserveBytes, idempotency: null, ...more }))
   if (value.kind !== 'new') throw new Error('the preparation met an earlier call')
   return value.upload

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
-export interface SwapperWish {
+export interface SwapperInput {
   /** The folder of the container; `dir/file` and `file` in it are swapped. */
   readonly container: string
   /** A folder outside, with `file` in it. */
@@ -21,8 +21,8 @@ export interface Swapper {
   stop(): Promise<number>
 }
 
-export function startSwapper(wish: SwapperWish): Swapper {
-  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: wish })
+export function startSwapper(input: SwapperInput): Swapper {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: input })
   const begun = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
   const count = begun.then(() => new Promise<number>((resolve, reject) => worker.on('message', resolve).on('error', reject)))
   return {
@@ -37,7 +37,7 @@ export function startSwapper(wish: SwapperWish): Swapper {
 /** Swaps of one turn. */
 const FIRST_SWAPS = 100
 
-function swap({ container, outside }: SwapperWish): void {
+function swap({ container, outside }: SwapperInput): void {
   const aside = join(container, 'aside')
   mkdirSync(aside)
   symlinkSync(outside, join(aside, 'dir-link'))
@@ -89,4 +89,4 @@ function isTaken(cause: unknown): boolean {
   return /^(?:EEXIST|ENOTEMPTY|EISDIR|ENOTDIR)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
-if (!isMainThread && workerData !== null) swap(workerData as SwapperWish)
+if (!isMainThread && workerData !== null) swap(workerData as SwapperInput)

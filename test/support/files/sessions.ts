@@ -7,7 +7,7 @@ import { SessionPool, type SessionPoolOptions } from '../../../src/workers/sessi
 import { createUnsealing } from '../../../src/workers/sessions/unsealing.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import type { FileRecord } from '../../../src/server/ports/files/files.ts'
-import type { IntakeSession, IntakeVerdict, IntakeWish, Unsealing } from '../../../src/server/ports/files/intake.ts'
+import type { IntakeSession, IntakeVerdict, IntakeInput, Unsealing } from '../../../src/server/ports/files/intake.ts'
 import type { DataKey } from '../../../src/server/ports/vault/key-ring.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
@@ -41,7 +41,7 @@ export async function openSessions(t: Teardown, options: Partial<SessionPoolOpti
 }
 
 /** A session that writes a sealed file of its own. */
-export function openSealed({ intake, folder }: SessionStand, objectId: string, more: Partial<IntakeWish> = {}): IntakeSession {
+export function openSealed({ intake, folder }: SessionStand, objectId: string, more: Partial<IntakeInput> = {}): IntakeSession {
   const target = { path: join(folder, objectId), seal: { dataKey: dataKey(), objectId } }
   return must(intake.open({ holder: 'w', target, content: 'refuse', bytesMax: 2 ** 40, ...more }))
 }

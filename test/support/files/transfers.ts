@@ -13,7 +13,7 @@ import { openContainerSizes } from '../../../src/server/store/containers/contain
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import type { FilesOptions } from '../../../src/server/store/files/files.ts'
-import type { TransferParts } from '../../../src/server/files/parts.ts'
+import type { TransferDeps } from '../../../src/server/files/transfer-deps.ts'
 import { createTransfers } from '../../../src/server/files/transfers.ts'
 import { openKeyRing } from '../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../src/server/vault/root-keys.ts'
@@ -53,7 +53,7 @@ export interface TransferOptions {
   readonly sessions?: Partial<SessionPoolOptions>
   readonly http?: Partial<HttpOptions>
   /** Puts something between the transfers and a part of theirs. */
-  readonly wrap?: (parts: TransferParts) => TransferParts
+  readonly wrap?: (deps: TransferDeps) => TransferDeps
 }
 
 type Teardown = Parameters<typeof openFileStand>[0] & Parameters<typeof openFront>[0]
@@ -64,8 +64,8 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
   const rootKeys = openRootKeys({ setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
-  const parts: TransferParts = { files: stand.files, sizes: openContainerSizes(stand.store), storage, keyRing, intake, unsealing }
-  const transfers = createTransfers(options.wrap?.(parts) ?? parts)
+  const deps: TransferDeps = { files: stand.files, sizes: openContainerSizes(stand.store), storage, keyRing, intake, unsealing }
+  const transfers = createTransfers(options.wrap?.(deps) ?? deps)
   const front = await openFront(t, operationsOf(transfers, stand.workspaceId), options.http)
   const census = async (): Promise<Census> => {
     const [row] = await stand.store.sql<Omit<Census, 'objects'>[]>`
@@ -110,7 +110,7 @@ function nameOf(params: unknown): string {
   return String((params as { readonly name?: unknown }).name)
 }
 
-export function wishOf(key: string): Repeatable {
+export function inputOf(key: string): Repeatable {
   return { key, apiKeyHash: 'a'.repeat(64), requestDigest: 'b'.repeat(64) }
 }
 

@@ -42,8 +42,8 @@ export async function openBooks(t: Teardown, day = '2026-03-18'): Promise<Books>
   const store = await openTestStore(t)
   await turnTo(store, day)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const wish = { kind: 'inference' as const, name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null }
-  const { apiKey } = must(await createKey(store, wish, CLI))
+  const input = { kind: 'inference' as const, name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null }
+  const { apiKey } = must(await createKey(store, input, CLI))
   const owner = { organizationId: organization.id, workspaceId: workspace.id, keyHash: apiKey.hash }
   const accounts = {
     organization: organizationAccount(organization.id), workspace: workspaceAccount(workspace.id), key: keyAccount(apiKey.hash),

@@ -125,8 +125,8 @@ export class ModelLender {
       const spans = SPANS.filter((span) => limits[span] !== undefined)
       const isUnlimited = spans.length === 0
       const rest = Math.min(...spans.map((span) => this.#restOf(accountId, span, day)))
-      const wish = Math.max(needNano, Math.min(useNano, Math.floor(rest / (2 * ask.liveFronts))))
-      const lentNano = isUnlimited || rest < Math.min(leastNano, needNano) ? 0 : Math.min(wish, rest)
+      const input = Math.max(needNano, Math.min(useNano, Math.floor(rest / (2 * ask.liveFronts))))
+      const lentNano = isUnlimited || rest < Math.min(leastNano, needNano) ? 0 : Math.min(input, rest)
       if (lentNano > 0) add(this.leases, `${ask.journalId}/${accountId}|${day}`, lentNano)
       for (const span of spans) if (lentNano > 0 && this.#restOf(accountId, span, day) < 0) this.violations.push(`${accountId} ${span}`)
       const elsewhere = sumOf(this.leases, (key) => !key.startsWith(ask.journalId) && key.includes(`/${accountId}|`))

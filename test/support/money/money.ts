@@ -23,8 +23,8 @@ export interface Owners {
 
 export async function makeOwners(store: Store, name = 'o'): Promise<Owners> {
   const { organization, workspace } = must(await createOrganization(store, { name }))
-  const wish = { kind: 'inference', name, organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey: { hash } } = must(await createKey(store, wish, CLI))
+  const input = { kind: 'inference', name, organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const { apiKey: { hash } } = must(await createKey(store, input, CLI))
   const accounts = { organization: organizationAccount(organization.id), workspace: workspaceAccount(workspace.id), key: `k${hash}` }
   return { organizationId: organization.id, workspaceId: workspace.id, keyHash: hash, keyAccountId: accounts.key, accounts }
 }

@@ -17,7 +17,7 @@ export interface BuiltImage {
   readonly healthcheck: readonly string[]
 }
 
-export interface BuildWish {
+export interface BuildInput {
   readonly dockerfile: string
   /** What COPY without `--from` copies of. */
   readonly context: string
@@ -39,22 +39,22 @@ interface Stage {
 }
 
 /** Throws on an instruction that it does not know: nothing is left out in silence. */
-export function buildImage(wish: BuildWish): BuiltImage {
+export function buildImage(input: BuildInput): BuiltImage {
   const stages: Stage[] = []
   const given: Record<string, string> = {}
-  for (const step of parseDockerfile(wish.dockerfile)) {
+  for (const step of parseDockerfile(input.dockerfile)) {
     const stage = stages.at(-1)
     if (step.name === 'ARG') {
       const [name = ''] = step.text.split('=')
-      given[name] = wish.args?.[name] ?? pairsOf(step.text)[name] ?? ''
+      given[name] = input.args?.[name] ?? pairsOf(step.text)[name] ?? ''
     } else if (step.name === 'FROM') {
-      stages.push(newStage(step, join(wish.folder, `stage-${stages.length}`)))
+      stages.push(newStage(step, join(input.folder, `stage-${stages.length}`)))
     } else if (stage === undefined) {
       throw new Error(`line ${step.line}: ${step.name} before FROM`)
     } else if (step.name === 'COPY') {
-      copy(step, stage, { stages, wish })
+      copy(step, stage, { stages, input })
     } else if (step.name === 'RUN') {
-      wish.run(step.text, { cwd: join(stage.root, stage.workdir), env: { ...given, ...stage.env } })
+      input.run(step.text, { cwd: join(stage.root, stage.workdir), env: { ...given, ...stage.env } })
     } else note(step, stage)
   }
   const last = stages.at(-1)
@@ -99,11 +99,11 @@ function note(step: Instruction, stage: Stage): void {
   }
 }
 
-function copy(step: Instruction, stage: Stage, { stages, wish }: { stages: readonly Stage[]; wish: BuildWish }): void {
+function copy(step: Instruction, stage: Stage, { stages, input }: { stages: readonly Stage[]; input: BuildInput }): void {
   const words = step.text.split(/\s+/)
   const target = words.pop() ?? ''
   const from = step.flags['from']
-  const base = from === undefined ? wish.context : stages.find(({ name }) => name === from)?.root
+  const base = from === undefined ? input.context : stages.find(({ name }) => name === from)?.root
   if (base === undefined) throw new Error(`line ${step.line}: there is no stage ${from}`)
   const sources = words.flatMap((word) => matches(base, word))
   const at = join(stage.root, posix.resolve(stage.workdir, target))
@@ -118,7 +118,7 @@ function copy(step: Instruction, stage: Stage, { stages, wish }: { stages: reado
   }
   if (process.getuid?.() !== 0) return
   // Who builds owns what he builds of; in the image root does, but for what a flag gives to its user.
-  const owner = stage === stages[0] || step.flags['chown'] !== undefined ? wish.uid : 0
+  const owner = stage === stages[0] || step.flags['chown'] !== undefined ? input.uid : 0
   run('chown', ['-hR', `${owner}:${owner}`, stage === stages[0] ? stage.root : at])
 }
 

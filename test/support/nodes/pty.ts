@@ -20,7 +20,7 @@ export interface PtyEnd {
   readonly is_restored: boolean
 }
 
-interface PtyWish {
+interface PtyInput {
   readonly command: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
@@ -36,7 +36,7 @@ const PRINTED_MS_MAX = 60_000
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007)/g
 
 /** Starts a program as the leader of a session of its own; it is ended with the test. */
-export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24, columns = 80 }: PtyWish): Pty {
+export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24, columns = 80 }: PtyInput): Pty {
   const order = JSON.stringify({ command, rows, columns, cwd, env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env } })
   const host = spawn('python3', ['-c', PROGRAM, order], { stdio: ['pipe', 'pipe', 'pipe'] })
   let [output, told, isClosed] = ['', '', false]

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { readFrom, type Config, type Texts } from '../../../src/server/config.ts'
-import type { RollWish } from '../../../src/server/supervisor/fleet/fleet.ts'
+import type { RollInput } from '../../../src/server/supervisor/fleet/fleet.ts'
 import type { ChildPart } from '../../../src/server/supervisor/fleet/ipc.ts'
-import type { NodeGeneration } from '../../../src/server/supervisor/node-parts.ts'
+import type { NodeGeneration } from '../../../src/server/supervisor/node-setup.ts'
 import type { ReloadRecord } from '../../../src/server/supervisor/reload-record.ts'
 import { Reloader } from '../../../src/server/supervisor/reload.ts'
 import { keptLog } from '../log.ts'
@@ -10,7 +10,7 @@ import { keptLog } from '../log.ts'
 /** A reloader whose rolls end when the test says so. */
 export function scriptedReload(settings: Texts = {}) {
   const log = keptLog()
-  const rolls: RollWish[] = []
+  const rolls: RollInput[] = []
   const tell: ReloadRecord[] = []
   const adopted: NodeGeneration[] = []
   const checked: number[] = []
@@ -19,17 +19,17 @@ export function scriptedReload(settings: Texts = {}) {
   const first = generationOf(settings)
   let next = first
   const reloader = new Reloader({
-    parts: { log: { ...log, release: () => undefined }, rereadGeneration: () => Promise.resolve(next) },
+    setup: { log: { ...log, release: () => undefined }, rereadGeneration: () => Promise.resolve(next) },
     fleet: {
-      roll(_parts: readonly ChildPart[], wish: RollWish = {}) {
-        rolls.push(wish)
+      roll(_parts: readonly ChildPart[], input: RollInput = {}) {
+        rolls.push(input)
         return new Promise((resolve, reject) => {
           end = (problem) => (problem === null ? resolve() : reject(problem))
         })
       },
     },
     first,
-    childParts: () => [],
+    childSetup: () => [],
     check({ config }) {
       checked.push(config.fronts)
       return refusal === null ? Promise.resolve() : Promise.reject(refusal)

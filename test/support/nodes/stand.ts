@@ -48,7 +48,7 @@ export interface FirstKeys {
   readonly workspace_id: string
 }
 
-export interface StandWish {
+export interface StandInput {
   /** Settings beside the stand's own. */
   readonly settings?: Readonly<Record<string, string>>
   /** Numbers of the one vector in the provider's answer. */
@@ -63,8 +63,8 @@ export interface StandWish {
 }
 
 /** Starts provider and node; `stop` ends both and removes the data. */
-export async function startStand(wish: StandWish = {}): Promise<Stand> {
-  const mock = await startMock({ dimensions: wish.dimensions ?? 8, latencyMs: wish.latencyMs ?? 0 })
+export async function startStand(request: StandInput = {}): Promise<Stand> {
+  const mock = await startMock({ dimensions: request.dimensions ?? 8, latencyMs: request.latencyMs ?? 0 })
   const folder = await mkdtemp(join(tmpdir(), 'sluice-stand-'))
   const [port, adminPort] = [await freePort(), await freePort()]
   const settings: Readonly<Record<string, string>> = {
@@ -75,13 +75,13 @@ export async function startStand(wish: StandWish = {}): Promise<Stand> {
     SLUICE_FRONTS: '1',
     SLUICE_WORKERS: '1',
     [PROVIDER_KEY]: 'stand',
-    ...wish.settings,
+    ...request.settings,
   }
   const mockOrigin = `http://127.0.0.1:${mock.port}`
-  const own = typeof wish.catalogue === 'function' ? wish.catalogue(mockOrigin) : wish.catalogue
+  const own = typeof request.catalogue === 'function' ? request.catalogue(mockOrigin) : request.catalogue
   await writeFile(
     join(folder, 'catalog.json'),
-    JSON.stringify(own ?? standCatalogue(wish.provider ?? mockOrigin, wish.price ?? '0.00000002')),
+    JSON.stringify(own ?? standCatalogue(request.provider ?? mockOrigin, request.price ?? '0.00000002')),
   )
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
     // As if npm had started it: it then drains when the run is ended by force.

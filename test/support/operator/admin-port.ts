@@ -94,7 +94,7 @@ export async function adminStand(t: Teardown, publicPort: number, more: Partial<
     readiness: () => READY, advice: () => [], command: 'sluice', looks: () => Promise.resolve([]), metrics: () => Promise.resolve('up 1\n'), ...more,
   })
   t.teardown(() => admin.close())
-  return { admin, port, ask: (path, wish) => ask(port, path, wish) }
+  return { admin, port, ask: (path, input) => ask(port, path, input) }
 }
 
 export function ask(port: number, path: string, { method = 'GET', headers = { authorization: `Bearer ${OPERATOR_KEY}` }, body }: AskMore = {}): Promise<Asked> {

@@ -1,7 +1,7 @@
 /** Old rows of what is pruned, many at once; and runs over them. */
-import type { PruneEnd, PruneStep, RetentionTurn } from '../../../src/server/ports/operator/retention.ts'
+import type { PruneEnd, PruneStep, RetentionLease } from '../../../src/server/ports/operator/retention.ts'
 import type { Queryable, Store } from '../../../src/server/store/base/open.ts'
-import { openRetentionTurns } from '../../../src/server/store/base/retention-lease.ts'
+import { openRetentionLeases } from '../../../src/server/store/base/retention-lease.ts'
 
 /** Where the rows of a plant lie: `count` of them, the oldest `fromDays` ago, the newest `toDays` ago. */
 export interface Plant {
@@ -76,8 +76,8 @@ export async function plantEvents(sql: Queryable, plant: Omit<OwnedPlant, 'works
   await sql`SELECT plant_events(${plant.organizationId}, ${plant.name}, ${plant.count}::int, ${plant.fromDays}::float8, ${plant.toDays}::float8)`
 }
 
-export async function turnOf(store: Store): Promise<RetentionTurn> {
-  const turns = openRetentionTurns(store)
+export async function turnOf(store: Store): Promise<RetentionLease> {
+  const turns = openRetentionLeases(store)
   await turns.hasten()
   const turn = await turns.begin()
   if (turn === null) throw new Error('somebody else prunes')
@@ -96,7 +96,7 @@ export async function runStep(store: Store, step: PruneStep): Promise<Ran> {
   try {
     return await runOut(step.run(turn))
   } finally {
-    await openRetentionTurns(store).end(turn, 0)
+    await openRetentionLeases(store).end(turn, 0)
   }
 }
 

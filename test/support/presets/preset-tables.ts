@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { BodyName } from '../../../src/schemas/bodies.ts'
-import type { KeptRequest } from '../../../src/schemas/presets/preset-wish.ts'
+import type { KeptRequest } from '../../../src/schemas/presets/preset-input.ts'
 import { readBody } from '../../../src/workers/read-body.ts'
 
 /** What becomes of a field: values that are kept, kept otherwise than they were sent, taken and not kept, refused at a path. */
@@ -20,13 +20,13 @@ export interface FieldTable {
   readonly rows: Readonly<Record<string, FieldRow>>
 }
 
-export type Read = { readonly wish: KeptRequest } | { readonly failure: string; readonly paths: readonly string[] }
+export type Read = { readonly input: KeptRequest } | { readonly failure: string; readonly paths: readonly string[] }
 
 /** What a body comes to, where bodies are checked. */
 export function readPreset(body: BodyName, value: unknown): Read {
   const bytes = new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
   const verdict = readBody({ body, bytes: new Uint8Array(bytes) })
-  if (verdict.ok) return { wish: verdict.value as unknown as KeptRequest }
+  if (verdict.ok) return { input: verdict.value as unknown as KeptRequest }
   return { failure: verdict.failure.name, paths: (verdict.failure.metadata?.issues ?? []).map(({ path }) => path) }
 }
 
@@ -37,10 +37,10 @@ export function testFields(t: Test, { body, needs, rows }: FieldTable): void {
       const read = (value: unknown) => readPreset(body, { ...needs, [name]: value })
       const standing = ignoredOf(readPreset(body, needs)).filter((each) => each !== name)
       for (const [sent, kept] of [...(row.kept ?? []).map((value) => [value, value] as const), ...(row.keptAs ?? [])]) {
-        t.same(read(sent), { wish: { ...wishOf(readPreset(body, needs)), config: { [name]: kept } } }, `kept: ${shown(sent)}`)
+        t.same(read(sent), { input: { ...inputOf(readPreset(body, needs)), config: { [name]: kept } } }, `kept: ${shown(sent)}`)
       }
       for (const sent of row.ignored ?? []) {
-        t.same(read(sent), { wish: { ...wishOf(readPreset(body, needs)), config: {}, ignored: [...standing, name].sort() } }, `ignored: ${shown(sent)}`)
+        t.same(read(sent), { input: { ...inputOf(readPreset(body, needs)), config: {}, ignored: [...standing, name].sort() } }, `ignored: ${shown(sent)}`)
       }
       for (const sent of row.silent ?? []) t.same(ignoredOf(read(sent)), standing, `silent: ${shown(sent)}`)
       for (const [sent, path] of row.refused ?? []) t.same(read(sent), { failure: 'body_invalid', paths: [path] }, `refused: ${shown(sent)}`)
@@ -48,13 +48,13 @@ export function testFields(t: Test, { body, needs, rows }: FieldTable): void {
   }
 }
 
-function wishOf(read: Read): KeptRequest {
-  if (!('wish' in read)) throw new Error(`refused: ${read.paths.join()}`)
-  return read.wish
+function inputOf(read: Read): KeptRequest {
+  if (!('input' in read)) throw new Error(`refused: ${read.paths.join()}`)
+  return read.input
 }
 
 function ignoredOf(read: Read): readonly string[] {
-  return wishOf(read).ignored
+  return inputOf(read).ignored
 }
 
 function shown(value: unknown): string {

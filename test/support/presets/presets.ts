@@ -1,5 +1,5 @@
 import { fail, ok } from '../../../src/schemas/failures.ts'
-import type { PresetActor, PresetConfigs, PresetRef, PresetRows, Presets, PresetWish } from '../../../src/server/ports/presets/presets.ts'
+import type { PresetActor, PresetConfigs, PresetRef, PresetRows, Presets, PresetInput } from '../../../src/server/ports/presets/presets.ts'
 import type { Invalidation } from '../../../src/server/ports/keys/keys.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
@@ -32,7 +32,7 @@ export async function presetStand(store: Store): Promise<PresetStand> {
 }
 
 /** A body with this model. */
-export function presetWish(model: string, more: Partial<PresetWish> = {}): PresetWish {
+export function presetInput(model: string, more: Partial<PresetInput> = {}): PresetInput {
   return { config: { model }, systemPrompt: null, source: 'responses', ignored: [], ...more }
 }
 

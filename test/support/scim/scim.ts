@@ -1,7 +1,7 @@
 /** Users and groups of an organization as its identity provider manages them. */
 import type { Test } from 'tap'
 import type { DirectoryActor } from '../../../src/server/ports/scim/directory.ts'
-import type { ScimGroup, ScimQuery, ScimUser, ScimUsers, ScimUserWish, ScimGroups } from '../../../src/server/ports/scim/scim.ts'
+import type { ScimGroup, ScimQuery, ScimUser, ScimUsers, ScimUserInput, ScimGroups } from '../../../src/server/ports/scim/scim.ts'
 import { openScimGroups } from '../../../src/server/store/scim/scim-groups.ts'
 import { openScimUsers } from '../../../src/server/store/scim/scim-users.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
@@ -19,7 +19,7 @@ export interface ScimStand {
   readonly by: DirectoryActor
   readonly users: ScimUsers
   readonly groups: ScimGroups
-  user(wish?: Partial<ScimUserWish>): Promise<ScimUser>
+  user(input?: Partial<ScimUserInput>): Promise<ScimUser>
   group(displayName: string, userIds?: readonly string[]): Promise<ScimGroup>
   /** Ids, sorted. */
   members(groupId: string): Promise<readonly string[]>
@@ -36,8 +36,8 @@ export async function openScimStand(t: Test, poolMax = 4): Promise<ScimStand> {
   let count = 0
   return {
     store, organizationId, workspaceId: own.workspace.id, foreign: { ...by, organizationId: other.organization.id }, by, users, groups,
-    user: async (wish = {}) => must(await users.create(
-      { userName: `user-${count += 1}`, externalId: null, displayName: null, isActive: true, attributes: {}, ...wish }, by)),
+    user: async (input = {}) => must(await users.create(
+      { userName: `user-${count += 1}`, externalId: null, displayName: null, isActive: true, attributes: {}, ...input }, by)),
     group: async (displayName, userIds = []) => must(await groups.create({ displayName, externalId: null, userIds }, by)),
     members: async (groupId) => {
       const rows = await store.sql<{ user_id: string }[]>`SELECT user_id FROM scim_members WHERE group_id = ${groupId} ORDER BY user_id`

@@ -11,7 +11,7 @@ export function plainPng(
   return pngOf({ width, height, depth: 8, colourType: 2 }, Buffer.concat(Array.from({ length: height }, () => row)))
 }
 
-export interface PngWish {
+export interface PngInput {
   readonly width: number
   readonly height: number
   readonly depth: number
@@ -22,7 +22,7 @@ export interface PngWish {
 }
 
 /** @param rows rows as they are filtered, each behind the number of its filter */
-export function pngOf({ width, height, depth, colourType, isInterlaced = false, palette, covers }: PngWish, rows: Uint8Array): Uint8Array<ArrayBuffer> {
+export function pngOf({ width, height, depth, colourType, isInterlaced = false, palette, covers }: PngInput, rows: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)

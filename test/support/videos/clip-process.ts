@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openPools } from '../../../src/workers/pool.ts'
 import { callerBy } from '../keys/callers.ts'
-import { clipWish, type ClipWish } from './clips.ts'
+import { clipInput, type ClipInput } from './clips.ts'
 import { plainEnvironment } from '../load/load.ts'
 import { SILENT } from '../log.ts'
 import { must } from '../must.ts'
@@ -28,10 +28,10 @@ export interface ClipProcess {
   stop(): Promise<void>
 }
 
-/** @param wish each clip has the number of its turn as its seed */
-export async function startClipProcess(wish: Partial<ClipWish>): Promise<ClipProcess> {
+/** @param input each clip has the number of its turn as its seed */
+export async function startClipProcess(input: Partial<ClipInput>): Promise<ClipProcess> {
   // In the session of the node, as its runner is: the kernel shares out cores by session before it asks who is nice.
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(wish)], { env: plainEnvironment(), execArgv: [] })
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(input)], { env: plainEnvironment(), execArgv: [] })
   const told: ClipTold[] = []
   child.on('message', (one) => told.push(one as ClipTold))
   const ended = new Promise<never>((_resolve, reject) => {
@@ -45,11 +45,11 @@ export async function startClipProcess(wish: Partial<ClipWish>): Promise<ClipPro
   return { told, cpuS: () => processRow(child.pid ?? 0)?.cpuS ?? 0, until, stop: () => stopServer(child) }
 }
 
-async function render(wish: Partial<ClipWish>): Promise<never> {
+async function render(input: Partial<ClipInput>): Promise<never> {
   const { jobs } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, isBackground: true, log: SILENT })
   for (let nth = 1; ; nth++) {
     const startedAt = performance.now()
-    const clip = must(await jobs.run('render_clip', clipWish({ ...wish, seed: nth }), { caller: callerBy('prove') }))
+    const clip = must(await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }))
     if (!clip.ok) throw new Error(clip.detail)
     const told: ClipTold = { nth, ms: performance.now() - startedAt, residentBytes: process.memoryUsage.rss() }
     process.send?.(told)
@@ -58,5 +58,5 @@ async function render(wish: Partial<ClipWish>): Promise<never> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('disconnect', () => process.exit(0))
-  await render(JSON.parse(process.argv[2] ?? '{}') as Partial<ClipWish>)
+  await render(JSON.parse(process.argv[2] ?? '{}') as Partial<ClipInput>)
 }

@@ -2,25 +2,25 @@ import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.
 import type { ShortJobTypes } from '../../../src/server/ports/short-jobs.ts'
 import { renderClip } from '../../../src/workers/clip/render.ts'
 
-export type ClipWish = ShortJobTypes['render_clip']['in']
+export type ClipInput = ShortJobTypes['render_clip']['in']
 
 /** The smallest clip, unless told otherwise. */
-export function clipWish(wish: Partial<ClipWish> = {}): ClipWish {
+export function clipInput(input: Partial<ClipInput> = {}): ClipInput {
   return {
     prompt: 'a red fox runs over the snow', seconds: 1, width: 360, height: 360, framesPerSecond: CLIP_FRAMES_PER_SECOND, seed: 1,
-    firstFrame: null, lastFrame: null, references: [], ...wish,
+    firstFrame: null, lastFrame: null, references: [], ...input,
   }
 }
 
 /** Throws when the clip is refused. */
-export async function rendered(wish: Partial<ClipWish> = {}): Promise<Buffer> {
-  const clip = await renderClip(clipWish(wish))
+export async function rendered(input: Partial<ClipInput> = {}): Promise<Buffer> {
+  const clip = await renderClip(clipInput(input))
   if (!clip.ok) throw new Error(clip.detail)
   return Buffer.from(clip.mp4)
 }
 
 /** What the caller is told of a clip that is refused, null when it is not. */
-export async function refusal(wish: Partial<ClipWish>): Promise<string | null> {
-  const clip = await renderClip(clipWish(wish))
+export async function refusal(input: Partial<ClipInput>): Promise<string | null> {
+  const clip = await renderClip(clipInput(input))
   return clip.ok ? null : clip.detail
 }

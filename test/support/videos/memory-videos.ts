@@ -1,11 +1,11 @@
 /** Video jobs in memory, for tests of the operations alone: it does what the port says, and keeps what it was asked. */
 import { fail, ok, type Failure, type Outcome } from '../../../src/schemas/failures.ts'
 import { isVideoEnding } from '../../../src/schemas/videos/video-jobs.ts'
-import type { PreviousVideo, VideoJobs, VideoOutput, VideoView, VideoWish } from '../../../src/server/ports/videos/videos.ts'
+import type { PreviousVideo, VideoJobs, VideoOutput, VideoView, VideoInput } from '../../../src/server/ports/videos/videos.ts'
 
 export interface MemoryVideos extends VideoJobs {
   /** Every wish that became a job, in order. */
-  readonly wishes: readonly VideoWish[]
+  readonly inputs: readonly VideoInput[]
   /** Changes a job, or puts one there that nobody asked for. */
   put(view: Partial<VideoView> & Pick<VideoView, 'id'>, of?: Partial<Job>): void
   /** What `accept` answers from now on; null: it accepts. */
@@ -22,7 +22,7 @@ interface Job {
 /** @param workspaceId of jobs that are put without one */
 export function memoryVideos(workspaceId = 'w'): MemoryVideos {
   const jobs = new Map<string, Job>()
-  const wishes: VideoWish[] = []
+  const inputs: VideoInput[] = []
   let refusal: Failure | null = null
   const find = (workspace: string, id: string): Outcome<Job> => {
     const job = jobs.get(id)
@@ -34,21 +34,21 @@ export function memoryVideos(workspaceId = 'w'): MemoryVideos {
   }
   const viewOf = (job: Outcome<Job>): Outcome<VideoView> => (job.ok ? ok(job.value.view) : job)
   const videos: MemoryVideos = {
-    wishes,
+    inputs,
     refuse: (failure) => void (refusal = failure),
     put(view, of = {}) {
       const before = jobs.get(view.id)
       const whole = { ...PENDING, workspaceId, ...before?.view, ...view }
       jobs.set(view.id, { ...NEW, ...before, ...of, view: whole })
     },
-    async accept(wish) {
+    async accept(input) {
       if (refusal !== null) return { ok: false, failure: refusal }
-      wishes.push(wish)
-      const id = `vid_${String(wishes.length).padStart(32, '0')}`
-      const { provider, ownSecret } = wish.target
-      const { request: { seconds }, costNano, workspaceId: owner } = wish
+      inputs.push(input)
+      const id = `vid_${String(inputs.length).padStart(32, '0')}`
+      const { provider, ownSecret } = input.target
+      const { request: { seconds }, costNano, workspaceId: owner } = input
       videos.put({ id, workspaceId: owner }, { previous: { provider, upstreamId: `up-${id}`, ownSecret, seconds, costNano } })
-      return viewOf(find(wish.workspaceId, id))
+      return viewOf(find(input.workspaceId, id))
     },
     get: async (workspace, id) => viewOf(find(workspace, id)),
     async list(workspace, { after, limit }) {

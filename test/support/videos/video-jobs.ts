@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { videoRankOf } from '../../../src/schemas/videos/video-jobs.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
-import type { VideoJobs, VideoRequest, VideoView, VideoViews, VideoWake, VideoWish } from '../../../src/server/ports/videos/videos.ts'
+import type { VideoJobs, VideoRequest, VideoView, VideoViews, VideoWake, VideoInput } from '../../../src/server/ports/videos/videos.ts'
 import { openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../src/server/store/base/idempotency.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
@@ -61,7 +61,7 @@ export function videoKey(owners: Owners, limits: Partial<KeyRecord['money']> = {
   }
 }
 
-export function videoWish(owners: Owners, more: Partial<VideoWish> & { readonly limits?: Partial<KeyRecord['money']> } = {}): VideoWish {
+export function videoInput(owners: Owners, more: Partial<VideoInput> & { readonly limits?: Partial<KeyRecord['money']> } = {}): VideoInput {
   const { limits, ...rest } = more
   return {
     key: videoKey(owners, limits), workspaceId: owners.workspaceId, requestId: newId(),
@@ -122,6 +122,6 @@ export function nameOf(outcome: Outcome<unknown>): string {
   return outcome.ok ? 'ok' : outcome.failure.name
 }
 
-export async function accepted(jobs: VideoJobs, wish: VideoWish): Promise<string> {
-  return must(await jobs.accept(wish)).id
+export async function accepted(jobs: VideoJobs, input: VideoInput): Promise<string> {
+  return must(await jobs.accept(input)).id
 }

@@ -74,14 +74,14 @@ export function fakeEndpoint(baseUrl: string, { video, provider, endpoint }: Vid
   }
 }
 
-export interface OrderWish extends Partial<Omit<VideoOrder, 'request' | 'target'>> {
+export interface OrderInput extends Partial<Omit<VideoOrder, 'request' | 'target'>> {
   readonly request?: Partial<VideoRequest>
   readonly target?: Partial<VideoTarget>
 }
 
 export const TOKEN = '6f1c2c0e-3f43-4b0a-9d0e-2a1f7c9b5d11'
 
-export function orderOf(prompt: string | null, { request, target, ...more }: OrderWish = {}): VideoOrder {
+export function orderOf(prompt: string | null, { request, target, ...more }: OrderInput = {}): VideoOrder {
   return {
     jobId: 'job-1', organizationId: 'org-1', workspaceId: 'ws-1', keyHash: 'hash-1', requestId: 'req-1', submitToken: TOKEN,
     target: { model: 'fake/film', provider: 'fake', endpoint: 'fake/film-1', upstreamModel: 'film-1', ownSecret: null, ...target },

@@ -3,7 +3,7 @@ import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { ProviderVideo } from '../../../src/server/ports/models/models.ts'
 import type { PollBudget, VideoMeters } from '../../../src/server/ports/videos/video-engine.ts'
 import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider } from '../../../src/server/ports/videos/video-providers.ts'
-import type { ClipWish, StoredClip } from '../../../src/server/ports/videos/video-work.ts'
+import type { ClipInput, StoredClip } from '../../../src/server/ports/videos/video-work.ts'
 import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
 import { openVideoEngine, type VideoEngine } from '../../../src/server/runner/videos/engine.ts'
 import { fakeClock, type FakeClock } from '../fake-clock.ts'
@@ -63,7 +63,7 @@ export interface World extends ModelRows {
   readonly log: ReturnType<typeof keptLog>
   readonly views: Map<string, VideoView>
   readonly stored: string[]
-  onStore: (wish: ClipWish) => Outcome<StoredClip>
+  onStore: (input: ClipInput) => Outcome<StoredClip>
   /** Of metrics, as `submitted tokens taken`. */
   readonly counted: string[]
   readonly asked: number[]
@@ -86,7 +86,7 @@ export function videoWorld(providers: readonly VideoProvider[], { random = () =>
   const listeners = new Set<(wake: VideoWake) => void>()
   const world: World = Object.assign(model, {
     clock, log: keptLog(), views: new Map<string, VideoView>(), stored: [] as string[], counted: [] as string[], asked: [] as number[], hasViews: true,
-    onStore: ({ objectId }: ClipWish) => ok({ objectId, dataKeyId: 'k', sizeBytes: 4, sha256: '00' }),
+    onStore: ({ objectId }: ClipInput) => ok({ objectId, dataKeyId: 'k', sizeBytes: 4, sha256: '00' }),
     polls: { liveRunners: 1, take: async (_provider: string, _perSecond: number, want: number) => ({ granted: want, retryAfterMs: 0 }) },
     wake: (wake: VideoWake) => listeners.forEach((told) => told(wake)),
     runner: () => openVideoEngine({
@@ -105,11 +105,11 @@ export function videoWorld(providers: readonly VideoProvider[], { random = () =>
         },
       },
       clips: {
-        async store(wish) {
-          for (let piece = await wish.bytes.next(); piece.ok && piece.value !== null; piece = await wish.bytes.next()) { /* read away */ }
-          wish.bytes.close()
-          world.stored.push(wish.objectId)
-          return world.onStore(wish)
+        async store(input) {
+          for (let piece = await input.bytes.next(); piece.ok && piece.value !== null; piece = await input.bytes.next()) { /* read away */ }
+          input.bytes.close()
+          world.stored.push(input.objectId)
+          return world.onStore(input)
         },
         remove: async () => ok(true),
       },

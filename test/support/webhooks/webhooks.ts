@@ -1,6 +1,6 @@
 /** Webhook deliveries in a database of their own. */
 import { randomUUID } from 'node:crypto'
-import type { DeliveryWish, NewDelivery } from '../../../src/server/ports/webhooks/webhooks.ts'
+import type { DeliveryInput, NewDelivery } from '../../../src/server/ports/webhooks/webhooks.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { insertDeliveries } from '../../../src/server/store/webhooks/outbox.ts'
 
@@ -22,6 +22,6 @@ export async function outboxed(store: Store, deliveries: readonly NewDelivery[])
 }
 
 /** A wish of a runner that has nothing under way. */
-export function wish(more: Partial<DeliveryWish> = {}): DeliveryWish {
+export function input(more: Partial<DeliveryInput> = {}): DeliveryInput {
   return { countMax: 100, perHostMax: 4, perWorkspaceMax: 50, busy: { hosts: new Map(), workspaces: new Map() }, leaseMs: 60_000, ...more }
 }

@@ -3,9 +3,9 @@ import type { Test } from 'tap'
 import type { ApiKeyKind } from '../../../src/schemas/keys/api-keys.ts'
 import { createAccess } from '../../../src/server/access/access.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
-import { openBudgetParts } from '../../../src/server/main/budgets.ts'
-import { openDirectoryParts } from '../../../src/server/main/directory.ts'
-import { openPresetParts } from '../../../src/server/main/presets.ts'
+import { openBudgetPorts } from '../../../src/server/main/budgets.ts'
+import { openDirectoryPorts } from '../../../src/server/main/directory.ts'
+import { openPresetPorts } from '../../../src/server/main/presets.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import type { VideoWake } from '../../../src/server/ports/videos/videos.ts'
@@ -91,17 +91,17 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http
       ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
       idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
-      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetParts({ store, hints }),
+      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetPorts({ store, hints }),
       operators: openOperators(store, null), caps: openCaps(store),
       admin: openAdmin({ store, operatorOrganization: null, version: '1.2.3', wake: (what) => void woken.push(what) }),
-      ...openPresetParts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryParts(store), ...ports,
+      ...openPresetPorts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryPorts(store), ...ports,
     },
   })
   const url = `${origin}/api/v1`
   const makeKey = async (kind: 'inference' | 'management', owner: { organizationId: string; workspaceId: string }): Promise<string> => {
     const workspaceId = kind === 'management' ? null : owner.workspaceId
-    const wish = { kind, name: 'k', organizationId: owner.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null }
-    return (await store.sql.begin((tx) => insertKey(tx, wish))).key
+    const input = { kind, name: 'k', organizationId: owner.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null }
+    return (await store.sql.begin((tx) => insertKey(tx, input))).key
   }
   const own = { organizationId: organization.id, workspaceId: workspace.id }
   const managementKey = await makeKey('management', own)

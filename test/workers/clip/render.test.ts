@@ -6,7 +6,7 @@ import {
 } from '../../../src/schemas/videos/clip-limits.ts'
 import { renderClip } from '../../../src/workers/clip/render.ts'
 import { plainJpeg, plainPng, pngOf } from '../../support/videos/clip-images.ts'
-import { clipWish, refusal, rendered } from '../../support/videos/clips.ts'
+import { clipInput, refusal, rendered } from '../../support/videos/clips.ts'
 import { readMp4 } from '../../support/videos/mp4-reader.ts'
 
 t.setTimeout(600_000)
@@ -40,9 +40,9 @@ t.test('what a player needs stands before the pictures, and frames to begin from
 })
 
 t.test('the same wish gives the same bytes, and no clock is in them', async (t) => {
-  const wish = { firstFrame: plainPng(SQUARE, RED), prompt: 'Ünïcödé' }
-  const first = await rendered(wish)
-  t.ok(first.equals(await rendered(wish)))
+  const input = { firstFrame: plainPng(SQUARE, RED), prompt: 'Ünïcödé' }
+  const first = await rendered(input)
+  t.ok(first.equals(await rendered(input)))
   t.same(readMp4(first).instants, [0, 0, 0, 0, 0, 0])
 })
 
@@ -110,6 +110,6 @@ t.test('images of any shape fit into any frame', async (t) => {
 })
 
 t.test('a size, a duration and a rate that are not advertised are a bug of whoever asks', async (t) => {
-  for (const wish of [{ width: 362 }, { seconds: 0 }, { seconds: CLIP_SECONDS_MAX + 1 }, { seconds: 1.5 }, { framesPerSecond: 24 }])
-    await t.rejects(renderClip(clipWish(wish)), RangeError, JSON.stringify(wish))
+  for (const input of [{ width: 362 }, { seconds: 0 }, { seconds: CLIP_SECONDS_MAX + 1 }, { seconds: 1.5 }, { framesPerSecond: 24 }])
+    await t.rejects(renderClip(clipInput(input)), RangeError, JSON.stringify(input))
 })

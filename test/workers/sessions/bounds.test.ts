@@ -40,13 +40,13 @@ t.test('a push of several windows is taken whole', async (t) => {
 
 t.test('a session beyond the places of its workspace is busy, and one that ended makes room', async (t) => {
   const { intake } = await openSessions(t)
-  const wish = { holder: 'w', target: null, content: 'any', bytesMax: 10 } as const
-  const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX / 2 }, () => must(intake.open(wish)))
-  t.match(intake.open(wish), { failure: { name: 'busy', retryAfterS: 1 } })
-  const other = must(intake.open({ ...wish, holder: 'x' }))
+  const input = { holder: 'w', target: null, content: 'any', bytesMax: 10 } as const
+  const sessions = Array.from({ length: SESSIONS_PER_THREAD_MAX / 2 }, () => must(intake.open(input)))
+  t.match(intake.open(input), { failure: { name: 'busy', retryAfterS: 1 } })
+  const other = must(intake.open({ ...input, holder: 'x' }))
   await sessions[0]?.cancel()
-  const next = must(intake.open(wish))
-  t.match(intake.open(wish), { failure: { name: 'busy' } })
+  const next = must(intake.open(input))
+  t.match(intake.open(input), { failure: { name: 'busy' } })
   await Promise.all([next, other, ...sessions].map((session) => session.cancel()))
 })
 

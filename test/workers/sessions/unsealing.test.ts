@@ -130,18 +130,18 @@ for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
 t.test('damage at the begin is told before there is a reader, and a key of another row is not tried', async (t) => {
   const { stand, file, bytes } = await seal(t)
   const object = remote(flipped(bytes, HEADER_BYTES))
-  const wish = { file, object, from: 0, to: 1 }
-  t.match(await stand.unsealing.open({ ...wish, dataKey: dataKey() }), { ok: false, failure: { name: 'content_damaged' } })
+  const input = { file, object, from: 0, to: 1 }
+  t.match(await stand.unsealing.open({ ...input, dataKey: dataKey() }), { ok: false, failure: { name: 'content_damaged' } })
   const other = { ...dataKey(), id: '11111111-1111-4111-8111-111111111111' }
-  t.match(await stand.unsealing.open({ ...wish, dataKey: other }), { ok: false, failure: { name: 'data_key_unavailable' } })
+  t.match(await stand.unsealing.open({ ...input, dataKey: other }), { ok: false, failure: { name: 'data_key_unavailable' } })
   t.ok(other.key.every((byte) => byte === 0), 'and its bytes are cleared')
 })
 
 t.test('a file that shrinks while it is read is damaged', async (t) => {
   const sealed = await seal(t)
   const object = await local(t, sealed, sealed.bytes.subarray(0, HEADER_BYTES + 3 * SEALED_SEGMENT_BYTES))
-  const wish = { file: sealed.file, object: { ...object, sizeBytes: sealed.bytes.length }, dataKey: dataKey(), from: 0, to: CONTENT.length }
-  const outcome = await outcomeOf(must(await sealed.stand.unsealing.open(wish)))
+  const input = { file: sealed.file, object: { ...object, sizeBytes: sealed.bytes.length }, dataKey: dataKey(), from: 0, to: CONTENT.length }
+  const outcome = await outcomeOf(must(await sealed.stand.unsealing.open(input)))
   t.equal(outcome.failure, 'content_damaged')
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, 3 * SEGMENT_BYTES)))
 })

@@ -5,7 +5,7 @@ import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
 import { findAudit } from '../../store/audit/audit-search.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withAdmin, type Admin } from '../parts/database.ts'
-import { harmlessJson } from '../parts/terminal-text.ts'
+import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
 
 interface OfOrganization {
@@ -65,7 +65,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
 
 async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
   const organizationId = await organizationOf({ store }, options)
-  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${harmlessJson(eventOf(row))}\n`)))
+  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${escapeControlsInJson(eventOf(row))}\n`)))
 }
 
 async function verify({ store }: Admin, options: OfOrganization): Promise<void> {

@@ -12,7 +12,7 @@ import { openFileSweep } from '../../store/files/file-sweep.ts'
 import { openFiles } from '../../store/files/files.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin, type Admin } from '../parts/database.ts'
-import { harmlessJson } from '../parts/terminal-text.ts'
+import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { rootRing } from '../vault/root-keys.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
 import { verifyFiles, type Finding } from './verify-files.ts'
@@ -62,7 +62,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
       hasMore = page.hasMore
     }
     const rows = data.map((file) => [
-      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), harmlessJson(file.filename),
+      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), escapeControlsInJson(file.filename),
     ])
     const usage = need(await files.usage(workspace.id))
     const answer = { data, has_more: hasMore, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
@@ -90,8 +90,8 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
       if (row.ok) removed.push(id)
       if (isMissing) missing.push(id)
       const bytes = row.ok ? await storage.remove(id) : row
-      if (!bytes.ok) problems.push(`${harmlessJson(id)}: ${textOf(bytes.failure)}`)
-      lines.push(row.ok ? `${id} removed` : `${harmlessJson(id)} ${isMissing ? 'is missing' : 'failed'}`)
+      if (!bytes.ok) problems.push(`${escapeControlsInJson(id)}: ${textOf(bytes.failure)}`)
+      lines.push(row.ok ? `${id} removed` : `${escapeControlsInJson(id)} ${isMissing ? 'is missing' : 'failed'}`)
     }
     print(options, { removed, missing }, lines.join('\n'))
     if (problems.length > 0) throw new CliFailure(problems.join('\n'))

@@ -7,7 +7,7 @@ import type { FileSweep, SealedObject } from '../../ports/files/files.ts'
 import type { KeyRing } from '../../ports/vault/key-ring.ts'
 import type { Storage, StoredObject } from '../../ports/files/storage.ts'
 
-export interface VerifyParts {
+export interface VerifyDeps {
   readonly rows: FileSweep
   readonly storage: Storage
   readonly keyRing: KeyRing
@@ -37,13 +37,13 @@ const PROBE_ID = 'verify_probe'
  * Reads every object of every ready file and every clip and compares it with its row, then looks for objects that no row stands for.
  * Failures: store_unavailable, storage_unavailable.
  */
-export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verification>> {
-  const { rows } = parts
-  const files = await verifyAll(parts, (after) => rows.page(after, PAGE))
+export async function verifyFiles(deps: VerifyDeps): Promise<Outcome<Verification>> {
+  const { rows } = deps
+  const files = await verifyAll(deps, (after) => rows.page(after, PAGE))
   if (!files.ok) return files
-  const clips = await verifyAll(parts, (after) => rows.clips(after, PAGE))
+  const clips = await verifyAll(deps, (after) => rows.clips(after, PAGE))
   if (!clips.ok) return clips
-  const orphans = await findOrphans(parts)
+  const orphans = await findOrphans(deps)
   if (!orphans.ok) return orphans
   return ok({
     checked: files.value.checked + clips.value.checked,
@@ -53,14 +53,14 @@ export async function verifyFiles(parts: VerifyParts): Promise<Outcome<Verificat
 
 type NextPage = (after: string | null) => Promise<Outcome<readonly SealedObject[]>>
 
-async function verifyAll(parts: VerifyParts, next: NextPage): Promise<Outcome<Verification>> {
+async function verifyAll(deps: VerifyDeps, next: NextPage): Promise<Outcome<Verification>> {
   const findings: Finding[] = []
   let checked = 0
   for (let after: string | null = null; ;) {
     const page = await next(after)
     if (!page.ok) return page
     for (const object of page.value) {
-      const verified = await verifyObject(parts, object)
+      const verified = await verifyObject(deps, object)
       if (!verified.ok) return verified
       if (verified.value !== null) findings.push(verified.value)
       checked++
@@ -70,7 +70,7 @@ async function verifyAll(parts: VerifyParts, next: NextPage): Promise<Outcome<Ve
   }
 }
 
-async function verifyObject({ rows, storage, keyRing }: VerifyParts, file: SealedObject): Promise<Outcome<Finding | null>> {
+async function verifyObject({ rows, storage, keyRing }: VerifyDeps, file: SealedObject): Promise<Outcome<Finding | null>> {
   const opened = await storage.open(file.id)
   if (!opened.ok) {
     if (opened.failure.name !== 'content_missing') return unreadable(storage, file, opened.failure)
@@ -139,7 +139,7 @@ async function headerOf(object: StoredObject): Promise<Outcome<Uint8Array>> {
   }
 }
 
-async function findOrphans({ rows, storage }: VerifyParts): Promise<Outcome<readonly Finding[]>> {
+async function findOrphans({ rows, storage }: VerifyDeps): Promise<Outcome<readonly Finding[]>> {
   const findings: Finding[] = []
   for (let cursor: string | null = null; ;) {
     const page = await storage.list(cursor)

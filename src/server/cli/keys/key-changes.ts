@@ -68,8 +68,8 @@ export function addRotate(group: Command): void {
     .action((hash: string, options: { json?: boolean; overlap: number; expires?: Date }) => withAdmin(async (admin) => {
       const { overlap: overlapS, expires: expiresAt } = options
       const by = { ...admin.by, operation: 'cli.keys-rotate' }
-      const wish = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
-      const { apiKey, key, previous } = need(await keysOf(admin).rotate({ organizationId: null, hash }, wish, by), { name: hash, list: 'keys list' })
+      const input = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
+      const { apiKey, key, previous } = need(await keysOf(admin).rotate({ organizationId: null, hash }, input, by), { name: hash, list: 'keys list' })
       const endsAt = previous.expiresAt.toISOString()
       print(
         options, { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, ManagedKey } from '../../ports/keys/api-keys.ts'
-import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyWish } from '../../store/keys/api-keys.ts'
+import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyInput } from '../../store/keys/api-keys.ts'
 import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
@@ -19,7 +19,7 @@ const LOOK_MS = 20
 interface CreateOptions extends LimitOptions {
   readonly json?: boolean
   readonly name: string
-  readonly kind: KeyWish['kind'] | 'intern'
+  readonly kind: KeyInput['kind'] | 'intern'
   readonly intern?: string
   readonly workspace?: string
   readonly organization?: string
@@ -117,13 +117,13 @@ async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: Crea
     ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, scopes: scopesOf(options) ?? null, creatorUserId: creator,
     externalUser: user,
   }
-  const wish = { name: options.name, rateLimitRpm: rpm === undefined ? byDefault : rpm, expiresAt: options.expires ?? null, traits }
-  if (kind !== 'intern') return need(await createKey(store, { ...wish, kind, ...(await ownerOf(store, options)) }, by))
+  const input = { name: options.name, rateLimitRpm: rpm === undefined ? byDefault : rpm, expiresAt: options.expires ?? null, traits }
+  if (kind !== 'intern') return need(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  return need(await createInternKey(store, { ...wish, internId: intern ?? '', organizationId }, by))
+  return need(await createInternKey(store, { ...input, internId: intern ?? '', organizationId }, by))
 }
 
-async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyWish, 'organizationId' | 'workspaceId'>> {
+async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyInput, 'organizationId' | 'workspaceId'>> {
   const mayBeAny = options.organization === undefined && options.workspace !== undefined
   const organizationId = mayBeAny ? null : need(await findOrganization(store.sql, options.organization ?? null)).id
   if (options.kind === 'management' && organizationId !== null) return { organizationId, workspaceId: null }

@@ -40,9 +40,9 @@ export function addBudgetVerbs(program: Command): void {
     .addArgument(new Argument('<usd>', 'the limit, up to nine decimal places').argParser(limitOf))
     .addOption(new Option('--include-byok <on|off>', 'whether spend on the workspace\'s own provider keys counts; left out: as before').choices(['on', 'off']))
     .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) => withBudgets(async (budgets, admin) => {
-      const wish = { limitNano, ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }) }
+      const input = { limitNano, ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }) }
       const by = { ...admin.by, operation: 'cli.budgets-put' }
-      const { budget, countsByok } = need(await budgets.put(await refOf(admin, { workspace, span }, options), wish, by))
+      const { budget, countsByok } = need(await budgets.put(await refOf(admin, { workspace, span }, options), input, by))
       print(options, { data: budgetWire(budget), include_byok_in_budgets: countsByok }, tableOf([budget]) + byokLine(countsByok))
     }))
   budgetVerb(group, 'delete', 'take a budget away; what was spent stays counted')

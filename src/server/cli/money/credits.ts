@@ -23,8 +23,8 @@ export function addCreditVerbs(program: Command): void {
     .action((amountNano: bigint, options: Options & { note: string }) => withAdmin(async (admin) => {
       const organizationId = await organizationOf(admin, options)
       const credits = openCredits({ store: admin.store, hints: admin })
-      const wish = { organizationId, amountNano, note: options.note, turn: null }
-      const { entry, state } = need(await credits.add(wish, { ...admin.by, operation: 'cli.credits-add' }))
+      const input = { organizationId, amountNano, note: options.note, turn: null }
+      const { entry, state } = need(await credits.add(input, { ...admin.by, operation: 'cli.credits-add' }))
       print(options, { data: { ...wireOf(entry), ...creditTotals(state) } }, `${linesOf(state)}\nentry ${entry.id}`)
     }))
   creditVerb(group, 'show', 'what there is, and what was spent')

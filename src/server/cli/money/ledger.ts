@@ -15,7 +15,7 @@ import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../p
 
 const FORFEITS_LISTED_DEFAULT = 100
 
-interface Wishes {
+interface Inputs {
   readonly json?: boolean
   readonly journal?: string
   readonly request?: string
@@ -43,10 +43,10 @@ export function addLedgerVerbs(program: Command): void {
   addCloseNode(group)
   wished(addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'))
     .option('--limit <count>', 'forfeits at most', countOf, FORFEITS_LISTED_DEFAULT)
-    .action((options: Wishes & { limit: number }) => withAdmin((admin) => tellForfeits(admin, options)))
+    .action((options: Inputs & { limit: number }) => withAdmin((admin) => tellForfeits(admin, options)))
   wished(addVerb(group, 'forgive', 'let forfeits go: what they counted is free again'))
     .requiredOption('--note <text>', 'why, for the audit log')
-    .action((options: Wishes & { note: string }, command: Command) => {
+    .action((options: Inputs & { note: string }, command: Command) => {
       const query = queryOf(options)
       if (Object.keys(query).length === 0) command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
       return withAdmin(async ({ store, by }) => {
@@ -98,7 +98,7 @@ function wished(verb: Command): Command {
     .option('--before <day>', 'those of days before this one', dayOf)
 }
 
-function queryOf({ journal, request, before }: Wishes): ForfeitQuery {
+function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
   return {
     ...(journal !== undefined && { journalId: journal }),
     ...(request !== undefined && { requestId: request }),
@@ -134,7 +134,7 @@ async function exportCsv({ store }: Admin, { from, to, organization }: ExportOpt
   }, process.stdout)
 }
 
-async function tellForfeits({ store }: Admin, options: Wishes & { limit: number }): Promise<void> {
+async function tellForfeits({ store }: Admin, options: Inputs & { limit: number }): Promise<void> {
   const forfeits = need(await listForfeits(store, queryOf(options), options.limit))
   const rows = forfeits.map((forfeit) => [
     forfeit.day, usdText(forfeit.costNano - forfeit.releasedNano), forfeit.requestId, forfeit.keyHash ?? forfeit.accountId ?? '',

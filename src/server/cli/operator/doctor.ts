@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
-import { harmless } from '../parts/terminal-text.ts'
+import { escapeControls } from '../parts/terminal-text.ts'
 import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
@@ -27,8 +27,8 @@ export function reportOf(findings: readonly Finding[]): { readonly isWell: boole
 
 /** What a server answers and what a process calls itself is theirs to choose. */
 function lineOf({ check, level, detail, fix }: Finding): string {
-  const line = `${level.padEnd(8)} ${check.padEnd(19)} ${harmless(detail)}`
-  return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${harmless(fix)}`
+  const line = `${level.padEnd(8)} ${check.padEnd(19)} ${escapeControls(detail)}`
+  return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${escapeControls(fix)}`
 }
 
 function summaryOf(findings: readonly Finding[]): string {

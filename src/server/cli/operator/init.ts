@@ -1,7 +1,7 @@
 import { existsSync, fsyncSync, closeSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { commandName, terminalWishes } from '../../config.ts'
+import { commandName, terminalPreferences } from '../../config.ts'
 import { quoted } from '../../config/program-name.ts'
 import { draftOf, syncFolder } from '../../supervisor/data-directory/own-folder.ts'
 import { makeRootKeyFile } from '../../vault/root-keys.ts'
@@ -43,7 +43,7 @@ export function addInit(program: Command): void {
 }
 
 async function answersOf(file: string, given: Answers, { yes = false }: Options): Promise<Answers> {
-  const { isUnattended, isDumb } = terminalWishes()
+  const { isUnattended, isDumb } = terminalPreferences()
   const mayAsk = process.stdin.isTTY && process.stderr.isTTY && !isUnattended && !isDumb && !yes
   const keyFileOf = (answers: Answers): string | undefined => rootKeyFileFor(file, answers)
   if (mayAsk) {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { retentionSteps } from '../../main/retention.ts'
 import type { KeptFor, PruneStep, RetentionKind } from '../../ports/operator/retention.ts'
 import { prune } from '../../runner/retention.ts'
-import { openRetentionTurns } from '../../store/base/retention-lease.ts'
+import { openRetentionLeases } from '../../store/base/retention-lease.ts'
 import { withAdmin, type Admin } from '../parts/database.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
@@ -23,7 +23,7 @@ export function addPruneVerb(program: Command): void {
 async function pruneNow({ store }: Admin, options: Options): Promise<void> {
   const steps = retentionSteps(loadGeneration().config, { store, log: stderrLog })
   if (options.dryRun === true) return tell(options, steps, new Map(await Promise.all(steps.map(async (step) => [step.kind, await step.due()] as const))))
-  const turns = openRetentionTurns(store)
+  const turns = openRetentionLeases(store)
   await turns.hasten()
   const report = await prune({
     turns, steps, log: stderrLog, meters: { pruned: () => undefined }, now: () => performance.now(),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
-import { leaveWish, untilScaled } from '../../supervisor/fleet/scale-wishes.ts'
+import { leaveScaleRequest, untilScaled } from '../../supervisor/fleet/scale-requests.ts'
 import type { Counts, ScaleEnd } from '../../supervisor/fleet/scaling.ts'
 import { runningNode } from '../parts/running-node.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print } from '../parts/verb.ts'
@@ -22,7 +22,7 @@ export function addScaleVerb(program: Command): void {
     const pid = nodeOn(dataDir)
     const node = `the node (pid ${pid})`
     const name = told(node, () => {
-      const left = leaveWish(dataDir, { fronts, workers })
+      const left = leaveScaleRequest(dataDir, { fronts, workers })
       process.kill(pid, 'SIGUSR2')
       return left
     })

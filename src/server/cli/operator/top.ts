@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { terminalWishes } from '../../config.ts'
+import { terminalPreferences } from '../../config.ts'
 import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
 import { managementKey } from '../keys/management-key.ts'
 import { frameOf } from './top/frame.ts'
@@ -23,7 +23,7 @@ export function addTop(program: Command): void {
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
       if (runtimeOf(dataDir) === null) throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
-      const { isPlain, isDumb } = terminalWishes()
+      const { isPlain, isDumb } = terminalPreferences()
       const watched: Watched = {
         // Another start may have another address.
         adminUrl: () => runtimeOf(dataDir)?.adminUrl ?? null,

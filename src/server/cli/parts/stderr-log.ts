@@ -1,5 +1,5 @@
 import type { Fields, Log } from '../../ports/observe.ts'
-import { harmless, harmlessJson } from './terminal-text.ts'
+import { escapeControls, escapeControlsInJson } from './terminal-text.ts'
 
 /** The log of a verb: what matters goes to stderr, so that stdout stays the verb's answer. */
 export const stderrLog: Log = {
@@ -10,7 +10,7 @@ export const stderrLog: Log = {
 }
 
 function write(level: string, event: string, fields: Fields = {}): void {
-  const textOf = (value: unknown): string => (value instanceof Error ? harmless(value.message) : harmlessJson(value))
+  const textOf = (value: unknown): string => (value instanceof Error ? escapeControls(value.message) : escapeControlsInJson(value))
   const told = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
   process.stderr.write(`${level}: ${event}${told.join('')}\n`)
 }

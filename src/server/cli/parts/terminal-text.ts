@@ -2,17 +2,17 @@
 const SIGNS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** What others have named must not steer a terminal, nor look like a line of ours: signs that are none become a question mark. */
-export function harmless(text: string): string {
+export function escapeControls(text: string): string {
   return text.replaceAll(SIGNS, '?')
 }
 
 /** The same of several lines, which stay lines. */
-export function harmlessLines(text: string): string {
-  return text.split('\n').map(harmless).join('\n')
+export function escapeControlsInLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n')
 }
 
 /** JSON of a value, in which such signs are written as what they are: programs read the same, and a terminal nothing. */
-export function harmlessJson(value: unknown): string {
+export function escapeControlsInJson(value: unknown): string {
   return String(JSON.stringify(value)).replaceAll(SIGNS, (sign) => sign.split('').map(escaped).join(''))
 }
 

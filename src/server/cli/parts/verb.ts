@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { commandName, ConfigInvalid, readConfig, type Generation } from '../../config.ts'
 import { asCalled } from '../../config/program-name.ts'
-import { harmless, harmlessJson, harmlessLines } from './terminal-text.ts'
+import { escapeControls, escapeControlsInJson, escapeControlsInLines } from './terminal-text.ts'
 
 /** What went wrong with a verb, for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
@@ -26,7 +26,7 @@ interface Printing {
 }
 
 function printed({ json = false }: Printing, value: unknown, text: string): string {
-  return json ? harmlessJson(value) : harmlessLines(text)
+  return json ? escapeControlsInJson(value) : escapeControlsInLines(text)
 }
 
 /** With the program named as it was called, so that what stands between back-ticks works where it is pasted. */
@@ -36,7 +36,7 @@ export function pasteable(text: string): string {
 
 /** Lines of a list for a person: columns padded to the widest. Cells may be names that a stranger chose. */
 export function table(cells: readonly (readonly string[])[]): string {
-  const rows = cells.map((row) => row.map(harmless))
+  const rows = cells.map((row) => row.map(escapeControls))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
 }

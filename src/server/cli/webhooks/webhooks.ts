@@ -74,8 +74,8 @@ function addReplay(group: Command): void {
         const { workspace } = options
         if (id !== undefined && !isId(id)) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
         const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
-        const wish = id === undefined ? { id: null, workspaceId } : { id }
-        const { count: replayed } = need(await replayDeliveries(admin.store, wish, { ...admin.by, operation: 'cli.webhooks-replay' }))
+        const input = id === undefined ? { id: null, workspaceId } : { id }
+        const { count: replayed } = need(await replayDeliveries(admin.store, input, { ...admin.by, operation: 'cli.webhooks-replay' }))
         if (id !== undefined && replayed === 0) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
         print(options, { replayed }, `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be made again`)
       })

@@ -12,7 +12,7 @@ import { CliFailure, loadGeneration } from '../parts/verb.ts'
 /** Providers that a workspace may have a key of its own for, each with the host that the key is released to. */
 export type KeyHosts = ReadonlyMap<string, string>
 
-export interface ProviderKeyWish {
+export interface ProviderKeyInput {
   readonly provider: string
   readonly host: string
   /** Null removes the key that is there. */
@@ -45,7 +45,7 @@ export function keyHosts(): KeyHosts {
 /**
  * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would show it
  */
-export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyWish | string {
+export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
   const provider = text.slice(0, Math.max(0, at))
   const host = hosts.get(provider)
@@ -61,22 +61,22 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyWish
  * the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws CliFailure.
  */
 export async function setProviderKeys(
-  admin: Admin, scope: VaultScope, wishes: readonly ProviderKeyWish[],
+  admin: Admin, scope: VaultScope, inputs: readonly ProviderKeyInput[],
 ): Promise<readonly ProviderKeyChange[]> {
-  if (wishes.length === 0) return []
+  if (inputs.length === 0) return []
   return withVaults(admin, async (vaults) => {
     const changes: ProviderKeyChange[] = []
-    for (const wish of wishes) changes.push({ provider: wish.provider, is: await set(vaults, { admin, scope, wish }) })
+    for (const input of inputs) changes.push({ provider: input.provider, is: await set(vaults, { admin, scope, input }) })
     return changes
   })
 }
 
 async function set(
-  vaults: Vaults, { admin: { by }, scope, wish }: { readonly admin: Admin; readonly scope: VaultScope; readonly wish: ProviderKeyWish },
+  vaults: Vaults, { admin: { by }, scope, input }: { readonly admin: Admin; readonly scope: VaultScope; readonly input: ProviderKeyInput },
 ): Promise<ProviderKeyChange['is']> {
-  const name = providerKeyName(wish.provider)
-  if (wish.key !== null) {
-    need(await vaults.put(scope, { name, hosts: [wish.host], value: wish.key }, by))
+  const name = providerKeyName(input.provider)
+  if (input.key !== null) {
+    need(await vaults.put(scope, { name, hosts: [input.host], value: input.key }, by))
     return 'set'
   }
   const removed = await vaults.remove(scope, name, by)

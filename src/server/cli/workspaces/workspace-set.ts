@@ -3,7 +3,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin } from '../parts/database.ts'
-import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyWish } from './provider-keys.ts'
+import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyInput } from './provider-keys.ts'
 import { addVerb, print } from '../parts/verb.ts'
 import { switchOf, type Switch } from './workspace-options.ts'
 
@@ -27,9 +27,9 @@ export function addSetVerb(group: Command): void {
     .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
     .action(async (ref: string, options: SetOptions, command: Command) => {
-      const wishes = wishesOf(options, command)
+      const inputs = inputsOf(options, command)
       const settings = settingsOf(options)
-      if (wishes.length === 0 && settings === null) {
+      if (inputs.length === 0 && settings === null) {
         command.error('error: name what to set: --programme, --vault-writes or --provider-key', { exitCode: 2 })
       }
       await withAdmin(async (admin) => {
@@ -43,7 +43,7 @@ export function addSetVerb(group: Command): void {
           workspace = set.workspace
         }
         const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
-        const changes = await setProviderKeys(admin, scope, wishes)
+        const changes = await setProviderKeys(admin, scope, inputs)
         const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
         const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
         if (settings !== null) lines.unshift(`programme: ${nameOfSwitch(programme)}`, `vault writes: ${nameOfSwitch(vault_writes)}`)
@@ -65,13 +65,13 @@ function nameOfSwitch(isOn: boolean): Switch {
   return isOn ? 'on' : 'off'
 }
 
-function wishesOf({ providerKey: texts = [] }: SetOptions, command: Command): readonly ProviderKeyWish[] {
+function inputsOf({ providerKey: texts = [] }: SetOptions, command: Command): readonly ProviderKeyInput[] {
   if (texts.length === 0) return []
   const hosts = keyHosts()
-  return texts.map((text) => wishOf(text, hosts, command))
+  return texts.map((text) => inputOf(text, hosts, command))
 }
 
-function wishOf(text: string, hosts: KeyHosts, command: Command): ProviderKeyWish {
-  const wish = parseProviderKey(text, hosts)
-  return typeof wish === 'string' ? command.error(`error: ${wish}`, { exitCode: 2 }) : wish
+function inputOf(text: string, hosts: KeyHosts, command: Command): ProviderKeyInput {
+  const input = parseProviderKey(text, hosts)
+  return typeof input === 'string' ? command.error(`error: ${input}`, { exitCode: 2 }) : input
 }

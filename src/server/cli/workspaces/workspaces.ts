@@ -47,8 +47,8 @@ function addCreate(group: Command): void {
   addChangeOptions(verb).action((options: CreateOptions) => withAdmin(async ({ store, by }) => {
     const { id } = need(await findOrganization(store.sql, options.organization ?? null))
     const { name, slug } = options
-    const wish = { organizationId: id, name, slug, ...(await changesOf(options)) }
-    const workspace = need(await createWorkspace(store, wish, { ...by, operation: 'cli.workspaces-create' }))
+    const input = { organizationId: id, name, slug, ...(await changesOf(options)) }
+    const workspace = need(await createWorkspace(store, input, { ...by, operation: 'cli.workspaces-create' }))
     print(options, wireOf(workspace), workspace.id)
   }))
 }

@@ -5,7 +5,7 @@ import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
 import { BodyPace } from './body-pace.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
-import type { Head } from '../call/head.ts'
+import type { RequestHead } from '../call/head.ts'
 import { encodingRefusal, partialRefusal } from '../call/inputs.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
 import { SmallPieces } from './small-pieces.ts'
@@ -170,7 +170,7 @@ export function uploadBytesMax(kind: 'form' | 'raw' | 'whole'): number {
 }
 
 /** Failures: file_too_large by the announced length alone; header_invalid. */
-export function uploadOf(kind: 'form' | 'raw', head: Head, body: UploadBody): Outcome<Upload> {
+export function uploadOf(kind: 'form' | 'raw', head: RequestHead, body: UploadBody): Outcome<Upload> {
   const { declared } = head
   const refusal = encodingRefusal(head) ?? (kind === 'raw' ? partialRefusal(head) : null)
   if (refusal !== null) return { ok: false, failure: refusal }

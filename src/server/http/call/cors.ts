@@ -1,4 +1,4 @@
-import type { Head } from './head.ts'
+import type { RequestHead } from './head.ts'
 
 /** Reply headers that a page's script may read. */
 const EXPOSED = 'x-request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, x-ratelimit-limit, '
@@ -26,13 +26,13 @@ export class Cors {
     return [...allowing(origin), 'vary', 'origin']
   }
 
-  isPreflight(head: Head): boolean {
+  isPreflight(head: RequestHead): boolean {
     return this.#origins.size > 0 && head.method === 'options' && head.origin !== ''
       && head.kept('access-control-request-method') !== undefined
   }
 
   /** @param allowed methods of the path */
-  preflightHeaders(head: Head, allowed: readonly string[]): readonly string[] {
+  preflightHeaders(head: RequestHead, allowed: readonly string[]): readonly string[] {
     const headers = this.headersFor(head.origin)
     if (!headers.includes('access-control-allow-origin')) return headers
     const asked = head.kept('access-control-request-headers') ?? ''

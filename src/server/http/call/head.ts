@@ -12,7 +12,7 @@ export type HeadFault =
  * The guard stands here because the library acts on the first of two framing headers and would run what follows as a
  * second request.
  */
-export class Head {
+export class RequestHead {
   readonly method: string
   /** Undecoded. */
   readonly path: string

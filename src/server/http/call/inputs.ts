@@ -2,7 +2,7 @@ import { BulkBytes } from '../../../schemas/bodies.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import type { AnyOperation, HeaderName } from '../../operations/define.ts'
 import type { BodyVerdict } from '../../ports/short-jobs.ts'
-import type { Head } from './head.ts'
+import type { RequestHead } from './head.ts'
 
 export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
 
@@ -10,14 +10,14 @@ const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
 
 /** What `authenticate` reads: a key in a header of its own may stand there without its scheme. */
-export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Head): string {
+export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: RequestHead): string {
   const { authorization, sluiceKey } = head
   if (access.header === undefined) return authorization === '' ? anthropicCredential(head) : authorization
   return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
 }
 
 /** Of a request in Anthropic's shape alone: elsewhere the header is not looked at. C37. */
-function anthropicCredential(head: Pick<Head, 'anthropicKey' | 'kept'>): string {
+function anthropicCredential(head: Pick<RequestHead, 'anthropicKey' | 'kept'>): string {
   if (head.anthropicKey === '') return ''
   const isAnthropic = head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
   return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
@@ -30,7 +30,7 @@ export function refusedCredential({ access }: Pick<AnyOperation, 'access'>, fail
 }
 
 /** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
-export function declaredHeaders(wanted: readonly HeaderName[], head: Head): DeclaredHeaders {
+export function declaredHeaders(wanted: readonly HeaderName[], head: RequestHead): DeclaredHeaders {
   const headers: Partial<Record<HeaderName, string>> = {}
   for (const name of wanted) {
     const value = head.kept(name)
@@ -40,7 +40,7 @@ export function declaredHeaders(wanted: readonly HeaderName[], head: Head): Decl
 }
 
 /** For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A missing type is taken as JSON. */
-export function contentRefusal({ contentType, contentEncoding }: Pick<Head, 'contentType' | 'contentEncoding'>): Failure | null {
+export function contentRefusal({ contentType, contentEncoding }: Pick<RequestHead, 'contentType' | 'contentEncoding'>): Failure | null {
   if (contentType !== '' && !JSON_TYPES.test(contentType)) {
     const issues = [{ path: '/content-type', message: 'is not a JSON type', expected: 'application/json, or a type that ends in +json' }]
     return { name: 'content_type_unsupported', metadata: { issues } }
@@ -48,7 +48,7 @@ export function contentRefusal({ contentType, contentEncoding }: Pick<Head, 'con
   return encodingRefusal({ contentEncoding })
 }
 
-export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding'>): Failure | null {
+export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentEncoding'>): Failure | null {
   // Decoding what a caller compressed would let a few bytes become many.
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     return refusal('content-encoding', 'is not supported', 'identity')
@@ -60,7 +60,7 @@ export function encodingRefusal({ contentEncoding }: Pick<Head, 'contentEncoding
  * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever sends such
  * a header would lose content if it were ignored.
  */
-export function partialRefusal(head: Pick<Head, 'kept'>): Failure | null {
+export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
   if (found === undefined) return null
   return refusal(found, 'is not supported by writes', 'a whole file without conditions')

@@ -2,11 +2,11 @@ import { fail } from '../../../schemas/failures.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
 import { placeRefusal, writesRefusal } from '../../access/gates.ts'
 import type { AnyOperation } from '../../operations/define.ts'
-import type { Head } from './head.ts'
+import type { RequestHead } from './head.ts'
 import { credentialOf, refusedCredential } from './inputs.ts'
-import type { PipelineParts } from './pipeline-parts.ts'
+import type { PipelineDeps } from './pipeline-deps.ts'
 import { ALLOWED_BY_ANY, type Route, type Routed } from './route-table.ts'
-import { ServedCall } from './served-call.ts'
+import { RequestCall } from './request-call.ts'
 import { takeInputs, type ComingBody } from './take-inputs.ts'
 import { answerPreflight, answerUnrouted } from './unrouted.ts'
 import { uploadBytesMax } from '../body/upload.ts'
@@ -19,10 +19,10 @@ import type { WireResponse } from '../reply/wire.ts'
  * Each stage goes on by a plain call while its answer is at hand (a known key, a purse with tokens, a body that came
  * with the headers), and by a promise only when it must wait. Only in the handler's synchronous part.
  */
-export function serve(parts: PipelineParts, res: WireResponse, head: Head): void {
-  const call = new ServedCall(parts, res, head)
+export function serve(deps: PipelineDeps, res: WireResponse, head: RequestHead): void {
+  const call = new RequestCall(deps, res, head)
   try {
-    const match = parts.table.find(head.method, head.path)
+    const match = deps.table.find(head.method, head.path)
     if (match.kind === 'route' || match.kind === 'undecodable') begin(call, match)
     else answerUnrouted(call, match)
     call.exchange.awaitAnswer()
@@ -31,22 +31,22 @@ export function serve(parts: PipelineParts, res: WireResponse, head: Head): void
   }
 }
 
-function begin(call: ServedCall, match: Routed): void {
-  const { parts, head, exchange } = call
+function begin(call: RequestCall, match: Routed): void {
+  const { deps, head, exchange } = call
   const { route } = match
   const { operation } = route
   // A browser asks ahead without the key, and asks us, whoever is to answer what follows.
-  if (operation.method === 'any' && parts.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
+  if (operation.method === 'any' && deps.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
   call.operation = operation
   exchange.time.limit(operation.deadlineMs)
   const coming = attachBody(call, route)
-  call.after(parts.access.authenticate(credentialOf(operation, head)), (known) => {
+  call.after(deps.access.authenticate(credentialOf(operation, head)), (known) => {
     call.notes.authMs = call.lap()
-    const refusal = known.ok ? parts.access.checkKey(operation, known.value) : refusedCredential(operation, known.failure)
+    const refusal = known.ok ? deps.access.checkKey(operation, known.value) : refusedCredential(operation, known.failure)
     if (known.ok) call.key = known.value
     if (refusal !== null) return call.fail(refusal)
     exchange.letIn()
-    parts.loop.saw(call.key.organizationId)
+    deps.loop.saw(call.key.organizationId)
     if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
     enter(call, match, () => limit(call, route, () => takeInputs(call, match, coming, run)))
   })
@@ -58,17 +58,17 @@ function mayHold({ method }: AnyOperation): boolean {
 }
 
 /** The library drops a body that nobody listens for by the end of the handler. */
-function attachBody({ exchange, head }: ServedCall, { operation, body }: Route): ComingBody {
+function attachBody({ exchange, head }: RequestCall, { operation, body }: Route): ComingBody {
   const { upload } = operation.input
   if (upload !== undefined) return exchange.receiveUpload(uploadBytesMax(upload))
   return head.declared === 0 ? null : exchange.receive(body?.form.bytesMax ?? 0)
 }
 
 /** What the key may reach, from the head alone: programme, hostname, scope, writes. B1.4. */
-function enter(call: ServedCall, { route, params }: Routed, next: () => void): void {
+function enter(call: RequestCall, { route, params }: Routed, next: () => void): void {
   const { operation } = route
-  const { key, parts } = call
-  const refusal = placeRefusal(operation, key, () => parts.regional.has(call.head.host))
+  const { key, deps } = call
+  const refusal = placeRefusal(operation, key, () => deps.regional.has(call.head.host))
   if (refusal !== null) return call.fail(refusal)
   const enterWriting = (): void => {
     const closed = writesRefusal(operation, key)
@@ -78,16 +78,16 @@ function enter(call: ServedCall, { route, params }: Routed, next: () => void): v
   const { scope } = operation.access
   if (scope === undefined) return enterWriting()
   const param = (name: string): string | null => params.get(name)?.[0] ?? null
-  call.after(scope({ key, param }, parts.ports), (found) => {
+  call.after(scope({ key, param }, deps.ports), (found) => {
     call.notes.authMs = (call.notes.authMs ?? 0) + call.lap()
     if (found.ok) enterWriting()
     else call.fail(found.failure)
   })
 }
 
-function limit(call: ServedCall, route: Route, next: () => void): void {
+function limit(call: RequestCall, route: Route, next: () => void): void {
   if (!route.isLimited) return share(call, next)
-  call.after(call.parts.admission.admit(call.key), (admitted) => {
+  call.after(call.deps.admission.admit(call.key), (admitted) => {
     call.notes.limitsMs = call.lap()
     call.limitHeaders = admitted.headers
     if (admitted.failure !== null) return call.fail(admitted.failure)
@@ -96,8 +96,8 @@ function limit(call: ServedCall, route: Route, next: () => void): void {
 }
 
 /** What no rate limits waits its turn, where its organization has used more of the front than its share. C11. */
-function share(call: ServedCall, next: () => void): void {
-  const { loop } = call.parts
+function share(call: RequestCall, next: () => void): void {
+  const { loop } = call.deps
   const { organizationId } = call.key
   const turn = loop.enter(organizationId)
   const begin = (): void => {
@@ -116,19 +116,19 @@ function share(call: ServedCall, next: () => void): void {
   })
 }
 
-function run(call: ServedCall, operation: AnyOperation): void {
+function run(call: RequestCall, operation: AnyOperation): void {
   if (operation.outlivesClient) call.exchange.afterRead(() => work(call, operation))
   else work(call, operation)
 }
 
-function work(call: ServedCall, operation: AnyOperation): void {
-  const { exchange, kept, parts } = call
+function work(call: RequestCall, operation: AnyOperation): void {
+  const { exchange, kept, deps } = call
   // It may have failed while its body came, as when the node drains: who is told so tries again.
   if (call.hasFailed) return
   exchange.work(operation.outlivesClient)
   try {
     // The shapes that `run` was typed by are the ones that the stages before just checked.
-    const runs = () => operation.run(call as never, parts.ports)
+    const runs = () => operation.run(call as never, deps.ports)
     const outcome = kept === null ? runs() : kept.run(runs)
     if (!(outcome instanceof Promise)) return call.answer(operation, outcome)
     const threw = (cause: unknown): void => call.answer(operation, fail('internal', { cause }))

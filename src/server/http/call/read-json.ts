@@ -5,7 +5,7 @@ import type { Call } from '../../operations/define.ts'
 import type { BodyVerdict, ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import type { Body } from '../body/body.ts'
 
-export interface ReadWish {
+export interface ReadInput {
   readonly name: BodyName
   /** Only lent while they are at most INLINE_JSON_BYTES_MAX; larger ones are moved away. */
   readonly bytes: Uint8Array
@@ -15,20 +15,20 @@ export interface ReadWish {
 }
 
 /** Parses and validates a JSON body: at once while that is cheap, else in a short job. Failures: also busy and its kin. */
-export function readJson(jobs: ShortJobs, wish: ReadWish): BodyVerdict | Promise<BodyVerdict> {
-  const { name, bytes } = wish
+export function readJson(jobs: ShortJobs, request: ReadInput): BodyVerdict | Promise<BodyVerdict> {
+  const { name, bytes } = request
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
-  if (!input.isOnLoop) return readInJob(jobs, input, wish)
+  if (!input.isOnLoop) return readInJob(jobs, input, request)
   const verdict = jobs.here('read_body', input)
   if (verdict.ok || verdict.isForThread !== true) return verdict
   // The bytes are only lent.
   const copy = bytes.slice()
   const form: BodyForm = BODIES[name]
   if (form.isSecret === true) bytes.fill(0)
-  return readInJob(jobs, { body: name, bytes: copy }, wish)
+  return readInJob(jobs, { body: name, bytes: copy }, request)
 }
 
-async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadWish): Promise<BodyVerdict> {
+async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadInput): Promise<BodyVerdict> {
   const { key, signal } = call
   const job = jobs.run('read_body', input, { caller: callerOf(key), transfer: [input.bytes.buffer as ArrayBuffer], signal })
   // A thread that has the bytes keeps them to its end, whoever leaves.

@@ -4,26 +4,26 @@ import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-lim
 import type { AnyOperation } from '../../operations/define.ts'
 import type { Body } from '../body/body.ts'
 import { bodyOf, contentRefusal, declaredHeaders } from './inputs.ts'
-import { KeptCall, repeatableOf } from './kept-call.ts'
+import { IdempotentCall, repeatableOf } from './idempotent-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import { readJson } from './read-json.ts'
 import { relayedOf } from '../reply/relay-reply.ts'
 import type { NamedForm, Route, Routed } from './route-table.ts'
-import type { ServedCall } from './served-call.ts'
+import type { RequestCall } from './request-call.ts'
 import { UploadBody, uploadOf } from '../body/upload.ts'
 
 /** A body that was attached in the handler and stands still until it is asked for; null where none was announced. */
 export type ComingBody = Body | UploadBody | null
 
 /** Told once, when every input of the operation stands in the call. */
-export type InputsTaken = (call: ServedCall, operation: AnyOperation) => void
+export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
 
 /**
  * The stage of validation: what the operation declared as its inputs is read from the request into the call, and
  * nothing else of it. The line and the headers come first, since they cost least; the body waits for the turn of a
  * call that is repeatable (C16). What does not fit ends the call here.
  */
-export function takeInputs(call: ServedCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
+export function takeInputs(call: RequestCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
   const { route } = match
   if (!takeLine(call, match)) return
   const wanted = route.operation.input.headers
@@ -34,7 +34,7 @@ export function takeInputs(call: ServedCall, match: Routed, coming: ComingBody, 
 }
 
 /** @returns whether the call goes on */
-function takeLine(call: ServedCall, { kind, route, params }: Routed): boolean {
+function takeLine(call: RequestCall, { kind, route, params }: Routed): boolean {
   if (kind === 'undecodable') {
     call.fail({ name: 'params_invalid', detail: 'A percent-encoding in it is not UTF-8.' })
     return false
@@ -49,7 +49,7 @@ function takeLine(call: ServedCall, { kind, route, params }: Routed): boolean {
 
 type UrlTexts = ReadonlyMap<string, readonly string[]>
 
-function takeUrl(call: ServedCall, part: 'params' | 'query', reader: UrlReader, texts: UrlTexts): boolean {
+function takeUrl(call: RequestCall, part: 'params' | 'query', reader: UrlReader, texts: UrlTexts): boolean {
   const read = reader.read(texts)
   if (read.ok) call[part] = read.value
   else call.fail(read.failure)
@@ -57,13 +57,13 @@ function takeUrl(call: ServedCall, part: 'params' | 'query', reader: UrlReader, 
 }
 
 /** What the head says of a JSON body is decided before its turn comes, which may be long. C38. */
-function announcedRefusal({ head }: ServedCall, { body: form }: Route, coming: ComingBody): Failure | null {
+function announcedRefusal({ head }: RequestCall, { body: form }: Route, coming: ComingBody): Failure | null {
   if (form === null || coming instanceof UploadBody) return null
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
 /** Where answers are kept a repetition waits here for the first call, its body unread. C16. */
-function takeTurn(call: ServedCall, operation: AnyOperation, next: () => void): void {
+function takeTurn(call: RequestCall, operation: AnyOperation, next: () => void): void {
   if (operation.idempotent === undefined) return next()
   const read = repeatableOf(operation, call, call.head)
   if (!read.ok) return call.fail(read.failure)
@@ -71,7 +71,7 @@ function takeTurn(call: ServedCall, operation: AnyOperation, next: () => void): 
   if (read.value === null || operation.idempotent === 'own') return next()
   // The time of the first call is not this one's.
   call.exchange.time.allow(IDEMPOTENCY_WAIT_MS_MAX)
-  call.after(KeptCall.begin(call.parts.ports.idempotency, read.value, call), (begun) => {
+  call.after(IdempotentCall.begin(call.deps.ports.idempotency, read.value, call), (begun) => {
     if (!begun.ok) return call.fail(begun.failure)
     call.kept = begun.value
     call.restartDeadline()
@@ -79,7 +79,7 @@ function takeTurn(call: ServedCall, operation: AnyOperation, next: () => void): 
   })
 }
 
-function takeBody(call: ServedCall, route: Route, coming: ComingBody, taken: InputsTaken): void {
+function takeBody(call: RequestCall, route: Route, coming: ComingBody, taken: InputsTaken): void {
   const { operation, body: form } = route
   if (coming instanceof UploadBody) return takeUpload(call, operation, coming, taken)
   if (form === null) {
@@ -93,7 +93,7 @@ function takeBody(call: ServedCall, route: Route, coming: ComingBody, taken: Inp
   coming.admit(callerOf(call.key), (received) => readBody(call, json, received), call.lapAt)
 }
 
-function takeUpload(call: ServedCall, operation: AnyOperation, body: UploadBody, taken: InputsTaken): void {
+function takeUpload(call: RequestCall, operation: AnyOperation, body: UploadBody, taken: InputsTaken): void {
   const kind = operation.input.upload ?? 'raw'
   if (kind === 'whole') call.relayed = relayedOf(call.head, body)
   else {
@@ -112,7 +112,7 @@ interface JsonInput {
   readonly taken: InputsTaken
 }
 
-function readBody(call: ServedCall, json: JsonInput, received: Outcome<Uint8Array>): void {
+function readBody(call: RequestCall, json: JsonInput, received: Outcome<Uint8Array>): void {
   if (!received.ok) return call.fail(received.failure)
   call.restartDeadline()
   const bytes = received.value
@@ -125,8 +125,8 @@ function readBody(call: ServedCall, json: JsonInput, received: Outcome<Uint8Arra
   })
 }
 
-function parseBody(call: ServedCall, { operation, form, body, taken }: JsonInput, bytes: Uint8Array): void {
-  call.after(readJson(call.parts.jobs, { name: form.name, bytes, body, call }), (verdict) => {
+function parseBody(call: RequestCall, { operation, form, body, taken }: JsonInput, bytes: Uint8Array): void {
+  call.after(readJson(call.deps.jobs, { name: form.name, bytes, body, call }), (verdict) => {
     call.notes.validateMs = call.lap()
     if (!verdict.ok) return call.fail(verdict.failure)
     call.body = bodyOf(verdict, form.form.bulk)

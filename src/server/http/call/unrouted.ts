@@ -3,17 +3,17 @@ import { hintOf, shown } from '../../../schemas/nearest.ts'
 import { nearestPath } from './nearest-path.ts'
 import { statusLine } from '../reply/reply.ts'
 import type { Match, Routed } from './route-table.ts'
-import type { ServedCall } from './served-call.ts'
+import type { RequestCall } from './request-call.ts'
 
 const NO_CONTENT = 204
 
 /** Answers what no operation does: preflights, pages of ours, and what leads nowhere. */
-export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>): void {
-  const { parts, head } = call
+export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>): void {
+  const { deps, head } = call
   // The library drops a body that nobody listens for by the end of the handler.
   if (head.declared !== 0) call.exchange.receive(0)
   if (match.kind === 'wrong_method') {
-    if (parts.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
+    if (deps.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
     // Its answers say whose they are.
     if (match.route !== undefined) call.operation = match.route.operation
     return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
@@ -21,8 +21,8 @@ export function answerUnrouted(call: ServedCall, match: Exclude<Match, Routed>):
   if (match.kind === 'not_served') {
     return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
   }
-  const page = parts.site.find(head)
-  if (page === null) return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(parts.table.paths, head.path))
+  const page = deps.site.find(head)
+  if (page === null) return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(deps.table.paths, head.path))
   call.after(page, (found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value
@@ -38,7 +38,7 @@ function routeUnknown(paths: Iterable<string>, path: string): Failure {
 }
 
 /** @param allowed methods, upper case */
-export function answerPreflight(call: ServedCall, allowed: readonly string[]): void {
-  const headers = call.parts.cors.preflightHeaders(call.head, allowed)
+export function answerPreflight(call: RequestCall, allowed: readonly string[]): void {
+  const headers = call.deps.cors.preflightHeaders(call.head, allowed)
   call.send({ status: NO_CONTENT, statusLine: statusLine(NO_CONTENT), headers, body: null })
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
-import type { Head } from '../call/head.ts'
+import type { RequestHead } from '../call/head.ts'
 import type { Page } from './site.ts'
 
 const compress = promisify(brotliCompress)
@@ -48,7 +48,7 @@ export class Asset {
     return new Asset(contentType, () => readFile(file), headers)
   }
 
-  page(head: Head): Page | Promise<Page> {
+  page(head: RequestHead): Page | Promise<Page> {
     this.#loaded ??= this.#load()
     const loaded = this.#loaded
     return loaded instanceof Promise ? loaded.then((ready) => this.#pageOf(ready, head)) : this.#pageOf(loaded, head)
@@ -70,7 +70,7 @@ export class Asset {
     }
   }
 
-  #pageOf({ plain, brotli }: Loaded, head: Head): Page {
+  #pageOf({ plain, brotli }: Loaded, head: RequestHead): Page {
     const form = brotli !== null && takesCoding(head.kept('accept-encoding'), 'br') ? brotli : plain
     const { bytes, etag } = form
     const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]

@@ -5,7 +5,7 @@ import { Asset } from './asset.ts'
 import { errorPages } from './error-pages.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from './docs-page.ts'
 import type { Reply } from '../reply/reply-body.ts'
-import type { Head } from '../call/head.ts'
+import type { RequestHead } from '../call/head.ts'
 
 /** A page without its status line and request id, which the pipeline adds. */
 export type Page = Omit<Reply, 'statusLine'>
@@ -43,7 +43,7 @@ export class Site {
   }
 
   /** Null when there is no such page. */
-  find(head: Head): Outcome<Page> | Promise<Outcome<Page>> | null {
+  find(head: RequestHead): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
     if (asset === undefined && head.path !== ROOT) return null
     if (head.method !== 'get' && head.method !== 'head') {

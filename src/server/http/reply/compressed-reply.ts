@@ -3,7 +3,7 @@ import { COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_MIN, COMPRESS_WAIT_MS_MAX } from
 import { takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import { isPulled, lengthOf, partsOf, unreadBytesOf, type Reply } from './reply-body.ts'
-import type { ServedCall } from '../call/served-call.ts'
+import type { RequestCall } from '../call/request-call.ts'
 
 /** Of every answer that a list may give compressed, whether it is or not: a cache between keeps both apart. */
 export const VARIES = ['vary', 'accept-encoding'] as const
@@ -15,7 +15,7 @@ export const VARIES = ['vary', 'accept-encoding'] as const
  *
  * Where no thread has time for it, or its organization's places are taken, the answer goes as it is.
  */
-export function compressedReply(call: ServedCall, { success }: AnyOperation, reply: Reply): Promise<Reply> | null {
+export function compressedReply(call: RequestCall, { success }: AnyOperation, reply: Reply): Promise<Reply> | null {
   const { body } = reply
   if (success.isList !== true || body === null || isPulled(body) || !takesCoding(call.head.kept('accept-encoding'), 'gzip')) return null
   const bytes = lengthOf(body)
@@ -23,12 +23,12 @@ export function compressedReply(call: ServedCall, { success }: AnyOperation, rep
   return compressed(call, reply, body)
 }
 
-async function compressed(call: ServedCall, reply: Reply, body: Parameters<typeof partsOf>[0]): Promise<Reply> {
-  const { parts: { host, jobs }, key, signal } = call
+async function compressed(call: RequestCall, reply: Reply, body: Parameters<typeof partsOf>[0]): Promise<Reply> {
+  const { deps: { host, jobs }, key, signal } = call
   // What waits for the thread is an answer that nobody has read yet.
   const giveBack = host.unread.hold(key.organizationId, unreadBytesOf(reply))
   try {
-    // A copy: parts may belong to the catalogue, and what is moved is lost here.
+    // A copy: deps may belong to the catalogue, and what is moved is lost here.
     const whole = new Uint8Array(Buffer.concat(partsOf(body)))
     const endsAt = performance.now() + COMPRESS_WAIT_MS_MAX
     const packed = await jobs.run('compress', { bytes: whole }, { caller: callerOf(key), signal, endsAt, transfer: [whole.buffer] })

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Success } from '../../operations/define.ts'
 import type { ByteReader, Content } from '../../ports/byte-streams.ts'
 import { attachment } from './disposition.ts'
-import type { Head } from '../call/head.ts'
+import type { RequestHead } from '../call/head.ts'
 import type { PulledBody } from './pull-writer.ts'
 import type { Reply } from './reply-body.ts'
 import { headersOf, statusLine, type ReplyFacts } from './reply.ts'
@@ -21,7 +21,7 @@ export type ContentSuccess = Extract<Success, { kind: 'content' }>
  * The content is closed on every path, at the latest by the reply's `done`.
  * Failures: range_unsatisfiable, and those of reading.
  */
-export async function replyOfContent(success: ContentSuccess, facts: ReplyFacts, head: Pick<Head, 'method' | 'kept'>): Promise<Outcome<Reply>> {
+export async function replyOfContent(success: ContentSuccess, facts: ReplyFacts, head: Pick<RequestHead, 'method' | 'kept'>): Promise<Outcome<Reply>> {
   const { content } = success
   const isHead = head.method === 'head'
   const selection = select(conditionsOf(head), content, isHead)
@@ -72,7 +72,7 @@ async function open(content: Content, from: number, to: number): Promise<Outcome
   }
 }
 
-function conditionsOf(head: Pick<Head, 'kept'>): Parameters<typeof select>[0] {
+function conditionsOf(head: Pick<RequestHead, 'kept'>): Parameters<typeof select>[0] {
   const [range, ifRange, ifNoneMatch] = [head.kept('range'), head.kept('if-range'), head.kept('if-none-match')]
   return {
     ...(range !== undefined && { range }),

@@ -1,5 +1,5 @@
 import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
-import { ReaderPatience } from './reader-patience.ts'
+import { ReaderDeadline } from './reader-deadline.ts'
 import { DESK } from './reply-body.ts'
 import type { Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
@@ -32,12 +32,12 @@ export class PartsWriter {
   #part = 0
   /** Bytes handed over before the current part. */
   #before = 0
-  readonly #patience: ReaderPatience
+  readonly #patience: ReaderDeadline
   #isOver = false
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
-    this.#patience = new ReaderPatience({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
+    this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
     this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 

@@ -1,5 +1,5 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { ReaderPatience } from './reader-patience.ts'
+import { ReaderDeadline } from './reader-deadline.ts'
 import type { Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
 
@@ -36,7 +36,7 @@ export class PullWriter {
   readonly #options: PullWriterOptions
   /** As `PartsWriter`: behind a last answer the library must not end it by itself. */
   readonly #endsAt: number
-  readonly #patience: ReaderPatience
+  readonly #patience: ReaderDeadline
   /** Null while the next one is fetched. */
   #piece: Uint8Array | null
   /** Bytes before the piece. */
@@ -48,7 +48,7 @@ export class PullWriter {
     this.#endsAt = options.body.bytes + Number(options.isLast)
     this.#piece = options.body.first
     // What a slow reader holds is one piece, so that any progress will do.
-    this.#patience = new ReaderPatience({ ...options, bytesPerSMin: 0 })
+    this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
   /** Status, headers and length are written; the call is corked. @param offset bytes of the body handed over before */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ok } from '../../../schemas/failures.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
-import type { Head } from '../call/head.ts'
+import type { RequestHead } from '../call/head.ts'
 import type { Reply } from './reply-body.ts'
 import { statusLine, type ReplyFacts } from './reply.ts'
 import type { UploadBody } from '../body/upload.ts'
@@ -12,7 +12,7 @@ const NOT_MODIFIED = 304
 const NOTHING = new Uint8Array(0)
 
 /** The request as it came, its body standing still. */
-export function relayedOf(head: Head, body: UploadBody): RelayedRequest {
+export function relayedOf(head: RequestHead, body: UploadBody): RelayedRequest {
   return {
     method: head.method.toUpperCase(),
     query: head.query === '' ? null : head.query,
@@ -26,7 +26,7 @@ export function relayedOf(head: Head, body: UploadBody): RelayedRequest {
  * The reply that passes an answer on. What it says of itself stays: our own headers stand beside it under names that
  * are ours, and those of the limit only where it has none of its own. `done` closes the answer.
  */
-export function replyOfRelay(answer: RelayedAnswer, facts: ReplyFacts, { method }: Pick<Head, 'method'>): Reply {
+export function replyOfRelay(answer: RelayedAnswer, facts: ReplyFacts, { method }: Pick<RequestHead, 'method'>): Reply {
   const { status, bodyBytes, body } = answer
   const reply = { status, statusLine: statusLine(status), headers: headersOf(answer, facts), done: () => body.close() }
   if (status === NO_CONTENT) return { ...reply, body: null }

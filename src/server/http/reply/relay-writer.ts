@@ -1,5 +1,5 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { ReaderPatience } from './reader-patience.ts'
+import { ReaderDeadline } from './reader-deadline.ts'
 import type { RelayedBody } from './reply-body.ts'
 import type { Timer, Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
@@ -30,7 +30,7 @@ export interface RelayWriterOptions {
  */
 export class RelayWriter {
   readonly #options: RelayWriterOptions
-  readonly #patience: ReaderPatience
+  readonly #patience: ReaderDeadline
   /** As `PartsWriter`: behind a last answer the library must not end it by itself. NaN in chunks. */
   readonly #endsAt: number
   /** Null while the next one is fetched, and while the library holds what the socket did not take. */
@@ -50,7 +50,7 @@ export class RelayWriter {
     this.#options = options
     const { res, body, beat, timers } = options
     this.#endsAt = body.bytes === null ? NaN : body.bytes + Number(options.isLast)
-    this.#patience = new ReaderPatience({
+    this.#patience = new ReaderDeadline({
       res: { pause: () => undefined, resume: beat, close: () => res.close() }, timers, bytesPerSMin: 0,
     })
   }

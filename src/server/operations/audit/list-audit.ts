@@ -30,8 +30,8 @@ export const listAudit = defineOperation({
   },
 })
 
-function queryOf(organizationId: string, wish: ListAuditQuery): AuditQuery {
-  const { workspace_id: workspace, object_kind: objectKind, object_id: objectId, actor_id: actorId, limit = AUDIT_PAGE_DEFAULT, ...rest } = wish
+function queryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
+  const { workspace_id: workspace, object_kind: objectKind, object_id: objectId, actor_id: actorId, limit = AUDIT_PAGE_DEFAULT, ...rest } = request
   return {
     organizationId, limit, ...rest,
     ...(workspace !== undefined && { workspace }), ...(objectKind !== undefined && { objectKind }),

@@ -9,14 +9,14 @@ export const ACTIVATION_FAILURES = [
   'credential_unavailable', 'validation_failed', 'probe_slow', 'probe_failed', 'store_unavailable', 'busy', 'client_gone', 'draining',
 ] as const satisfies readonly FailureName[]
 
-export interface ActivationWish {
+export interface ActivationInput {
   readonly ref: EndpointRef
   readonly by: EndpointActor
   readonly call: { readonly signal: AbortSignal }
 }
 
 /** Makes a validated endpoint routable, if it answers now with the credential that is stored now. C28. */
-export async function activate({ ref, by, call }: ActivationWish, ports: Ports): Promise<Outcome<PrivateEndpoint>> {
+export async function activate({ ref, by, call }: ActivationInput, ports: Ports): Promise<Outcome<PrivateEndpoint>> {
   const claimed = await ports.privateEndpoints.claimActivation(ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {

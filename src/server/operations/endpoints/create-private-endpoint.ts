@@ -51,8 +51,8 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
     if (!created.ok) return created
     const { endpoint, isReplay } = created.value
     if (isReplay) return ok({ kind: 'json', value: { data: summaryOf(endpoint, ports) }, ...REPLAYED })
-    const { activate: wish } = call.body
-    return wish === undefined ? ok(answer(summaryOf(endpoint, ports))) : bringUp(call, { endpoint, workspaceId: wish.workspace_id }, ports)
+    const { activate: request } = call.body
+    return request === undefined ? ok(answer(summaryOf(endpoint, ports))) : bringUp(call, { endpoint, workspaceId: request.workspace_id }, ports)
   },
 })
 

@@ -2,10 +2,10 @@ import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts
 import {
   mayBePlaceless, placeOf, uncountable, type CreateEndpointBody, type EndpointPricing,
 } from '../../../schemas/endpoints/private-endpoints.ts'
-import type { EndpointWish } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointInput } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 
-export type EndpointFields = Omit<EndpointWish, 'organizationId' | 'idempotency'>
+export type EndpointFields = Omit<EndpointInput, 'organizationId' | 'idempotency'>
 
 /** What a new endpoint is, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported. */
 export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<EndpointFields> {

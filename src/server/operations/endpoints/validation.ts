@@ -7,7 +7,7 @@ export const VALIDATION_FAILURES = [
   'endpoint_unknown', 'endpoint_active', 'probe_running', 'endpoint_changed', 'store_unavailable', 'busy', 'client_gone', 'draining',
 ] as const satisfies readonly FailureName[]
 
-export interface ValidationWish {
+export interface ValidationInput {
   readonly ref: EndpointRef
   readonly workspaceId: string
   readonly by: EndpointActor
@@ -15,15 +15,15 @@ export interface ValidationWish {
 }
 
 /** Probes an endpoint as a workspace would call it, and keeps what was found. Failed checks are a success. B2.6. */
-export async function validate(wish: ValidationWish, ports: Ports): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
-  const claimed = await ports.privateEndpoints.claimValidation(wish.ref)
+export async function validate(input: ValidationInput, ports: Ports): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
+  const claimed = await ports.privateEndpoints.claimValidation(input.ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {
-    const found = await examine(claim.endpoint, wish, ports)
+    const found = await examine(claim.endpoint, input, ports)
     if (!found.ok) return found
     const { checks, isSlow } = found.value
     const passed = checks.every((check) => check.passed)
-    const { workspaceId, by } = wish
+    const { workspaceId, by } = input
     const kept = await ports.privateEndpoints.validated(claim, { passed, checks, workspaceId }, by)
     return kept.ok ? ok({ passed, checks, isSlow }) : kept
   })
@@ -42,9 +42,9 @@ export async function underClaim<T>(
   }
 }
 
-async function examine(endpoint: PrivateEndpoint, wish: ValidationWish, ports: Ports): Promise<Outcome<ProbeResult>> {
+async function examine(endpoint: PrivateEndpoint, input: ValidationInput, ports: Ports): Promise<Outcome<ProbeResult>> {
   const { secretName, organizationId } = endpoint
-  const { workspaceId, by, call } = wish
+  const { workspaceId, by, call } = input
   const host = placeOf(endpoint.baseUrl)?.host ?? ''
   const secret = secretName === null ? null : { name: secretName, host }
   const facts = await ports.privateEndpoints.facts({ organizationId, workspaceId, secret })

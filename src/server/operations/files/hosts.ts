@@ -1,7 +1,7 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { isFileId, type FileScopeQuery } from '../../../schemas/files/files.ts'
 import type { FileRecord } from '../../ports/files/files.ts'
-import type { FileHost, HostedPageWish } from '../../ports/files/file-hosts.ts'
+import type { FileHost, HostedPageInput } from '../../ports/files/file-hosts.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { changedBy, ownWorkspaceOf, type Call } from '../define.ts'
@@ -40,14 +40,14 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
   const get = (id: string): Promise<Outcome<FileRecord>> =>
     isFileId(id) ? files.get(workspaceId, id) : Promise.resolve(fail('file_unknown'))
   return {
-    async store(upload, wish) {
-      const stored = await transfers.store(upload, wish)
+    async store(upload, input) {
+      const stored = await transfers.store(upload, input)
       return stored.ok ? ok({ ...stored.value, sha256: stored.value.file.sha256 }) : stored
     },
-    async list(wish) {
-      const unsupported = refusalOf(wish)
+    async list(input) {
+      const unsupported = refusalOf(input)
       if (unsupported !== null) return fail('query_invalid', { metadata: { issues: [unsupported] } })
-      return files.list(workspaceId, wish)
+      return files.list(workspaceId, input)
     },
     get,
     async open(id, signal) {
@@ -65,7 +65,7 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
   }
 }
 
-function refusalOf({ after, before, ids, placeName, order }: HostedPageWish) {
+function refusalOf({ after, before, ids, placeName, order }: HostedPageInput) {
   const wrong = ids?.findIndex((id) => !isFileId(id)) ?? -1
   if (wrong >= 0) return { path: `/ids/${wrong}`, message: 'is not the id of a file', expected: 'an id of a file' }
   const path = `/${placeName}`

@@ -42,8 +42,8 @@ export const uploadFile = defineOperation({
     if (!workspace.ok) return workspace
     const host = await hostOf('files.upload', call, ports)
     if (!host.ok) return host
-    const wish = { workspaceId: workspace.value, idempotency: call.idempotency, signal: call.signal }
-    const stored = await host.value.store(call.upload, wish)
+    const request = { workspaceId: workspace.value, idempotency: call.idempotency, signal: call.signal }
+    const stored = await host.value.store(call.upload, request)
     if (!stored.ok) return stored
     const { file, isReplay } = stored.value
     return ok({ kind: 'json', value: fileAnswer(file, shapeOf(call.headers)), ...(isReplay && REPLAYED) })

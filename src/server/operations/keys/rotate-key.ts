@@ -30,9 +30,9 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   failures: ['api_key_unknown', 'body_invalid', 'quota_exceeded', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH }, body: { overlap_seconds: 3_600 } },
   async run(call, ports) {
-    const wish = wishOf(call.body)
-    if (!wish.ok) return wish
-    const rotated = await ports.apiKeys.rotate(refOf(call), wish.value, actorOf(call, 'keys.rotate'))
+    const request = inputOf(call.body)
+    if (!request.ok) return request
+    const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call, 'keys.rotate'))
     if (!rotated.ok) return rotated
     const { apiKey, key, previous } = rotated.value
     return ok({
@@ -42,7 +42,7 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   },
 })
 
-function wishOf({ overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT, expires_at: text }: RotateKeyBody): Outcome<Rotation> {
+function inputOf({ overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT, expires_at: text }: RotateKeyBody): Outcome<Rotation> {
   if (text === undefined) return ok({ overlapS })
   const expiresAt = expiryFrom(text)
   return expiresAt.ok ? ok({ overlapS, expiresAt: expiresAt.value }) : expiresAt

@@ -31,8 +31,8 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
     const { limit_usd: limitUsd, include_byok_in_budgets: countsByok } = call.body
     const limitNano = nanoOfUsd(limitUsd)
     if (limitNano === null) return fail('body_invalid')
-    const wish = { limitNano, ...(countsByok !== undefined && { countsByok }) }
-    const changed = await ports.budgets.put(budgetRefOf(call), wish, { ...changedBy(call), operation: 'budgets.put' })
+    const request = { limitNano, ...(countsByok !== undefined && { countsByok }) }
+    const changed = await ports.budgets.put(budgetRefOf(call), request, { ...changedBy(call), operation: 'budgets.put' })
     return changed.ok ? ok(budgetAnswer(changed.value)) : changed
   },
 })

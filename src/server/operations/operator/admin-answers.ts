@@ -3,7 +3,7 @@ import { ADMIN_PAGE_DEFAULT } from '../../../schemas/operator/admin-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { videoStatusOf } from '../../../schemas/videos/video-jobs.ts'
 import type { AdminActor, DeliveryRecord, JobDetails, JobRecord, StorageRecord } from '../../ports/operator/admin.ts'
-import type { PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call, type OperationAccess } from '../define.ts'
 
 /** Operators call as their organization. C4. */
@@ -16,7 +16,7 @@ export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string
   return { ...changedBy(call), operation }
 }
 
-export function pageOf({ limit = ADMIN_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+export function pageOf({ limit = ADMIN_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {
   return { limit, offset }
 }
 

@@ -28,8 +28,8 @@ export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
   failures: ['workspace_unknown', 'store_unavailable'],
   example: { body: {} },
   async run(call, { admin }) {
-    const wish = { organizationId: call.key.organizationId, workspace: call.body.workspace_id ?? null, countMax: ADMIN_REPLAYED_MAX }
-    const done = await admin.replayDead(wish, actorOf(call, ID))
+    const request = { organizationId: call.key.organizationId, workspace: call.body.workspace_id ?? null, countMax: ADMIN_REPLAYED_MAX }
+    const done = await admin.replayDead(request, actorOf(call, ID))
     return done.ok ? ok({ kind: 'json', value: { data: { replayed: done.value.replayed, has_more: done.value.hasMore } } }) : done
   },
 })

@@ -1,6 +1,6 @@
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
-import type { PresetWish } from '../../ports/presets/presets.ts'
+import type { PresetInput } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_PRESET } from './preset-answers.ts'
 import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
@@ -8,7 +8,7 @@ import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from 
 const ID = 'presets.create_from_chat'
 
 /** Saves a preset from a chat request. Source: B2.2, decisions C16, C19, C20. */
-export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>, PresetWish>({
+export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>, PresetInput>({
   id: ID,
   method: 'post',
   path: '/presets/{slug}/chat/completions',

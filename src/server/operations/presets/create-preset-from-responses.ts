@@ -1,7 +1,7 @@
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PRESET_BYTES_MAX } from '../../../schemas/presets/preset-limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
-import type { PresetWish } from '../../ports/presets/presets.ts'
+import type { PresetInput } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_PRESET } from './preset-answers.ts'
 import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from './save-preset.ts'
@@ -9,7 +9,7 @@ import { savePreset, SAVING_FAILURES, SAVING_STATUSES, type SavingInputs } from 
 const ID = 'presets.create_from_responses'
 
 /** Saves a preset from a responses request. Source: §4.2, §2.4, §7, B1.2, decisions C16, C19, C20. */
-export const createPresetFromResponses = defineOperation<SavingInputs<'preset_responses'>, PresetWish>({
+export const createPresetFromResponses = defineOperation<SavingInputs<'preset_responses'>, PresetInput>({
   id: ID,
   method: 'post',
   path: '/presets/{slug}/responses',

@@ -3,7 +3,7 @@ import { PRESETS_PAGE_DEFAULT } from '../../../schemas/presets/preset-limits.ts'
 import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ListedPreset, Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
-import type { PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
 /** Of every operation of presets. */
@@ -51,7 +51,7 @@ export function presetActorOf(call: Pick<Call, 'key' | 'requestId'>, operation: 
   return { ...changedBy(call), operation, organizationId: call.key.organizationId }
 }
 
-export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {
   return { limit, offset }
 }
 

@@ -3,7 +3,7 @@ import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts
 import type { PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { PresetWish } from '../../ports/presets/presets.ts'
+import type { PresetInput } from '../../ports/presets/presets.ts'
 import type { Call, Success } from '../define.ts'
 import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './preset-answers.ts'
 
@@ -20,7 +20,7 @@ export interface SavingInputs<B extends BodyName> {
   readonly body: B
 }
 
-type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetWish>
+type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetInput>
 
 /** The same of all three forms: their bodies come as what is kept of them. @param operation its id */
 export async function savePreset(call: SavingCall, ports: Pick<Ports, 'presets' | 'workspaces'>, operation: string): Promise<Outcome<Success>> {

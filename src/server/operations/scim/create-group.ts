@@ -3,7 +3,7 @@ import type { Attributes } from '../../../schemas/scim/scim-attributes.ts'
 import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-resource-limits.ts'
 import { ScimGroupAnswer, ScimShownQuery } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
-import { groupWishOf } from './group-patch.ts'
+import { groupInputOf } from './group-patch.ts'
 import { groupAnswer, showsMembers } from './group-resource.ts'
 import { selectionOf } from './projection.ts'
 import { actorOf } from './scim-calls.ts'
@@ -33,12 +33,12 @@ export const createGroup = defineOperation<Inputs, Attributes>({
   failures: ['scim_value_invalid', 'scim_member_unknown', 'scim_group_taken', 'scim_group_unknown', 'store_unavailable'],
   example: { body: { displayName: 'Engineering', members: [] } },
   async run(call, ports) {
-    const wish = groupWishOf(call.body)
-    if (!wish.ok) return wish
-    const made = await ports.scimGroups.create(wish.value, actorOf(call, ID))
+    const request = groupInputOf(call.body)
+    if (!request.ok) return request
+    const made = await ports.scimGroups.create(request.value, actorOf(call, ID))
     if (!made.ok) return made
     const selection = selectionOf(call.query)
-    if (!showsMembers(selection) || wish.value.userIds.length === 0) return ok(groupAnswer(made.value, selection, ports))
+    if (!showsMembers(selection) || request.value.userIds.length === 0) return ok(groupAnswer(made.value, selection, ports))
     const whole = await ports.scimGroups.get(call.key.organizationId, made.value.id, true)
     return whole.ok ? ok(groupAnswer(whole.value, selection, ports)) : whole
   },

@@ -6,7 +6,7 @@ import { defineOperation } from '../define.ts'
 import { selectionOf } from './projection.ts'
 import { actorOf } from './scim-calls.ts'
 import { userAnswer } from './user-answers.ts'
-import { userWishOf } from './user-wish.ts'
+import { userInputOf } from './user-wish.ts'
 
 interface Inputs {
   readonly query: typeof ScimShownQuery
@@ -33,9 +33,9 @@ export const createUser = defineOperation<Inputs, Attributes>({
   failures: ['scim_value_invalid', 'scim_user_taken', 'store_unavailable'],
   example: { body: { userName: 'ann@example.com', displayName: 'Ann', active: true, emails: [{ value: 'ann@example.com', primary: true }] } },
   async run(call, ports) {
-    const wish = userWishOf(call.body, null)
-    if (!wish.ok) return wish
-    const made = await ports.scimUsers.create(wish.value, actorOf(call, ID))
+    const request = userInputOf(call.body, null)
+    if (!request.ok) return request
+    const made = await ports.scimUsers.create(request.value, actorOf(call, ID))
     return made.ok ? ok(userAnswer(made.value, selectionOf(call.query), ports)) : made
   },
 })

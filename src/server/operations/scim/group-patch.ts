@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { canonicalMembers, hasNul, isComplex, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
 import type { Filter } from '../../../schemas/scim/scim-filters.ts'
-import type { ScimGroupStep, ScimGroupWish } from '../../ports/scim/scim.ts'
+import type { ScimGroupStep, ScimGroupInput } from '../../ports/scim/scim.ts'
 import { inOperation, wrongPath, type PatchStep } from './patch-steps.ts'
 import { nameOf } from './user-wish.ts'
 
@@ -13,7 +13,7 @@ export function groupNameOf(given: unknown): Outcome<string> {
 }
 
 /** What a whole group comes to, in whatever case. Failure: scim_value_invalid. */
-export function groupWishOf(given: Attributes): Outcome<ScimGroupWish> {
+export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
   if (hasNul(given)) return fail('scim_value_invalid', { detail: 'A text has the character U+0000.' })
   const { displayName, externalId, members } = canonicalMembers(given)
   const [name, external, userIds] = [groupNameOf(displayName), nameOf('externalId', externalId), memberIdsOf(members ?? [])]

@@ -3,7 +3,7 @@ import type { Attributes } from '../../../schemas/scim/scim-attributes.ts'
 import { SCIM_GROUP_DEADLINE_MS } from '../../../schemas/scim/scim-resource-limits.ts'
 import { ScimGroupAnswer, ScimParams, ScimShownQuery } from '../../../schemas/scim/scim-resources.ts'
 import { defineOperation } from '../define.ts'
-import { groupWishOf } from './group-patch.ts'
+import { groupInputOf } from './group-patch.ts'
 import { groupAnswer, showsMembers } from './group-resource.ts'
 import { selectionOf } from './projection.ts'
 import { actorOf, EXAMPLE_ID, versionsOf } from './scim-calls.ts'
@@ -36,9 +36,9 @@ export const replaceGroup = defineOperation<Inputs, Attributes>({
   example: { params: { id: EXAMPLE_ID }, body: { displayName: 'Engineering', members: [{ value: EXAMPLE_ID }] } },
   async run(call, ports) {
     const { headers, params, key } = call
-    const wish = groupWishOf(call.body)
-    if (!wish.ok) return wish
-    const { userIds, ...set } = wish.value
+    const request = groupInputOf(call.body)
+    if (!request.ok) return request
+    const { userIds, ...set } = request.value
     const steps = [{ kind: 'set', ...set }, { kind: 'replace', userIds }] as const
     const replaced = await ports.scimGroups.update(params.id, steps, versionsOf(headers['if-match']), actorOf(call, ID))
     if (!replaced.ok) return replaced

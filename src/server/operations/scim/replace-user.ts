@@ -6,7 +6,7 @@ import { defineOperation } from '../define.ts'
 import { selectionOf } from './projection.ts'
 import { actorOf, EXAMPLE_ID, versionsOf } from './scim-calls.ts'
 import { userAnswer } from './user-answers.ts'
-import { userWishOf } from './user-wish.ts'
+import { userInputOf } from './user-wish.ts'
 
 interface Inputs {
   readonly params: typeof ScimParams
@@ -36,7 +36,7 @@ export const replaceUser = defineOperation<Inputs, Attributes>({
   example: { params: { id: EXAMPLE_ID }, body: { userName: 'ann@example.com', displayName: 'Ann', active: false } },
   async run(call, ports) {
     const { body, headers, params } = call
-    const replaced = await ports.scimUsers.update(params.id, (before) => userWishOf(body, before), versionsOf(headers['if-match']), actorOf(call, ID))
+    const replaced = await ports.scimUsers.update(params.id, (before) => userInputOf(body, before), versionsOf(headers['if-match']), actorOf(call, ID))
     return replaced.ok ? ok(userAnswer(replaced.value, selectionOf(call.query), ports)) : replaced
   },
 })

@@ -4,9 +4,9 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { booleanOf, isComplex, listedValues, MULTI_VALUED } from '../../../schemas/scim/scim-attributes.ts'
 import { termsOf, type Filter } from '../../../schemas/scim/scim-filters.ts'
 import { SCIM_PATCH_COMPARISONS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
-import type { ScimUser, ScimUserWish } from '../../ports/scim/scim.ts'
+import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 import { inOperation, type PatchStep } from './patch-steps.ts'
-import { tooManyValues, userWishOf } from './user-wish.ts'
+import { tooManyValues, userInputOf } from './user-wish.ts'
 
 type Document = Record<string, unknown>
 
@@ -15,7 +15,7 @@ const READ_ONLY = new Set(['id', 'meta', 'groups'])
 const PASSED_OVER = new Set(['schemas', 'password'])
 
 /** What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
-export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserWish> {
+export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserInput> {
   if (listedValues(steps.map((step) => step.value)) - steps.length > SCIM_VALUES_MAX) return tooManyValues()
   const { id, userName, externalId, displayName, isActive } = before
   const document: Document = { ...structuredClone(before.attributes), userName, externalId, displayName, active: isActive }
@@ -33,7 +33,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
     const done = attempt(document, step)
     if (!done.ok) return inOperation(done, step.at)
   }
-  return userWishOf(document, before)
+  return userInputOf(document, before)
 }
 
 const TOO_MANY_COMPARISONS = `Up to here the operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`

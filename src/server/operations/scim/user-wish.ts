@@ -4,7 +4,7 @@ import {
   booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, listedValues, MULTI_VALUED, type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
 import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
-import type { ScimUser, ScimUserWish } from '../../ports/scim/scim.ts'
+import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 
 /** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
@@ -13,7 +13,7 @@ const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
  * What a whole user comes to, as an identity provider sends one, in whatever case. One that is there stays active, or not,
  * when nothing is said of it. Failure: scim_value_invalid.
  */
-export function userWishOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserWish> {
+export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
   if (hasNul(given)) return invalid('A text has the character U+0000.')
   const { userName, externalId, displayName, active, ...rest } = canonicalMembers(given)
   if (typeof userName !== 'string' || userName.trim() === '' || userName.length > SCIM_NAME_CHARS_MAX) {

@@ -4,7 +4,7 @@ import type { SecretPageQuery } from '../../../schemas/vault/vault.ts'
 import type { OperationAccess } from '../define.ts'
 import { ownWorkspaceOf } from '../define.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
-import type { SecretPageWish, VaultScope } from '../../ports/vault/vault.ts'
+import type { SecretPageInput, VaultScope } from '../../ports/vault/vault.ts'
 
 /** Inference and intern keys: management keys are the wrong kind. C4. */
 const KEYS = ['inference', 'intern'] as const
@@ -45,7 +45,7 @@ export function internScope(call: ScopedCall & { readonly params: { readonly int
   return { ...workspaceScope(call), internId: call.params.intern_id.toLowerCase() }
 }
 
-export function pageOf({ limit, offset }: SecretPageQuery): SecretPageWish {
+export function pageOf({ limit, offset }: SecretPageQuery): SecretPageInput {
   return { limit: limit ?? SECRETS_PAGE_MAX, offset: offset ?? 0 }
 }
 

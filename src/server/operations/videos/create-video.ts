@@ -8,7 +8,7 @@ import { videoCostNano } from '../../../schemas/videos/video-prices.ts'
 import { VideoAnswer, videoAnswer, type VideoBody } from '../../../schemas/videos/videos.ts'
 import type { CallableModel, Endpoint, VideoFacts } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { PreviousVideo, VideoOnce, VideoRequest, VideoWish } from '../../ports/videos/videos.ts'
+import type { PreviousVideo, VideoOnce, VideoRequest, VideoInput } from '../../ports/videos/videos.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES } from '../apply-preset.ts'
 import { defineOperation, modelsOf, ownWorkspaceOf, type Call } from '../define.ts'
 import { modelUnfit, modelUnknown } from '../name-hints.ts'
@@ -79,11 +79,11 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
     const failure = call.signal.aborted ? endedBy(call.signal) : null
     if (failure?.name === 'draining') return { ok: false, failure }
-    const wish = wishOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
-    const accepted = await ports.videos.accept(wish)
+    const given = inputOf(call, { ...planned.value, model, sessionId }, ports.publicOrigin)
+    const accepted = await ports.videos.accept(given)
     if (!accepted.ok) return accepted
-    if (wish.isUnpriced) notes.isUnpriced = true
-    const headers = wish.isUnpriced ? { headers: UNPRICED } : {}
+    if (given.isUnpriced) notes.isUnpriced = true
+    const headers = given.isUnpriced ? { headers: UNPRICED } : {}
     return ok({ kind: 'json', value: videoAnswer(accepted.value, ports.publicOrigin), ...headers })
   },
 })
@@ -127,7 +127,7 @@ interface Planned extends Chosen {
   readonly sessionId: string | null
 }
 
-function wishOf(call: VideoCall, { model, endpoint, request, remixed, sessionId }: Planned, origin: string): VideoWish {
+function inputOf(call: VideoCall, { model, endpoint, request, remixed, sessionId }: Planned, origin: string): VideoInput {
   const pricing = endpoint.video?.pricing ?? null
   const { provider, tag, upstreamModel } = endpoint
   return {

@@ -30,12 +30,12 @@ function byNames(body: VideoBody, { sizes, resolutions, aspectRatios, defaults }
   return { resolution, aspectRatio, size: size ?? null }
 }
 
-interface Means {
+interface Deps {
   readonly facts: VideoFacts
   readonly findings: Findings
 }
 
-function bySize(text: string, body: VideoBody, { facts, findings }: Means): Picture {
+function bySize(text: string, body: VideoBody, { facts, findings }: Deps): Picture {
   const size = pixelsOf(text)
   findings.among('/size', text, facts.sizes)
   if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {

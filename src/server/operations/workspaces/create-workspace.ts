@@ -36,8 +36,8 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
       path: '/default_callback_url', gate: ports.egress, holder: key.organizationId,
     })
     if (!checked.ok) return checked
-    const wish = { organizationId: key.organizationId, name: body.name, slug: body.slug, ...changesOf(body) }
-    const made = await ports.workspaces.create(wish, actorOf(call, ID))
+    const request = { organizationId: key.organizationId, name: body.name, slug: body.slug, ...changesOf(body) }
+    const made = await ports.workspaces.create(request, actorOf(call, ID))
     return made.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(made.value) } }) : made
   },
 })

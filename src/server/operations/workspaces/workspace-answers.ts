@@ -2,7 +2,7 @@ import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failu
 import { pointer } from '../../../schemas/issues.ts'
 import { KEPT_NAMES, UpdateWorkspaceBody, type CreateWorkspaceBody, type MemberShape, type WorkspaceShape } from '../../../schemas/workspaces/workspaces.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { Member, PageWish, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces/workspaces.ts'
+import type { Member, PageInput, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces/workspaces.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { changedBy, type Call } from '../define.ts'
 
@@ -20,7 +20,7 @@ export function refOf({ key, params }: Pick<Call<{ readonly id: string }>, 'key'
   return { organizationId: key.organizationId, reference: params.id }
 }
 
-export function pageOf({ limit = WORKSPACES_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+export function pageOf({ limit = WORKSPACES_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {
   return { limit, offset }
 }
 

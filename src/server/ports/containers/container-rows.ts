@@ -17,7 +17,7 @@ export interface ContainerUses {
 }
 
 /** Where a container file is, and its size. */
-export interface ClaimWish {
+export interface ClaimInput {
   readonly containerId: string
   /** As `parseContainerPath` gives it. */
   readonly path: string
@@ -41,7 +41,7 @@ export type Found = number | 'nothing'
 /** A path that is counted, as the sweep saw it. */
 export type CountedPath = Omit<PathClaim, 'sizeBytes'>
 
-export interface DueWish {
+export interface DueInput {
   /** Paths that were last counted so long ago, beside those that a write has left open; null: only these. */
   readonly ageMs: number | null
   /** Only paths of that one. */
@@ -59,7 +59,7 @@ export interface ContainerSizes {
    */
   release(claim: PathClaim, found: Found | 'unknown'): Promise<Outcome<null>>
   /** Paths to be counted again, none of which a write has now, in an order of the store's own. */
-  due(wish: DueWish): Promise<Outcome<readonly CountedPath[]>>
+  due(input: DueInput): Promise<Outcome<readonly CountedPath[]>>
   /** @param found what lay there after `due`. @returns whether the count was another one; a write since is left alone */
   recount(path: CountedPath, found: Found): Promise<Outcome<boolean>>
 }

@@ -31,7 +31,7 @@ export interface EndpointRef {
   readonly id: string
 }
 
-export interface EndpointWish extends Omit<PrivateEndpoint, 'id' | 'workspaceId' | 'status' | 'createdAt'> {
+export interface EndpointInput extends Omit<PrivateEndpoint, 'id' | 'workspaceId' | 'status' | 'createdAt'> {
   /** A repetition with the same `fields` is given the first endpoint as it is now. B2.6. */
   readonly idempotency: { readonly key: string; readonly apiKeyHash: string; readonly fields: string } | null
 }
@@ -71,7 +71,7 @@ export interface PrivateEndpoints {
   list(organizationId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
   get(ref: EndpointRef): Promise<Outcome<PrivateEndpoint>>
   /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first one of this key was deleted). */
-  create(wish: EndpointWish, by: EndpointActor): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
+  create(input: EndpointInput, by: EndpointActor): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
   /** Ends every validation before it. Failure: endpoint_not_draft. */
   update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
@@ -88,7 +88,7 @@ export interface PrivateEndpoints {
   /** Gives a claim back that leads to nothing; one that is no longer held is left alone. */
   dropClaim(claim: ProbeClaim): Promise<void>
   /** Facts of the workspace that a validation is for. */
-  facts(wish: { readonly organizationId: string; readonly workspaceId: string; readonly secret: { readonly name: string; readonly host: string } | null }):
+  facts(input: { readonly organizationId: string; readonly workspaceId: string; readonly secret: { readonly name: string; readonly host: string } | null }):
     Promise<Outcome<WorkspaceFacts>>
   /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result says nothing of it). */
   validated(claim: ProbeClaim, result: Validation & { readonly workspaceId: string }, by: EndpointActor): Promise<Outcome<null>>
@@ -106,7 +106,7 @@ export interface WorkspaceFacts {
   readonly hasSecret: boolean
 }
 
-export interface ProbeWish {
+export interface ProbeInput {
   readonly endpoint: PrivateEndpoint
   readonly workspaceId: string
   readonly by: EndpointActor
@@ -127,7 +127,7 @@ export interface EndpointProber {
   /** Whether the gate lets anybody go there. */
   mayReach(baseUrl: string): boolean
   /** Failures: busy (the audit log cannot take the release), store_unavailable. */
-  probe(wish: ProbeWish): Promise<Outcome<ProbeResult>>
+  probe(input: ProbeInput): Promise<Outcome<ProbeResult>>
 }
 
 /** The models of a workspace that has endpoints of its own. */

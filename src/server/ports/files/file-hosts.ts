@@ -2,15 +2,15 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { ToldFile } from '../../../schemas/files/files.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Content, Upload } from '../byte-streams.ts'
-import type { StoreWish } from './transfer.ts'
+import type { StoreInput } from './transfer.ts'
 import type { ChangedBy, VaultScope } from '../vault/vault.ts'
 
 /** Where the files of one workspace live: our own storage, or a provider under the workspace's key for it. B1.7, B2.7. */
 export interface FileHost {
   /** Failures: those of the upload and of where it goes. */
-  store(upload: Upload, wish: StoreWish): Promise<Outcome<HostedUpload>>
+  store(upload: Upload, input: StoreInput): Promise<Outcome<HostedUpload>>
   /** Failures: query_invalid (what this host cannot do), and those of the host. */
-  list(wish: HostedPageWish): Promise<Outcome<HostedPage>>
+  list(input: HostedPageInput): Promise<Outcome<HostedPage>>
   /** Failures: file_unknown, and those of the host. */
   get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>>
   /** Failures: file_unknown, file_not_downloadable, and those of the host. The content is the caller's to close. */
@@ -31,7 +31,7 @@ export interface HostedContent {
   readonly file: ToldFile
 }
 
-export interface HostedPageWish {
+export interface HostedPageInput {
   /** Id of the last file of the page before; null for the first page. */
   readonly after: string | null
   /** Id of the first file of the page behind; null unless asked for. */

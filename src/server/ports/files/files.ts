@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { Repeatable } from '../../../schemas/idempotency.ts'
-import type { ClaimWish, PathClaim } from '../containers/container-rows.ts'
+import type { ClaimInput, PathClaim } from '../containers/container-rows.ts'
 
 /** A stored file. Its id is also the id of its object. */
 export interface FileRecord {
@@ -37,7 +37,7 @@ export interface FileFacts {
   readonly expiresAfterS?: number | null
 }
 
-export interface UploadWish {
+export interface UploadInput {
   readonly workspaceId: string
   /**
    * Bytes of the file, for which as much is reserved as it will count: the declared length less the smallest form overhead.
@@ -78,7 +78,7 @@ export interface Files {
    * the first call under its key, each for a bounded time.
    * Failures: quota_exceeded, idempotency_mismatch, idempotency_running, busy (too many wait), client_gone, store_unavailable.
    */
-  begin(wish: UploadWish): Promise<Outcome<Begun>>
+  begin(input: UploadInput): Promise<Outcome<Begun>>
   /**
    * Reserves for a file of `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation covers it.
    * Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
@@ -98,7 +98,7 @@ export interface Files {
    * removal of the container, and for room where more is counted than was reserved.
    * Failures: upload_lost, quota_exceeded, busy, client_gone, store_unavailable; call `abandon` after them.
    */
-  claimPath(upload: Upload, to: ClaimWish): Promise<Outcome<PathClaim>>
+  claimPath(upload: Upload, to: ClaimInput): Promise<Outcome<PathClaim>>
   /**
    * Ends an upload that will not be committed and frees its quota at once. A failure needs no answer: the sweep does it.
    * @param mayHaveObject true once `publish` was called: the row then stays until the sweep has removed the bytes
@@ -107,7 +107,7 @@ export interface Files {
   /** Failures: file_unknown, store_unavailable. */
   get(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
   /** In the order of their ids, oldest first. Failure: store_unavailable. */
-  list(workspaceId: string, page: FilePageWish): Promise<Outcome<FilePage>>
+  list(workspaceId: string, page: FilePageInput): Promise<Outcome<FilePage>>
   /** Removes the row and frees its quota; the bytes are for the caller. Failures: file_unknown, store_unavailable. */
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
   /** Failure: store_unavailable. */
@@ -116,7 +116,7 @@ export interface Files {
   close(): void
 }
 
-export interface FilePageWish {
+export interface FilePageInput {
   /** Id of the last file of the page before (`after`, `after_id`, and what `cursor` decodes to); it need not exist. */
   readonly after: string | null
   /** Id of the first file of the page behind: the files before that one. It excludes `after`; null, as left out: none. */

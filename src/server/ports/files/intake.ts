@@ -11,7 +11,7 @@ export interface IntakeTarget {
 }
 
 /** What becomes of the bytes of one file in a worker thread. Design §5. */
-export interface IntakeWish {
+export interface IntakeInput {
   /** The workspace that the place is held for. */
   readonly holder: string
   /** Null: the bytes are only looked at. */
@@ -36,7 +36,7 @@ export interface Intake {
    * Reserves a place before a byte of the body is read. The data key's bytes are moved away.
    * Failures: busy (no place, or none for this holder), draining.
    */
-  open(wish: IntakeWish): Outcome<IntakeSession>
+  open(input: IntakeInput): Outcome<IntakeSession>
 }
 
 /**
@@ -70,11 +70,11 @@ export interface Unsealing {
    * stays the caller's to close, after the reader's end and when nothing has it `onLent` any more.
    * Failures: content_damaged, data_key_unavailable, storage_unavailable, busy.
    */
-  open(wish: UnsealWish): Promise<Outcome<ByteReader>>
+  open(input: UnsealInput): Promise<Outcome<ByteReader>>
 }
 
 /** Plain bytes `from` up to but without `to`. The data key's bytes are moved away. */
-export interface UnsealWish {
+export interface UnsealInput {
   readonly file: FileRecord
   readonly object: StoredObject
   readonly dataKey: DataKey

@@ -10,12 +10,12 @@ export interface Transfers {
    * Pending row → staged and sealed object → ready row.
    * Failures: those of `Files.begin`, `Intake`, `Storage` and the upload itself.
    */
-  store(upload: Upload, wish: StoreWish): Promise<Outcome<Stored>>
+  store(upload: Upload, input: StoreInput): Promise<Outcome<Stored>>
   /**
    * Copies a container file, whatever its content, into a file of its own.
    * Failures: those of `store`, container_file_unknown.
    */
-  promote(from: ContainerPath, wish: StoreWish): Promise<Outcome<Stored>>
+  promote(from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>>
   /** Writes a container file, plain. Failures: those of `Storage` and the upload. */
   writeContainerFile(upload: Upload, to: ContainerPath, signal: AbortSignal): Promise<Outcome<WrittenFile>>
   /** Failures: content_missing, content_damaged, data_key_unavailable, storage_unavailable. */
@@ -40,7 +40,7 @@ export interface OpenContainerFile {
   readonly file: ContainerFile
 }
 
-export interface StoreWish {
+export interface StoreInput {
   readonly workspaceId: string
   readonly idempotency: Repeatable | null
   /** Ends the transfer with everything undone. */

@@ -72,7 +72,7 @@ export interface KeyRef {
   readonly hash: string
 }
 
-export interface KeyPageWish {
+export interface KeyPageInput {
   readonly organizationId: string | null
   /** UUID or slug; null = of all. */
   readonly workspace: string | null
@@ -108,14 +108,14 @@ export interface KeyActor extends ChangedBy {
  */
 export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
-  list(wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>>
+  list(input: KeyPageInput): Promise<Outcome<readonly ManagedKey[]>>
   get(ref: KeyRef): Promise<Outcome<ManagedKey>>
   /** Failures: workspace_unknown, intern_unknown. */
-  create(wish: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
+  create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
   /** Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation, what else there is for this key alone. */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   /** Ends the key for good. */
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>
   /** Makes a key in its place, which goes on with its account; an expired one is unknown here. */
-  rotate(ref: KeyRef, wish: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
+  rotate(ref: KeyRef, input: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
 }

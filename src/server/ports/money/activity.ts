@@ -27,7 +27,7 @@ export interface ActivityPeriod {
   readonly to?: Day
 }
 
-export interface ActivityWish extends ActivityPeriod {
+export interface ActivityInput extends ActivityPeriod {
   readonly organizationId: string
   /** UUID or slug, as sent. */
   readonly workspace?: string
@@ -48,5 +48,5 @@ export interface ActivityPage {
 
 /** Roll-ups of the ledger. Failures: workspace_unknown, store_unavailable. */
 export interface Activity {
-  list(wish: ActivityWish): Promise<Outcome<ActivityPage>>
+  list(input: ActivityInput): Promise<Outcome<ActivityPage>>
 }

@@ -30,7 +30,7 @@ export interface BudgetRef extends WorkspaceRef {
   readonly span: Span
 }
 
-export interface BudgetWish {
+export interface BudgetInput {
   readonly limitNano: bigint
   /** Of all budgets of the workspace; left out: as before. */
   readonly countsByok?: boolean
@@ -62,7 +62,7 @@ export interface Budgets {
    * Makes or changes a budget; what the window has spent counts from the beginning. It waits LIMITS_OBEYED_WAIT_MS_MAX at
    * most until fronts have obeyed. Failure: budgets_unordered.
    */
-  put(ref: BudgetRef, wish: BudgetWish, by: LimitActor): Promise<Outcome<OneBudget>>
+  put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
   /** Nothing happens where there is none. What was spent stays counted. */
   remove(ref: BudgetRef, by: LimitActor): Promise<Outcome<null>>
 }

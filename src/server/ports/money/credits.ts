@@ -1,7 +1,7 @@
 import type { CreditKind } from '../../../schemas/money/credits.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { LimitActor } from './budgets.ts'
-import type { Turn } from '../idempotency.ts'
+import type { IdempotencyClaim } from '../idempotency.ts'
 
 /** An entry of an organization's credit. Whole nano-USD. */
 export interface CreditEntry {
@@ -27,13 +27,13 @@ export interface CreditState {
   readonly isEffective: boolean
 }
 
-export interface CreditWish {
+export interface CreditInput {
   readonly organizationId: string
   /** Not 0. */
   readonly amountNano: bigint
   readonly note: string
   /** Of a call with an `Idempotency-Key`. */
-  readonly turn: Turn | null
+  readonly turn: IdempotencyClaim | null
 }
 
 /** What organizations may spend. Failures of all: store_unavailable. */
@@ -44,5 +44,5 @@ export interface Credits {
    * be spent. The same turn books once, whatever became of its first call. It waits for fronts as `Budgets.put` does.
    * Failures: credit_out_of_range, idempotency_mismatch (the turn booked something else).
    */
-  add(wish: CreditWish, by: LimitActor): Promise<Outcome<{ readonly entry: CreditEntry; readonly state: CreditState }>>
+  add(input: CreditInput, by: LimitActor): Promise<Outcome<{ readonly entry: CreditEntry; readonly state: CreditState }>>
 }

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { VideoState, VideoStatus } from '../../../schemas/videos/video-jobs.ts'
 import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
-import type { Page, PageWish } from '../workspaces/workspaces.ts'
+import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
 /** Who operates the installation, and on what. */
 export interface OperatorSession {
@@ -13,7 +13,7 @@ export interface OperatorSession {
 }
 
 /** What is left out may be anything. Of several filters the first is exact, and the others choose among its newest ADMIN_LISTED_MAX rows. */
-export interface JobListWish extends PageWish {
+export interface JobListInput extends PageInput {
   readonly organizationId: string
   /** UUID or slug; one that was deleted is found by its UUID. */
   readonly workspace?: string
@@ -21,7 +21,7 @@ export interface JobListWish extends PageWish {
   readonly provider?: string
 }
 
-export interface DeliveryListWish extends PageWish {
+export interface DeliveryListInput extends PageInput {
   readonly organizationId: string
   readonly workspace?: string
   readonly state?: DeliveryState
@@ -119,7 +119,7 @@ export interface ClipRead {
   readonly index: number
 }
 
-export interface DeadWish {
+export interface DeadInput {
   readonly organizationId: string
   /** UUID or slug; null = of all. */
   readonly workspace: string | null
@@ -135,7 +135,7 @@ export interface AdminRecords {
   /** Failure: operator_only, where that organization does not operate the installation. */
   session(organizationId: string): Promise<Outcome<OperatorSession>>
   /** Newest first. */
-  jobs(wish: JobListWish): Promise<Outcome<Page<JobRecord>>>
+  jobs(input: JobListInput): Promise<Outcome<Page<JobRecord>>>
   /** Failure: video_unknown. */
   job(organizationId: string, id: string): Promise<Outcome<JobDetails>>
   /** Id of the workspace of a job. Failure: video_unknown. */
@@ -143,11 +143,11 @@ export interface AdminRecords {
   /** Appends to the audit log that somebody is about to be given a clip. */
   noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
   /** Newest first. */
-  deliveries(wish: DeliveryListWish): Promise<Outcome<Page<DeliveryRecord>>>
+  deliveries(input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>>
   /** Makes a delivery due at once, with all its attempts before it. Failures: delivery_unknown, delivery_waiting. */
   replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
   /** The same of dead letters. */
-  replayDead(wish: DeadWish, by: AdminActor): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
+  replayDead(input: DeadInput, by: AdminActor): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
   /** Workspaces that are not deleted, oldest first. */
-  storage(organizationId: string, page: PageWish): Promise<Outcome<StorageReport>>
+  storage(organizationId: string, page: PageInput): Promise<Outcome<StorageReport>>
 }

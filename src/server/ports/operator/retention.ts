@@ -6,7 +6,7 @@ export type RetentionKind = (typeof RETENTION_KINDS)[number]
 export type KeptFor = { readonly count: number; readonly unit: 'hours' | 'days' | 'months' } | null
 
 /** The right to prune, which one process of all nodes has at a time. */
-export interface RetentionTurn {
+export interface RetentionLease {
   readonly id: string
   /** The fencing token. */
   readonly attempt: number
@@ -24,7 +24,7 @@ export interface PruneStep {
    * rows went with it; whoever breaks off leaves the rest to the next run. Rejects when the store is away or somebody
    * holds a lock for too long.
    */
-  run(turn: RetentionTurn): AsyncGenerator<number, PruneEnd, void>
+  run(turn: RetentionLease): AsyncGenerator<number, PruneEnd, void>
   /** Rows that would go now: reads them all. */
   due(): Promise<number>
   /** Instant of the oldest row that is kept, whether or not it is due; null when there is none. */
@@ -32,11 +32,11 @@ export interface PruneStep {
 }
 
 /** Whose turn it is. Each rejects when the store is away. */
-export interface RetentionTurns {
+export interface RetentionLeases {
   /** @returns null when another process prunes, or has a short time ago */
-  begin(): Promise<RetentionTurn | null>
+  begin(): Promise<RetentionLease | null>
   /** Gives the turn back, the next to be due in so many milliseconds. */
-  end(turn: RetentionTurn, dueInMs: number): Promise<void>
+  end(turn: RetentionLease, dueInMs: number): Promise<void>
   /** Makes the next turn due now, unless somebody has it. */
   hasten(): Promise<void>
 }

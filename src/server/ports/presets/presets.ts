@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { KeptRequest } from '../../../schemas/presets/preset-wish.ts'
+import type { KeptRequest } from '../../../schemas/presets/preset-input.ts'
 import type { ChangedBy } from '../vault/vault.ts'
-import type { Page, PageWish } from '../workspaces/workspaces.ts'
+import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
 /** Request fields by their wire names, of the set that C19 lists. */
 export type PresetConfig = KeptRequest['config']
@@ -52,7 +52,7 @@ export interface PresetRef {
 }
 
 /** What a request body came to. */
-export type PresetWish = KeptRequest
+export type PresetInput = KeptRequest
 
 /** Who changes a preset, and by which operation. */
 export interface PresetActor extends ChangedBy {
@@ -97,17 +97,17 @@ export interface PresetRows {
  */
 export interface Presets {
   /** By slug; archived ones too. */
-  list(workspaceId: string, page: PageWish): Promise<Outcome<Page<ListedPreset>>>
+  list(workspaceId: string, page: PageInput): Promise<Outcome<Page<ListedPreset>>>
   get(ref: PresetRef): Promise<Outcome<Preset>>
   /** Ascending by number. */
-  versions(ref: PresetRef, page: PageWish): Promise<Outcome<Page<PresetVersion>>>
+  versions(ref: PresetRef, page: PageInput): Promise<Outcome<Page<PresetVersion>>>
   /** Failure: preset_version_unknown. */
   version(ref: PresetRef, version: number): Promise<Outcome<PresetVersion>>
   /**
    * Makes the preset, or its next version, and designates it; an archived one is active again. C20.
    * Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
    */
-  put(ref: PresetRef, wish: PresetWish, by: PresetActor): Promise<Outcome<Preset>>
+  put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
   /** Failures: preset_version_unknown, preset_archived. The designated one again changes nothing, and is not audited. */
   designate(ref: PresetRef, version: number, by: PresetActor): Promise<Outcome<Preset>>
   /** A second time changes nothing, and is not audited. */

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { ChangedBy } from '../vault/vault.ts'
-import type { Page, PageWish } from '../workspaces/workspaces.ts'
+import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
 /** A group of the identity provider's, without its members. */
 export interface DirectoryGroup {
@@ -53,16 +53,16 @@ export interface DirectoryActor extends ChangedBy {
  */
 export interface GroupMappings {
   /** Oldest first. */
-  list(organizationId: string, page: PageWish): Promise<Outcome<Page<GroupMapping>>>
+  list(organizationId: string, page: PageInput): Promise<Outcome<Page<GroupMapping>>>
   get(organizationId: string, id: string): Promise<Outcome<GroupMapping>>
   /** The same pair and role again gives the mapping that is there, unaudited. Failures: scim_group_unknown, workspace_unknown, mapping_role_differs. */
-  create(wish: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>, by: DirectoryActor): Promise<Outcome<GroupMapping>>
+  create(input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>, by: DirectoryActor): Promise<Outcome<GroupMapping>>
   /** With it the role of every grant of the mapping. The same role again changes nothing, and is not audited. */
   setRole(id: string, role: MemberRole, by: DirectoryActor): Promise<Outcome<GroupMapping>>
   /** @param keepMembers its grants become manual ones, the stronger role winning; else they go. §4.6, B1.6. */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
   /** Groups that are there, by display name. */
-  groups(organizationId: string, page: PageWish): Promise<Outcome<Page<DirectoryGroup>>>
+  groups(organizationId: string, page: PageInput): Promise<Outcome<Page<DirectoryGroup>>>
   /** Computes all grants of the organization again from its stored groups, in a runner. While one waits it is the answer. */
   startSync(by: DirectoryActor): Promise<Outcome<SyncJob>>
   /** Failure: sync_job_unknown. */

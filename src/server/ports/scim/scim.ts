@@ -32,9 +32,9 @@ export interface ScimGroup {
 }
 
 /** What replaces a user, or makes one. */
-export type ScimUserWish = Pick<ScimUser, 'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'>
+export type ScimUserInput = Pick<ScimUser, 'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'>
 
-export interface ScimGroupWish {
+export interface ScimGroupInput {
   readonly displayName: string
   readonly externalId: string | null
   readonly userIds: readonly string[]
@@ -78,10 +78,10 @@ export interface ScimUsers {
   list(organizationId: string, query: ScimQuery): Promise<Outcome<ScimPage<ScimUser>>>
   get(organizationId: string, id: string): Promise<Outcome<ScimUser>>
   /** Failure: scim_user_taken. */
-  create(wish: ScimUserWish, by: DirectoryActor): Promise<Outcome<ScimUser>>
+  create(input: ScimUserInput, by: DirectoryActor): Promise<Outcome<ScimUser>>
   /** @param change of what is there; it runs under the user's lock. Failures: its own, scim_user_taken. */
   update(
-    id: string, change: (before: ScimUser) => Outcome<ScimUserWish>, ifMatch: IfMatch, by: DirectoryActor,
+    id: string, change: (before: ScimUser) => Outcome<ScimUserInput>, ifMatch: IfMatch, by: DirectoryActor,
   ): Promise<Outcome<ScimUser>>
   /** With all its grants, those by hand too. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
@@ -93,7 +93,7 @@ export interface ScimGroups {
   list(organizationId: string, query: ScimQuery, hasMembers: boolean): Promise<Outcome<ScimPage<ScimGroup>>>
   get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. */
-  create(wish: ScimGroupWish, by: DirectoryActor): Promise<Outcome<ScimGroup>>
+  create(input: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. The answer has no members. */
   update(id: string, steps: readonly ScimGroupStep[], ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<ScimGroup>>
   /** With its mappings and what they granted. */

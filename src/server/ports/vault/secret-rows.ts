@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { ChangedBy, EffectiveSecret, SecretMetadata, SecretPage, SecretPageWish, SecretSource, VaultScope } from './vault.ts'
+import type { ChangedBy, EffectiveSecret, SecretMetadata, SecretPage, SecretPageInput, SecretSource, VaultScope } from './vault.ts'
 
 /** Which vault something is sealed for. */
 export interface VaultPlace {
@@ -73,9 +73,9 @@ export interface SecretWrite {
 export interface SecretRows {
   /** Whether there is such a vault for its callers to see. */
   see(scope: VaultScope): Promise<Outcome<null>>
-  list(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage>>
+  list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
   /** Failure: vault_unknown (the attached vault is gone). */
-  effective(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage<EffectiveSecret>>>
+  effective(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
   /** The vault, made when the workspace has none yet, and so many new versions. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
   /** @returns the current keys: of many that race, all get the same. Failure: vault_unknown (removed meanwhile). */

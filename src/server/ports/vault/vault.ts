@@ -36,7 +36,7 @@ export interface SecretPage<S extends SecretMetadata = SecretMetadata> {
   readonly hasMore: boolean
 }
 
-export interface SecretPageWish {
+export interface SecretPageInput {
   readonly limit: number
   readonly offset: number
 }
@@ -51,11 +51,11 @@ export interface ChangedBy {
 export interface Vaults {
   /** Whether there is such a vault for its callers to see. */
   see(scope: VaultScope): Promise<Outcome<null>>
-  list(scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage>>
+  list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
   /** Failures: data_key_unavailable, busy, vault_full. */
   put(
     scope: VaultScope,
-    wish: { readonly name: string; readonly hosts: readonly string[]; readonly value: Secret },
+    input: { readonly name: string; readonly hosts: readonly string[]; readonly value: Secret },
     by: ChangedBy,
   ): Promise<Outcome<SecretMetadata>>
   /** Failure: secret_unknown. */
@@ -66,7 +66,7 @@ export interface Vaults {
    */
   copy(scope: VaultScope & { readonly internId: string }, names: readonly string[], by: ChangedBy): Promise<Outcome<readonly SecretMetadata[]>>
   /** Failure: vault_unknown (the attached vault is gone). */
-  effective(scope: VaultScope & { readonly internId: string }, page: SecretPageWish): Promise<Outcome<SecretPage<EffectiveSecret>>>
+  effective(scope: VaultScope & { readonly internId: string }, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
 }
 
 export interface ReleaseRequest {

@@ -110,11 +110,11 @@ export interface VideoClips {
    * Failures: video_clip_invalid (no MP4), file_too_large, file_empty, storage_full, storage_unavailable, busy, data_key_unavailable,
    * upstream_failed, upstream_slow, and what the reader says
    */
-  store(wish: ClipWish): Promise<Outcome<StoredClip>>
+  store(input: ClipInput): Promise<Outcome<StoredClip>>
   remove(objectId: string): Promise<Outcome<boolean>>
 }
 
-export interface ClipWish {
+export interface ClipInput {
   readonly workspaceId: string
   /** The id of its job, `-`, and what is of this try alone: while the job is open no sweep takes it for an orphan. */
   readonly objectId: string

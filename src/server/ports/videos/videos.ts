@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { VideoStatus } from '../../../schemas/videos/video-jobs.ts'
-import type { Turn } from '../idempotency.ts'
+import type { IdempotencyClaim } from '../idempotency.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
 /** What to make, checked against the model and filled with its defaults: all that a provider is told. §2.3. */
@@ -44,7 +44,7 @@ export interface VideoTarget {
   readonly ownSecret: string | null
 }
 
-export interface VideoWish {
+export interface VideoInput {
   readonly key: KeyRecord
   readonly workspaceId: string
   readonly requestId: string
@@ -63,7 +63,7 @@ export interface VideoWish {
 
 /** What a repetition is known by, and what it gets. C16. */
 export interface VideoOnce {
-  readonly turn: Turn
+  readonly turn: IdempotencyClaim
   /** Lower-case hex, of the body. */
   readonly bodySha256: string
   /** The JSON that the caller gets, to be kept in the transaction that makes the job. */
@@ -114,7 +114,7 @@ export interface VideoJobs {
    * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the workspace has too many open ones),
    * workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
    */
-  accept(wish: VideoWish): Promise<Outcome<VideoView>>
+  accept(input: VideoInput): Promise<Outcome<VideoView>>
   /** By the live view; by the row when it is not there. Failure: video_unknown. */
   get(workspaceId: string, id: string): Promise<Outcome<VideoView>>
   /** Newest first. @param after a job's id, which need not exist any more */

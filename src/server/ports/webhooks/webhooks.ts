@@ -40,7 +40,7 @@ export type DeliveryResult =
   | { readonly kind: 'failed'; readonly status: number | null; readonly reason: WebhookReason; readonly retryAfterMs: number | null }
 
 /** What a runner takes now. */
-export interface DeliveryWish {
+export interface DeliveryInput {
   readonly countMax: number
   readonly perHostMax: number
   readonly perWorkspaceMax: number
@@ -55,7 +55,7 @@ export interface Deliveries {
    * Takes due deliveries of workspaces that are not deleted, in turn from each receiver and each workspace: however many
    * wait for one of them, the others get theirs.
    */
-  claim(wish: DeliveryWish): Promise<readonly ClaimedDelivery[]>
+  claim(input: DeliveryInput): Promise<readonly ClaimedDelivery[]>
   /**
    * Books an attempt: delivered, due again in `dueInMs`, or, with null, dead.
    * @returns false when the delivery is another's by now; then nothing was written

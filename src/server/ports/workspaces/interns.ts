@@ -34,7 +34,7 @@ export interface NewIntern {
 /** What is left out stays. */
 export type InternChanges = Partial<Pick<Intern, 'name' | 'attachedVaultId' | 'description' | 'instructions'>>
 
-export interface InternPageWish {
+export interface InternPageInput {
   readonly organizationId: string
   /** UUID or slug. */
   readonly workspace: string
@@ -57,9 +57,9 @@ export interface InternPage {
  */
 export interface Interns {
   /** Makes the intern's own vault with it. Failures: workspace_unknown, vault_unknown. */
-  create(wish: NewIntern, by: ChangedBy): Promise<Outcome<Intern>>
+  create(input: NewIntern, by: ChangedBy): Promise<Outcome<Intern>>
   /** Failure: workspace_unknown. */
-  list(wish: InternPageWish): Promise<Outcome<InternPage>>
+  list(input: InternPageInput): Promise<Outcome<InternPage>>
   get(organizationId: string, id: string): Promise<Outcome<Intern>>
   /** Failure: vault_unknown. */
   update(organizationId: string, id: string, changes: InternChanges, by: ChangedBy): Promise<Outcome<Intern>>

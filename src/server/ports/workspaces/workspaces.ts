@@ -48,7 +48,7 @@ export interface WorkspaceRef {
   readonly reference: string
 }
 
-export interface PageWish {
+export interface PageInput {
   readonly limit: number
   readonly offset: number
 }
@@ -85,9 +85,9 @@ export interface Member {
  */
 export interface Workspaces {
   /** Oldest first. */
-  list(organizationId: string, page: PageWish): Promise<Outcome<Page<Workspace>>>
+  list(organizationId: string, page: PageInput): Promise<Outcome<Page<Workspace>>>
   /** Failure: slug_taken. */
-  create(wish: NewWorkspace, by: WorkspaceActor): Promise<Outcome<Workspace>>
+  create(input: NewWorkspace, by: WorkspaceActor): Promise<Outcome<Workspace>>
   get(ref: WorkspaceRef): Promise<Outcome<Workspace>>
   /** Failure: slug_taken. */
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
@@ -97,5 +97,5 @@ export interface Workspaces {
    */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
   /** By user name. */
-  members(ref: WorkspaceRef, page: PageWish): Promise<Outcome<Page<Member>>>
+  members(ref: WorkspaceRef, page: PageInput): Promise<Outcome<Page<Member>>>
 }

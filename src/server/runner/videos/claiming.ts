@@ -2,12 +2,12 @@ import {
   VIDEO_CLAIMED_AT_ONCE, VIDEO_HELD_MAX, VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS, VIDEO_SWEEP_MS, VIDEO_UNKNOWN_LOOK_MS,
 } from '../../../schemas/videos/video-limits.ts'
 import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
-import type { Around } from './around.ts'
+import type { EngineDeps } from './engine-deps.ts'
 import type { Lease } from './held-job.ts'
 import type { Lane } from './lane.ts'
 
 export interface ClaimingOptions {
-  readonly around: Around
+  readonly deps: EngineDeps
   readonly lanes: ReadonlyMap<string, Lane>
   readonly take: (claims: readonly ClaimedVideo[], lease: Lease) => void
 }
@@ -48,7 +48,7 @@ export class Claiming {
   }
 
   #arm(ms: number): void {
-    const { around: { clock } } = this.#options
+    const { deps: { clock } } = this.#options
     this.#disarm()
     this.#disarm = clock.after(ms, () => {
       this.#under = this.#round().finally(() => {
@@ -59,12 +59,12 @@ export class Claiming {
   }
 
   #untilSweep(): number {
-    const { around: { clock, random } } = this.#options
+    const { deps: { clock, random } } = this.#options
     return Math.max(GATHER_MS, this.#sweptAt + VIDEO_SWEEP_MS * (1 + JITTER * (2 * random() - 1)) - clock.now())
   }
 
   async #round(): Promise<void> {
-    const { around: { clock, log } } = this.#options
+    const { deps: { clock, log } } = this.#options
     const isSweep = clock.now() - this.#sweptAt >= VIDEO_SWEEP_MS * (1 - JITTER)
     if (isSweep) this.#sweptAt = clock.now()
     const woken = this.#woken
@@ -91,7 +91,7 @@ export class Claiming {
 
   async #claim(rooms: ReadonlyMap<string, number>): Promise<void> {
     if (rooms.size === 0 || this.#isStopped) return
-    const { around: { work, clock, meters, log }, take } = this.#options
+    const { deps: { work, clock, meters, log }, take } = this.#options
     const askedAt = clock.now()
     const claims = await work.claim(rooms, VIDEO_LEASE_MS)
     const answeredAt = clock.now()
@@ -110,7 +110,7 @@ export class Claiming {
 
   /** Jobs of providers that this catalogue does not have: someone must end them. */
   async #claimUnknown(): Promise<void> {
-    const { around: { work, clock }, lanes } = this.#options
+    const { deps: { work, clock }, lanes } = this.#options
     const due = await work.due()
     this.#looked = clock.now()
     const unknown = [...due].filter(([slug]) => !lanes.has(slug))

@@ -1,5 +1,5 @@
 import { VIDEO_CALL_MS_MAX } from '../../../schemas/videos/video-limits.ts'
-import type { VideoEngineParts } from './around.ts'
+import type { VideoEngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Jobs that are looked at later, and in one round. Those beyond are left to their pollers' luck. Decision. */
@@ -11,12 +11,12 @@ const LOOKED_AT_ONCE = 200
  * that still makes one which was cancelled, or has expired, is asked to stop.
  */
 export class Doubts {
-  readonly #parts: VideoEngineParts
+  readonly #deps: VideoEngineDeps
   readonly #jobs = new Map<string, HeldJob>()
   #isLooking = false
 
-  constructor(parts: VideoEngineParts) {
-    this.#parts = parts
+  constructor(deps: VideoEngineDeps) {
+    this.#deps = deps
   }
 
   add(job: HeldJob): void {
@@ -28,14 +28,14 @@ export class Doubts {
   async look(): Promise<void> {
     if (this.#isLooking || this.#jobs.size === 0) return
     this.#isLooking = true
-    const { work, views } = this.#parts
+    const { work, views } = this.#deps
     try {
       for (const [id, job] of [...this.#jobs].slice(0, LOOKED_AT_ONCE)) {
         const view = await work.view(id)
         this.#jobs.delete(id)
         if (view === null || view.status === 'pending' || view.status === 'in_progress') continue
         void views.put(view)
-        if (view.status === 'cancelled' || view.status === 'expired') stopMaking(this.#parts, job)
+        if (view.status === 'cancelled' || view.status === 'expired') stopMaking(this.#deps, job)
       }
     } catch {
       // The store is away: they stay.
@@ -46,7 +46,7 @@ export class Doubts {
 }
 
 /** Asks the provider to stop; nobody waits for what comes of it. */
-export function stopMaking({ providers, clock, log }: Pick<VideoEngineParts, 'providers' | 'clock' | 'log'>, job: HeldJob): void {
+export function stopMaking({ providers, clock, log }: Pick<VideoEngineDeps, 'providers' | 'clock' | 'log'>, job: HeldJob): void {
   const { upstreamId } = job
   if (upstreamId === null) return
   const times = { endsAt: clock.now() + VIDEO_CALL_MS_MAX, signal: new AbortController().signal, mayWrite: () => true }

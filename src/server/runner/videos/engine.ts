@@ -1,14 +1,14 @@
 import { VIDEO_RENEW_MS } from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
 import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
-import type { Around, Next, VideoEngineParts } from './around.ts'
+import type { EngineDeps, Next, VideoEngineDeps } from './engine-deps.ts'
 import { Claiming } from './claiming.ts'
 import { Doubts, stopMaking } from './doubts.ts'
 import { HeldJob, type Lease } from './held-job.ts'
 import { HeldJobs } from './held-jobs.ts'
 import { Lane } from './lane.ts'
 import { Refresh } from './refresh.ts'
-import { handOn } from './unknown-provider.ts'
+import { passOn } from './unknown-provider.ts'
 
 export interface VideoEngine {
   /** Redis is back, and may have forgotten the views. */
@@ -23,12 +23,12 @@ export interface VideoEngine {
 const PATIENCE = 0.7
 
 /** Works on video jobs until it is closed: claims them, submits, polls, stores, ends. Design §7. */
-export function openVideoEngine(parts: VideoEngineParts): VideoEngine {
+export function openVideoEngine(parts: VideoEngineDeps): VideoEngine {
   return new Engine(parts)
 }
 
 class Engine implements VideoEngine {
-  readonly #around: Around
+  readonly #deps: EngineDeps
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #jobs: HeldJobs
   readonly #doubts: Doubts
@@ -39,16 +39,16 @@ class Engine implements VideoEngine {
   #stopBeat: () => void = () => undefined
   #emptied: () => void = () => undefined
 
-  constructor(parts: VideoEngineParts) {
+  constructor(parts: VideoEngineDeps) {
     this.#doubts = new Doubts(parts)
-    const around = { ...parts, doubt: (job: HeldJob) => this.#doubts.add(job) }
-    this.#around = around
-    this.#jobs = new HeldJobs(around)
+    const deps = { ...parts, doubt: (job: HeldJob) => this.#doubts.add(job) }
+    this.#deps = deps
+    this.#jobs = new HeldJobs(deps)
     this.#refresh = new Refresh(parts)
     this.#lanes = new Map(parts.providers.all.map(({ slug, video }) => [
-      slug, new Lane({ around, slug, video, settled: (job, next) => this.#settled(job, next) }),
+      slug, new Lane({ deps, slug, video, settled: (job, next) => this.#settled(job, next) }),
     ]))
-    this.#claiming = new Claiming({ around, lanes: this.#lanes, take: (claims, lease) => this.#take(claims, lease) })
+    this.#claiming = new Claiming({ deps, lanes: this.#lanes, take: (claims, lease) => this.#take(claims, lease) })
     this.#stopListening = parts.views.onWake((wake) => {
       if (wake.kind === 'jobs') this.#claiming.wake(wake.provider)
       if (wake.kind === 'cancelled') this.#cancelled(wake.id)
@@ -66,7 +66,7 @@ class Engine implements VideoEngine {
   }
 
   async close(endMsMax: number): Promise<void> {
-    const { clock, log } = this.#around
+    const { clock, log } = this.#deps
     this.#isEnding = true
     this.#refresh.stop()
     this.#stopListening()
@@ -88,21 +88,21 @@ class Engine implements VideoEngine {
   }
 
   #beatLater(): void {
-    this.#stopBeat = this.#around.clock.after(VIDEO_RENEW_MS, () => {
+    this.#stopBeat = this.#deps.clock.after(VIDEO_RENEW_MS, () => {
       void this.#beat()
       this.#beatLater()
     })
   }
 
   async #beat(): Promise<void> {
-    const { clock } = this.#around
+    const { clock } = this.#deps
     await this.#jobs.renew((jobs, isTaken) => this.#over(jobs, isTaken))
     for (const job of this.#jobs.all()) if (clock.now() >= job.expiresAt && !this.#isEnding) this.#lanes.get(job.claim.target.provider)?.expire(job)
     await this.#doubts.look()
   }
 
   #take(claims: readonly ClaimedVideo[], lease: Lease): void {
-    const { providers } = this.#around
+    const { providers } = this.#deps
     const taken = claims.map((claim) => new HeldJob(claim, lease))
     for (const job of taken) {
       // Ours by an older claim: a lease that was over by our clock and by the store's.
@@ -114,19 +114,19 @@ class Engine implements VideoEngine {
       } else if (lane !== undefined) lane.held++
       if (this.#isEnding) continue
       if (lane !== undefined && providers.of(job.claim.target) !== null) lane.schedule(job, 0)
-      else this.#handOn(job)
+      else this.#passOn(job)
     }
     if (this.#isEnding) void this.#release(taken)
   }
 
-  #handOn(job: HeldJob): void {
+  #passOn(job: HeldJob): void {
     job.phase = 'busy'
-    void handOn(this.#around, job).finally(() => this.#drop(job))
+    void passOn(this.#deps, job).finally(() => this.#drop(job))
   }
 
   #settled(job: HeldJob, next: Next): void {
     const lane = this.#lanes.get(job.claim.target.provider)
-    if (job.isCancelled) stopMaking(this.#around, job)
+    if (job.isCancelled) stopMaking(this.#deps, job)
     if (next.kind === 'gone' || job.isCancelled || job.phase === 'gone') this.#drop(job)
     else if (this.#isEnding || lane === undefined) void this.#release([job])
     else lane.schedule(job, next.inMs)
@@ -140,13 +140,13 @@ class Engine implements VideoEngine {
     job.abort.abort()
     // One under way is told of by its step's end: a submission may yet bring the id by which it is stopped.
     if (job.phase === 'busy') return
-    stopMaking(this.#around, job)
+    stopMaking(this.#deps, job)
     this.#drop(job)
   }
 
   #over(jobs: readonly HeldJob[], isTaken: boolean): void {
     if (jobs.length === 0) return
-    const { meters, log } = this.#around
+    const { meters, log } = this.#deps
     meters.lost(jobs.length)
     log.info('video.leases_lost', { jobs: jobs.length, isTaken })
     for (const job of jobs) {
@@ -164,7 +164,7 @@ class Engine implements VideoEngine {
 
   /** Somebody else has them at once. */
   async #release(jobs: readonly HeldJob[]): Promise<void> {
-    const { work, views, clock, log } = this.#around
+    const { work, views, clock, log } = this.#deps
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     for (const job of jobs) job.phase = 'gone'
     try {

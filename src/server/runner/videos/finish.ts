@@ -1,45 +1,45 @@
 import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoEnd } from '../../ports/videos/video-work.ts'
 import type { VideoView } from '../../ports/videos/videos.ts'
-import { backoffMs, GONE, pause, type Around, type Next } from './around.ts'
+import { backoffMs, GONE, pause, type EngineDeps, type Next } from './engine-deps.ts'
 import { stopMaking } from './doubts.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Ends a job, and tells those who wait for that. */
-export async function finish(around: Around, job: HeldJob, end: VideoEnd): Promise<Next> {
-  const { work, clock, log, meters } = around
+export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Promise<Next> {
+  const { work, clock, log, meters } = deps
   let isUnsure = false
   for (let tries = 0; job.mayWrite(clock.now()); tries++) {
     try {
       const view = await work.end(job.claim, end)
-      if (view !== null) tell(around, job, view)
+      if (view !== null) tell(deps, job, view)
       else {
         meters.lost(1)
-        around.doubt(job)
+        deps.doubt(job)
       }
       return GONE
     } catch (cause) {
       // It may have been booked all the same: what pollers see must then not stay behind.
       isUnsure = true
       log.debug('video.end_failed', { id: job.id, tries, cause })
-      await pause(around, backoffMs(around, tries))
+      await pause(deps, backoffMs(deps, tries))
     }
   }
-  if (isUnsure) around.doubt(job)
+  if (isUnsure) deps.doubt(job)
   return GONE
 }
 
 /** @param error for the caller: a code, a colon, words; no credential, host or prompt */
-export function fail(around: Around, job: HeldJob, { error, mayHaveCost }: { readonly error: string; readonly mayHaveCost: boolean }): Promise<Next> {
-  return finish(around, job, { kind: 'failed', error: error.slice(0, VIDEO_ERROR_CHARS_MAX), mayHaveCost })
+export function fail(deps: EngineDeps, job: HeldJob, { error, mayHaveCost }: { readonly error: string; readonly mayHaveCost: boolean }): Promise<Next> {
+  return finish(deps, job, { kind: 'failed', error: error.slice(0, VIDEO_ERROR_CHARS_MAX), mayHaveCost })
 }
 
-function tell(around: Around, job: HeldJob, view: VideoView): void {
-  const { views, log, meters } = around
+function tell(deps: EngineDeps, job: HeldJob, view: VideoView): void {
+  const { views, log, meters } = deps
   void views.put(view)
   views.wake({ kind: 'webhooks' })
   // Not before the row says so: until then the job may be another's, who goes on with it.
-  if (view.status === 'expired') stopMaking(around, job)
+  if (view.status === 'expired') stopMaking(deps, job)
   const { provider, model } = job.claim.target
   if (view.status !== 'pending' && view.status !== 'in_progress') meters.ended(provider, view.status)
   // The code alone: words behind it may come from a provider.

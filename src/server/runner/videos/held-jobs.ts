@@ -1,6 +1,6 @@
 import { VIDEO_LEASE_MS, VIDEO_RENEW_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
-import type { Around } from './around.ts'
+import type { EngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** A lease of which less is left is prolonged: each one at every second round, and after a round that failed at the next. */
@@ -8,13 +8,13 @@ const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_MS
 
 /** Jobs that this runner has claimed, and whose leases it keeps. */
 export class HeldJobs {
-  readonly #around: Around
+  readonly #deps: EngineDeps
   readonly #jobs = new Map<string, HeldJob>()
   #isRenewing = false
   #isAway = false
 
-  constructor(around: Around) {
-    this.#around = around
+  constructor(deps: EngineDeps) {
+    this.#deps = deps
   }
 
   get size(): number {
@@ -53,7 +53,7 @@ export class HeldJobs {
    * @param over told of jobs whose lease is over by our clock, and of those that are another's
    */
   async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
-    const { clock } = this.#around
+    const { clock } = this.#deps
     const all = this.all()
     over(all.filter((job) => !job.mayWrite(clock.now())), false)
     if (this.#isRenewing) return
@@ -67,7 +67,7 @@ export class HeldJobs {
 
   /** @returns those that are another's */
   async #renewSome(jobs: readonly HeldJob[]): Promise<readonly HeldJob[]> {
-    const { work, clock, log } = this.#around
+    const { work, clock, log } = this.#deps
     // After a round that took long: only what is surely ours.
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     if (ours.length === 0) return []

@@ -1,32 +1,32 @@
 import { FAILURES, type Failure, type FailureName } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX, VIDEO_STORE_MS_MAX, VIDEO_STORE_TRIES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, callTimes, GONE, wholeOrder, type Around, type Next } from './around.ts'
+import { again, backoffMs, callTimes, GONE, wholeOrder, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail, finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Fetches what the provider has made into object storage, clip by clip, and completes the job. */
-export async function keep(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
-  const { meters } = around
+export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { meters } = deps
   const sources = job.claim.made?.sources ?? []
   // No row is in `storing` without them.
-  if (sources.length === 0) return fail(around, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
-  const order = await wholeOrder(around, job)
+  if (sources.length === 0) return fail(deps, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
+  const order = await wholeOrder(deps, job)
   if (order === null) return GONE
   while (job.clips.length < sources.length) {
     const source = sources[job.clips.length]
-    if (source === undefined || !job.mayWrite(around.clock.now())) return GONE
-    const trouble = await keepOne(around, job, { provider, order, source })
+    if (source === undefined || !job.mayWrite(deps.clock.now())) return GONE
+    const trouble = await keepOne(deps, job, { provider, order, source })
     if (trouble === null) continue
-    if (!job.mayWrite(around.clock.now())) return GONE
+    if (!job.mayWrite(deps.clock.now())) return GONE
     const { failure } = trouble
-    around.log.warn('video.store_failed', { id: job.id, provider: provider.slug, failure: failure.name, isFinal: trouble.isFinal })
+    deps.log.warn('video.store_failed', { id: job.id, provider: provider.slug, failure: failure.name, isFinal: trouble.isFinal })
     meters.stored(provider.slug, trouble.isFinal ? 'refused' : 'retried')
-    if (trouble.isFinal) return fail(around, job, { error: errorOf(failure, provider), mayHaveCost: failure.name !== 'upstream_refused' })
-    return again(backoffMs(around, job.fails++))
+    if (trouble.isFinal) return fail(deps, job, { error: errorOf(failure, provider), mayHaveCost: failure.name !== 'upstream_refused' })
+    return again(backoffMs(deps, job.fails++))
   }
   meters.stored(provider.slug, 'stored')
-  return finish(around, job, { kind: 'completed', clips: job.clips })
+  return finish(deps, job, { kind: 'completed', clips: job.clips })
 }
 
 interface Kept {
@@ -40,8 +40,8 @@ interface Trouble {
   readonly isFinal: boolean
 }
 
-async function keepOne(around: Around, job: HeldJob, { provider, order, source }: Kept): Promise<Trouble | null> {
-  const times = callTimes(around, job, VIDEO_STORE_MS_MAX)
+async function keepOne(deps: EngineDeps, job: HeldJob, { provider, order, source }: Kept): Promise<Trouble | null> {
+  const times = callTimes(deps, job, VIDEO_STORE_MS_MAX)
   const content = await provider.download(order, job.claim.upstreamId ?? '', source, times)
   if (!content.ok) {
     const { failure } = content
@@ -52,7 +52,7 @@ async function keepOne(around: Around, job: HeldJob, { provider, order, source }
     content.value.close()
     return { failure: { name: 'client_gone' }, isFinal: false }
   }
-  const stored = await around.clips.store({
+  const stored = await deps.clips.store({
     workspaceId: job.workspaceId,
     // Of this try alone: what an earlier one, or another runner's, has left behind is not touched.
     objectId: `${job.id}-${job.clips.length}-${job.claim.attempt}-${job.stores++}`,

@@ -1,6 +1,6 @@
 import { VIDEO_STORES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, GONE, type Around, type Next } from './around.ts'
+import { again, backoffMs, GONE, type EngineDeps, type Next } from './engine-deps.ts'
 import { finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 import { keep } from './keep.ts'
@@ -17,7 +17,7 @@ type Kind = 'submit' | 'poll' | 'store'
 const CALLS_SHARE = 0.75
 
 export interface LaneOptions {
-  readonly around: Around
+  readonly deps: EngineDeps
   readonly slug: string
   /** Of the catalogue: how it is polled and with how many calls at once. */
   readonly video: VideoProvider['video']
@@ -59,7 +59,7 @@ export class Lane {
 
   /** A job's next step is due after so long. */
   schedule(job: HeldJob, inMs: number): void {
-    const { around: { clock } } = this.#options
+    const { deps: { clock } } = this.#options
     const now = clock.now()
     job.dueAt = Math.max(now, Math.min(now + inMs, job.expiresAt))
     job.phase = 'waiting'
@@ -71,7 +71,7 @@ export class Lane {
   /** Ends one whose time is over, wherever it waits. */
   expire(job: HeldJob): void {
     if (job.phase !== 'waiting' && job.phase !== 'queued') return
-    this.#run(job, null, expired(this.#options.around, job))
+    this.#run(job, null, expired(this.#options.deps, job))
   }
 
   /** Begins what is due and has a place. */
@@ -100,7 +100,7 @@ export class Lane {
   }
 
   #queueDue(): void {
-    const { around: { clock } } = this.#options
+    const { deps: { clock } } = this.#options
     for (let due = this.#heap.popDue(clock.now()); due !== null; due = this.#heap.popDue(clock.now())) {
       const { at, item: job } = due
       if (job.phase !== 'waiting' || job.dueAt !== at) continue
@@ -134,26 +134,26 @@ export class Lane {
   }
 
   get #mayPoll(): boolean {
-    return this.#queues.poll.size > 0 && this.#options.around.clock.now() >= this.#deniedUntil
+    return this.#queues.poll.size > 0 && this.#options.deps.clock.now() >= this.#deniedUntil
   }
 
   #step(job: HeldJob, kind: Kind): Promise<Next> {
-    const { around } = this.#options
-    const provider = around.providers.of(job.claim.target)
+    const { deps } = this.#options
+    const provider = deps.providers.of(job.claim.target)
     // After a stall of this process: it is let go of in the next round.
-    if (!job.mayWrite(around.clock.now())) return Promise.resolve(GONE)
-    if (around.clock.now() >= job.expiresAt) return expired(around, job)
+    if (!job.mayWrite(deps.clock.now())) return Promise.resolve(GONE)
+    if (deps.clock.now() >= job.expiresAt) return expired(deps, job)
     // The catalogue of this process is always the same, and a job without a provider is not scheduled.
-    if (provider === null) return Promise.resolve(again(backoffMs(around, job.fails++)))
-    if (kind === 'store') return keep(around, job, provider)
-    if (kind === 'poll') return poll(around, job, { provider, crowdMs: this.#crowdMs() })
-    if (job.claim.state === 'accepted' || provider.video.submit === 'token') return submit(around, job, provider)
-    if (provider.video.submit === 'lookup') return lookup(around, job, provider)
-    return Promise.resolve(unknown(around, job, { provider, error: CRASHED }))
+    if (provider === null) return Promise.resolve(again(backoffMs(deps, job.fails++)))
+    if (kind === 'store') return keep(deps, job, provider)
+    if (kind === 'poll') return poll(deps, job, { provider, crowdMs: this.#crowdMs() })
+    if (job.claim.state === 'accepted' || provider.video.submit === 'token') return submit(deps, job, provider)
+    if (provider.video.submit === 'lookup') return lookup(deps, job, provider)
+    return Promise.resolve(unknown(deps, job, { provider, error: CRASHED }))
   }
 
   #run(job: HeldJob, kind: Kind | null, step: Promise<Next>): void {
-    const { around, settled } = this.#options
+    const { deps, settled } = this.#options
     job.phase = 'busy'
     if (kind !== null) this.#busy[kind]++
     const end = (next: Next): void => {
@@ -162,19 +162,19 @@ export class Lane {
       this.pump()
     }
     step.then(end, (cause: unknown) => {
-      around.log.error('video.step_crashed', { id: job.id, state: job.claim.state, cause })
-      end(again(backoffMs(around, job.fails++)))
+      deps.log.error('video.step_crashed', { id: job.id, state: job.claim.state, cause })
+      end(again(backoffMs(deps, job.fails++)))
     })
   }
 
   /** Milliseconds between two polls of one job that the polls of this provider allow, shared by all of its jobs. */
   #crowdMs(): number {
-    const { around: { polls }, video } = this.#options
+    const { deps: { polls }, video } = this.#options
     return (this.held * polls.liveRunners * SECOND_MS) / video.pollsPerSecond
   }
 
   #askForPolls(): void {
-    const { around: { polls, clock }, slug, video } = this.#options
+    const { deps: { polls, clock }, slug, video } = this.#options
     const want = Math.min(this.#queues.poll.size, this.#placesOf('poll'))
     if (want <= 0 || this.#isAsking || clock.now() < this.#deniedUntil) return
     this.#isAsking = true
@@ -188,7 +188,7 @@ export class Lane {
 
   /** One timer for the whole lane: the next job that is due, or the next poll that is free. */
   #arm(): void {
-    const { around: { clock } } = this.#options
+    const { deps: { clock } } = this.#options
     const isPollWaiting = this.#queues.poll.size > 0 && !this.#isAsking && this.#placesOf('poll') > 0
     const at = Math.min(this.#heap.nextAt, isPollWaiting ? this.#deniedUntil : Infinity)
     if (at === this.#armedAt || this.#isClosed) return
@@ -211,6 +211,6 @@ function kindOf({ claim: { state } }: HeldJob): Kind {
   return state === 'storing' ? 'store' : 'submit'
 }
 
-function expired(around: Around, job: HeldJob): Promise<Next> {
-  return finish(around, job, { kind: 'expired', error: 'expired: the video was not made in time' })
+function expired(deps: EngineDeps, job: HeldJob): Promise<Next> {
+  return finish(deps, job, { kind: 'expired', error: 'expired: the video was not made in time' })
 }

@@ -1,6 +1,6 @@
 import { VIDEO_CALL_MS_MAX, VIDEO_LOOKUP_QUIET_MS, VIDEO_LOOKUP_SKEW_MS } from '../../../schemas/videos/video-limits.ts'
 import type { VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, callTimes, GONE, write, type Around, type Next } from './around.ts'
+import { again, backoffMs, callTimes, GONE, write, type EngineDeps, type Next } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 import { adopt, takeBack } from './submit.ts'
 
@@ -8,19 +8,19 @@ import { adopt, takeBack } from './submit.ts'
  * Looks in the provider's list for a job whose submission is in doubt, and takes it over. It is submitted again only
  * when a whole list shows none, and was asked for so late that the job would be in it. Design §7.
  */
-export async function lookup(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
-  const { work, clock, meters, log } = around
+export async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { work, clock, meters, log } = deps
   const { submittedAtMs, createdAtMs } = job.claim
   const askedAt = clock.now()
   const found = await provider.lookup(
-    job.order(), (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS, callTimes(around, job, VIDEO_CALL_MS_MAX))
+    job.order(), (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS, callTimes(deps, job, VIDEO_CALL_MS_MAX))
   meters.looked(provider.slug, found.kind)
-  if (found.kind === 'unavailable') return again(backoffMs(around, job.fails++))
-  const owned = await write(around, job, () => work.owned(job.claim, found.upstreamIds))
+  if (found.kind === 'unavailable') return again(backoffMs(deps, job.fails++))
+  const owned = await write(deps, job, () => work.owned(job.claim, found.upstreamIds))
   if (owned === null) return GONE
   for (const upstreamId of found.upstreamIds) {
     if (owned.has(upstreamId)) continue
-    const row = await adopt(around, job, upstreamId)
+    const row = await adopt(deps, job, upstreamId)
     if (row === 'gone') return GONE
     if (row === 'owned') continue
     meters.looked(provider.slug, 'adopted')
@@ -30,10 +30,10 @@ export async function lookup(around: Around, job: HeldJob, provider: VideoProvid
   const surelyAt = resubmitAt(job, provider)
   if (found.kind === 'partial' || askedAt < surelyAt) {
     // The look that decides comes right when it can.
-    const waitMs = backoffMs(around, job.fails++)
+    const waitMs = backoffMs(deps, job.fails++)
     return again(askedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
   }
-  if (!await takeBack(around, job)) return GONE
+  if (!await takeBack(deps, job)) return GONE
   job.fails = 0
   log.info('video.not_listed', { id: job.id, provider: provider.slug })
   return again(0)

@@ -1,6 +1,6 @@
 import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX, VIDEO_URL_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { Polled, VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, callTimes, GONE, heeded, write, type Around, type Next } from './around.ts'
+import { again, callTimes, GONE, heeded, write, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
@@ -9,61 +9,61 @@ const AGE_SHARE = 0.25
 /** Share of the wait that chance takes off, so that jobs of one moment are not polled in one moment for ever. */
 const JITTER = 0.15
 
-export interface PollWish {
+export interface PollInput {
   readonly provider: VideoProvider
   /** Milliseconds: no interval is shorter. The polls that the provider allows, shared by all jobs at it. */
   readonly crowdMs: number
 }
 
 /** Asks how a job is, and when to ask again. */
-export async function poll(around: Around, job: HeldJob, { provider, crowdMs }: PollWish): Promise<Next> {
-  const { clock, meters } = around
+export async function poll(deps: EngineDeps, job: HeldJob, { provider, crowdMs }: PollInput): Promise<Next> {
+  const { clock, meters } = deps
   const { upstreamId } = job.claim
   // No row is in `running` without it.
-  if (upstreamId === null) return fail(around, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
+  if (upstreamId === null) return fail(deps, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)
   job.countPoll()
-  const polled = await provider.poll(job.order(), upstreamId, callTimes(around, job, VIDEO_CALL_MS_MAX))
+  const polled = await provider.poll(job.order(), upstreamId, callTimes(deps, job, VIDEO_CALL_MS_MAX))
   meters.polled(provider.slug, polled.kind, lagMs)
-  return book(around, job, { provider, polled, crowdMs })
+  return book(deps, job, { provider, polled, crowdMs })
 }
 
-interface Answer extends PollWish {
+interface Answer extends PollInput {
   readonly polled: Polled
 }
 
-async function book(around: Around, job: HeldJob, { provider, polled, crowdMs }: Answer): Promise<Next> {
-  const intervalMs = intervalOf(around, job, { provider, crowdMs })
+async function book(deps: EngineDeps, job: HeldJob, { provider, polled, crowdMs }: Answer): Promise<Next> {
+  const intervalMs = intervalOf(deps, job, { provider, crowdMs })
   switch (polled.kind) {
     case 'running':
       job.fails = 0
       return again(Math.max(intervalMs, heeded(polled.retryInMs)))
     case 'unavailable': {
       const longer = Math.min(intervalMs * 2 ** Math.min(job.fails++, 30), Math.max(VIDEO_BACKOFF_MAX_MS, intervalMs))
-      around.log.debug('video.poll_unavailable', { id: job.id, provider: provider.slug, fails: job.fails })
+      deps.log.debug('video.poll_unavailable', { id: job.id, provider: provider.slug, fails: job.fails })
       return again(Math.max(longer, heeded(polled.retryInMs)))
     }
     case 'failed':
-      return fail(around, job, { error: polled.error, mayHaveCost: false })
+      return fail(deps, job, { error: polled.error, mayHaveCost: false })
     case 'made': {
       const { sources } = polled
       if (sources.length === 0 || sources.length > VIDEO_CLIPS_MAX) {
-        return fail(around, job, { error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`, mayHaveCost: true })
+        return fail(deps, job, { error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`, mayHaveCost: true })
       }
       if (sources.some((source) => source.kind === 'url' && source.url.length > VIDEO_URL_CHARS_MAX)) {
         const error = `provider_invalid: ${provider.slug} names a clip by an address of more than ${VIDEO_URL_CHARS_MAX} characters`
-        return fail(around, job, { error, mayHaveCost: true })
+        return fail(deps, job, { error, mayHaveCost: true })
       }
-      const row = await write(around, job, () => around.work.made(job.claim, { sources }))
+      const row = await write(deps, job, () => deps.work.made(job.claim, { sources }))
       if (row === null) return GONE
-      job.advance(row, around.clock.now())
+      job.advance(row, deps.clock.now())
       job.fails = 0
       return again(0)
     }
   }
 }
 
-function intervalOf({ clock, random }: Around, job: HeldJob, { provider: { video }, crowdMs }: PollWish): number {
+function intervalOf({ clock, random }: EngineDeps, job: HeldJob, { provider: { video }, crowdMs }: PollInput): number {
   const { submittedAtMs, createdAtMs } = job.claim
   const ageMs = clock.now() - job.at(submittedAtMs ?? createdAtMs)
   const byAge = Math.min(Math.max(ageMs * AGE_SHARE, video.pollFirstMs), video.pollMaxMs)

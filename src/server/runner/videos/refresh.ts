@@ -1,15 +1,15 @@
 import { VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_PAUSE_MS, VIDEO_VIEWS_PUT_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
-import { backoffMs, pause, type VideoEngineParts } from './around.ts'
+import { backoffMs, pause, type VideoEngineDeps } from './engine-deps.ts'
 
 /** Puts all live views again: at the start, and when Redis is back and may have forgotten them. Design §7. */
 export class Refresh {
-  readonly #parts: VideoEngineParts
+  readonly #deps: VideoEngineDeps
   #isAsked = false
   #isRunning = false
   #isStopped = false
 
-  constructor(parts: VideoEngineParts) {
-    this.#parts = parts
+  constructor(deps: VideoEngineDeps) {
+    this.#deps = deps
   }
 
   ask(): void {
@@ -28,12 +28,12 @@ export class Refresh {
       try {
         const count = await this.#putAll()
         fails = 0
-        if (count > 0) this.#parts.log.info('video.views_put', { views: count })
+        if (count > 0) this.#deps.log.info('video.views_put', { views: count })
       } catch (cause) {
         // The store is away. Redis is waited for by those who ask.
-        this.#parts.log.debug('video.views_not_put', { cause })
+        this.#deps.log.debug('video.views_not_put', { cause })
         this.#isAsked = true
-        await pause(this.#parts, backoffMs(this.#parts, fails++))
+        await pause(this.#deps, backoffMs(this.#deps, fails++))
       }
     }
     this.#isRunning = false
@@ -41,7 +41,7 @@ export class Refresh {
 
   /** At a pace that leaves both stores to those who wait. @returns views put; fewer when Redis is away again */
   async #putAll(): Promise<number> {
-    const { work, views } = this.#parts
+    const { work, views } = this.#deps
     let count = 0
     for (let after: string | null = null; !this.#isStopped && !this.#isAsked;) {
       const page = await work.views(after, VIDEO_VIEWS_PUT_AT_ONCE)
@@ -49,7 +49,7 @@ export class Refresh {
       count += page.length
       after = page.at(-1)?.id ?? null
       if (page.length < VIDEO_VIEWS_PUT_AT_ONCE) break
-      await pause(this.#parts, VIDEO_VIEWS_PAUSE_MS)
+      await pause(this.#deps, VIDEO_VIEWS_PAUSE_MS)
     }
     return count
   }

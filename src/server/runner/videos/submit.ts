@@ -1,21 +1,21 @@
 import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../schemas/videos/video-limits.ts'
 import { VIDEO_IMAGES_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Submitted, VideoOrder, VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, GONE, heeded, wholeOrder, write, type Around, type Next } from './around.ts'
+import { again, backoffMs, GONE, heeded, wholeOrder, write, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Asks the provider for the job: first its row says so, then the call is made. Design §7. */
-export async function submit(around: Around, job: HeldJob, provider: VideoProvider): Promise<Next> {
-  const { work, clock, meters } = around
-  const order = await wholeOrder(around, job)
+export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
+  const { work, clock, meters } = deps
+  const order = await wholeOrder(deps, job)
   if (order === null) return GONE
   const imagesMs = mayFetch(order) ? VIDEO_IMAGES_MS : 0
   const callMs = imagesMs + provider.video.submitTimeoutMs
   const times = { leaseMs: VIDEO_LEASE_MS, callMs }
   let askedAt = clock.now()
   let isUnheard = false
-  const row = await write(around, job, async () => {
+  const row = await write(deps, job, async () => {
     askedAt = clock.now()
     const before = isUnheard
     isUnheard = true
@@ -35,7 +35,7 @@ export async function submit(around: Around, job: HeldJob, provider: VideoProvid
     mayWrite: () => clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
   })
   meters.submitted(provider.slug, answer.kind)
-  return book(around, job, { provider, answer })
+  return book(deps, job, { provider, answer })
 }
 
 const NEVER = new AbortController().signal
@@ -46,10 +46,10 @@ function mayFetch({ request: { frames, references } }: VideoOrder): boolean {
 }
 
 /** A row in `submitting`, of this process or of one that is gone: the provider may have the job. */
-export function unknown(around: Around, job: HeldJob, { provider, error }: { readonly provider: VideoProvider; readonly error: string }): Promise<Next> | Next {
-  around.log.info('video.outcome_unknown', { id: job.id, provider: provider.slug, submit: provider.video.submit })
-  if (provider.video.submit !== 'blind') return again(backoffMs(around, job.fails++))
-  return fail(around, job, { error, mayHaveCost: true })
+export function unknown(deps: EngineDeps, job: HeldJob, { provider, error }: { readonly provider: VideoProvider; readonly error: string }): Promise<Next> | Next {
+  deps.log.info('video.outcome_unknown', { id: job.id, provider: provider.slug, submit: provider.video.submit })
+  if (provider.video.submit !== 'blind') return again(backoffMs(deps, job.fails++))
+  return fail(deps, job, { error, mayHaveCost: true })
 }
 
 export const CRASHED = 'provider_outcome_unknown: it is not known whether the provider took the job'
@@ -59,27 +59,27 @@ interface Answer {
   readonly answer: Submitted
 }
 
-async function book(around: Around, job: HeldJob, { provider, answer }: Answer): Promise<Next> {
+async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer): Promise<Next> {
   switch (answer.kind) {
     case 'taken': {
       const { upstreamId } = answer
       job.takenId = upstreamId
-      const row = await adopt(around, job, upstreamId)
+      const row = await adopt(deps, job, upstreamId)
       if (row === 'adopted') return again(provider.video.pollFirstMs)
       if (row === 'gone') return GONE
       // Another job was given this one when its own submission was in doubt: ours may be the one that it looked for.
-      if (provider.video.submit === 'lookup') return unknown(around, job, { provider, error: CRASHED })
-      return fail(around, job, { error: `provider_invalid: ${provider.slug} gave the id of another job`, mayHaveCost: true })
+      if (provider.video.submit === 'lookup') return unknown(deps, job, { provider, error: CRASHED })
+      return fail(deps, job, { error: `provider_invalid: ${provider.slug} gave the id of another job`, mayHaveCost: true })
     }
     case 'refused':
-      return fail(around, job, { error: answer.error, mayHaveCost: false })
+      return fail(deps, job, { error: answer.error, mayHaveCost: false })
     case 'unsent': {
-      around.log.debug('video.unsent', { id: job.id, provider: provider.slug })
-      if (!await takeBack(around, job)) return GONE
-      return again(Math.max(heeded(answer.retryInMs), backoffMs(around, job.fails++)))
+      deps.log.debug('video.unsent', { id: job.id, provider: provider.slug })
+      if (!await takeBack(deps, job)) return GONE
+      return again(Math.max(heeded(answer.retryInMs), backoffMs(deps, job.fails++)))
     }
     case 'unknown':
-      return unknown(around, job, { provider, error: answer.error })
+      return unknown(deps, job, { provider, error: answer.error })
   }
 }
 
@@ -87,10 +87,10 @@ async function book(around: Around, job: HeldJob, { provider, answer }: Answer):
  * As `write`, of what ends a submission: the row's lease is a short one from then on, and the long one until then. While the
  * store cannot be told, nobody else has the job, and no other knows what the provider said.
  */
-async function writeOver<T>(around: Around, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
-  let askedAt = around.clock.now()
-  const answer = await write(around, job, () => {
-    askedAt = around.clock.now()
+async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
+  let askedAt = deps.clock.now()
+  const answer = await write(deps, job, () => {
+    askedAt = deps.clock.now()
     return ask()
   })
   if (answer !== null) job.shorten(askedAt, VIDEO_LEASE_MS)
@@ -98,17 +98,17 @@ async function writeOver<T>(around: Around, job: HeldJob, ask: () => Promise<T |
 }
 
 /** The provider surely has not taken it. @returns false when the job is another's */
-export async function takeBack(around: Around, job: HeldJob): Promise<boolean> {
-  const { work, clock } = around
-  const row = await writeOver(around, job, () => work.unsubmitted(job.claim))
+export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean> {
+  const { work, clock } = deps
+  const row = await writeOver(deps, job, () => work.unsubmitted(job.claim))
   if (row !== null) job.advance(row, clock.now())
   return row !== null
 }
 
 /** The row gets the provider's id. */
-export async function adopt(around: Around, job: HeldJob, upstreamId: string): Promise<'adopted' | 'owned' | 'gone'> {
-  const { work, clock, views, log } = around
-  const row = await writeOver(around, job, async () => {
+export async function adopt(deps: EngineDeps, job: HeldJob, upstreamId: string): Promise<'adopted' | 'owned' | 'gone'> {
+  const { work, clock, views, log } = deps
+  const row = await writeOver(deps, job, async () => {
     const answer = await work.submitted(job.claim, upstreamId)
     return answer === 'lost' ? null : answer
   })

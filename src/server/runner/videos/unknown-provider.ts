@@ -1,5 +1,5 @@
 import { VIDEO_UNKNOWN_LOOK_MS, VIDEO_UNKNOWN_PROVIDER_MS } from '../../../schemas/videos/video-limits.ts'
-import { GONE, type Around, type Next } from './around.ts'
+import { GONE, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
@@ -7,8 +7,8 @@ import type { HeldJob } from './held-job.ts'
  * A job whose endpoint is not in this process' catalogue. While a node is reloaded, fronts know new ones before
  * runners do: a young job waits for one that knows it.
  */
-export async function handOn(around: Around, job: HeldJob): Promise<Next> {
-  const { work, log, clock } = around
+export async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
+  const { work, log, clock } = deps
   const { claim } = job
   const { endpoint, provider } = claim.target
   if (claim.readAtMs - claim.createdAtMs < VIDEO_UNKNOWN_PROVIDER_MS) {
@@ -16,7 +16,7 @@ export async function handOn(around: Around, job: HeldJob): Promise<Next> {
     return GONE
   }
   log.warn('video.endpoint_unknown', { id: job.id, endpoint })
-  return fail(around, job, {
+  return fail(deps, job, {
     error: `provider_gone: ${provider} does not serve this model any more`,
     mayHaveCost: claim.state !== 'accepted',
   })

@@ -7,7 +7,7 @@ import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../port
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { callbackTarget } from './callback-target.ts'
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly secrets: Pick<WebhookSecrets, 'current'>
   /** Milliseconds of the wall clock, as `Date.now`. */
@@ -37,26 +37,26 @@ const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailabl
  * One attempt to deliver: signed anew, sent to where its name leads now. Redirects are answers like any other. It never
  * rejects. C17.
  */
-export async function attemptDelivery(claim: ClaimedDelivery, parts: AttemptParts): Promise<Attempted> {
+export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
   if (claim.isDisabled) return failed('url_disabled')
   const target = callbackTarget(claim.url, claim.workspaceId)
   if (target === null) return failed('refused')
-  const way = parts.egress.vetted(target.destination)
+  const way = deps.egress.vetted(target.destination)
   if (!way.ok) return failed('refused')
-  const secrets = await parts.secrets.current(claim.workspaceId)
+  const secrets = await deps.secrets.current(claim.workspaceId)
   if (!secrets.ok) return postponed(secrets.failure)
-  if (performance.now() > parts.beginsBy) return postponed({ name: 'deadline_exceeded' })
+  if (performance.now() > deps.beginsBy) return postponed({ name: 'deadline_exceeded' })
   const body = Buffer.from(claim.body)
-  const timestampS = Math.floor(parts.now() / 1_000)
+  const timestampS = Math.floor(deps.now() / 1_000)
   const signed = signatureHeaders({ id: claim.id, timestampS, body, secrets: secrets.value.map(({ text }) => text) })
-  const endsAt = performance.now() + parts.attemptMs
+  const endsAt = performance.now() + deps.attemptMs
   const answer = await way.value.exchange({
     method: 'POST', path: target.path, headers: [...headersOf(claim), ...signed], body, bodyBytes: body.length,
     // Once it is sent, nothing but its own end cuts it: a receiver may have acted on it.
-    beginsBy: () => endsAt, stallMs: parts.attemptMs, signal: new AbortController().signal,
+    beginsBy: () => endsAt, stallMs: deps.attemptMs, signal: new AbortController().signal,
   })
   if (!answer.ok) return OURS.has(answer.failure.name) ? postponed(answer.failure) : failed(reasonOf(answer.failure))
-  return { result: resultOf(answer.value, parts.now()), failure: null, rest: heardOut(answer.value, endsAt) }
+  return { result: resultOf(answer.value, deps.now()), failure: null, rest: heardOut(answer.value, endsAt) }
 }
 
 function headersOf({ idempotencyKey }: ClaimedDelivery): readonly string[] {

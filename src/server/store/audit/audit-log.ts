@@ -30,7 +30,7 @@ interface ChainRow extends RawAuditRow {
   readonly actor_id: string | null
 }
 
-interface Head {
+interface RequestHead {
   readonly organization_id: string
   readonly n: string
   readonly hash: Buffer
@@ -63,7 +63,7 @@ export function readAudit({ sql }: Store, organizationId: string | null, each: (
  */
 export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
   return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    const heads = await tx<Head[]>`
+    const heads = await tx<RequestHead[]>`
       SELECT organization_id, COALESCE(h.n, 0) AS n, COALESCE(h.hash, ${GENESIS}) AS hash, COALESCE(p.n, 0) AS pruned_n,
         COALESCE(p.hash, ${GENESIS}) AS pruned_hash
       FROM audit_heads h FULL JOIN audit_pruned p USING (organization_id) WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id`
@@ -90,14 +90,14 @@ const NO_HEAD = { n: '0', hash: GENESIS, pruned_n: '0', pruned_hash: GENESIS }
 
 /** One organization's rows as they come by, from the first that was not pruned on. */
 class Chain {
-  readonly #head: Head
+  readonly #head: RequestHead
   #n: number
   #hash: Buffer
   /** The last that its own events say was pruned. */
   #told = 0
   #fault: AuditFault | null = null
 
-  constructor(head: Head) {
+  constructor(head: RequestHead) {
     this.#head = head
     this.#n = Number(head.pruned_n)
     this.#hash = head.pruned_hash

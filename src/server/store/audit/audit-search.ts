@@ -70,22 +70,22 @@ async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<
  */
 function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null): Search {
   const { organizationId, objectId, actorId, operation, outcome, objectKind, since, until, before } = query
-  const wishes = [
+  const inputs = [
     objectId === undefined ? null : sql`object_id = ${objectId}`,
     actorId === undefined ? null : sql`actor_id = ${actorId}`,
     outcome === undefined ? null : OUTCOMES[outcome](sql),
     operation === undefined ? null : sql`operation = ${operation}`,
     workspaceId === null ? null : sql`workspace_id = ${workspaceId}`,
     objectKind === undefined ? null : sql`object_kind = ${objectKind}`,
-  ].filter((wish) => wish !== null)
-  const [first, ...others] = wishes
+  ].filter((input) => input !== null)
+  const [first, ...others] = inputs
   return {
     looked: sql`organization_id = ${organizationId}
       ${first === undefined ? sql`` : sql`AND ${first}`}
       ${since === undefined ? sql`` : sql`AND n >= (SELECT audit_n_from(${organizationId}, ${since}::text::timestamptz))`}
       ${until === undefined ? sql`` : sql`AND n < (SELECT audit_n_from(${organizationId}, ${until}::text::timestamptz))`}
       ${before === undefined ? sql`` : sql`AND n < ${before}`}`,
-    rest: others.reduce<Fragment>((all, wish) => sql`${all} AND ${wish}`, sql`true`),
+    rest: others.reduce<Fragment>((all, input) => sql`${all} AND ${input}`, sql`true`),
     hasRest: others.length > 0,
   }
 }

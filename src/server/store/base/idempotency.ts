@@ -3,14 +3,14 @@ import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Repeatable } from '../../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS } from '../../../schemas/limits/idempotency-limits.ts'
-import type { Idempotency, KeptAnswer, Turn, TurnOrAnswer, TurnWish } from '../../ports/idempotency.ts'
+import type { Idempotency, KeptAnswer, IdempotencyClaim, ClaimOrAnswer, TurnInput } from '../../ports/idempotency.ts'
 import { guardedRows } from './guarded-row.ts'
 import type { Queryable, Sql, Store } from './open.ts'
-import { Patience, type PatienceOptions } from './patience.ts'
+import { Backoff, type BackoffOptions } from './backoff.ts'
 import { reach } from './translate.ts'
 import { Waiters, type Waiter } from './waiters.ts'
 
-export interface IdempotencyOptions extends PatienceOptions {
+export interface IdempotencyOptions extends BackoffOptions {
   readonly store: Store
   readonly waitMs?: number
   readonly leaseMs?: number
@@ -39,7 +39,7 @@ export function idempotencyIdOf({ key, apiKeyHash }: Repeatable): string {
  * Keeps an answer, for a store in the transaction that makes what it tells of.
  * @returns false when the turn is another's by now, or answered: what the transaction made must then be undone
  */
-export async function keepAnswer(sql: Queryable, { id, attempt }: Turn, answer: KeptAnswer): Promise<boolean> {
+export async function keepAnswer(sql: Queryable, { id, attempt }: IdempotencyClaim, answer: KeptAnswer): Promise<boolean> {
   if (Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX) throw new Error('the answer is too large to be kept')
   const { count } = await sql`
     UPDATE idempotency SET state = 'answered', body_sha256 = ${answer.bodySha256}, answer = ${answer.json}, answered_at = clock_timestamp()
@@ -51,7 +51,7 @@ export async function keepAnswer(sql: Queryable, { id, attempt }: Turn, answer: 
  * As `keepAnswer`, for several.
  * @returns false when one of them is not kept; the others may be
  */
-export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn: Turn; readonly answer: KeptAnswer }[]): Promise<boolean> {
+export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn: IdempotencyClaim; readonly answer: KeptAnswer }[]): Promise<boolean> {
   if (kept.length === 0) return true
   if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX)) throw new Error('an answer is too large to be kept')
   const rows = kept.map(({ turn, answer }) => ({ id: turn.id, attempt: turn.attempt, body_sha256: answer.bodySha256, answer: answer.json }))
@@ -74,7 +74,7 @@ function isFree(sql: Queryable) {
     OR idempotency.answered_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
 }
 
-type Tried = TurnOrAnswer | { readonly kind: 'running' } | { readonly kind: 'mismatch' }
+type Tried = ClaimOrAnswer | { readonly kind: 'running' } | { readonly kind: 'mismatch' }
 
 async function tryBegin(sql: Sql, idempotency: Repeatable, leaseMs: number): Promise<Tried> {
   const id = idempotencyIdOf(idempotency)
@@ -111,7 +111,7 @@ class AnswerStore implements IdempotencyStore {
   readonly #leaseMs: number
   readonly #waiters = new Waiters()
   /** Turns of this process, each with the answer that could not be kept yet. */
-  readonly #turns = new Map<Turn, KeptAnswer | null>()
+  readonly #turns = new Map<IdempotencyClaim, KeptAnswer | null>()
   readonly #renewing: NodeJS.Timeout
 
   constructor(options: IdempotencyOptions) {
@@ -120,17 +120,17 @@ class AnswerStore implements IdempotencyStore {
     this.#renewing = setInterval(() => void this.#renewAll(), options.renewMs ?? TURN_RENEW_MS).unref()
   }
 
-  async begin(wish: TurnWish): Promise<Outcome<TurnOrAnswer>> {
-    const waiter = this.#waiters.waiter({ workspaceId: wish.holder, idempotency: wish.idempotency })
+  async begin(input: TurnInput): Promise<Outcome<ClaimOrAnswer>> {
+    const waiter = this.#waiters.waiter({ workspaceId: input.holder, idempotency: input.idempotency })
     try {
-      return await this.#begin(wish, waiter)
+      return await this.#begin(input, waiter)
     } finally {
       waiter.leave()
     }
   }
 
-  async #begin({ idempotency, signal }: TurnWish, waiter: Waiter): Promise<Outcome<TurnOrAnswer>> {
-    const patience = new Patience(this.#options)
+  async #begin({ idempotency, signal }: TurnInput, waiter: Waiter): Promise<Outcome<ClaimOrAnswer>> {
+    const patience = new Backoff(this.#options)
     for (;;) {
       const tried = await reach(async () => ok(await tryBegin(this.#sql, idempotency, this.#leaseMs)))
       if (!tried.ok) return tried
@@ -144,7 +144,7 @@ class AnswerStore implements IdempotencyStore {
     }
   }
 
-  async #first(turn: Turn, signal: AbortSignal | undefined): Promise<Outcome<TurnOrAnswer>> {
+  async #first(turn: IdempotencyClaim, signal: AbortSignal | undefined): Promise<Outcome<ClaimOrAnswer>> {
     this.#turns.set(turn, null)
     if (signal?.aborted !== true) return ok({ kind: 'first', turn })
     // Nobody is there any more who would end it.
@@ -152,13 +152,13 @@ class AnswerStore implements IdempotencyStore {
     return { ok: false, failure: endedBy(signal) }
   }
 
-  async remember(turn: Turn, answer: KeptAnswer): Promise<void> {
+  async remember(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     if (!this.#turns.has(turn)) return
     this.#turns.set(turn, answer)
     await this.#keep(turn, answer)
   }
 
-  async forget(turn: Turn): Promise<void> {
+  async forget(turn: IdempotencyClaim): Promise<void> {
     if (!this.#turns.delete(turn)) return
     await reach(async () => ok(await turnRows.release(this.#sql, { ...turn, state: 'running' }, 0)))
   }
@@ -167,7 +167,7 @@ class AnswerStore implements IdempotencyStore {
     clearInterval(this.#renewing)
   }
 
-  async #keep(turn: Turn, answer: KeptAnswer): Promise<void> {
+  async #keep(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     const kept = await reach(async () => ok(await keepAnswer(this.#sql, turn, answer)))
     if (kept.ok) this.#turns.delete(turn)
   }

@@ -1,5 +1,5 @@
 import { PRUNE_LEASE_MS } from '../../../schemas/operator/retention-limits.ts'
-import type { RetentionTurn, RetentionTurns } from '../../ports/operator/retention.ts'
+import type { RetentionLease, RetentionLeases } from '../../ports/operator/retention.ts'
 import { guardedRows } from './guarded-row.ts'
 import type { Store, Transaction } from './open.ts'
 
@@ -8,7 +8,7 @@ const turnRows = guardedRows<'resting' | 'running'>({ table: 'retention', claima
 const ALL = 'all'
 
 /** Of all processes of all nodes one prunes: several would only wait for each other. */
-export function openRetentionTurns({ sql }: Store): RetentionTurns {
+export function openRetentionLeases({ sql }: Store): RetentionLeases {
   return {
     async begin() {
       const claim = await turnRows.claim(sql, ALL, PRUNE_LEASE_MS)
@@ -27,6 +27,6 @@ export function openRetentionTurns({ sql }: Store): RetentionTurns {
 }
 
 /** First in the transaction of each batch: until its commit nobody takes the turn over. @returns false when somebody has */
-export function holdTurn(tx: Transaction, turn: RetentionTurn): Promise<boolean> {
+export function holdTurn(tx: Transaction, turn: RetentionLease): Promise<boolean> {
   return turnRows.renew(tx, { ...turn, state: 'running' }, PRUNE_LEASE_MS)
 }

@@ -1,5 +1,5 @@
 import { WAITING_REPEATS_MAX, WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
-import type { UploadWish } from '../../ports/files/files.ts'
+import type { UploadInput } from '../../ports/files/files.ts'
 
 export interface Waiter {
   /** Harmless when it waits already. @returns false when too many wait, of all or of its kin */
@@ -13,7 +13,7 @@ export class Waiters {
   #count = 0
   readonly #named = new Map<string, number>()
 
-  waiter({ workspaceId, idempotency }: Pick<UploadWish, 'workspaceId' | 'idempotency'>): Waiter {
+  waiter({ workspaceId, idempotency }: Pick<UploadInput, 'workspaceId' | 'idempotency'>): Waiter {
     const names = [{ name: `workspace ${workspaceId}`, most: WAITING_WORKSPACE_UPLOADS_MAX }]
     if (idempotency !== null) names.push({ name: `call ${idempotency.apiKeyHash} ${idempotency.key}`, most: WAITING_REPEATS_MAX })
     let isWaiting = false

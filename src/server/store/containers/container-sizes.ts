@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTAINER_USE_MS, COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
-import type { ClaimWish, ContainerSizes, CountedPath, DueWish, Found, PathClaim } from '../../ports/containers/container-rows.ts'
+import type { ClaimInput, ContainerSizes, CountedPath, DueInput, Found, PathClaim } from '../../ports/containers/container-rows.ts'
 import { countedBytes, quotaOf, type Held } from '../files/file-quota.ts'
 import type { Queryable, Sql, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -37,13 +37,13 @@ type Tried =
 export function openContainerSizes(store: Store): ContainerSizes {
   return {
     release: (claim, found) => reach(async () => ok(await store.sql.begin((tx) => release(tx, claim, found)))),
-    due: (wish) => reach(async () => ok(await duePaths(store.sql, wish))),
+    due: (input) => reach(async () => ok(await duePaths(store.sql, input))),
     recount: (path, found) => reach(async () => ok(await store.sql.begin((tx) => recount(tx, path, found)))),
   }
 }
 
 export interface ClaimTerms {
-  readonly to: ClaimWish
+  readonly to: ClaimInput
   readonly leaseMs: number
   /** Of workspaces without one of their own. */
   readonly quotaBytes: number
@@ -192,7 +192,7 @@ async function lockRow(tx: Transaction, key: RowKey): Promise<SizeRow | null> {
   return row ?? null
 }
 
-async function duePaths(sql: Queryable, { ageMs, container, after, countMax }: DueWish): Promise<readonly CountedPath[]> {
+async function duePaths(sql: Queryable, { ageMs, container, after, countMax }: DueInput): Promise<readonly CountedPath[]> {
   const isOpen = sql`writing_until < clock_timestamp()`
   const isOld = ageMs === null ? sql`false` : sql`counted_at <= clock_timestamp() - ${ageMs} * interval '1 ms'`
   return sql<CountedPath[]>`

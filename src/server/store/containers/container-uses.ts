@@ -53,13 +53,13 @@ export function openContainerUses(store: Store): ContainerUses {
   }
 }
 
-interface RemovalWish {
+interface RemovalInput {
   readonly id: string
   readonly unusedSince: Date
 }
 
 /** In a workspace that the store does not know nobody can write, and nothing can be noted. */
-async function claim(sql: Queryable, { workspaceId, containerId }: ContainerRef, { id, unusedSince }: RemovalWish): Promise<boolean> {
+async function claim(sql: Queryable, { workspaceId, containerId }: ContainerRef, { id, unusedSince }: RemovalInput): Promise<boolean> {
   const [row] = await sql<{ isClaimed: boolean }[]>`
     WITH known AS (SELECT id FROM workspaces WHERE id = ${workspaceId}), claimed AS (
       INSERT INTO container_uses (workspace_id, container_id, used_at, removal_id, removing_until)

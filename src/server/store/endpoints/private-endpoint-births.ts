@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { PRIVATE_ENDPOINTS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
-import type { EndpointActor, EndpointWish, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointActor, EndpointInput, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
@@ -12,12 +12,12 @@ import { violatedUnique } from '../base/translate.ts'
 type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>
 
 /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown. */
-export async function createEndpoint(store: Store, wish: EndpointWish, by: EndpointActor): Promise<Created> {
-  const record = wish.idempotency === null ? null : recordOf(wish.idempotency)
+export async function createEndpoint(store: Store, input: EndpointInput, by: EndpointActor): Promise<Created> {
+  const record = input.idempotency === null ? null : recordOf(input.idempotency)
   // Whoever comes second under a key waits for the first one's commit, and then finds its row.
   for (;;) {
     try {
-      return await store.sql.begin<Created>((tx) => create(tx, { wish, record, by }))
+      return await store.sql.begin<Created>((tx) => create(tx, { input, record, by }))
     } catch (problem) {
       if (violatedUnique(problem) !== 'private_endpoints_idempotency_key') throw problem
     }
@@ -25,15 +25,15 @@ export async function createEndpoint(store: Store, wish: EndpointWish, by: Endpo
 }
 
 interface Birth {
-  readonly wish: EndpointWish
+  readonly input: EndpointInput
   readonly record: { readonly id: string; readonly digest: string } | null
   readonly by: EndpointActor
 }
 
-async function create(tx: Transaction, { wish, record, by }: Birth): Promise<Created> {
+async function create(tx: Transaction, { input, record, by }: Birth): Promise<Created> {
   const known = record === null ? null : await lookUp(tx, record)
   if (known !== null) return known
-  const { organizationId } = wish
+  const { organizationId } = input
   // Creates of one organization take turns, so that all of them count alike.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   await tx`
@@ -46,15 +46,15 @@ async function create(tx: Transaction, { wish, record, by }: Birth): Promise<Cre
     INSERT INTO private_endpoints ${tx({
       id: newId(),
       organization_id: organizationId,
-      model_permaslug: wish.modelPermaslug,
-      provider_slug: wish.providerSlug,
-      upstream_model_id: wish.upstreamModelId,
-      base_url: wish.baseUrl,
-      declared_region: wish.declaredRegion,
-      declared_zdr: wish.declaredZdr,
-      prompt_price: wish.pricing?.prompt ?? null,
-      completion_price: wish.pricing?.completion ?? null,
-      secret_name: wish.secretName,
+      model_permaslug: input.modelPermaslug,
+      provider_slug: input.providerSlug,
+      upstream_model_id: input.upstreamModelId,
+      base_url: input.baseUrl,
+      declared_region: input.declaredRegion,
+      declared_zdr: input.declaredZdr,
+      prompt_price: input.pricing?.prompt ?? null,
+      completion_price: input.pricing?.completion ?? null,
+      secret_name: input.secretName,
       idempotency_id: record?.id ?? null,
       fields_digest: record?.digest ?? null,
     })} RETURNING *`
@@ -77,7 +77,7 @@ async function lookUp(tx: Transaction, record: { readonly id: string; readonly d
 }
 
 /** The key as sent is the caller's text: only its digest is kept. */
-function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointWish['idempotency']>): { id: string; digest: string } {
+function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointInput['idempotency']>): { id: string; digest: string } {
   return { id: digestOf(`${apiKeyHash}\n${key}`), digest: digestOf(fields) }
 }
 

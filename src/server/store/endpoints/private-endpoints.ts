@@ -14,15 +14,15 @@ import { claim, drop, lockClaimed, mayActivate, mayValidate } from './private-en
 import { endpointEvent, endpointOf, lockEndpoint, readEndpoint, type EndpointRow, type LockedRow } from './private-endpoint-rows.ts'
 import { reach } from '../base/translate.ts'
 
-export interface PrivateEndpointMeans {
+export interface PrivateEndpointDeps {
   readonly store: Store
   /** Tells the fronts at once; the epoch tells them in any case. */
   readonly hints: Pick<Hints, 'publish'>
 }
 
 /** Private endpoints of organizations. */
-export function openPrivateEndpoints(means: PrivateEndpointMeans): PrivateEndpoints {
-  return new EndpointStore(means)
+export function openPrivateEndpoints(deps: PrivateEndpointDeps): PrivateEndpoints {
+  return new EndpointStore(deps)
 }
 
 type Decide = (row: LockedRow, tx: Transaction) => Outcome<Columns> | Promise<Outcome<Columns>>
@@ -31,7 +31,7 @@ class EndpointStore implements PrivateEndpoints {
   readonly #store: Store
   readonly #hints: Pick<Hints, 'publish'>
 
-  constructor({ store, hints }: PrivateEndpointMeans) {
+  constructor({ store, hints }: PrivateEndpointDeps) {
     this.#store = store
     this.#hints = hints
   }
@@ -51,7 +51,7 @@ class EndpointStore implements PrivateEndpoints {
     })
   }
 
-  create: PrivateEndpoints['create'] = (wish, by) => reach(() => createEndpoint(this.#store, wish, by))
+  create: PrivateEndpoints['create'] = (input, by) => reach(() => createEndpoint(this.#store, input, by))
 
   update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): ReturnType<PrivateEndpoints['update']> {
     return this.#change(ref, by, (row) => row.status === 'draft'

@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
-import type { FileRecord, StorageUsage, UploadWish } from '../../ports/files/files.ts'
+import type { FileRecord, StorageUsage, UploadInput } from '../../ports/files/files.ts'
 import { countedBytes, reserve, usageOf, type PendingRow } from './file-quota.ts'
 import { fileOf, type FileRow, type FileState } from './file-rows.ts'
 import { idempotencyIdOf, isTaken } from '../base/idempotency.ts'
@@ -27,19 +27,19 @@ export interface Terms {
   readonly frontId: string | null
 }
 
-export function tryBegin(sql: Sql, wish: UploadWish, terms: Terms): Promise<Outcome<Tried>> {
-  return reach(async () => ok(await begin(sql, wish, terms)))
+export function tryBegin(sql: Sql, input: UploadInput, terms: Terms): Promise<Outcome<Tried>> {
+  return reach(async () => ok(await begin(sql, input, terms)))
 }
 
-async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
-  const { workspaceId, idempotency } = wish
+async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
+  const { workspaceId, idempotency } = input
   const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
   const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
-  const { mostBytes, leastBytes } = reservationsOf(wish)
+  const { mostBytes, leastBytes } = reservationsOf(input)
   try {
-    const usage = await reserveEither(sql, row, { wishes: new Set([mostBytes, leastBytes]), quotaBytes })
+    const usage = await reserveEither(sql, row, { inputs: new Set([mostBytes, leastBytes]), quotaBytes })
     if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
     const mayFit = usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= usage.quotaBytes
     return { kind: 'full', mayFit, quotaBytes: usage.quotaBytes }
@@ -50,7 +50,7 @@ async function begin(sql: Sql, wish: UploadWish, { quotaBytes, leaseMs, frontId 
 }
 
 /** What the file may come to count with its folders, and what it counts at least; nothing is reserved for nothing. */
-function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadWish): { readonly mostBytes: number; readonly leastBytes: number } {
+function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): { readonly mostBytes: number; readonly leastBytes: number } {
   const folderBytes = reserveBytes === 0 ? 0 : folders * COUNTED_BYTES_MIN
   return { mostBytes: reservedFor(reserveBytes) + folderBytes, leastBytes: reservedFor(Math.max(0, reserveBytes - slackBytes)) }
 }
@@ -62,12 +62,12 @@ function reservedFor(sizeBytes: number): number {
 
 /** @returns the bytes that were reserved, or what stood in the way */
 async function reserveEither(
-  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { wishes, quotaBytes }: { readonly wishes: ReadonlySet<number>; readonly quotaBytes: number },
+  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { inputs, quotaBytes }: { readonly inputs: ReadonlySet<number>; readonly quotaBytes: number },
 ): Promise<number | StorageUsage> {
   let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
   // The row of a workspace is made at its first upload: the second round finds it.
   for (const round of [1, 2]) {
-    for (const reserveBytes of wishes) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
+    for (const reserveBytes of inputs) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
     if (round === 1) usage = await usageOf(sql, row.workspaceId, quotaBytes)
   }
   return usage

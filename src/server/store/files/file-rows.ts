@@ -58,7 +58,7 @@ export function isExpired(sql: Queryable) {
   return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
 }
 
-interface FileRowsWish {
+interface FileRowsInput {
   readonly after: string | null
   readonly before?: string | null
   readonly purpose?: string | null
@@ -76,18 +76,18 @@ const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) 
  * the limit is no parameter: with one Postgres takes a tenth of all files for the page, and plans each call anew for what it costs.
  * @param workspaceId null = of all, also those whose time has come
  */
-export async function listFiles(sql: Queryable, workspaceId: string | null, wish: FileRowsWish): Promise<readonly FileRecord[]> {
-  const { countMax, ids = null } = wish
-  if (workspaceId !== null && ids !== null) return namedFiles(sql, workspaceId, { ...wish, ids })
+export async function listFiles(sql: Queryable, workspaceId: string | null, input: FileRowsInput): Promise<readonly FileRecord[]> {
+  const { countMax, ids = null } = input
+  if (workspaceId !== null && ids !== null) return namedFiles(sql, workspaceId, { ...input, ids })
   const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
-  const rows = await (workspaceId === null ? allRows(sql, wish) : rowsOf(sql, workspaceId, { ...wish, countMax: read }))
+  const rows = await (workspaceId === null ? allRows(sql, input) : rowsOf(sql, workspaceId, { ...input, countMax: read }))
   const files = rows.slice(0, countMax).map(fileOf)
-  return isBackwards(wish) ? files.reverse() : files
+  return isBackwards(input) ? files.reverse() : files
 }
 
 /** Each by the key of the table: their number bounds what is read, whatever else the workspace has. */
 async function namedFiles(
-  sql: Queryable, workspaceId: string, { ids, purpose = null, countMax }: FileRowsWish & { readonly ids: readonly string[] },
+  sql: Queryable, workspaceId: string, { ids, purpose = null, countMax }: FileRowsInput & { readonly ids: readonly string[] },
 ): Promise<readonly FileRecord[]> {
   const rows = await sql<FileRow[]>`
     SELECT * FROM files WHERE id = ANY(string_to_array(${ids.join(',')}, ',')) AND workspace_id = ${workspaceId} AND state = 'ready' AND NOT ${isExpired(sql)}
@@ -96,21 +96,21 @@ async function namedFiles(
   return rows.map(fileOf)
 }
 
-function isBackwards({ before = null }: FileRowsWish): boolean {
+function isBackwards({ before = null }: FileRowsInput): boolean {
   return before !== null
 }
 
-function allRows(sql: Queryable, { after, countMax }: FileRowsWish) {
+function allRows(sql: Queryable, { after, countMax }: FileRowsInput) {
   return sql<FileRow[]>`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
 }
 
-function rowsOf(sql: Queryable, workspaceId: string, wish: FileRowsWish) {
-  const { after, before = null, purpose = null, countMax } = wish
+function rowsOf(sql: Queryable, workspaceId: string, input: FileRowsInput) {
+  const { after, before = null, purpose = null, countMax } = input
   const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
   const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
   return sql<FileRow[]>`
     SELECT * FROM files WHERE state = 'ready' AND NOT ${isExpired(sql)} AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
-    ORDER BY ${isBackwards(wish) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
+    ORDER BY ${isBackwards(input) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
 }
 
 function descending(sql: Queryable, purpose: string | null) {

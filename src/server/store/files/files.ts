@@ -9,18 +9,18 @@ import {
   UPLOAD_RENEW_MS,
 } from '../../../schemas/files/file-limits.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
-import type { ClaimWish, PathClaim } from '../../ports/containers/container-rows.ts'
-import type { Begun, FileFacts, FilePageWish, FileRecord, Files, Upload, UploadWish } from '../../ports/files/files.ts'
+import type { ClaimInput, PathClaim } from '../../ports/containers/container-rows.ts'
+import type { Begun, FileFacts, FilePageInput, FileRecord, Files, Upload, UploadInput } from '../../ports/files/files.ts'
 import { claimPath } from '../containers/container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
 import { countedBytes, giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, isExpired, listFiles, type FileRow } from './file-rows.ts'
 import type { Store, Transaction } from '../base/open.ts'
-import { Patience, type PatienceOptions } from '../base/patience.ts'
+import { Backoff, type BackoffOptions } from '../base/backoff.ts'
 import { reach } from '../base/translate.ts'
 import { Waiters, type Waiter } from '../base/waiters.ts'
 
-export interface FilesOptions extends PatienceOptions {
+export interface FilesOptions extends BackoffOptions {
   readonly store: Store
   /** Of workspaces without one of their own. */
   readonly quotaBytes?: number
@@ -58,30 +58,30 @@ class FileStore implements Files {
     this.#renewing = setInterval(() => void this.#renew().catch(() => undefined), options.renewMs ?? UPLOAD_RENEW_MS).unref()
   }
 
-  async begin(wish: UploadWish): Promise<Outcome<Begun>> {
-    const patience = new Patience(this.#options)
-    const waiter = this.#waiters.waiter(wish)
+  async begin(input: UploadInput): Promise<Outcome<Begun>> {
+    const patience = new Backoff(this.#options)
+    const waiter = this.#waiters.waiter(input)
     try {
-      return await this.#begin(wish, patience, waiter)
+      return await this.#begin(input, patience, waiter)
     } finally {
       waiter.leave()
     }
   }
 
-  async #begin(wish: UploadWish, patience: Patience, waiter: Waiter): Promise<Outcome<Begun>> {
+  async #begin(input: UploadInput, patience: Backoff, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
-      const tried = await tryBegin(this.#sql, wish, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs, frontId: this.#options.frontId ?? null })
+      const tried = await tryBegin(this.#sql, input, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs, frontId: this.#options.frontId ?? null })
       if (!tried.ok) return tried
       const found = tried.value
       if (found.kind === 'replay') return ok(found)
-      if (found.kind === 'new') return ok({ kind: 'new', upload: this.#own(wish.workspaceId, found) })
+      if (found.kind === 'new') return ok({ kind: 'new', upload: this.#own(input.workspaceId, found) })
       if (found.kind === 'mismatch') return fail('idempotency_mismatch')
       const isRunning = found.kind === 'running'
       const waitMs = isRunning ? (this.#options.idempotencyWaitMs ?? IDEMPOTENCY_WAIT_MS_MAX) : this.#quotaWaitMs
       const mayChange = isRunning || found.mayFit
       if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
-      if (mayChange && (await patience.wait(waitMs, wish.signal))) continue
-      if (wish.signal?.aborted === true) return { ok: false, failure: endedBy(wish.signal) }
+      if (mayChange && (await patience.wait(waitMs, input.signal))) continue
+      if (input.signal?.aborted === true) return { ok: false, failure: endedBy(input.signal) }
       return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : full(found.quotaBytes)
     }
   }
@@ -90,7 +90,7 @@ class FileStore implements Files {
     const own = this.#uploads.get(upload.id)
     if (own === undefined) return fail('upload_lost')
     if (bytes <= own.reservedBytes) return ok(null)
-    const patience = new Patience(this.#options)
+    const patience = new Backoff(this.#options)
     for (;;) {
       const taken = await this.#reserveUpTo(own, bytes)
       if (!taken.ok) return taken
@@ -131,8 +131,8 @@ class FileStore implements Files {
     return committed
   }
 
-  async claimPath(upload: Upload, to: ClaimWish): Promise<Outcome<PathClaim>> {
-    const patience = new Patience(this.#options)
+  async claimPath(upload: Upload, to: ClaimInput): Promise<Outcome<PathClaim>> {
+    const patience = new Backoff(this.#options)
     const waiter = this.#waiters.waiter({ workspaceId: upload.workspaceId, idempotency: null })
     const waitMs = this.#options.containerWaitMs ?? CONTAINER_WAIT_MS_MAX
     try {
@@ -172,7 +172,7 @@ class FileStore implements Files {
     })
   }
 
-  list(workspaceId: string, { after, before = null, purpose = null, ids = null, limit }: FilePageWish): ReturnType<Files['list']> {
+  list(workspaceId: string, { after, before = null, purpose = null, ids = null, limit }: FilePageInput): ReturnType<Files['list']> {
     return reach(async () => {
       const files = await listFiles(this.#sql, workspaceId, { after, before, purpose, ids, countMax: limit + 1 })
       // Backwards the one too many is the first.

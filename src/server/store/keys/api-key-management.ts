@@ -1,7 +1,7 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
-import type { ApiKeys, KeyActor, KeyChanges, KeyPageWish, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../../ports/keys/api-keys.ts'
+import type { ApiKeys, KeyActor, KeyChanges, KeyPageInput, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../../ports/keys/api-keys.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
@@ -17,7 +17,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 
-export interface ApiKeyMeans {
+export interface ApiKeyDeps {
   readonly store: Store
   /** Tells the fronts at once; the epoch tells them in any case. */
   readonly publish: Hints['publish']
@@ -26,7 +26,7 @@ export interface ApiKeyMeans {
 }
 
 /** API keys as rows of the store. */
-export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyMeans): ApiKeys {
+export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyDeps): ApiKeys {
   const change = async <T>(work: (tx: Transaction) => Promise<Outcome<Told<T>>>): Promise<Outcome<T>> => {
     const done = await reach(() => store.sql.begin<Outcome<Told<T>>>(work))
     if (!done.ok) return done
@@ -34,23 +34,23 @@ export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyMeans): ApiK
     return ok(done.value.value)
   }
   return {
-    list: (wish) => reach(() => list(store.sql, wish)),
+    list: (input) => reach(() => list(store.sql, input)),
     get: (ref) => reach(async () => {
       const key = await findKey(store.sql, ref)
       return key === null ? UNKNOWN : ok(key)
     }),
-    create: (wish, by) => change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...wish }, by)),
+    create: (input, by) => change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...input }, by)),
     update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
     remove: (ref, by) => change((tx) => remove(tx, ref, by)),
-    rotate: (ref, wish, by) => change((tx) => rotateKey(tx, { ref, wish, by, caps: store.options.caps })),
+    rotate: (ref, input, by) => change((tx) => rotateKey(tx, { ref, input, by, caps: store.options.caps })),
   }
 }
 
 const UNKNOWN = fail('api_key_unknown')
 
-async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly ManagedKey[]>> {
-  const { organizationId, includesDisabled, offset } = wish
-  const place = wish.workspace === null ? null : await findWorkspace(sql, wish.workspace, organizationId)
+async function list(sql: Queryable, input: KeyPageInput): Promise<Outcome<readonly ManagedKey[]>> {
+  const { organizationId, includesDisabled, offset } = input
+  const place = input.workspace === null ? null : await findWorkspace(sql, input.workspace, organizationId)
   if (place !== null && !place.ok) return place
   const rows = await sql<PlacedRow[]>`
     ${placedKeys(sql)} WHERE k.revoked_at IS NULL
@@ -63,9 +63,9 @@ async function list(sql: Queryable, wish: KeyPageWish): Promise<Outcome<readonly
 
 type Birth = NewApiKey & { readonly rateLimitRpm: number | null; readonly caps: Caps | undefined }
 
-async function create(tx: Transaction, wish: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
-  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, caps, ...traits } = wish
-  const owner = await ownerOf(tx, wish)
+async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
+  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, caps, ...traits } = input
+  const owner = await ownerOf(tx, input)
   if (!owner.ok) return owner
   const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
   if (!room.ok) return room

@@ -15,7 +15,7 @@ import { holdIntern } from '../workspaces/intern-owners.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-export interface KeyWish {
+export interface KeyInput {
   readonly kind: 'inference' | 'management'
   readonly name: string
   readonly organizationId: string
@@ -27,7 +27,7 @@ export interface KeyWish {
 }
 
 /** An intern key acts in its intern's workspace. C5. */
-export type InternKeyWish = Pick<KeyWish, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
+export type InternKeyInput = Pick<KeyInput, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
   readonly internId: string
   /** Null = whichever the intern belongs to. */
   readonly organizationId: string | null
@@ -49,15 +49,15 @@ export function openKeyStore(store: Store): KeyStore {
 }
 
 /** Makes a key with its scope, and tells the audit log. Failures: quota_exceeded, store_unavailable. */
-export function createKey(store: Store, wish: KeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
-  return reach(() => store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...wish, internId: null }, by })))
+export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+  return reach(() => store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })))
 }
 
 /** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded, store_unavailable. */
-export function createInternKey(store: Store, wish: InternKeyWish, by: ChangedBy): Promise<Outcome<CreatedKey>> {
+export function createInternKey(store: Store, input: InternKeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
   return reach(() => store.sql.begin(async (tx) => {
-    const owner = await holdIntern(tx, wish)
-    return owner === null ? fail('intern_unknown') : makeCapped(store, tx, { birth: { ...wish, ...owner, kind: 'intern' }, by })
+    const owner = await holdIntern(tx, input)
+    return owner === null ? fail('intern_unknown') : makeCapped(store, tx, { birth: { ...input, ...owner, kind: 'intern' }, by })
   }))
 }
 
@@ -78,8 +78,8 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
 }
 
 /** Makes a key that nobody is told of: with the first organization. */
-export async function insertKey(tx: Transaction, wish: KeyWish): Promise<CreatedKey> {
-  return addKey(tx, { ...wish, internId: null }, () => Promise.resolve())
+export async function insertKey(tx: Transaction, input: KeyInput): Promise<CreatedKey> {
+  return addKey(tx, { ...input, internId: null }, () => Promise.resolve())
 }
 
 interface Making {

@@ -13,7 +13,7 @@ import { holdWorkspace } from '../base/find-workspace.ts'
 
 export interface RotationAsk {
   readonly ref: KeyRef
-  readonly wish: Rotation
+  readonly input: Rotation
   readonly by: KeyActor
   readonly caps?: Caps | undefined
 }
@@ -22,21 +22,21 @@ export interface RotationAsk {
  * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and both work until
  * the older one expires. Failures: api_key_unknown, quota_exceeded.
  */
-export async function rotateKey(tx: Transaction, { ref, wish, by, caps }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
+export async function rotateKey(tx: Transaction, { ref, input, by, caps }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
   // The removal of a workspace locks it before its interns, and these before the keys that end with them: so must this.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
   const { accountId, key: before } = found
-  const expiresAt = wish.expiresAt === undefined ? await expiryOf(tx, accountId) : wish.expiresAt
+  const expiresAt = input.expiresAt === undefined ? await expiryOf(tx, accountId) : input.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
   // Without an overlap there is no more than one at any time: a full organization can still replace what was lost.
-  const room = await holdRoom(tx, { organizationId, what: 'api_keys', more: wish.overlapS === 0 ? 0 : 1 }, caps)
+  const room = await holdRoom(tx, { organizationId, what: 'api_keys', more: input.overlapS === 0 ? 0 : 1 }, caps)
   if (!room.ok) return room
   const born = await bearSuccessor(tx, accountId, {
     kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled, expiresAt, traits: before,
   })
-  const endsAt = await endSoon(tx, before.hash, wish.overlapS)
+  const endsAt = await endSoon(tx, before.hash, input.overlapS)
   const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
   await appendAudit(tx, rotationEvent(by, { before, after: previous, successor: apiKey }))
   const changes = [await bump(tx, 'key', before.hash), await bump(tx, 'key', born.hash)]

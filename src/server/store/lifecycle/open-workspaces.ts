@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
-import type { Page, PageWish, Workspace, WorkspaceRef, Workspaces } from '../../ports/workspaces/workspaces.ts'
+import type { Page, PageInput, Workspace, WorkspaceRef, Workspaces } from '../../ports/workspaces/workspaces.ts'
 import { listMembers } from '../workspaces/members.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -13,7 +13,7 @@ import { findWorkspace } from '../base/find-workspace.ts'
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
-    create: (wish, by) => createWorkspace(store, wish, by),
+    create: (input, by) => createWorkspace(store, input, by),
     get: (ref) => reach(() => find(store.sql, ref)),
     async update(ref, changes, by) {
       const updated = await updateWorkspace(store, ref, changes, by)
@@ -38,7 +38,7 @@ function find(sql: Queryable, { organizationId, reference }: WorkspaceRef): Prom
   return findWorkspace(sql, reference, organizationId)
 }
 
-async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<Page<Workspace>> {
+async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<Workspace>> {
   const [rows, [counted]] = await Promise.all([
     sql<WorkspaceRow[]>`${workspaceRows(sql)} AND w.organization_id = ${organizationId} ORDER BY w.id LIMIT ${limit} OFFSET ${offset}`,
     sql<{ count: number }[]>`

@@ -20,14 +20,14 @@ import { findWorkspace, lockWorkspace } from '../base/find-workspace.ts'
  * just making in it either is found here, or finds the workspace gone.
  */
 
-export interface RemovalWish {
+export interface RemovalInput {
   readonly ref: WorkspaceRef
   readonly mayBeDefault: boolean
   readonly by: WorkspaceActor
 }
 
 /** @returns what to publish as hints. Failures: workspace_unknown, default_workspace_kept. */
-export async function removeWorkspace(tx: Transaction, { ref, mayBeDefault, by }: RemovalWish): Promise<Outcome<readonly Invalidation[]>> {
+export async function removeWorkspace(tx: Transaction, { ref, mayBeDefault, by }: RemovalInput): Promise<Outcome<readonly Invalidation[]>> {
   const { organizationId, reference } = ref
   // Of two deletions in one organization the second sees what the first has left, and which one is the default.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`

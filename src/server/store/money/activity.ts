@@ -1,20 +1,20 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
-import type { Activity, ActivityPage, ActivityPeriod, ActivityRow, ActivitySums, ActivityWish } from '../../ports/money/activity.ts'
+import type { Activity, ActivityPage, ActivityPeriod, ActivityRow, ActivitySums, ActivityInput } from '../../ports/money/activity.ts'
 import type { Day } from '../../ports/money/money.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace } from '../base/find-workspace.ts'
 
 export function openActivity(store: Store): Activity {
-  return { list: (wish) => reach(() => list(store.sql, wish)) }
+  return { list: (input) => reach(() => list(store.sql, input)) }
 }
 
 /** What sums may be grouped by. */
 export const ACTIVITY_GROUPS = ['day', 'key', 'workspace', 'model'] as const
 export type ActivityGroup = (typeof ACTIVITY_GROUPS)[number]
 
-export interface SumWish extends ActivityPeriod {
+export interface SumInput extends ActivityPeriod {
   readonly organizationId: string
   /** Its id; left out: all. */
   readonly workspaceId?: string
@@ -36,15 +36,15 @@ export interface ActivityReport {
 }
 
 /** Days newest first, everything else dearest first. Failure: store_unavailable. */
-export function sumActivity({ sql }: Store, wish: SumWish): Promise<Outcome<ActivityReport>> {
+export function sumActivity({ sql }: Store, input: SumInput): Promise<Outcome<ActivityReport>> {
   return reach(async () => {
-    const period = await periodOf(sql, wish)
-    const { column, order } = GROUPS[wish.by]
+    const period = await periodOf(sql, input)
+    const { column, order } = GROUPS[input.by]
     const rows = await sql<(SumColumns & { id: string | null; name: string })[]>`
       WITH sums AS (
         SELECT ${sql(column)}::text AS id, grouping(${sql(column)}) = 1 AS is_total, ${sumsOf(sql)}
-        FROM activity WHERE ${chosen(sql, wish, period)} GROUP BY GROUPING SETS ((${sql(column)}), ()))
-      SELECT sums.*, COALESCE(${nameOf(sql, wish.by)}, sums.id, '') AS name FROM sums
+        FROM activity WHERE ${chosen(sql, input, period)} GROUP BY GROUPING SETS ((${sql(column)}), ()))
+      SELECT sums.*, COALESCE(${nameOf(sql, input.by)}, sums.id, '') AS name FROM sums
       ORDER BY is_total, ${order === 'newest' ? sql`id DESC` : sql`spent_nano + byok_nano + forfeited_nano DESC, id`}`
     const total = rows.pop()
     if (total === undefined) throw new Error('a sum of nothing has a row')
@@ -52,15 +52,15 @@ export function sumActivity({ sql }: Store, wish: SumWish): Promise<Outcome<Acti
   })
 }
 
-async function list(sql: Sql, wish: ActivityWish): Promise<Outcome<ActivityPage>> {
-  const place = wish.workspace === undefined ? null : await findWorkspace(sql, wish.workspace, wish.organizationId)
+async function list(sql: Sql, input: ActivityInput): Promise<Outcome<ActivityPage>> {
+  const place = input.workspace === undefined ? null : await findWorkspace(sql, input.workspace, input.organizationId)
   if (place?.ok === false) return place
-  const period = await periodOf(sql, wish)
-  const where = chosen(sql, { ...wish, ...(place !== null && { workspaceId: place.value.id }) }, period)
+  const period = await periodOf(sql, input)
+  const where = chosen(sql, { ...input, ...(place !== null && { workspaceId: place.value.id }) }, period)
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM activity WHERE ${where}`
   const rows = await sql<Row[]>`
     SELECT *, day::text AS day FROM activity WHERE ${where}
-    ORDER BY activity.day DESC, workspace_id, key_hash, model LIMIT ${wish.limit} OFFSET ${wish.offset}`
+    ORDER BY activity.day DESC, workspace_id, key_hash, model LIMIT ${input.limit} OFFSET ${input.offset}`
   return ok({ rows: rows.map(rowOf), count: counted?.count ?? 0, ...period })
 }
 

@@ -3,7 +3,7 @@ import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts
 import { LIMITS_OBEYED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { Budget, BudgetRef, Budgets, BudgetWish, LimitActor, OneBudget, WorkspaceRef } from '../../ports/money/budgets.ts'
+import type { Budget, BudgetRef, Budgets, BudgetInput, LimitActor, OneBudget, WorkspaceRef } from '../../ports/money/budgets.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import { SPANS } from '../../ports/money/money.ts'
 import { bumpLimits, countedNano, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
@@ -14,7 +14,7 @@ import { reach } from '../base/translate.ts'
 import { resetsAtMs } from './windows.ts'
 import { findWorkspace } from '../base/find-workspace.ts'
 
-export interface BudgetMeans {
+export interface BudgetDeps {
   readonly store: Store
   /** Tells the fronts at once; the epoch tells them in any case. */
   readonly hints: Pick<Hints, 'publish'>
@@ -23,7 +23,7 @@ export interface BudgetMeans {
 }
 
 /** Budgets are limits of their workspace's account. */
-export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetMeans): Budgets {
+export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Budgets {
   const { sql } = store
   return {
     list: (ref) => reach(async () => {
@@ -42,8 +42,8 @@ export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS
       if (limit === undefined) return fail('budget_unknown')
       return ok({ budget: budgetOf(place.value, limit, await isObeyed(sql, account.limitsEpoch)), countsByok: account.countsByok })
     }),
-    async put(ref, wish, by) {
-      const changed = await reach(() => sql.begin((tx) => put(tx, { ref, wish, by })))
+    async put(ref, input, by) {
+      const changed = await reach(() => sql.begin((tx) => put(tx, { ref, input, by })))
       if (!changed.ok) return changed
       const { change, place, limit } = changed.value
       await hints.publish(change)
@@ -71,15 +71,15 @@ interface Put {
   readonly limit: AccountLimit
 }
 
-async function put(tx: Transaction, { ref, wish, by }: { ref: BudgetRef; wish: BudgetWish; by: LimitActor }): Promise<Outcome<Put>> {
+async function put(tx: Transaction, { ref, input, by }: { ref: BudgetRef; input: BudgetInput; by: LimitActor }): Promise<Outcome<Put>> {
   const place = await lock(tx, ref)
   if (!place.ok) return place
   const { account, workspaceId } = place.value
-  const issue = disorderOf(account.limits, ref, wish)
+  const issue = disorderOf(account.limits, ref, input)
   if (issue !== null) return fail('budgets_unordered', { metadata: { issues: [issue] } })
   const before = account.limits.find(({ span }) => span === ref.span)
-  await putLimit(tx, account.id, { span: ref.span, limitNano: wish.limitNano })
-  if (wish.countsByok !== undefined) await tx`UPDATE accounts SET counts_byok = ${wish.countsByok} WHERE id = ${account.id}`
+  await putLimit(tx, account.id, { span: ref.span, limitNano: input.limitNano })
+  if (input.countsByok !== undefined) await tx`UPDATE accounts SET counts_byok = ${input.countsByok} WHERE id = ${account.id}`
   const after = await read(tx, workspaceId)
   const limit = after.limits.find(({ span }) => span === ref.span)
   if (limit === undefined) throw new Error('the limit is not there')
@@ -121,7 +121,7 @@ async function read(sql: Queryable, workspaceId: string): Promise<AccountNow> {
 }
 
 /** What keeps a limit from its place among the others: lifetime > monthly > weekly > daily. C15. */
-function disorderOf(limits: readonly AccountLimit[], { span }: BudgetRef, { limitNano }: BudgetWish): Issue | null {
+function disorderOf(limits: readonly AccountLimit[], { span }: BudgetRef, { limitNano }: BudgetInput): Issue | null {
   const rank = SPANS.indexOf(span)
   for (const other of inOrder(limits)) {
     const otherRank = SPANS.indexOf(other.span)

@@ -5,26 +5,26 @@ import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.
 import { LIMITS_OBEYED_WAIT_MS_MAX, USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { LimitActor } from '../../ports/money/budgets.ts'
-import type { CreditEntry, Credits, CreditState, CreditWish } from '../../ports/money/credits.ts'
+import type { CreditEntry, Credits, CreditState, CreditInput } from '../../ports/money/credits.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import { bumpLimits, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
 import { appendAudit } from '../base/append-audit.ts'
-import type { BudgetMeans } from './budgets.ts'
+import type { BudgetDeps } from './budgets.ts'
 import { newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
 /** Credit is the lifetime limit of the organization's account. */
-export function openCredits({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetMeans): Credits {
+export function openCredits({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Credits {
   const { sql } = store
   return {
     get: (organizationId) => reach(async () => {
       const account = await read(sql, organizationId)
       return ok(stateOf(account, await isObeyed(sql, account.limitsEpoch)))
     }),
-    async add(wish, by) {
-      const booked = await reach(() => sql.begin((tx) => add(tx, wish, by)))
+    async add(input, by) {
+      const booked = await reach(() => sql.begin((tx) => add(tx, input, by)))
       if (!booked.ok) return booked
       const { entry, account, change } = booked.value
       if (change !== null) await hints.publish(change)
@@ -50,13 +50,13 @@ interface Booked {
   readonly change: Invalidation | null
 }
 
-async function add(tx: Transaction, wish: CreditWish, by: LimitActor): Promise<Outcome<Booked>> {
-  const { organizationId, amountNano } = wish
+async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise<Outcome<Booked>> {
+  const { organizationId, amountNano } = input
   await lockAccounts(tx, [organizationAccount(organizationId)])
   const account = await read(tx, organizationId)
-  const repeated = await bookedBy(tx, wish)
+  const repeated = await bookedBy(tx, input)
   if (repeated !== null) {
-    const isSame = repeated.amountNano === amountNano && repeated.note === wish.note
+    const isSame = repeated.amountNano === amountNano && repeated.note === input.note
     return isSame ? ok({ entry: repeated, account, change: null }) : fail('idempotency_mismatch')
   }
   const limit = limitOf(account)
@@ -64,7 +64,7 @@ async function add(tx: Transaction, wish: CreditWish, by: LimitActor): Promise<O
   const ownNano = (limit?.limitNano ?? 0n) + amountNano
   const totalNano = openingNano + ownNano
   if (ownNano < 0n || totalNano > CREDIT_NANO_MAX) return fail('credit_out_of_range', { fields: { limit: USD_MAX } })
-  const booking = { ...wish, createdBy: `${by.actor.kind} ${by.actor.id ?? ''}`.trim() }
+  const booking = { ...input, createdBy: `${by.actor.kind} ${by.actor.id ?? ''}`.trim() }
   if (openingNano > 0n) await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, turn: null })
   const entry = await book(tx, { ...booking, kind: amountNano > 0n ? 'top_up' : 'correction' })
   await putLimit(tx, account.id, { span: 'lifetime', limitNano: totalNano })
@@ -81,7 +81,7 @@ const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
 const OPENING_NOTE = 'spent before the first top-up'
 
 /** What a first call of the same turn booked whose answer was not kept, as when its process died. C16. */
-async function bookedBy(tx: Transaction, { organizationId, turn }: CreditWish): Promise<CreditEntry | null> {
+async function bookedBy(tx: Transaction, { organizationId, turn }: CreditInput): Promise<CreditEntry | null> {
   if (turn === null) return null
   const [row] = await tx<CreditRow[]>`
     SELECT * FROM credits WHERE organization_id = ${organizationId} AND turn_id = ${turn.id}
@@ -90,7 +90,7 @@ async function bookedBy(tx: Transaction, { organizationId, turn }: CreditWish): 
   return row === undefined ? null : entryOf(row)
 }
 
-type Booking = CreditWish & Pick<CreditEntry, 'kind' | 'createdBy'>
+type Booking = CreditInput & Pick<CreditEntry, 'kind' | 'createdBy'>
 
 async function book(tx: Transaction, { organizationId, kind, amountNano, note, createdBy, turn }: Booking): Promise<CreditEntry> {
   const [row] = await tx<CreditRow[]>`

@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { DELIVERY_STATES } from '../../../schemas/webhooks/webhook-deliveries.ts'
-import type { AdminActor, DeadWish, DeliveryListWish, DeliveryRecord } from '../../ports/operator/admin.ts'
+import type { AdminActor, DeadInput, DeliveryListInput, DeliveryRecord } from '../../ports/operator/admin.ts'
 import type { Page } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import { isId } from '../base/ids.ts'
@@ -12,9 +12,9 @@ import type { JobRow } from './jobs.ts'
 import { readList, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
-export function listDeliveriesOf(store: Store, wish: DeliveryListWish): Promise<Outcome<Page<DeliveryRecord>>> {
-  return readList<DeliveryRecord>(store, wish, {
-    listing: (tx, workspaceId) => deliveryListing(tx, wish, workspaceId),
+export function listDeliveriesOf(store: Store, input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>> {
+  return readList<DeliveryRecord>(store, input, {
+    listing: (tx, workspaceId) => deliveryListing(tx, input, workspaceId),
     rows: (tx, ids) => tx<DeliveryRecord[]>`${deliveriesIn(tx, ids)}`,
   })
 }
@@ -26,7 +26,7 @@ export function deliveriesIn(sql: Queryable, ids: readonly string[]): Fragment {
 
 /** Of a state but `delivered`, which most have, and with `dead` of the workspace too; else of the workspace, of that state; else all. */
 export function deliveryListing(
-  sql: Queryable, { organizationId, state }: Pick<DeliveryListWish, 'organizationId' | 'state'>, workspaceId: string | null,
+  sql: Queryable, { organizationId, state }: Pick<DeliveryListInput, 'organizationId' | 'state'>, workspaceId: string | null,
 ): Listing {
   const table = 'webhook_deliveries'
   const isIn = (one: string): Fragment => sql`state = ${sql.unsafe(`'${one}'`)}`
@@ -69,7 +69,7 @@ export function replayDelivery(store: Store, organizationId: string, { id, by }:
 
 /** Failures: workspace_unknown, store_unavailable. */
 export function replayDeadOf(
-  store: Store, { organizationId, workspace, countMax }: DeadWish, by: AdminActor,
+  store: Store, { organizationId, workspace, countMax }: DeadInput, by: AdminActor,
 ): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>> {
   return reach(async () => {
     const place = workspace === null ? null : await workspaceIdOf(store.sql, organizationId, workspace)

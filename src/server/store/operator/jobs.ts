@@ -1,16 +1,16 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { isVideoEnding, VIDEO_ENDINGS, VIDEO_STATES, videoStatusOf, type VideoState } from '../../../schemas/videos/video-jobs.ts'
 import type { DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
-import type { JobListWish, JobRecord } from '../../ports/operator/admin.ts'
+import type { JobListInput, JobRecord } from '../../ports/operator/admin.ts'
 import type { Page } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { readList, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
-export async function listJobs(store: Store, wish: JobListWish): Promise<Outcome<Page<JobRecord>>> {
-  const page = await readList<JobRow>(store, wish, {
-    listing: (tx, workspaceId) => jobListing(tx, wish, workspaceId),
+export async function listJobs(store: Store, input: JobListInput): Promise<Outcome<Page<JobRecord>>> {
+  const page = await readList<JobRow>(store, input, {
+    listing: (tx, workspaceId) => jobListing(tx, input, workspaceId),
     rows: (tx, ids) => tx<JobRow[]>`${jobRows(tx, ids)}`,
   })
   return page.ok ? ok({ ...page.value, rows: page.value.rows.map(jobOf) }) : page
@@ -25,10 +25,10 @@ const OPEN = VIDEO_STATES.filter((state) => !isVideoEnding(state))
 /** As the index of providers says it. */
 const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
 
-type Wish = Pick<JobListWish, 'organizationId' | 'status' | 'provider'>
+type Input = Pick<JobListInput, 'organizationId' | 'status' | 'provider'>
 
 /** Of a status but `completed`, which most jobs have; else of the workspace, of the provider, of that status; else all. */
-export function jobListing(sql: Queryable, { organizationId, status, provider }: Wish, workspaceId: string | null): Listing {
+export function jobListing(sql: Queryable, { organizationId, status, provider }: Input, workspaceId: string | null): Listing {
   const ofStatus = VIDEO_STATES.filter((state) => status === undefined || videoStatusOf(state) === status)
   const isOf = (states: readonly VideoState[]): Fragment => sql`state IN (${sql.unsafe(states.map((state) => `'${state}'`).join(', '))})`
   const inState = (state: VideoState): Fragment => sql`organization_id = ${organizationId} AND state = ${sql.unsafe(`'${state}'`)}`

@@ -1,6 +1,6 @@
 import { ADMIN_LISTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -30,7 +30,7 @@ export function readPage<T>(store: Store, read: (tx: Transaction) => Promise<Out
 }
 
 /** The wish of a list, but for what its filters are. */
-export interface ListWish extends PageWish {
+export interface ListInput extends PageInput {
   readonly organizationId: string
   readonly workspace?: string
 }
@@ -43,18 +43,18 @@ export interface ListForm<Row> {
 }
 
 /** A page of an operator's list, newest first. Failures: workspace_unknown, store_unavailable. */
-export function readList<Row extends { readonly id: string }>(store: Store, wish: ListWish, { listing, rows }: ListForm<Row>): Promise<Outcome<Page<Row>>> {
+export function readList<Row extends { readonly id: string }>(store: Store, input: ListInput, { listing, rows }: ListForm<Row>): Promise<Outcome<Page<Row>>> {
   return reach(() => readPage<Page<Row>>(store, async (tx) => {
-    const place = wish.workspace === undefined ? null : await workspaceIdOf(tx, wish.organizationId, wish.workspace)
+    const place = input.workspace === undefined ? null : await workspaceIdOf(tx, input.organizationId, input.workspace)
     if (place?.ok === false) return place
-    const page = await listed(tx, listing(tx, place?.value ?? null), wish)
+    const page = await listed(tx, listing(tx, place?.value ?? null), input)
     const found = page.ids.length === 0 ? [] : await rows(tx, page.ids)
     return ok({ rows: inOrder(found, page), totalCount: page.count })
   }))
 }
 
 /** Ids of a page. What a list costs is what it reaches, however many rows there are: see `ADMIN_LISTED_MAX`. */
-async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageWish): Promise<ListedPage> {
+async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageInput): Promise<ListedPage> {
   // Where the figures of the table are old the planner would fetch and sort all that a filter finds, be it millions.
   await tx`SET LOCAL enable_sort = off`
   const [row] = await tx<{ count: number; ids: string | null }[]>`

@@ -23,18 +23,18 @@ export interface AdminOptions {
 export function openAdmin({ store, wake, operatorOrganization: operator, version }: AdminOptions): AdminRecords {
   return {
     session: (organizationId) => reach(() => session(store, { organizationId, operator, version })),
-    jobs: (wish) => listJobs(store, wish),
+    jobs: (input) => listJobs(store, input),
     job: (organizationId, id) => readJob(store, organizationId, id),
     workspaceOfJob: (organizationId, id) => workspaceOfJob(store, organizationId, id),
     noteClip: (read, by) => noteClip(store, read, by),
-    deliveries: (wish) => listDeliveriesOf(store, wish),
+    deliveries: (input) => listDeliveriesOf(store, input),
     async replay(organizationId, id, by) {
       const replayed = await replayDelivery(store, organizationId, { id, by })
       if (replayed.ok) wake({ kind: 'webhooks' })
       return replayed
     },
-    async replayDead(wish, by) {
-      const replayed = await replayDeadOf(store, wish, by)
+    async replayDead(input, by) {
+      const replayed = await replayDeadOf(store, input, by)
       if (replayed.ok && replayed.value.replayed > 0) wake({ kind: 'webhooks' })
       return replayed
     },

@@ -2,7 +2,7 @@ import { ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-limits.
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { STORAGE_QUOTA_BYTES_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import type { StorageRecord, StorageReport } from '../../ports/operator/admin.ts'
-import type { PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { readPage } from './listed.ts'
@@ -15,7 +15,7 @@ import { lastSweep } from './sweeps.ts'
  * Failure: store_unavailable.
  */
 export function readStorage(
-  store: Store, operatorReference: string | null, { organizationId, page }: { readonly organizationId: string; readonly page: PageWish },
+  store: Store, operatorReference: string | null, { organizationId, page }: { readonly organizationId: string; readonly page: PageInput },
 ): Promise<Outcome<StorageReport>> {
   return reach(() => readPage<StorageReport>(store, async (tx) => {
     const rows = await rowsOf(tx, organizationId, page)
@@ -37,7 +37,7 @@ interface StorageRow {
   readonly quota_bytes: string
 }
 
-async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<readonly StorageRecord[]> {
+async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<readonly StorageRecord[]> {
   const rows = await sql<StorageRow[]>`
     SELECT w.id, w.slug, w.name, f.count AS files, COALESCE(s.used_bytes, 0) AS used_bytes,
       COALESCE(s.container_bytes, 0) AS container_bytes,

@@ -8,7 +8,7 @@ import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
 import type { LoadedPreset, PresetConfig, PresetConfigs, PresetHead, PresetRows, PresetUse } from '../../ports/presets/presets.ts'
 
-export interface PresetConfigsMeans {
+export interface PresetConfigsDeps {
   readonly rows: PresetRows
   readonly feed: EpochFeed
   /** Milliseconds after the last good poll during which what is known is served. Design §3. */
@@ -29,8 +29,8 @@ interface Loaded {
 }
 
 /** Follows the presets that calls use: each is read at its first use, and after every change. */
-export function createPresetConfigs(means: PresetConfigsMeans): PresetConfigs & { close(): void } {
-  return new LiveConfigs(means)
+export function createPresetConfigs(deps: PresetConfigsDeps): PresetConfigs & { close(): void } {
+  return new LiveConfigs(deps)
 }
 
 /*
@@ -38,7 +38,7 @@ export function createPresetConfigs(means: PresetConfigsMeans): PresetConfigs & 
  * Misses have a place of their own, so that a caller who asks for many of them does not drive out what others use.
  */
 class LiveConfigs implements PresetConfigs {
-  readonly #means: PresetConfigsMeans
+  readonly #deps: PresetConfigsDeps
   readonly #heads = new LRUCache<string, PresetHead>({ max: PRESETS_CACHED_MAX })
   readonly #misses = new LRUCache<string, Outcome<never>>({ max: PRESET_MISSES_CACHED_MAX })
   readonly #versions = new LRUCache<string, PresetConfig>({ max: PRESET_VERSIONS_CACHED_MAX, maxSize: PRESET_CHARS_CACHED_MAX })
@@ -47,15 +47,15 @@ class LiveConfigs implements PresetConfigs {
   /** How many loads there are, by workspace. */
   readonly #loading = new Map<string, number>()
 
-  constructor(means: PresetConfigsMeans) {
-    this.#means = means
-    const { feed, now } = means
+  constructor(deps: PresetConfigsDeps) {
+    this.#deps = deps
+    const { feed, now } = deps
     this.#loads = new LiveLoads({ feed, nameOf: nameOfChange, forget: (name) => this.#forget(name), now })
   }
 
   find(workspaceId: string, { slug, version }: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
     const id = `${workspaceId}/${slug}`
-    const { feed, graceMs, now } = this.#means
+    const { feed, graceMs, now } = this.#deps
     // Beyond the grace a preset may long be archived or rolled back: only the store can tell.
     const known = now() - feed.lastGoodPollAtMs <= graceMs ? this.#known(id, version) : null
     return known ?? this.#load({ workspaceId, slug, version, id })
@@ -105,11 +105,11 @@ class LiveConfigs implements PresetConfigs {
 
   async #read({ workspaceId, slug, version }: Wanted, sending: () => void): Promise<Outcome<Loaded>> {
     sending()
-    const loaded = await this.#means.rows.load({ workspaceId, slug }, version)
+    const loaded = await this.#deps.rows.load({ workspaceId, slug }, version)
     if (!loaded.ok) return loaded
     const { value: preset } = loaded
     if (preset !== null) return ok({ preset, answer: configOf(preset, version) })
-    const unknown = await this.#means.rows.unknown({ workspaceId, slug })
+    const unknown = await this.#deps.rows.unknown({ workspaceId, slug })
     return isMiss(unknown) ? ok({ preset, answer: unknown }) : unknown
   }
 

@@ -2,9 +2,9 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { PRESETS_MAX } from '../../../schemas/presets/preset-limits.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
-  ListedPreset, LoadedPreset, Preset, PresetActor, PresetRef, PresetRows, Presets, PresetVersion, PresetWish,
+  ListedPreset, LoadedPreset, Preset, PresetActor, PresetRef, PresetRows, Presets, PresetVersion, PresetInput,
 } from '../../ports/presets/presets.ts'
-import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { bump } from '../base/epoch.ts'
 import { newId } from '../base/ids.ts'
@@ -46,7 +46,7 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
       const found = await among(sql, row, version)
       return found === null ? fail('preset_version_unknown') : ok(found)
     }),
-    put: (ref, wish, by) => change((tx) => put(tx, { ref, wish, by })),
+    put: (ref, input, by) => change((tx) => put(tx, { ref, input, by })),
     designate: (ref, version, by) => change((tx) => designate(tx, { ref, version, by })),
     archive: (ref, by) => change((tx) => archive(tx, ref, by)),
   }
@@ -78,11 +78,11 @@ async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
 
 interface Put {
   readonly ref: PresetRef
-  readonly wish: PresetWish
+  readonly input: PresetInput
   readonly by: PresetActor
 }
 
-async function put(tx: Transaction, { ref, wish, by }: Put): Promise<Outcome<Written>> {
+async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Written>> {
   const room = await makeRoom(tx, ref, by)
   if (!room.ok) return room
   const row = await lockPreset(tx, ref)
@@ -90,8 +90,8 @@ async function put(tx: Transaction, { ref, wish, by }: Put): Promise<Outcome<Wri
   const before = row.latest_version === 0 ? null : row
   const [version] = await tx<VersionRow[]>`
     INSERT INTO preset_versions (id, preset_id, version, config, system_prompt, source, ignored, creator_id)
-    VALUES (${newId()}, ${row.id}, ${row.latest_version + 1}, ${JSON.stringify(wish.config)}, ${JSON.stringify(wish.systemPrompt)},
-      ${wish.source}, ${JSON.stringify(wish.ignored)}, ${by.actor.id ?? by.actor.kind}) RETURNING *`
+    VALUES (${newId()}, ${row.id}, ${row.latest_version + 1}, ${JSON.stringify(input.config)}, ${JSON.stringify(input.systemPrompt)},
+      ${input.source}, ${JSON.stringify(input.ignored)}, ${by.actor.id ?? by.actor.kind}) RETURNING *`
   const [after] = await tx<PresetRow[]>`
     UPDATE presets SET latest_version = latest_version + 1, designated_version = latest_version + 1, status = 'active',
       status_updated_at = CASE status WHEN 'active' THEN status_updated_at ELSE clock_timestamp() END,
@@ -171,7 +171,7 @@ async function written(tx: Transaction, { by, before, after, designated }: Done)
   return ok({ preset: presetOf(after, designated), told })
 }
 
-async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<ListedPreset>> {
+async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: PageInput): Promise<Page<ListedPreset>> {
   const [rows, [counted]] = await Promise.all([
     sql<(PresetRow & { designated_id: string })[]>`
       SELECT p.*, v.id AS designated_id FROM presets p JOIN preset_versions v ON v.preset_id = p.id AND v.version = p.designated_version
@@ -181,7 +181,7 @@ async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: Pa
   return { rows: rows.map(listedOf), totalCount: counted?.count ?? 0 }
 }
 
-async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageWish): Promise<Page<PresetVersion>> {
+async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageInput): Promise<Page<PresetVersion>> {
   // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
   const last = Math.min(offset + limit, preset.latest_version)
   const rows = await sql<VersionRow[]>`${endedByBytes(sql, {

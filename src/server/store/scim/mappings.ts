@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { DirectoryActor, DirectoryGroup, GroupMapping, GroupMappings } from '../../ports/scim/directory.ts'
-import type { Page, PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -22,7 +22,7 @@ export function openGroupMappings(store: Store): GroupMappings {
       const row = await find(store.sql, organizationId, id)
       return row === null ? fail('mapping_unknown') : ok(mappingOf(row))
     }),
-    create: (wish, by) => change(by, (tx) => create(tx, wish, by)),
+    create: (input, by) => change(by, (tx) => create(tx, input, by)),
     setRole: (id, role, by) => change(by, (tx) => setRole(tx, { id, role }, by)),
     remove: (id, keepMembers, by) => change(by, (tx) => remove(tx, { id, keepMembers }, by)),
     groups: (organizationId, page) => reach(async () => ok(await groupsOf(store.sql, organizationId, page))),
@@ -31,9 +31,9 @@ export function openGroupMappings(store: Store): GroupMappings {
   }
 }
 
-type Wish = Parameters<GroupMappings['create']>[0]
+type Input = Parameters<GroupMappings['create']>[0]
 
-async function create(tx: Transaction, { groupId, workspaceId, role }: Wish, by: DirectoryActor): Promise<Outcome<GroupMapping>> {
+async function create(tx: Transaction, { groupId, workspaceId, role }: Input, by: DirectoryActor): Promise<Outcome<GroupMapping>> {
   const { organizationId } = by
   const workspace = await findWorkspace(tx, workspaceId, organizationId)
   if (!workspace.ok || !(await holdWorkspace(tx, workspace.value.id))) return fail('workspace_unknown')
@@ -95,7 +95,7 @@ async function find(sql: Queryable, organizationId: string, id: string): Promise
   return row ?? null
 }
 
-async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<Page<GroupMapping>> {
+async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<GroupMapping>> {
   const [rows, [counted]] = await Promise.all([
     sql<MappingRow[]>`SELECT * FROM scim_mappings WHERE organization_id = ${organizationId} ORDER BY id LIMIT ${limit} OFFSET ${offset}`,
     sql<{ count: number }[]>`SELECT count(*)::int AS count FROM scim_mappings WHERE organization_id = ${organizationId}`,
@@ -112,7 +112,7 @@ interface GroupRow {
   readonly updated_at: Date
 }
 
-async function groupsOf(sql: Queryable, organizationId: string, { limit, offset }: PageWish): Promise<Page<DirectoryGroup>> {
+async function groupsOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<DirectoryGroup>> {
   const [rows, [counted]] = await Promise.all([
     sql<GroupRow[]>`
       SELECT id, organization_id, display_name, external_id, created_at, updated_at FROM scim_groups

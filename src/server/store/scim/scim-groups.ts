@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
-import type { IfMatch, ScimGroup, ScimGroups, ScimGroupStep, ScimGroupWish, ScimQuery } from '../../ports/scim/scim.ts'
+import type { IfMatch, ScimGroup, ScimGroups, ScimGroupStep, ScimGroupInput, ScimQuery } from '../../ports/scim/scim.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -26,7 +26,7 @@ export function openScimGroups(store: Store): ScimGroups {
       const group = isId(id) ? await readGroup(store.sql, { organizationId, id, hasMembers }) : null
       return group === null ? fail('scim_group_unknown') : ok(group)
     })),
-    create: (wish, by) => change(store, by, (tx) => create(tx, wish, by)),
+    create: (input, by) => change(store, by, (tx) => create(tx, input, by)),
     update: (id, steps, ifMatch, by) => change(store, by, async (tx) => {
       const before = await held(tx, { id, ifMatch, by })
       return before.ok ? update(tx, { before: before.value, steps, by }) : before
@@ -41,13 +41,13 @@ export function openScimGroups(store: Store): ScimGroups {
   }
 }
 
-interface ListWish {
+interface ListInput {
   readonly organizationId: string
   readonly query: ScimQuery
   readonly hasMembers: boolean
 }
 
-async function list(sql: Queryable, { organizationId, query, hasMembers }: ListWish): ReturnType<ScimGroups['list']> {
+async function list(sql: Queryable, { organizationId, query, hasMembers }: ListInput): ReturnType<ScimGroups['list']> {
   const condition = conditionOf(query.filter, GROUP_ATTRIBUTES)
   if (!condition.ok) return condition
   const order = orderOf('group', query)
@@ -81,18 +81,18 @@ function groupsOfPage(sizes: readonly { readonly members: number }[]): number {
   return end < 0 ? sizes.length : end
 }
 
-interface ReadWish {
+interface ReadInput {
   readonly organizationId: string
   readonly id: string
   readonly hasMembers: boolean
 }
 
-async function readGroup(sql: Queryable, { organizationId, id, hasMembers }: ReadWish): Promise<ScimGroup | null> {
+async function readGroup(sql: Queryable, { organizationId, id, hasMembers }: ReadInput): Promise<ScimGroup | null> {
   const [row] = await sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} AND g.id = ${id}`
   return row === undefined ? null : groupOf(row)
 }
 
-async function create(tx: Transaction, { displayName, externalId, userIds }: ScimGroupWish, by: DirectoryActor): Promise<Outcome<ScimGroup>> {
+async function create(tx: Transaction, { displayName, externalId, userIds }: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>> {
   const id = newId()
   await tx`
     INSERT INTO scim_groups (id, organization_id, display_name, external_id) VALUES (${id}, ${by.organizationId}, ${displayName}, ${externalId})`

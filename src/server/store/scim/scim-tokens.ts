@@ -24,7 +24,7 @@ export interface ScimToken {
   readonly expiresAt: Date | null
 }
 
-export type ScimTokenWish = Pick<ScimToken, 'organizationId' | 'name' | 'expiresAt'>
+export type ScimTokenInput = Pick<ScimToken, 'organizationId' | 'name' | 'expiresAt'>
 
 export interface CreatedScimToken {
   readonly token: ScimToken
@@ -35,9 +35,9 @@ export interface CreatedScimToken {
 }
 
 /** Makes a token, and tells the audit log. Failures: organization_unknown, scim_tokens_full, store_unavailable. */
-export function createScimToken(store: Store, wish: ScimTokenWish, by: ChangedBy): Promise<Outcome<CreatedScimToken>> {
+export function createScimToken(store: Store, input: ScimTokenInput, by: ChangedBy): Promise<Outcome<CreatedScimToken>> {
   return reach(() => store.sql.begin(async (tx) => {
-    const { organizationId, name, expiresAt } = wish
+    const { organizationId, name, expiresAt } = input
     const room = await lockRoom(tx, organizationId)
     if (!room.ok) return room
     const { key, hash } = newApiKey('scim')

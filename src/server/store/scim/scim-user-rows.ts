@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { SCIM_AUDITED_NAMES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
-import type { ScimUser, ScimUserWish } from '../../ports/scim/scim.ts'
+import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable } from '../base/open.ts'
 
@@ -47,9 +47,9 @@ export function userOf(row: UserRow): ScimUser {
   }
 }
 
-export function isSameUser(before: ScimUser, wish: ScimUserWish): boolean {
-  return before.userName === wish.userName && before.displayName === wish.displayName && before.externalId === wish.externalId
-    && before.isActive === wish.isActive && isDeepStrictEqual(before.attributes, wish.attributes)
+export function isSameUser(before: ScimUser, input: ScimUserInput): boolean {
+  return before.userName === input.userName && before.displayName === input.displayName && before.externalId === input.externalId
+    && before.isActive === input.isActive && isDeepStrictEqual(before.attributes, input.attributes)
 }
 
 /** What the audit log says of a change: of what else an identity provider sends the names alone. */

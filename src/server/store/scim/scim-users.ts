@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { emailOf } from '../../../schemas/scim/scim-attributes.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
-import type { IfMatch, ScimQuery, ScimUser, ScimUsers, ScimUserWish } from '../../ports/scim/scim.ts'
+import type { IfMatch, ScimQuery, ScimUser, ScimUsers, ScimUserInput } from '../../ports/scim/scim.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -23,12 +23,12 @@ export function openScimUsers(store: Store): ScimUsers {
       const user = isId(id) ? await readUser(store.sql, organizationId, id) : null
       return user === null ? fail('user_unknown') : ok(user)
     }),
-    create: (wish, by) => change(store, by, (tx) => create(tx, wish, by)),
+    create: (input, by) => change(store, by, (tx) => create(tx, input, by)),
     update: (id, wanted, ifMatch, by) => change(store, by, async (tx) => {
       const before = await held(tx, { id, ifMatch, by })
       if (!before.ok) return before
-      const wish = wanted(before.value)
-      return wish.ok ? ok(await write(tx, { before: before.value, wish: wish.value, by })) : wish
+      const input = wanted(before.value)
+      return input.ok ? ok(await write(tx, { before: before.value, input: input.value, by })) : input
     }),
     remove: (id, ifMatch, by) => change(store, by, async (tx) => {
       const before = await held(tx, { id, ifMatch, by })
@@ -56,8 +56,8 @@ async function readUser(sql: Queryable, organizationId: string, id: string): Pro
   return row === undefined ? null : userOf(row)
 }
 
-async function create(tx: Transaction, wish: ScimUserWish, by: DirectoryActor): Promise<Outcome<ScimUser>> {
-  const { userName, displayName, externalId, isActive, attributes } = wish
+async function create(tx: Transaction, input: ScimUserInput, by: DirectoryActor): Promise<Outcome<ScimUser>> {
+  const { userName, displayName, externalId, isActive, attributes } = input
   const id = newId()
   await tx`
     INSERT INTO users (id, organization_id, user_name, display_name, email, is_active, external_id, attributes)
@@ -70,13 +70,13 @@ async function create(tx: Transaction, wish: ScimUserWish, by: DirectoryActor): 
 
 interface Change {
   readonly before: ScimUser
-  readonly wish: ScimUserWish
+  readonly input: ScimUserInput
   readonly by: DirectoryActor
 }
 
-async function write(tx: Transaction, { before, wish, by }: Change): Promise<ScimUser> {
-  if (isSameUser(before, wish)) return before
-  const { userName, displayName, externalId, isActive, attributes } = wish
+async function write(tx: Transaction, { before, input, by }: Change): Promise<ScimUser> {
+  if (isSameUser(before, input)) return before
+  const { userName, displayName, externalId, isActive, attributes } = input
   await tx`
     UPDATE users SET user_name = ${userName}, display_name = ${displayName}, email = ${emailOf(attributes)}, is_active = ${isActive},
       external_id = ${externalId}, attributes = ${tx.json(attributes as never)}, version = version + 1, updated_at = clock_timestamp()

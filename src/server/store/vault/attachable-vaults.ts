@@ -20,18 +20,18 @@ export interface AttachableVault {
   readonly createdAt: Date
 }
 
-export type AttachableVaultWish = Pick<AttachableVault, 'organizationId' | 'workspaceId' | 'name'>
+export type AttachableVaultInput = Pick<AttachableVault, 'organizationId' | 'workspaceId' | 'name'>
 
 /** Failures: name_taken, workspace_unknown, quota_exceeded, store_unavailable. */
-export function createAttachableVault(store: Store, wish: AttachableVaultWish, by: ChangedBy): Promise<Outcome<AttachableVault>> {
+export function createAttachableVault(store: Store, input: AttachableVaultInput, by: ChangedBy): Promise<Outcome<AttachableVault>> {
   return reach(async () => {
     try {
       return await store.sql.begin(async (tx) => {
-        if (!(await holdWorkspace(tx, wish.workspaceId))) return fail('workspace_unknown')
-        const room = await holdRoom(tx, { organizationId: wish.organizationId, what: 'vaults' }, store.options.caps)
+        if (!(await holdWorkspace(tx, input.workspaceId))) return fail('workspace_unknown')
+        const room = await holdRoom(tx, { organizationId: input.organizationId, what: 'vaults' }, store.options.caps)
         if (!room.ok) return room
-        const id = await insertVault(tx, { ...wish, kind: 'attachable' })
-        await appendAudit(tx, eventOf({ ...wish, id }, by, { operation: 'cli.vault-create', before: null, after: { name: wish.name } }))
+        const id = await insertVault(tx, { ...input, kind: 'attachable' })
+        await appendAudit(tx, eventOf({ ...input, id }, by, { operation: 'cli.vault-create', before: null, after: { name: input.name } }))
         return findAttachableVault(tx, id)
       })
     } catch (problem) {

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import type { EffectiveRow, SecretRows, StoredSecret, VaultKeyPurpose } from '../../ports/vault/secret-rows.ts'
-import type { EffectiveSecret, SecretMetadata, SecretPage, SecretPageWish, SecretSource, VaultScope } from '../../ports/vault/vault.ts'
+import type { EffectiveSecret, SecretMetadata, SecretPage, SecretPageInput, SecretSource, VaultScope } from '../../ports/vault/vault.ts'
 import { changingSecrets } from '../endpoints/endpoint-secrets.ts'
 import type { Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -50,7 +50,7 @@ async function isSeen(store: Store, scope: VaultScope): Promise<boolean> {
   return scope.internId === null || (await internOf(store.sql, scope)) !== null
 }
 
-async function listSecrets(store: Store, scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage>> {
+async function listSecrets(store: Store, scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>> {
   if (!(await isSeen(store, scope))) return fail('intern_unknown')
   const { sql } = store
   const rows = await sql<SecretRow[]>`
@@ -59,7 +59,7 @@ async function listSecrets(store: Store, scope: VaultScope, page: SecretPageWish
   return ok({ secrets: rows.slice(0, page.limit).map(secretOf), hasMore: rows.length > page.limit })
 }
 
-async function listEffective(store: Store, scope: VaultScope, page: SecretPageWish): Promise<Outcome<SecretPage<EffectiveSecret>>> {
+async function listEffective(store: Store, scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>> {
   const { sql } = store
   const intern = await internOf(sql, scope)
   if (intern === null) return fail('intern_unknown')

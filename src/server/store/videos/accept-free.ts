@@ -1,6 +1,6 @@
 import { organizationAccount, workspaceAccount } from '../../../schemas/money/accounts.ts'
 import type { Sql } from '../base/open.ts'
-import { lengthOf, type Accepting, type AcceptMeans } from './accepting.ts'
+import { lengthOf, type Accepting, type AcceptDeps } from './accepting.ts'
 import { insertOf, recordsOf } from './job-records.ts'
 import { NONE_OPEN, withOneMore } from './open-counts.ts'
 
@@ -11,12 +11,12 @@ import { NONE_OPEN, withOneMore } from './open-counts.ts'
  * next statement on, as if this one had come before.
  * @returns ids of those that are accepted
  */
-export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts, jobMs }: AcceptMeans): Promise<ReadonlySet<string>> {
-  const workspaceIds = [...new Set(jobs.map(({ wish }) => wish.workspaceId))]
+export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts, jobMs }: AcceptDeps): Promise<ReadonlySet<string>> {
+  const workspaceIds = [...new Set(jobs.map(({ input }) => input.workspaceId))]
   const open = await counts.of(sql, workspaceIds)
   const turns = new Set<string>()
   const fit = jobs.filter((job) => {
-    const { workspaceId, once } = job.wish
+    const { workspaceId, once } = job.input
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
     // Of two under one turn only one may be made.
     if (more === null || (once !== null && turns.has(once.turn.id))) return false
@@ -25,8 +25,8 @@ export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts,
     return true
   })
   if (fit.length === 0) return new Set()
-  const paying = fit.filter(({ wish }) => wish.costNano > 0 || wish.isUnpriced)
-  const accountIds = new Set(paying.flatMap(({ wish: { key, workspaceId } }) => (
+  const paying = fit.filter(({ input }) => input.costNano > 0 || input.isUnpriced)
+  const accountIds = new Set(paying.flatMap(({ input: { key, workspaceId } }) => (
     [organizationAccount(key.organizationId), workspaceAccount(workspaceId), key.money.accountId])))
   const rows = await sql<{ id: string }[]>`
     WITH records AS MATERIALIZED (${recordsOf(sql, fit.map((job) => ({ ...job, day: null })))}),

@@ -1,7 +1,7 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { costUnbounded, moneyRefused } from '../../../schemas/money/money-refusals.ts'
 import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
-import type { VideoAttached, VideoView, VideoWish } from '../../ports/videos/videos.ts'
+import type { VideoAttached, VideoView, VideoInput } from '../../ports/videos/videos.ts'
 import { keepAnswers } from '../base/idempotency.ts'
 import { newId, newVideoId } from '../base/ids.ts'
 import { saveAccounts } from '../money/lending/counters.ts'
@@ -15,7 +15,7 @@ import { acceptedView } from './views.ts'
 
 /** A job that is to be accepted. Its ids stay, however often it is tried: so it is never made twice. */
 export interface Accepting {
-  readonly wish: VideoWish
+  readonly input: VideoInput
   readonly id: string
   readonly holdId: string
   /** JSON, without what is attached. */
@@ -24,11 +24,11 @@ export interface Accepting {
   readonly attached: string
 }
 
-export function acceptingOf(wish: VideoWish): Accepting {
-  const { frames, references, passthrough, ...request } = wish.request
+export function acceptingOf(input: VideoInput): Accepting {
+  const { frames, references, passthrough, ...request } = input.request
   const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
   const attached = hasAttached ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached) : ''
-  return { wish, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
+  return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
 }
 
 /** Characters of what is asked for. */
@@ -47,7 +47,7 @@ export type Verdict =
 /** Another has the turn of a job by now, or has answered it: nothing of the transaction may stay. */
 export class TurnLost extends Error {}
 
-export interface AcceptMeans {
+export interface AcceptDeps {
   readonly counts: OpenCounts
   /** Milliseconds from its acceptance until a job expires. */
   readonly jobMs: number
@@ -63,22 +63,22 @@ export interface AcceptMeans {
  * Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of turns none that another holds for long.
  * @returns verdicts in the order of the jobs
  */
-export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], means: AcceptMeans): Promise<readonly Verdict[]> {
-  const workspaceIds = [...new Set(jobs.map(({ wish }) => wish.workspaceId))].sort()
+export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], deps: AcceptDeps): Promise<readonly Verdict[]> {
+  const workspaceIds = [...new Set(jobs.map(({ input }) => input.workspaceId))].sort()
   const [held, open, limited] = await Promise.all([
-    holdWorkspaces(tx, workspaceIds, means.mayWait ? 'wait' : 'skip locked'),
-    means.counts.of(tx, workspaceIds),
-    limitedAccounts(tx, jobs.map(({ wish }) => wish)),
+    holdWorkspaces(tx, workspaceIds, deps.mayWait ? 'wait' : 'skip locked'),
+    deps.counts.of(tx, workspaceIds),
+    limitedAccounts(tx, jobs.map(({ input }) => input)),
   ])
   const holding = limited.length === 0 ? null : new Holding(await lookAtHolds(tx, limited))
   const accepted: Held[] = []
   const verdicts = jobs.map((job): Verdict => {
-    const { workspaceId } = job.wish
-    if (!held.has(workspaceId)) return means.mayWait ? { kind: 'refused', refusal: fail('workspace_unknown') } : { kind: 'elsewhere' }
+    const { workspaceId } = job.input
+    if (!held.has(workspaceId)) return deps.mayWait ? { kind: 'refused', refusal: fail('workspace_unknown') } : { kind: 'elsewhere' }
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
     if (more === null) return { kind: 'refused', refusal: fail('video_jobs_full', FULL) }
-    const decision = holding?.decide(job.wish) ?? UNHELD
-    if (decision.kind === 'unbounded') return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.wish.target.endpoint) }
+    const decision = holding?.decide(job.input) ?? UNHELD
+    if (decision.kind === 'unbounded') return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.input.target.endpoint) }
     if (decision.kind === 'refused') return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
     open.set(workspaceId, more)
     accepted.push({ ...job, day: decision.day, leases: decision.leases.map((lease) => ({ ...lease, holdId: job.holdId })) })
@@ -86,7 +86,7 @@ export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], mea
   })
   await Promise.all([
     keepAll(tx, accepted),
-    insertJobs(tx, accepted, means.jobMs),
+    insertJobs(tx, accepted, deps.jobMs),
     addHolds(tx, accepted.flatMap(({ leases }) => leases)),
     holding === null ? null : saveAccounts(tx, holding.changed, holding.wanted),
   ])
@@ -101,7 +101,7 @@ interface Held extends NewJob {
 }
 
 async function keepAll(tx: Transaction, jobs: readonly Held[]): Promise<void> {
-  const answers = jobs.flatMap(({ id, wish: { once, workspaceId } }) => (
+  const answers = jobs.flatMap(({ id, input: { once, workspaceId } }) => (
     once === null ? [] : [{ turn: once.turn, answer: { bodySha256: once.bodySha256, json: once.answer(acceptedView(id, workspaceId)) } }]
   ))
   if (!(await keepAnswers(tx, answers))) throw new TurnLost()

@@ -4,7 +4,7 @@ import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money/money-l
 import {
   VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX,
 } from '../../../schemas/videos/video-limits.ts'
-import type { VideoView, VideoViews, VideoWish } from '../../ports/videos/videos.ts'
+import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/videos.ts'
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { acceptFree } from './accept-free.ts'
@@ -65,14 +65,14 @@ export class Acceptor {
   }
 
   /** Failures: those of `VideoJobs.accept`. */
-  accept(wish: VideoWish): Promise<Outcome<VideoView>> {
-    const job = acceptingOf(wish)
+  accept(input: VideoInput): Promise<Outcome<VideoView>> {
+    const job = acceptingOf(input)
     if (this.#jobs >= VIDEO_ACCEPTS_WAITING_MAX || this.#bytes + lengthOf(job) > VIDEO_ACCEPTS_BYTES_MAX) {
       return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     }
     this.#jobs += 1
     this.#bytes += lengthOf(job)
-    const { isCreditLimited, isWorkspaceLimited, isKeyLimited } = wish.key.money
+    const { isCreditLimited, isWorkspaceLimited, isKeyLimited } = input.key.money
     const kind = isCreditLimited || isWorkspaceLimited || isKeyLimited ? 'limited' : 'free'
     const accepted = new Promise<Outcome<VideoView>>((settle, reject) => {
       this.#enter(kind, { job, settle, reject, triedUntil: null })
@@ -121,8 +121,8 @@ export class Acceptor {
     return this.#options.store.within(VIDEO_ACCEPT_MS_MAX, async (sql) => {
       if (kind !== 'free') return sql.begin((tx) => acceptAll(tx, jobs, means))
       const accepted = await acceptFree(sql, jobs, means)
-      return jobs.map(({ id, wish }): Verdict => (
-        accepted.has(id) ? { kind: 'accepted', view: acceptedView(id, wish.workspaceId) } : { kind: 'elsewhere' }))
+      return jobs.map(({ id, input }): Verdict => (
+        accepted.has(id) ? { kind: 'accepted', view: acceptedView(id, input.workspaceId) } : { kind: 'elsewhere' }))
     })
   }
 
@@ -130,14 +130,14 @@ export class Acceptor {
   #tell(jobs: readonly Accepting[]): void {
     if (jobs.length === 0) return
     const { views } = this.#options
-    for (const job of jobs) this.#counts.add(job.wish.workspaceId, lengthOf(job))
-    void views.putAll(jobs.map(({ id, wish }) => acceptedView(id, wish.workspaceId)))
-    for (const provider of new Set(jobs.map(({ wish }) => wish.target.provider))) views.wake({ kind: 'jobs', provider })
+    for (const job of jobs) this.#counts.add(job.input.workspaceId, lengthOf(job))
+    void views.putAll(jobs.map(({ id, input }) => acceptedView(id, input.workspaceId)))
+    for (const provider of new Set(jobs.map(({ input }) => input.target.provider))) views.wake({ kind: 'jobs', provider })
   }
 
   /** Unless the job is there already, whose own hold may be what leaves too little. */
   #refuse({ job, settle, reject }: Waiting, refusal: Outcome<never>): void {
-    if (job.wish.once === null) return settle(refusal)
+    if (job.input.once === null) return settle(refusal)
     void reach(() => madeBefore(this.#options.store.sql, job)).then((made) => settle(isNone(made) ? refusal : made), reject)
   }
 
@@ -182,7 +182,7 @@ function isNone(made: Outcome<VideoView>): boolean {
  * The job that an earlier try made whose answer was lost, or another front under the same key, which took the turn over.
  * Failures: idempotency_mismatch; idempotency_running where the other one has not made it yet.
  */
-async function madeBefore(sql: Sql, { id, wish: { once, workspaceId } }: Accepting): Promise<Outcome<VideoView>> {
+async function madeBefore(sql: Sql, { id, input: { once, workspaceId } }: Accepting): Promise<Outcome<VideoView>> {
   const [row] = await sql<{ id: string; body_sha256: string | null }[]>`
     SELECT id, body_sha256 FROM video_jobs
     WHERE id = ${id} OR (turn_id = ${once?.turn.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')

@@ -5,18 +5,18 @@ import { isVideoId } from '../base/ids.ts'
 import type { Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { EndBatches } from './end-batches.ts'
-import type { EndContext, EndWish } from './ends.ts'
+import type { EndContext, EndInput } from './ends.ts'
 import { unfinished } from './settling.ts'
 import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
 
-export interface CancelMeans {
+export interface CancelDeps {
   readonly store: Store
   readonly views: Pick<VideoViews, 'put' | 'wake'>
   readonly context: EndContext
 }
 
 /** The ending of `VideoJobs.cancel`: in any open state, whoever works on the job, who then writes nothing any more. */
-export function openVideoCancel({ store, views, context }: CancelMeans): VideoJobs['cancel'] {
+export function openVideoCancel({ store, views, context }: CancelDeps): VideoJobs['cancel'] {
   const ends = new EndBatches(store, context)
   return (workspaceId, id) => reach(async () => {
     if (!isVideoId(id)) return fail('video_unknown')
@@ -42,6 +42,6 @@ async function look(sql: Sql, workspaceId: string, id: string): Promise<VideoVie
   return row ?? null
 }
 
-export function cancellation(id: string): EndWish {
+export function cancellation(id: string): EndInput {
   return { id, attempt: null, polls: null, state: 'cancelled', error: 'The job was cancelled.', clips: [], settling: unfinished }
 }

@@ -13,21 +13,21 @@ const COUNTED_MAX = 300
  * that nobody's many jobs keep those of others waiting. What another process is taking at the moment is passed over.
  */
 export async function claim(sql: Queryable, room: ReadonlyMap<string, number>, leaseMs: number): Promise<readonly ClaimedVideo[]> {
-  const wishes = [...room].filter(([, count]) => count > 0).map(([provider, count]) => ({ provider, room: count }))
-  if (wishes.length === 0) return []
-  const taken = await videoRows.claimAll<ReadRow>(sql, chosen(sql, wishes), leaseMs)
+  const inputs = [...room].filter(([, count]) => count > 0).map(([provider, count]) => ({ provider, room: count }))
+  if (inputs.length === 0) return []
+  const taken = await videoRows.claimAll<ReadRow>(sql, chosen(sql, inputs), leaseMs)
   return taken.map(claimedOf)
 }
 
-interface Wish {
+interface Input {
   readonly provider: string
   readonly room: number
 }
 
-function chosen(sql: Queryable, wishes: readonly Wish[]): Fragment {
+function chosen(sql: Queryable, inputs: readonly Input[]): Fragment {
   // Twice as many as there is room for: another process may be taking the first ones.
   return sql`
-    WITH RECURSIVE wish AS (SELECT * FROM json_to_recordset(${JSON.stringify(wishes)}::text::json) AS w(provider text, room integer)),
+    WITH RECURSIVE wish AS (SELECT * FROM json_to_recordset(${JSON.stringify(inputs)}::text::json) AS w(provider text, room integer)),
     ${ownersOf(sql)},
     capped AS (
       SELECT provider, workspace_id, least(2 * room, greatest((2 * room + n - 1) / n, ${SEEN_MAX}::integer / n)) AS most

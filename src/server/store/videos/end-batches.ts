@@ -2,10 +2,10 @@ import { VIDEO_END_MS_MAX, VIDEO_ENDS_AT_ONCE } from '../../../schemas/videos/vi
 import { withPartitions } from '../money/lending/partitions.ts'
 import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
-import { endJobs, type EndContext, type EndedRow, type EndWish } from './ends.ts'
+import { endJobs, type EndContext, type EndedRow, type EndInput } from './ends.ts'
 
 interface Waiting {
-  readonly wish: EndWish
+  readonly input: EndInput
   readonly resolve: (row: EndedRow | null) => void
   readonly reject: (problem: unknown) => void
 }
@@ -26,9 +26,9 @@ export class EndBatches {
   }
 
   /** @returns null when the job is another's, or has ended. Rejects when the store cannot be reached: then it may have ended. */
-  end(wish: EndWish): Promise<EndedRow | null> {
+  end(input: EndInput): Promise<EndedRow | null> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ wish, resolve, reject })
+      this.#waiting.push({ input, resolve, reject })
       if (!this.#isRunning) void this.#run()
     })
   }
@@ -44,7 +44,7 @@ export class EndBatches {
     const batch = new Map<string, Waiting>()
     const later: Waiting[] = []
     for (const one of this.#waiting) {
-      if (batch.size < VIDEO_ENDS_AT_ONCE && !batch.has(one.wish.id)) batch.set(one.wish.id, one)
+      if (batch.size < VIDEO_ENDS_AT_ONCE && !batch.has(one.input.id)) batch.set(one.input.id, one)
       else later.push(one)
     }
     this.#waiting = later
@@ -53,8 +53,8 @@ export class EndBatches {
 
   async #book(batch: readonly Waiting[]): Promise<void> {
     try {
-      const rows = new Map((await book(this.#store, batch.map(({ wish }) => wish), this.#context)).map((row) => [row.id, row]))
-      for (const { wish, resolve } of batch) resolve(rows.get(wish.id) ?? null)
+      const rows = new Map((await book(this.#store, batch.map(({ input }) => input), this.#context)).map((row) => [row.id, row]))
+      for (const { input, resolve } of batch) resolve(rows.get(input.id) ?? null)
     } catch (problem) {
       // One that cannot be booked must not keep the others from it.
       if (batch.length > 1 && !isAway(problem)) for (const one of batch) await this.#book([one])
@@ -64,14 +64,14 @@ export class EndBatches {
 }
 
 /** One transaction. */
-export function book(store: Store, wishes: readonly EndWish[], context: EndContext): Promise<readonly EndedRow[]> {
-  return withPartitions(store, () => daysOf(store, wishes), () => (
-    store.within(VIDEO_END_MS_MAX, (sql) => sql.begin((tx) => endJobs(tx, wishes, context)))
+export function book(store: Store, inputs: readonly EndInput[], context: EndContext): Promise<readonly EndedRow[]> {
+  return withPartitions(store, () => daysOf(store, inputs), () => (
+    store.within(VIDEO_END_MS_MAX, (sql) => sql.begin((tx) => endJobs(tx, inputs, context)))
   ))
 }
 
-async function daysOf({ sql }: Store, wishes: readonly EndWish[]): Promise<readonly string[]> {
+async function daysOf({ sql }: Store, inputs: readonly EndInput[]): Promise<readonly string[]> {
   const rows = await sql<{ day: string }[]>`
-    SELECT DISTINCT hold_day::text AS day FROM video_jobs WHERE id IN ${sql(wishes.map(({ id }) => id))}`
+    SELECT DISTINCT hold_day::text AS day FROM video_jobs WHERE id IN ${sql(inputs.map(({ id }) => id))}`
   return rows.map(({ day }) => day)
 }

@@ -11,7 +11,7 @@ import { OPEN_STATES, type VideoRow } from './rows.ts'
 import { settle, type SettledRow, type Settling } from './settling.ts'
 
 /** How one job is to end. */
-export interface EndWish {
+export interface EndInput {
   readonly id: string
   /** Of the claim; null: whoever has it. */
   readonly attempt: number | null
@@ -38,24 +38,24 @@ export type EndedRow = SettledRow & VideoRow & { readonly was: OpenVideoState }
  * @param wishes of different jobs
  * @returns those that ended now: what is another's by now, or has ended, is left out, and nothing is booked for it
  */
-export async function endJobs(tx: Transaction, wishes: readonly EndWish[], context: EndContext): Promise<readonly EndedRow[]> {
-  const rows = await endRows(tx, wishes, context)
+export async function endJobs(tx: Transaction, inputs: readonly EndInput[], context: EndContext): Promise<readonly EndedRow[]> {
+  const rows = await endRows(tx, inputs, context)
   if (rows.length === 0) return rows
-  const byId = new Map(wishes.map((wish) => [wish.id, wish]))
+  const byId = new Map(inputs.map((input) => [input.id, input]))
   const ended = rows.flatMap((row) => {
-    const wish = byId.get(row.id)
-    return wish === undefined ? [] : [{ row, wish, settling: wish.settling(row.was) }]
+    const input = byId.get(row.id)
+    return input === undefined ? [] : [{ row, input, settling: input.settling(row.was) }]
   })
   await Promise.all([
-    insertClips(tx, ended.flatMap(({ row, wish }) => wish.clips.map((clip, index) => ({ row, clip, index })))),
+    insertClips(tx, ended.flatMap(({ row, input }) => input.clips.map((clip, index) => ({ row, clip, index })))),
     insertDeliveries(tx, rows.flatMap((row) => deliveryOf(row, context.origin))),
   ])
   await settle(tx, ended, context.log)
   return rows
 }
 
-async function endRows(tx: Transaction, wishes: readonly EndWish[], { clipsKeptMs }: EndContext): Promise<readonly EndedRow[]> {
-  const told = wishes.map(({ id, attempt, polls, state, error, clips }) => ({
+async function endRows(tx: Transaction, inputs: readonly EndInput[], { clipsKeptMs }: EndContext): Promise<readonly EndedRow[]> {
+  const told = inputs.map(({ id, attempt, polls, state, error, clips }) => ({
     id, attempt, polls, state, error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)), outputs: clips.length,
   }))
   return tx<EndedRow[]>`

@@ -1,7 +1,7 @@
 import { organizationAccount, workspaceAccount } from '../../../schemas/money/accounts.ts'
 import type { RefusingLimit } from '../../../schemas/money/money-refusals.ts'
 import type { AccountKind, Day, Span } from '../../ports/money/money.ts'
-import type { VideoWish } from '../../ports/videos/videos.ts'
+import type { VideoInput } from '../../ports/videos/videos.ts'
 import { countedNano } from '../money/account-limits.ts'
 import { lockAccounts, type Account } from '../money/accounts.ts'
 import { changedBy, isSameWindow, rolledTo, spansOf } from '../money/lending/counters.ts'
@@ -15,7 +15,7 @@ import { latestOf } from '../money/windows.ts'
  * is lent as fronts are lent money, but exactly, and stays until the job ends. Design §6, §7.
  */
 
-type HoldWish = Pick<VideoWish, 'key' | 'workspaceId' | 'target' | 'costNano' | 'isUnpriced'>
+type HoldInput = Pick<VideoInput, 'key' | 'workspaceId' | 'target' | 'costNano' | 'isUnpriced'>
 
 export type HoldDecision =
   | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
@@ -37,17 +37,17 @@ export interface HoldScene {
  * Which accounts of these jobs have a limit that counts them. Nothing is locked: who sets an account's first limit at this
  * moment has it count from the next batch on, as if this one had come before.
  */
-export async function limitedAccounts(tx: Transaction, wishes: readonly HoldWish[]): Promise<readonly string[]> {
-  const paying = wishes.filter(({ costNano, isUnpriced }) => costNano > 0 || isUnpriced)
-  const ids = new Set(paying.flatMap((wish) => accountsOf(wish).map(({ id }) => id)))
+export async function limitedAccounts(tx: Transaction, inputs: readonly HoldInput[]): Promise<readonly string[]> {
+  const paying = inputs.filter(({ costNano, isUnpriced }) => costNano > 0 || isUnpriced)
+  const ids = new Set(paying.flatMap((input) => accountsOf(input).map(({ id }) => id)))
   if (ids.size === 0) return []
   const rows = await tx<{ id: string; counts_byok: boolean }[]>`
     SELECT id, counts_byok FROM accounts
     WHERE id = ANY(string_to_array(${[...ids].join(',')}, ',')) AND EXISTS (SELECT FROM account_limits l WHERE l.account_id = accounts.id)`
   const found = new Map(rows.map((row) => [row.id, row.counts_byok]))
-  const needed = paying.flatMap((wish) => accountsOf(wish).filter(({ kind, id }) => {
+  const needed = paying.flatMap((input) => accountsOf(input).filter(({ kind, id }) => {
     const countsByok = found.get(id)
-    return countsByok !== undefined && counts(wish, { ownerKind: kind, countsByok })
+    return countsByok !== undefined && counts(input, { ownerKind: kind, countsByok })
   }))
   return [...new Set(needed.map(({ id }) => id))]
 }
@@ -83,9 +83,9 @@ export class Holding {
     return [...this.#now.values()].filter(({ id }) => this.#changed.has(id) || this.wanted.has(id))
   }
 
-  decide(wish: HoldWish): HoldDecision {
-    const parts = this.#partsOf(wish)
-    const unbounded = wish.isUnpriced ? parts.filter(({ limits }) => spansOf(limits).length > 0) : []
+  decide(input: HoldInput): HoldDecision {
+    const parts = this.#partsOf(input)
+    const unbounded = input.isUnpriced ? parts.filter(({ limits }) => spansOf(limits).length > 0) : []
     if (unbounded.length > 0) return { kind: 'unbounded', accounts: unbounded.map(({ account }) => account.ownerKind) }
     const day = latestOf([this.#scene.today, ...parts.map(({ account }) => account.day)])
     const rolled = parts.map((part) => ({ ...part, account: rolledTo(part.account, day) }))
@@ -98,12 +98,12 @@ export class Holding {
     return { kind: 'held', day, leases: rolled.map(({ account, nano }) => ({ accountId: account.id, day, lentNano: nano })) }
   }
 
-  #partsOf(wish: HoldWish): readonly Part[] {
-    return accountsOf(wish).flatMap(({ id }) => {
+  #partsOf(input: HoldInput): readonly Part[] {
+    return accountsOf(input).flatMap(({ id }) => {
       const account = this.#now.get(id)
       const limits = this.#scene.limits.get(id)
       if (account === undefined || limits === undefined) return []
-      return counts(wish, account) ? [{ account, limits, nano: BigInt(wish.costNano) }] : []
+      return counts(input, account) ? [{ account, limits, nano: BigInt(input.costNano) }] : []
     })
   }
 
@@ -142,7 +142,7 @@ function refused(short: readonly Short[], isFinal: boolean): HoldDecision {
   return { kind: 'refused', isFinal, refusing }
 }
 
-function accountsOf({ key, workspaceId }: HoldWish): readonly { readonly kind: AccountKind; readonly id: string }[] {
+function accountsOf({ key, workspaceId }: HoldInput): readonly { readonly kind: AccountKind; readonly id: string }[] {
   return [
     { kind: 'organization', id: organizationAccount(key.organizationId) },
     { kind: 'workspace', id: workspaceAccount(workspaceId) },
@@ -151,7 +151,7 @@ function accountsOf({ key, workspaceId }: HoldWish): readonly { readonly kind: A
 }
 
 /** What a workspace pays itself is no credit's, and counts elsewhere where that is wanted; what is free counts nowhere. B2.9, B2.10. */
-function counts({ target, costNano, isUnpriced }: HoldWish, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): boolean {
+function counts({ target, costNano, isUnpriced }: HoldInput, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): boolean {
   if (costNano === 0 && !isUnpriced) return false
   return target.ownSecret === null || (ownerKind !== 'organization' && countsByok)
 }

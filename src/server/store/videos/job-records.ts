@@ -43,15 +43,15 @@ export function insertOf(sql: Queryable, jobMs: number) {
 
 /** Columns, but for the request. */
 function recordOf(job: NewJob, index: number) {
-  const { id, holdId, day, wish } = job
-  const { key, target, once, callbackUrl, sessionId } = wish
+  const { id, holdId, day, input } = job
+  const { key, target, once, callbackUrl, sessionId } = input
   return {
-    nth: index + 1, id, organization_id: key.organizationId, workspace_id: wish.workspaceId, key_hash: key.hash,
-    key_account_id: key.money.accountId, request_id: plain(wish.requestId), session_id: sessionId === null ? null : plain(sessionId),
+    nth: index + 1, id, organization_id: key.organizationId, workspace_id: input.workspaceId, key_hash: key.hash,
+    key_account_id: key.money.accountId, request_id: plain(input.requestId), session_id: sessionId === null ? null : plain(sessionId),
     model: plain(target.model), provider: target.provider, endpoint: plain(target.endpoint), upstream_model: plain(target.upstreamModel),
-    own_secret: target.ownSecret, submit_token: randomUUID(), seconds: wish.request.seconds, cost_nano: String(wish.costNano),
-    is_unpriced: wish.isUnpriced, hold_id: holdId, hold_day: day, callback_url: callbackUrl === null ? null : plain(callbackUrl),
+    own_secret: target.ownSecret, submit_token: randomUUID(), seconds: input.request.seconds, cost_nano: String(input.costNano),
+    is_unpriced: input.isUnpriced, hold_id: holdId, hold_day: day, callback_url: callbackUrl === null ? null : plain(callbackUrl),
     request_chars: lengthOf(job), turn_id: once?.turn.id ?? null, attempt: once?.turn.attempt ?? null, body_sha256: once?.bodySha256 ?? null,
-    answer: once?.answer(acceptedView(id, wish.workspaceId)) ?? null,
+    answer: once?.answer(acceptedView(id, input.workspaceId)) ?? null,
   }
 }

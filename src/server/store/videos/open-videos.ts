@@ -15,7 +15,7 @@ export interface VideoJobsOptions extends Pick<AcceptorOptions, 'jobMs' | 'now'>
 export function openVideoJobs(options: VideoJobsOptions): VideoJobs {
   const acceptor = new Acceptor({ after: (ms, run) => void setTimeout(run, ms), ...options })
   return {
-    accept: (wish) => acceptor.accept(wish),
+    accept: (input) => acceptor.accept(input),
     cancel: options.cancel,
     ...openVideoReads(options),
   }

@@ -7,7 +7,7 @@ import { reach } from '../base/translate.ts'
 import type { VideoRow } from './rows.ts'
 import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
 
-export interface ReadMeans {
+export interface ReadDeps {
   readonly store: Store
   readonly views: Pick<VideoViews, 'get' | 'put' | 'putAll'>
 }
@@ -24,16 +24,16 @@ type VideoReads = Pick<VideoJobs, 'get' | 'list' | 'output' | 'previous'>
  *   jobs are not believed until those who made newer ones, this store's among them, have had time to put them. What ended
  *   stays as it is.
  */
-export function openVideoReads(means: ReadMeans): VideoReads {
+export function openVideoReads(deps: ReadDeps): VideoReads {
   return {
-    get: (workspaceId, id) => reach(() => get(means, workspaceId, id)),
-    list: (workspaceId, page) => reach(() => list(means, workspaceId, page)),
-    output: (workspaceId, id, index) => reach(() => output(means, { workspaceId, id, index })),
-    previous: (workspaceId, id) => reach(() => previous(means, workspaceId, id)),
+    get: (workspaceId, id) => reach(() => get(deps, workspaceId, id)),
+    list: (workspaceId, page) => reach(() => list(deps, workspaceId, page)),
+    output: (workspaceId, id, index) => reach(() => output(deps, { workspaceId, id, index })),
+    previous: (workspaceId, id) => reach(() => previous(deps, workspaceId, id)),
   }
 }
 
-async function get({ store: { sql }, views }: ReadMeans, workspaceId: string, id: string): Promise<Outcome<VideoView>> {
+async function get({ store: { sql }, views }: ReadDeps, workspaceId: string, id: string): Promise<Outcome<VideoView>> {
   // What is no id of ours reaches neither store.
   if (!isVideoId(id)) return fail('video_unknown')
   const kept = await views.get(id)
@@ -47,7 +47,7 @@ async function get({ store: { sql }, views }: ReadMeans, workspaceId: string, id
 }
 
 async function list(
-  { store: { sql }, views }: ReadMeans, workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number },
+  { store: { sql }, views }: ReadDeps, workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<Outcome<VideoPage>> {
   if (after !== null && !isVideoId(after)) return ok({ videos: [], hasMore: false })
   const rows = await sql<VideoViewRow[]>`
@@ -67,7 +67,7 @@ interface OutputRow extends VideoViewRow {
 }
 
 async function output(
-  { store: { sql }, views }: ReadMeans, { workspaceId, id, index }: { readonly workspaceId: string; readonly id: string; readonly index: number },
+  { store: { sql }, views }: ReadDeps, { workspaceId, id, index }: { readonly workspaceId: string; readonly id: string; readonly index: number },
 ): Promise<Outcome<VideoOutput>> {
   if (!isVideoId(id)) return fail('video_unknown')
   const [row] = await sql<OutputRow[]>`
@@ -86,7 +86,7 @@ async function output(
   })
 }
 
-async function previous({ store: { sql }, views }: ReadMeans, workspaceId: string, id: string): Promise<Outcome<PreviousVideo>> {
+async function previous({ store: { sql }, views }: ReadDeps, workspaceId: string, id: string): Promise<Outcome<PreviousVideo>> {
   if (!isVideoId(id)) return fail('video_unknown')
   const [row] = await sql<(VideoViewRow & Pick<VideoRow, 'provider' | 'upstream_id' | 'seconds'>)[]>`
     SELECT ${sql([...VIEW_COLUMNS, 'provider', 'upstream_id', 'seconds'])}

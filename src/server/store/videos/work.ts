@@ -8,7 +8,7 @@ import type { Queryable, Store } from '../base/open.ts'
 import { violatedUnique } from '../base/translate.ts'
 import { claim, countDue } from './claiming.ts'
 import { EndBatches } from './end-batches.ts'
-import type { EndContext, EndWish } from './ends.ts'
+import type { EndContext, EndInput } from './ends.ts'
 import { expireClips } from './expiry.ts'
 import { claimedOf, NOTHING_ATTACHED, OPEN_STATES, videoRows, type ReadRow } from './rows.ts'
 import { unfinished } from './settling.ts'
@@ -45,7 +45,7 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
         made = ${plain(JSON.stringify(made))}, polls = ${job.polls}, storing_at = clock_timestamp()`))
     },
     async end(job, end) {
-      const row = await ends.end(wishOf(job, end))
+      const row = await ends.end(inputOf(job, end))
       return row === null ? null : viewOf(row)
     },
     owned: (job, upstreamIds) => owned(store.sql, job, upstreamIds),
@@ -101,12 +101,12 @@ async function owned(sql: Queryable, { id, workspaceId, target }: ClaimedVideo, 
   return new Set(rows.map((row) => row.upstream_id))
 }
 
-function wishOf({ id, attempt, polls }: ClaimedVideo, end: VideoEnd): EndWish {
-  const wish = { id, attempt, polls, state: end.kind }
+function inputOf({ id, attempt, polls }: ClaimedVideo, end: VideoEnd): EndInput {
+  const input = { id, attempt, polls, state: end.kind }
   switch (end.kind) {
-    case 'completed': return { ...wish, error: null, clips: end.clips, settling: () => 'charged' }
-    case 'failed': return { ...wish, error: end.error, clips: [], settling: () => (end.mayHaveCost ? 'lost' : 'free') }
-    case 'expired': return { ...wish, error: end.error, clips: [], settling: unfinished }
+    case 'completed': return { ...input, error: null, clips: end.clips, settling: () => 'charged' }
+    case 'failed': return { ...input, error: end.error, clips: [], settling: () => (end.mayHaveCost ? 'lost' : 'free') }
+    case 'expired': return { ...input, error: end.error, clips: [], settling: unfinished }
     default: return end satisfies never
   }
 }

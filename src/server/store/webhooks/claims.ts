@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, DeliveryWish } from '../../ports/webhooks/webhooks.ts'
+import type { ClaimedDelivery, DeliveryInput } from '../../ports/webhooks/webhooks.ts'
 import { WEBHOOK_PLACES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { Sql } from '../base/open.ts'
 
@@ -22,8 +22,8 @@ export interface ClaimedPage {
  * that ten thousand of one receiver cost no more than those that are taken; they go first by their turn at their
  * receiver, then by that of their workspace.
  */
-export async function claimPage(sql: Sql, after: Place, wish: DeliveryWish, placesMax = WEBHOOK_PLACES_MAX): Promise<ClaimedPage> {
-  const { countMax, perHostMax, perWorkspaceMax, busy, leaseMs } = wish
+export async function claimPage(sql: Sql, after: Place, input: DeliveryInput, placesMax = WEBHOOK_PLACES_MAX): Promise<ClaimedPage> {
+  const { countMax, perHostMax, perWorkspaceMax, busy, leaseMs } = input
   // Time is that of the statement: with a clock that goes on the index could not be used.
   const rows = await sql<PageRow[]>`
     WITH RECURSIVE place AS (

@@ -40,7 +40,7 @@ export function listDeliveries({ sql }: Store, { workspaceId, state, limit }: De
 }
 
 /** Which deliveries are to be made again: one, whatever became of it, or all dead letters. Null and what is left out may be anything. */
-export type ReplayWish = { readonly organizationId?: string } & (
+export type ReplayInput = { readonly organizationId?: string } & (
   | { readonly id: string }
   | { readonly id: null; readonly workspaceId: string | null; readonly countMax?: number }
 )
@@ -64,22 +64,22 @@ const BATCH_ROWS = 1_000
  * again, those that answered 410 too. Those that wait, and those of deleted workspaces, stay as they are.
  * Failure: store_unavailable
  */
-export function replayDeliveries(store: Store, wish: ReplayWish, by: ReplayActor): Promise<Outcome<Replayed>> {
+export function replayDeliveries(store: Store, input: ReplayInput, by: ReplayActor): Promise<Outcome<Replayed>> {
   return reach(async () => {
-    const countMax = wish.id === null ? wish.countMax ?? Infinity : 1
+    const countMax = input.id === null ? input.countMax ?? Infinity : 1
     for (let count = 0; ;) {
       const rowsMax = Math.min(BATCH_ROWS, countMax - count)
-      const done = await store.sql.begin((tx) => replayBatch(tx, wish, { rowsMax, by }))
+      const done = await store.sql.begin((tx) => replayBatch(tx, input, { rowsMax, by }))
       count += done
-      if (done < rowsMax || wish.id !== null) return ok({ count, hasMore: false })
-      if (count >= countMax) return ok({ count, hasMore: await hasDead(store.sql, wish) })
+      if (done < rowsMax || input.id !== null) return ok({ count, hasMore: false })
+      if (count >= countMax) return ok({ count, hasMore: await hasDead(store.sql, input) })
     }
   })
 }
 
-async function hasDead(sql: Queryable, wish: ReplayWish): Promise<boolean> {
+async function hasDead(sql: Queryable, input: ReplayInput): Promise<boolean> {
   const [row] = await sql`
-    SELECT 1 FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL WHERE ${chosen(sql, wish)} LIMIT 1`
+    SELECT 1 FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL WHERE ${chosen(sql, input)} LIMIT 1`
   return row !== undefined
 }
 
@@ -88,11 +88,11 @@ interface Batch {
   readonly by: ReplayActor
 }
 
-async function replayBatch(tx: Transaction, wish: ReplayWish, { rowsMax, by }: Batch): Promise<number> {
+async function replayBatch(tx: Transaction, input: ReplayInput, { rowsMax, by }: Batch): Promise<number> {
   const rows = await tx<ReplayedRow[]>`
     SELECT d.id, d.workspace_id AS "workspaceId", w.organization_id AS "organizationId", d.state, d.tries
     FROM webhook_deliveries d JOIN workspaces w ON w.id = d.workspace_id AND w.deleted_at IS NULL
-    WHERE ${chosen(tx, wish)} ORDER BY d.created_at, d.id LIMIT ${rowsMax} FOR NO KEY UPDATE OF d SKIP LOCKED`
+    WHERE ${chosen(tx, input)} ORDER BY d.created_at, d.id LIMIT ${rowsMax} FOR NO KEY UPDATE OF d SKIP LOCKED`
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await tx`
@@ -103,11 +103,11 @@ async function replayBatch(tx: Transaction, wish: ReplayWish, { rowsMax, by }: B
   return rows.length
 }
 
-function chosen(sql: Queryable, wish: ReplayWish) {
-  const { organizationId } = wish
+function chosen(sql: Queryable, input: ReplayInput) {
+  const { organizationId } = input
   const isOurs = organizationId === undefined ? sql`true` : sql`d.organization_id = ${organizationId}`
-  if (wish.id !== null) return sql`${isOurs} AND d.id = ${wish.id} AND d.state <> 'waiting'`
-  return wish.workspaceId === null ? sql`${isOurs} AND d.state = 'dead'` : sql`${isOurs} AND d.state = 'dead' AND d.workspace_id = ${wish.workspaceId}`
+  if (input.id !== null) return sql`${isOurs} AND d.id = ${input.id} AND d.state <> 'waiting'`
+  return input.workspaceId === null ? sql`${isOurs} AND d.state = 'dead'` : sql`${isOurs} AND d.state = 'dead' AND d.workspace_id = ${input.workspaceId}`
 }
 
 interface ReplayedRow {

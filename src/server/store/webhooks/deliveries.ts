@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, Deliveries, DeliveryCounts, DeliveryWish } from '../../ports/webhooks/webhooks.ts'
+import type { ClaimedDelivery, Deliveries, DeliveryCounts, DeliveryInput } from '../../ports/webhooks/webhooks.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { Bookings } from './bookings.ts'
 import { claimPage, FIRST_PLACE, type Place } from './claims.ts'
@@ -19,11 +19,11 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
   // Where the last claim ended: the next one goes on behind it, so that no place is passed over for long.
   let after: Place | null = null
   return {
-    async claim(wish) {
+    async claim(input) {
       const claims: ClaimedDelivery[] = []
       let isRound = after === null
-      for (let page = 0; page < PAGES_MAX && claims.length < wish.countMax; page++) {
-        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(wish, claims), placesMax).catch((problem: unknown) => {
+      for (let page = 0; page < PAGES_MAX && claims.length < input.countMax; page++) {
+        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(input, claims), placesMax).catch((problem: unknown) => {
           // What was claimed before is ours, and would lie until its lease is over.
           if (claims.length === 0) throw problem
           return null
@@ -51,14 +51,14 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
 }
 
 /** What is left of a wish once some are claimed. */
-function less(wish: DeliveryWish, claims: readonly ClaimedDelivery[]): DeliveryWish {
-  const hosts = new Map(wish.busy.hosts)
-  const workspaces = new Map(wish.busy.workspaces)
+function less(input: DeliveryInput, claims: readonly ClaimedDelivery[]): DeliveryInput {
+  const hosts = new Map(input.busy.hosts)
+  const workspaces = new Map(input.busy.workspaces)
   for (const { host, workspaceId } of claims) {
     hosts.set(host, (hosts.get(host) ?? 0) + 1)
     workspaces.set(workspaceId, (workspaces.get(workspaceId) ?? 0) + 1)
   }
-  return { ...wish, countMax: wish.countMax - claims.length, busy: { hosts, workspaces } }
+  return { ...input, countMax: input.countMax - claims.length, busy: { hosts, workspaces } }
 }
 
 /** How many wait, and how many were given up. */

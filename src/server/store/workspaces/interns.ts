@@ -1,7 +1,7 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
-import type { Intern, InternChanges, InternPage, InternPageWish, Interns, NewIntern } from '../../ports/workspaces/interns.ts'
+import type { Intern, InternChanges, InternPage, InternPageInput, Interns, NewIntern } from '../../ports/workspaces/interns.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
@@ -19,8 +19,8 @@ import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 /** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {
   return {
-    create: (wish, by) => reach(() => store.sql.begin((tx) => create(tx, { ...wish, caps: store.options.caps }, by))),
-    list: (wish) => reach(() => list(store.sql, wish)),
+    create: (input, by) => reach(() => store.sql.begin((tx) => create(tx, { ...input, caps: store.options.caps }, by))),
+    list: (input) => reach(() => list(store.sql, input)),
     get: (organizationId, id) => reach(async () => {
       const found = await find(store.sql, organizationId, id)
       return found.ok ? ok(found.value.intern) : found
@@ -41,12 +41,12 @@ interface Removed {
   readonly invalidations: readonly Invalidation[]
 }
 
-async function create(tx: Transaction, { caps, ...wish }: NewIntern & { readonly caps: Caps | undefined }, by: ChangedBy): Promise<Outcome<Intern>> {
-  const place = await openWorkspace(tx, wish)
+async function create(tx: Transaction, { caps, ...input }: NewIntern & { readonly caps: Caps | undefined }, by: ChangedBy): Promise<Outcome<Intern>> {
+  const place = await openWorkspace(tx, input)
   if (!place.ok) return place
   const { id: workspaceId, organizationId } = place.value
   if (!(await holdWorkspace(tx, workspaceId))) return fail('workspace_unknown')
-  if (!(await mayAttach(tx, wish.attachedVaultId, workspaceId))) return fail('vault_unknown')
+  if (!(await mayAttach(tx, input.attachedVaultId, workspaceId))) return fail('vault_unknown')
   const room = await holdRoom(tx, { organizationId, what: 'interns' }, caps)
   if (!room.ok) return room
   const vaultId = await insertVault(tx, { organizationId, workspaceId, kind: 'intern', name: null })
@@ -56,11 +56,11 @@ async function create(tx: Transaction, { caps, ...wish }: NewIntern & { readonly
       organization_id: organizationId,
       workspace_id: workspaceId,
       vault_id: vaultId,
-      attached_vault_id: wish.attachedVaultId,
-      name: wish.name,
-      description: wish.description,
-      instructions: wish.instructions,
-      wants_provision: wish.wantsProvision,
+      attached_vault_id: input.attachedVaultId,
+      name: input.name,
+      description: input.description,
+      instructions: input.instructions,
+      wants_provision: input.wantsProvision,
     })} RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
   const intern = internOf(row)
@@ -68,20 +68,20 @@ async function create(tx: Transaction, { caps, ...wish }: NewIntern & { readonly
   return ok(intern)
 }
 
-async function list(sql: Queryable, wish: InternPageWish): Promise<Outcome<InternPage>> {
-  const place = await openWorkspace(sql, wish)
+async function list(sql: Queryable, input: InternPageInput): Promise<Outcome<InternPage>> {
+  const place = await openWorkspace(sql, input)
   if (!place.ok) return place
   const rows = await sql<(InternRow & { readonly found: number })[]>`
     ${endedByBytes(sql, {
       rows: sql`
         SELECT * FROM interns WHERE workspace_id = ${place.value.id}
-          AND ${wish.statuses === null ? sql`true` : sql`status IN ${sql(wish.statuses)}`}
-          AND ${wish.after === null ? sql`true` : sql`id > ${wish.after}`}
-        ORDER BY id LIMIT ${wish.limit + 1}`,
+          AND ${input.statuses === null ? sql`true` : sql`status IN ${sql(input.statuses)}`}
+          AND ${input.after === null ? sql`true` : sql`id > ${input.after}`}
+        ORDER BY id LIMIT ${input.limit + 1}`,
       bytes: () => sql`(COALESCE(octet_length(description), 0) + COALESCE(octet_length(instructions), 0))`,
       order: () => sql`id`,
     })}`
-  const interns = rows.slice(0, wish.limit).map(internOf)
+  const interns = rows.slice(0, input.limit).map(internOf)
   return ok({ interns, hasMore: (rows[0]?.found ?? 0) > interns.length })
 }
 

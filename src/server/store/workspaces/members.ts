@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
-import type { Member, MemberGrant, Page, PageWish } from '../../ports/workspaces/workspaces.ts'
+import type { Member, MemberGrant, Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { lockDirectory } from '../scim/lock.ts'
 import { isId, newId } from '../base/ids.ts'
@@ -26,7 +26,7 @@ export interface MembershipRef {
   readonly userId: string
 }
 
-export interface MembershipWish {
+export interface MembershipInput {
   readonly workspace: { readonly id: string; readonly organizationId: string }
   /** Name of the user; one that is not known is made. */
   readonly userName: string
@@ -34,7 +34,7 @@ export interface MembershipWish {
 }
 
 /** Active ones, by user name; the strongest role of all sources counts. */
-export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageWish): Promise<Page<Member>> {
+export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageInput): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
     // Grants are gathered of the page alone: a group may have brought 100,000 members.
     sql<MemberRow[]>`
@@ -56,8 +56,8 @@ export async function listMembers(sql: Queryable, workspaceId: string, { limit, 
 }
 
 /** Makes the user when there is none of this name; one that is there stays as it is. */
-export async function ensureUser(tx: Transaction, wish: NewUser): Promise<User> {
-  const { organizationId, userName, displayName = null, email = null } = wish
+export async function ensureUser(tx: Transaction, input: NewUser): Promise<User> {
+  const { organizationId, userName, displayName = null, email = null } = input
   await tx`
     INSERT INTO users (id, organization_id, user_name, display_name, email)
     VALUES (${newId()}, ${organizationId}, ${userName}, ${displayName}, ${email})
@@ -98,28 +98,28 @@ export async function revokeByHand(tx: Transaction, { workspaceId, userId }: Mem
  * Makes somebody a member by hand; the same a second time changes nothing, and is not audited.
  * Failures: workspace_unknown (it was deleted meanwhile), store_unavailable.
  */
-export function addMember(store: Store, wish: MembershipWish, by: ChangedBy): Promise<Outcome<User>> {
+export function addMember(store: Store, input: MembershipInput, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() => store.sql.begin(async (tx) => {
-    const { workspace, userName, role } = wish
+    const { workspace, userName, role } = input
     if (!(await holdWorkspace(tx, workspace.id))) return fail('workspace_unknown')
     await lockDirectory(tx, workspace.organizationId)
     const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
     const before = await grantByHand(tx, { workspaceId: workspace.id, userId: user.id }, role)
-    if (before !== role) await appendAudit(tx, eventOf({ ...wish, user }, by, { operation: 'cli.members-add', before, after: role }))
+    if (before !== role) await appendAudit(tx, eventOf({ ...input, user }, by, { operation: 'cli.members-add', before, after: role }))
     return ok(user)
   }))
 }
 
 /** Takes away what was given by hand. Failures: user_unknown (or no member by hand), store_unavailable. */
-export function removeMember(store: Store, wish: Omit<MembershipWish, 'role'>, by: ChangedBy): Promise<Outcome<User>> {
+export function removeMember(store: Store, input: Omit<MembershipInput, 'role'>, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() => store.sql.begin(async (tx) => {
-    const { workspace, userName } = wish
+    const { workspace, userName } = input
     await lockDirectory(tx, workspace.organizationId)
     const user = await findUser(tx, workspace.organizationId, userName)
     if (!user.ok) return user
     const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
     if (before === null) return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
-    await appendAudit(tx, eventOf({ ...wish, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }))
+    await appendAudit(tx, eventOf({ ...input, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }))
     return user
   }))
 }
@@ -131,7 +131,7 @@ interface Change {
 }
 
 function eventOf(
-  { workspace, user }: { readonly workspace: MembershipWish['workspace']; readonly user: User }, by: ChangedBy, { operation, before, after }: Change,
+  { workspace, user }: { readonly workspace: MembershipInput['workspace']; readonly user: User }, by: ChangedBy, { operation, before, after }: Change,
 ): AuditEvent {
   const seen = (role: MemberRole | null) => (role === null ? null : { user_name: user.userName, source: 'manual', role })
   return {

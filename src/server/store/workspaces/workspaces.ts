@@ -23,11 +23,11 @@ export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWri
  * @param by null: it is not audited, as of a node's first start
  * Failures: slug_taken, quota_exceeded, store_unavailable.
  */
-export function createWorkspace(store: Store, wish: NewWorkspace, by: WorkspaceActor | null = null): Promise<Outcome<Workspace>> {
+export function createWorkspace(store: Store, input: NewWorkspace, by: WorkspaceActor | null = null): Promise<Outcome<Workspace>> {
   return renaming(() => store.sql.begin(async (tx) => {
-    const room = await holdRoom(tx, { organizationId: wish.organizationId, what: 'workspaces' }, store.options.caps)
+    const room = await holdRoom(tx, { organizationId: input.organizationId, what: 'workspaces' }, store.options.caps)
     if (!room.ok) return room
-    const made = await insertWorkspace(tx, wish, by)
+    const made = await insertWorkspace(tx, input, by)
     if (by !== null) await appendAudit(tx, workspaceEvent(by, { before: null, after: made }))
     return ok(made)
   }))
@@ -76,15 +76,15 @@ export function listWorkspaces(store: Store, organizationId: string | null): Pro
   })
 }
 
-export async function insertWorkspace(tx: Transaction, wish: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
-  const { organizationId, countsByok = false } = wish
+export async function insertWorkspace(tx: Transaction, input: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
+  const { organizationId, countsByok = false } = input
   const id = newId()
   const [row] = await tx<Omit<WorkspaceRow, 'counts_byok'>[]>`
     INSERT INTO workspaces (id, organization_id, name, slug, description, is_default, is_in_programme, may_write_vault,
       default_callback_url, storage_quota_bytes, settings, created_by)
-    VALUES (${id}, ${organizationId}, ${wish.name}, ${wish.slug}, ${wish.description ?? null}, ${wish.isDefault ?? false},
-      ${wish.isInProgramme ?? true}, ${wish.mayWriteVault ?? true}, ${wish.defaultCallbackUrl ?? null},
-      ${wish.storageQuotaBytes ?? null}, ${tx.json(wish.settings ?? {})}, ${by?.actor.id ?? null}) RETURNING *`
+    VALUES (${id}, ${organizationId}, ${input.name}, ${input.slug}, ${input.description ?? null}, ${input.isDefault ?? false},
+      ${input.isInProgramme ?? true}, ${input.mayWriteVault ?? true}, ${input.defaultCallbackUrl ?? null},
+      ${input.storageQuotaBytes ?? null}, ${tx.json(input.settings ?? {})}, ${by?.actor.id ?? null}) RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
   await bearAccount(tx, { id: workspaceAccount(id), ownerKind: 'workspace', organizationId })
   if (countsByok) await tx`UPDATE accounts SET counts_byok = true WHERE id = ${workspaceAccount(id)}`

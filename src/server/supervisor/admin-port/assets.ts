@@ -44,7 +44,7 @@ interface Loaded {
 }
 
 /** What a caller says of the form that it wants. */
-export interface Wish {
+export interface Input {
   readonly acceptEncoding?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
@@ -73,12 +73,12 @@ export class Assets {
   }
 
   /** @param name behind `/dashboard/`; empty for the page itself. @returns null when there is no such file */
-  async find(name: string, wish: Wish): Promise<Answer | null> {
+  async find(name: string, input: Input): Promise<Answer | null> {
     const file = this.#files.get(name === '' ? INDEX : name)
     if (file === undefined) return null
     const { plain, brotli } = await this.#load(file)
-    const { bytes, headers } = brotli !== null && takesCoding(wish.acceptEncoding, 'br') ? brotli : plain
-    const isKnown = hasForm(wish.ifNoneMatch, headers['etag'] ?? '')
+    const { bytes, headers } = brotli !== null && takesCoding(input.acceptEncoding, 'br') ? brotli : plain
+    const isKnown = hasForm(input.ifNoneMatch, headers['etag'] ?? '')
     return { status: isKnown ? NOT_MODIFIED : OK, headers, body: isKnown ? '' : bytes }
   }
 

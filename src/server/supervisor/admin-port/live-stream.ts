@@ -15,7 +15,7 @@ export interface LiveEnd {
   readonly reason: string
 }
 
-export interface LiveWish {
+export interface LiveInput {
   readonly adminUrl: string
   readonly managementKey: Secret
   /** Told of each look, once a second. */
@@ -26,11 +26,11 @@ export interface LiveWish {
 }
 
 /** Follows the live view of a node until it ends, for whatever reason; the signal is one. Never rejects. */
-export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...wish }: LiveWish): Promise<LiveEnd> {
+export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveInput): Promise<LiveEnd> {
   return new Promise((resolve) => {
-    const headers = { authorization: `Bearer ${wish.managementKey.reveal()}`, accept: 'text/event-stream' }
-    const request = get(`${wish.adminUrl}${LIVE_PATH}`, { agent: false, headers, signal: wish.signal }, (answer) => {
-      reading(answer, wish, resolve)
+    const headers = { authorization: `Bearer ${input.managementKey.reveal()}`, accept: 'text/event-stream' }
+    const request = get(`${input.adminUrl}${LIVE_PATH}`, { agent: false, headers, signal: input.signal }, (answer) => {
+      reading(answer, input, resolve)
     })
     request.setTimeout(silenceMs, () => {
       resolve({ kind: 'away', reason: `it is silent for ${silenceMs / 1_000} s` })
@@ -40,7 +40,7 @@ export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...wish }: LiveWis
   })
 }
 
-function reading(answer: IncomingMessage, { onView, signal }: LiveWish, end: (how: LiveEnd) => void): void {
+function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (how: LiveEnd) => void): void {
   const away = (reason: string): void => {
     answer.destroy()
     end({ kind: 'away', reason })

@@ -108,8 +108,8 @@ class AdminDesk {
     if (path === '/readyz') return this.#readiness()
     if (path === '/metrics') return this.#metrics()
     const { 'accept-encoding': acceptEncoding, 'if-none-match': ifNoneMatch } = headers
-    const wish = { acceptEncoding: String(acceptEncoding ?? ''), ifNoneMatch }
-    const asset = path.startsWith(DASHBOARD_PATH) ? await this.#assets.find(path.slice(DASHBOARD_PATH.length), wish) : null
+    const input = { acceptEncoding: String(acceptEncoding ?? ''), ifNoneMatch }
+    const asset = path.startsWith(DASHBOARD_PATH) ? await this.#assets.find(path.slice(DASHBOARD_PATH.length), input) : null
     return asset ?? failed({ name: 'route_unknown' })
   }
 

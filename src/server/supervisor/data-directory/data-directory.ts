@@ -3,7 +3,7 @@ import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { join } from 'node:path'
 import type { Log } from '../../ports/observe.ts'
 import type { ChildPart } from '../fleet/ipc.ts'
-import { draftOf, openOwnFolder, readOwn, whyNotOwn, writeDurable, writePrivate, type OwnFolderWish } from './own-folder.ts'
+import { draftOf, openOwnFolder, readOwn, whyNotOwn, writeDurable, writePrivate, type OwnFolderInput } from './own-folder.ts'
 import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from '../fleet/process-state.ts'
 import { StartRefused } from '../start-refused.ts'
 
@@ -72,7 +72,7 @@ export async function openDataDirectory(path: string, log: Log, { isVerb = false
   rmSync(join(path, PROCESSES_FILE), { force: true })
   rmSync(join(path, RUNTIME_FILE), { force: true })
   rmSync(join(path, RELOAD_FILE), { force: true })
-  removeWishes(path)
+  removeScaleRequests(path)
   const children = new Map<number, ProcessIdentity & { readonly role: string }>()
   const record = (change: () => boolean): void => {
     try {
@@ -99,7 +99,7 @@ export async function openDataDirectory(path: string, log: Log, { isVerb = false
       for (const name of namesIn(path, prefix)) if (!names.has(name)) rmSync(join(path, name), { force: true })
     },
     release() {
-      removeWishes(path)
+      removeScaleRequests(path)
       for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
     },
   }
@@ -110,7 +110,7 @@ function namesIn(path: string, prefix: string): readonly string[] {
 }
 
 /** Nobody waits for what was wished of a node that has ended. */
-function removeWishes(path: string): void {
+function removeScaleRequests(path: string): void {
   // Somebody took the directory away under the node: that is no reason to fail at its end.
   if (!existsSync(path)) return
   for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
@@ -150,17 +150,17 @@ function nodeOf(path: string): string {
 
 /** Why a directory that is there cannot be a node's, or null. */
 export function whyForeign(path: string): string | null {
-  return whyNotOwn(wishFor(path))
+  return whyNotOwn(inputFor(path))
 }
 
-function wishFor(path: string): OwnFolderWish {
+function inputFor(path: string): OwnFolderInput {
   return { path, token: NODE_FILE, early: EARLY_FILES }
 }
 
 /** Makes the directory where needed. Throws `StartRefused` when it is not ours alone or cannot be written. */
 export function checkWritable(path: string): void {
   const foreign = tried(path, () => {
-    const why = openOwnFolder(wishFor(path))
+    const why = openOwnFolder(inputFor(path))
     if (why !== null) return why
     writePrivate(path, PROBE_FILE, '')
     rmSync(join(path, PROBE_FILE), { force: true })

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 /** What makes the file system of a fresh volume not quite empty. */
 const OF_THE_VOLUME = 'lost+found'
 
-export interface OwnFolderWish {
+export interface OwnFolderInput {
   readonly path: string
   /** A file that stands in every folder of ours that was used before. */
   readonly token: string
@@ -22,20 +22,20 @@ export interface OwnFolderWish {
  * would otherwise close such a folder to its users, and read and write files that somebody laid out for it.
  * Throws what the system says when it cannot be made or closed.
  */
-export function openOwnFolder(wish: OwnFolderWish): string | null {
-  makeFolder(wish.path)
-  const why = whyNotOwn(wish)
-  if (why === null && (lstatSync(wish.path).mode & 0o777) !== 0o700) chmodSync(wish.path, 0o700)
+export function openOwnFolder(input: OwnFolderInput): string | null {
+  makeFolder(input.path)
+  const why = whyNotOwn(input)
+  if (why === null && (lstatSync(input.path).mode & 0o777) !== 0o700) chmodSync(input.path, 0o700)
   return why
 }
 
 /** The same of a folder that is there, which is left as it is. */
-export function whyNotOwn(wish: OwnFolderWish): string | null {
-  const stats = lstatSync(wish.path)
+export function whyNotOwn(input: OwnFolderInput): string | null {
+  const stats = lstatSync(input.path)
   if (stats.isSymbolicLink()) return 'is a link: name the directory itself'
   if (!stats.isDirectory()) return 'is no directory'
   if (!isOwn(stats)) return `belongs to user ${stats.uid}`
-  return isOursOrEmpty(wish) ? null : 'holds something else'
+  return isOursOrEmpty(input) ? null : 'holds something else'
 }
 
 /** Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its way. */
@@ -105,7 +105,7 @@ function makeFolder(path: string, mayMakeParent = true): void {
   }
 }
 
-function isOursOrEmpty({ path, token, early }: OwnFolderWish): boolean {
+function isOursOrEmpty({ path, token, early }: OwnFolderInput): boolean {
   const names = readdirSync(path).filter((name) => name !== OF_THE_VOLUME)
   const isOwnFile = (name: string): boolean => {
     const stats = lstatSync(join(path, name), { throwIfNoEntry: false })

@@ -15,13 +15,13 @@ function fitsSocket(path: string): boolean {
 
 /**
  * Makes an empty 0700 folder for a server's socket: nobody else can reach the server there, nor stand in for it.
- * @param wish.at where it is best; the system's temporary directory when that is too deep for a socket
- * @param wish.account who runs the server; null = we ourselves
+ * @param input.at where it is best; the system's temporary directory when that is too deep for a socket
+ * @param input.account who runs the server; null = we ourselves
  * Throws when no place is short enough.
  */
-export function makeSocketFolder(wish: { at: string | null; socket: string; account: Account | null }): string {
-  const folder = placeOf(wish)
-  if (wish.account !== null) chownSync(folder, wish.account.uid, wish.account.gid)
+export function makeSocketFolder(input: { at: string | null; socket: string; account: Account | null }): string {
+  const folder = placeOf(input)
+  if (input.account !== null) chownSync(folder, input.account.uid, input.account.gid)
   return folder
 }
 

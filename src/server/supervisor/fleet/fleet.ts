@@ -2,7 +2,7 @@ import type { Log } from '../../ports/observe.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { Child } from './child.ts'
 import type { ChildPart, Role } from './ipc.ts'
-import type { ChildMetrics } from '../node-parts.ts'
+import type { ChildMetrics } from '../node-setup.ts'
 import { SilenceWatch } from './silence.ts'
 import { CRASH_LOOP_EXITS, SpareFront } from './spare.ts'
 import { StartRefused } from '../start-refused.ts'
@@ -49,7 +49,7 @@ interface Retired {
   readonly end: Promise<unknown>
 }
 
-export interface RollWish {
+export interface RollInput {
   /** Children whose part does the same work stay: only the number of others changed. */
   readonly isSparing?: boolean
 }
@@ -135,11 +135,11 @@ export class Fleet {
    * were. Waits first for as many of those that earlier rolls replaced as Postgres has no connections for. Resolves when
    * every slot serves. Throws `StartRefused`, also when the node ends meanwhile.
    */
-  async roll(parts: readonly ChildPart[], wish: RollWish = {}): Promise<void> {
-    await this.#untilRoom(parts, wish)
+  async roll(parts: readonly ChildPart[], input: RollInput = {}): Promise<void> {
+    await this.#untilRoom(parts, input)
     const added: Slot[] = []
     try {
-      for (const part of parts) await this.#place(part, wish, added)
+      for (const part of parts) await this.#place(part, input, added)
     } catch (problem) {
       // Who ends the node has told them already.
       if (!this.#isEnding) this.#remove(added)
@@ -151,10 +151,10 @@ export class Fleet {
     this.#tellCount()
   }
 
-  async #place(part: ChildPart, wish: RollWish, added: Slot[]): Promise<void> {
+  async #place(part: ChildPart, input: RollInput, added: Slot[]): Promise<void> {
     this.#throwIfEnding()
     const slot = this.#slots.find((one) => isSamePlace(one.part, part))
-    if (slot !== undefined) return this.#inTurn(slot, () => this.#renew(slot, part, wish))
+    if (slot !== undefined) return this.#inTurn(slot, () => this.#renew(slot, part, input))
     const child = await this.#bringUp(part)
     const next: Slot = { part, current: null, work: Promise.resolve() }
     this.#slots.push(next)
@@ -162,8 +162,8 @@ export class Fleet {
     this.#occupy(next, child)
   }
 
-  async #renew(slot: Slot, part: ChildPart, wish: RollWish): Promise<void> {
-    if (slot.current === null || !isSpared(slot, part, wish)) return this.#replace(slot, part)
+  async #renew(slot: Slot, part: ChildPart, input: RollInput): Promise<void> {
+    if (slot.current === null || !isSpared(slot, part, input)) return this.#replace(slot, part)
     slot.part = part
   }
 
@@ -173,10 +173,10 @@ export class Fleet {
   }
 
   /** Postgres has connections for two generations of the larger number of children. */
-  async #untilRoom(parts: readonly ChildPart[], wish: RollWish): Promise<void> {
+  async #untilRoom(parts: readonly ChildPart[], input: RollInput): Promise<void> {
     let isTold = false
     for (;;) {
-      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, wish))
+      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, input))
       if (crowded.length === 0) return
       if (!isTold) this.#options.log.info('roll_waits', { retired: crowded.length })
       isTold = true
@@ -184,10 +184,10 @@ export class Fleet {
     }
   }
 
-  #hasRoom(role: Role, parts: readonly ChildPart[], wish: RollWish): boolean {
+  #hasRoom(role: Role, parts: readonly ChildPart[], input: RollInput): boolean {
     const slots = this.#slots.filter((slot) => slot.part.role === role)
     const wanted = parts.filter((part) => part.role === role)
-    const replaced = slots.filter((slot) => wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, wish)))
+    const replaced = slots.filter((slot) => wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, input)))
     const retired = [...this.#retired].filter((one) => one.role === role)
     const most = Math.max(slots.length, wanted.length)
     return retired.length + replaced.length + most <= 2 * most
@@ -378,7 +378,7 @@ function isSamePlace(one: ChildPart, other: ChildPart): boolean {
   return one.role === other.role && one.slot === other.slot
 }
 
-function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollWish): boolean {
+function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollInput): boolean {
   return isSparing && part.sessionThreads === next.sessionThreads
 }
 

@@ -1,11 +1,11 @@
 import { FRONTS_MAX, WORKERS_MAX } from '../../../schemas/limits/limits.ts'
 import type { Texts } from '../../config.ts'
-import type { NodeGeneration } from '../node-parts.ts'
+import type { NodeGeneration } from '../node-setup.ts'
 import { sessionThreads } from './shares.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /** What somebody wants of a running node; null leaves a number as it is. */
-export interface ScaleWish {
+export interface ScaleInput {
   readonly fronts: number | null
   readonly workers: number | null
 }
@@ -44,11 +44,11 @@ export function countsOf({ config: { fronts, workers } }: Pick<NodeGeneration, '
  * The stands that a wish makes beside the earlier ones. Throws `StartRefused` for a number out of range.
  * @param given the settings as they were last read, before any stand
  */
-export function standsOf(wish: ScaleWish, earlier: Stands, given: Texts): Stands {
+export function standsOf(input: ScaleInput, earlier: Stands, given: Texts): Stands {
   const stands: Partial<Record<ScaledName, Stand>> = { ...earlier }
   for (const name of NAMES) {
     const { member, most } = SCALED[name]
-    const count = wish[member]
+    const count = input[member]
     if (count === null) continue
     if (!Number.isInteger(count) || count < 1 || count > most) throw new StartRefused(`${member}: a whole number from 1 to ${most}`)
     stands[name] = { count, instead: given[name] }

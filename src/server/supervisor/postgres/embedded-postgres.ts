@@ -6,7 +6,7 @@ import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
 import { findPostgresBinaries, shippedMajor } from './postgres-binaries.ts'
 import { checkClusterVersion, ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterWish } from './postmaster.ts'
+import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterInput } from './postmaster.ts'
 import { identityOf, isIdentity, isRunning, type ProcessIdentity } from '../fleet/process-state.ts'
 import { makeSocketFolder } from '../data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../fleet/step-down.ts'
@@ -74,14 +74,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 /** Keeps one server running until it is told to stop. */
 class Keeper {
-  readonly #wish: PostmasterWish
+  readonly #wish: PostmasterInput
   #running: Postmaster | null = null
   #isStopping = false
   #restart: NodeJS.Timeout | null = null
   #starting: Promise<void> | null = null
 
-  constructor(wish: PostmasterWish) {
-    this.#wish = wish
+  constructor(input: PostmasterInput) {
+    this.#wish = input
   }
 
   async start(): Promise<void> {

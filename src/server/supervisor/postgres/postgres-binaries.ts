@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { launch, type Account } from '../fleet/step-down.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
 
-export interface BinariesWish {
+export interface BinariesInput {
   /** Who will run them; null = we ourselves. */
   readonly account: Account | null
   readonly setpriv: string | null
@@ -38,13 +38,13 @@ export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
  * `npm ci --ignore-scripts` left out the links between shared libraries. The first needs a copy elsewhere,
  * the second the links.
  */
-export async function findPostgresBinaries(wish: BinariesWish, shipped = shippedBinaries()): Promise<string> {
+export async function findPostgresBinaries(input: BinariesInput, shipped = shippedBinaries()): Promise<string> {
   const inPlace = join(shipped.native, 'bin')
-  if ((await whyNot(inPlace, wish)) === null) return inPlace
+  if ((await whyNot(inPlace, input)) === null) return inPlace
   const mayLink = await linkLibraries(shipped.native).then(() => true, () => false)
-  if (mayLink && (await whyNot(inPlace, wish)) === null) return inPlace
-  const copied = await copyOnce(shipped.native, join(wish.cacheDir, shipped.name))
-  const problem = await whyNot(join(copied, 'bin'), wish)
+  if (mayLink && (await whyNot(inPlace, input)) === null) return inPlace
+  const copied = await copyOnce(shipped.native, join(input.cacheDir, shipped.name))
+  const problem = await whyNot(join(copied, 'bin'), input)
   if (problem === null) return join(copied, 'bin')
   throw new EmbeddedPostgresError(`its programs do not run on this machine (${problem})`)
 }
@@ -65,9 +65,9 @@ export function shippedBinaries(): ShippedBinaries {
 }
 
 /** Null when `postgres --version` works for the account, else the reason. */
-async function whyNot(bin: string, wish: BinariesWish): Promise<string | null> {
+async function whyNot(bin: string, input: BinariesInput): Promise<string | null> {
   const child = launch(join(bin, 'postgres'), ['--version'], {
-    ...wish,
+    ...input,
     deathSignal: 'KILL',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
   })

@@ -31,7 +31,7 @@ export interface Making {
   readonly isSynced: boolean
 }
 
-export interface PlaceWish {
+export interface PlaceInput {
   readonly dataDir: string
   /** Parent of clusters whose account cannot enter `dataDir`. */
   readonly outsideDir: string
@@ -44,17 +44,17 @@ export interface PlaceWish {
  * cluster with a password that nobody knows.
  * Failures (thrown): the record cannot be read; the recorded cluster is gone, or belongs to another user.
  */
-export async function placeCluster(wish: PlaceWish): Promise<ClusterPlace> {
-  const record = join(wish.dataDir, RECORD)
+export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
+  const record = join(request.dataDir, RECORD)
   const recorded = await readRecord(record)
-  if (recorded !== null) return recordedPlace(resolve(wish.dataDir, recorded), wish, record)
-  const name = wish.account === null ? 'postgres' : join(wish.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
-  const folder = resolve(wish.dataDir, name)
+  if (recorded !== null) return recordedPlace(resolve(request.dataDir, recorded), request, record)
+  const name = request.account === null ? 'postgres' : join(request.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
+  const folder = resolve(request.dataDir, name)
   await mkdir(folder, { recursive: true })
   // Passing through is enough for the account: it knows the names it needs.
-  await chmod(folder, wish.account === null ? 0o700 : 0o711)
-  writeDurable(wish.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
-  return { folder, data: join(folder, 'data'), account: wish.account }
+  await chmod(folder, request.account === null ? 0o700 : 0o711)
+  writeDurable(request.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
+  return { folder, data: join(folder, 'data'), account: request.account }
 }
 
 /** Whether a data directory has a cluster, or began to have one. */
@@ -133,12 +133,12 @@ export async function checkClusterVersion({ folder, data }: Pick<ClusterPlace, '
   throw new StartRefused(`the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`)
 }
 
-async function recordedPlace(folder: string, wish: PlaceWish, record: string): Promise<ClusterPlace> {
+async function recordedPlace(folder: string, request: PlaceInput, record: string): Promise<ClusterPlace> {
   const data = join(folder, 'data')
   const owner = await stat(data).catch(() => null)
   if (owner === null) {
     const isEmptyPlace = await stat(folder).then(() => true, () => false)
-    if (isEmptyPlace) return { folder, data, account: wish.account }
+    if (isEmptyPlace) return { folder, data, account: request.account }
     throw new EmbeddedPostgresError(`${record} names the cluster ${folder}, which is gone`)
   }
   const ourUid = process.getuid?.() ?? owner.uid

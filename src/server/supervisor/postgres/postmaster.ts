@@ -22,7 +22,7 @@ const TAIL_CHARS = 2_000
 const SOCKET_PORT = '5432'
 export const POSTGRES_SOCKET = `.s.PGSQL.${SOCKET_PORT}`
 
-export interface PostmasterWish {
+export interface PostmasterInput {
   readonly place: ClusterPlace
   readonly bin: string
   readonly setpriv: string | null
@@ -42,10 +42,10 @@ export interface Postmaster {
 }
 
 /** Starts the server and waits until it accepts connections. */
-export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster> {
+export async function startPostmaster(input: PostmasterInput): Promise<Postmaster> {
   // Postgres believes a lock file whose pid is somebody else's by now, or a zombie's.
-  for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`]) await rm(join(wish.socketFolder, name), { force: true })
-  const child = launchPostmaster(wish)
+  for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`]) await rm(join(input.socketFolder, name), { force: true })
+  const child = launchPostmaster(input)
   // Until the loop turns nobody else can have the pid: it is not reaped yet.
   const identity = identityOf(child.pid ?? 0)
   let tail = ''
@@ -57,7 +57,7 @@ export async function startPostmaster(wish: PostmasterWish): Promise<Postmaster>
     // Its last words may still lie in the pipe, which its children may hold open.
     child.once('exit', (code, by) => void setTimeout(tell, WORDS_MS, code, by))
   })
-  const problem = await Promise.race([ended, untilReady(wish.place.data, child)]) ?? (isOver(child) ? await ended : null)
+  const problem = await Promise.race([ended, untilReady(input.place.data, child)]) ?? (isOver(child) ? await ended : null)
   if (problem === null && identity !== null) return { child, identity, lastWords: () => ownWords(tail) }
   if (identity !== null) await stopPostmaster(identity)
   throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
@@ -91,24 +91,24 @@ export async function clearOrphan(data: string): Promise<void> {
   await rm(join(data, 'postmaster.pid'), { force: true })
 }
 
-function launchPostmaster(wish: PostmasterWish): ChildProcess {
+function launchPostmaster(input: PostmasterInput): ChildProcess {
   const settings = {
     // Whoever took a port of ours while the server is away would be sent its password.
     listen_addresses: '',
     port: SOCKET_PORT,
-    unix_socket_directories: wish.socketFolder,
+    unix_socket_directories: input.socketFolder,
     unix_socket_permissions: '0700',
     logging_collector: 'off',
     // Statements may carry what callers sent.
     log_min_error_statement: 'panic',
     log_min_messages: 'warning',
-    ...wish.settings,
-    cluster_name: clusterName(wish.place.data),
+    ...input.settings,
+    cluster_name: clusterName(input.place.data),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  return launch(join(wish.bin, 'postgres'), ['-D', wish.place.data, ...flags], {
-    account: wish.place.account,
-    setpriv: wish.setpriv,
+  return launch(join(input.bin, 'postgres'), ['-D', input.place.data, ...flags], {
+    account: input.place.account,
+    setpriv: input.setpriv,
     deathSignal: 'INT',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'] },
   })

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ToldFile } from '../../../schemas/files/files.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
-import type { HostedPage, HostedPageWish } from '../../ports/files/file-hosts.ts'
+import type { HostedPage, HostedPageInput } from '../../ports/files/file-hosts.ts'
 
 /** A file as its provider tells of it. */
 export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {
@@ -30,9 +30,9 @@ export interface FilesProtocol {
   /** Names and values that every call carries, the key among them. */
   headers(key: string): readonly string[]
   /** Fields of an upload's form beside the file. Failure: form_invalid (what this provider cannot do). */
-  fields(wish: UploadFields): Outcome<FormFields>
+  fields(input: UploadFields): Outcome<FormFields>
   /** The query of a page. Failure: query_invalid (what this provider cannot do). */
-  query(wish: HostedPageWish): Outcome<URLSearchParams>
+  query(input: HostedPageInput): Outcome<URLSearchParams>
   /** Null: not a file as this provider writes one. */
   readFile(value: unknown): ProviderFile | null
 }

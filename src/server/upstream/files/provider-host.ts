@@ -5,9 +5,9 @@ import { FILE_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX } from '../../../schemas/fil
 import type { ToldFile } from '../../../schemas/files/files.ts'
 import type { ByteReader, Content, Upload } from '../../ports/byte-streams.ts'
 import type { EgressStream } from '../../ports/egress/egress.ts'
-import type { FileHost, HostedContent, HostedPage, HostedPageWish, HostedUpload } from '../../ports/files/file-hosts.ts'
+import type { FileHost, HostedContent, HostedPage, HostedPageInput, HostedUpload } from '../../ports/files/file-hosts.ts'
 import type { Intake } from '../../ports/files/intake.ts'
-import type { StoreWish } from '../../ports/files/transfer.ts'
+import type { StoreInput } from '../../ports/files/transfer.ts'
 import type { FilesLink } from './files-link.ts'
 import { PartReader } from './part-reader.ts'
 import { readPage, toldFile, type ProviderFile } from './protocol.ts'
@@ -15,7 +15,7 @@ import { sendFile, type Sent } from './send-file.ts'
 
 const PARTIAL = 206
 
-export interface HostParts {
+export interface HostDeps {
   readonly link: FilesLink
   readonly intake: Intake
   /** Text that nobody can guess, for the boundary of a form. */
@@ -28,14 +28,14 @@ export class ProviderHost implements FileHost {
   readonly #intake: Intake
   readonly #boundary: () => string
 
-  constructor({ link, intake, boundary }: HostParts) {
+  constructor({ link, intake, boundary }: HostDeps) {
     this.#link = link
     this.#intake = intake
     this.#boundary = boundary
   }
 
   /** Each call is a new one: who keeps what it answers stands before it. */
-  async store(upload: Upload, { workspaceId, signal }: StoreWish): Promise<Outcome<HostedUpload>> {
+  async store(upload: Upload, { workspaceId, signal }: StoreInput): Promise<Outcome<HostedUpload>> {
     const session = this.#intake.open({ holder: workspaceId, target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
     if (!session.ok) return session
     try {
@@ -46,10 +46,10 @@ export class ProviderHost implements FileHost {
     }
   }
 
-  async list(wish: HostedPageWish): Promise<Outcome<HostedPage>> {
-    const query = this.#link.protocol.query(wish)
+  async list(input: HostedPageInput): Promise<Outcome<HostedPage>> {
+    const query = this.#link.protocol.query(input)
     if (!query.ok) return query
-    const answer = await this.#link.call('GET', `?${query.value.toString()}`, { signal: wish.signal, missing: 'upstream_failed' })
+    const answer = await this.#link.call('GET', `?${query.value.toString()}`, { signal: input.signal, missing: 'upstream_failed' })
     if (!answer.ok) return answer
     const page = readPage(this.#link.protocol, answer.value)
     return page === null ? this.#link.invalid(new Error('not a page of files')) : ok(page)

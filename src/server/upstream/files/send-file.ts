@@ -11,7 +11,7 @@ import { FormStream } from './form-stream.ts'
 import { partType } from './part-type.ts'
 import type { UploadFields } from './protocol.ts'
 
-export interface SendingParts {
+export interface SendingDeps {
   readonly upload: Upload
   /** Looks at the bytes; the caller's to cancel. */
   readonly session: IntakeSession
@@ -33,12 +33,12 @@ export interface Sent {
  * Failures: form_invalid (what the provider cannot do), those of the upload, the session and the provider, and how the
  * signal ended.
  */
-export function sendFile(parts: SendingParts): Promise<Outcome<Sent>> {
-  return new Promise((settle) => new Sending(parts, settle).start())
+export function sendFile(deps: SendingDeps): Promise<Outcome<Sent>> {
+  return new Promise((settle) => new Sending(deps, settle).start())
 }
 
 class Sending implements UploadSink {
-  readonly #parts: SendingParts
+  readonly #deps: SendingDeps
   readonly #settle: (outcome: Outcome<Sent>) => void
   readonly #form: FormStream
   readonly #cut = new AbortController()
@@ -53,14 +53,14 @@ class Sending implements UploadSink {
   #isSent = false
   #isOver = false
 
-  constructor(parts: SendingParts, settle: (outcome: Outcome<Sent>) => void) {
-    this.#parts = parts
+  constructor(deps: SendingDeps, settle: (outcome: Outcome<Sent>) => void) {
+    this.#deps = deps
     this.#settle = settle
-    this.#form = new FormStream(parts.boundary, () => this.#onFormRoom())
+    this.#form = new FormStream(deps.boundary, () => this.#onFormRoom())
   }
 
   start(): void {
-    const { upload, session, signal } = this.#parts
+    const { upload, session, signal } = this.#deps
     session.onRoom(() => {
       this.#hasSessionRoom = true
       this.#goOn()
@@ -78,7 +78,7 @@ class Sending implements UploadSink {
 
   take(bytes: Uint8Array): boolean {
     if (this.#isOver) return false
-    this.#hasSessionRoom = this.#parts.session.push(bytes)
+    this.#hasSessionRoom = this.#deps.session.push(bytes)
     if (this.#isOver) return false
     if (!this.#form.write(bytes)) this.#fullSince ??= performance.now()
     if (this.#form.hasBegun) this.#send()
@@ -95,9 +95,9 @@ class Sending implements UploadSink {
     this.#over({ ok: false, failure })
   }
 
-  async #finish(wish: UploadFields): Promise<void> {
-    const { session, link, signal } = this.#parts
-    const fields = link.protocol.fields(wish)
+  async #finish(input: UploadFields): Promise<void> {
+    const { session, link, signal } = this.#deps
+    const fields = link.protocol.fields(input)
     if (!fields.ok) return this.fail(fields.failure)
     const verdict = await session.finish()
     if (!verdict.ok) return this.fail(verdict.failure)
@@ -115,13 +115,13 @@ class Sending implements UploadSink {
     this.#isSent = true
     const endsAt = (): number => this.#endsAt()
     const { body, contentType } = this.#form
-    const answered = this.#parts.link.post({ body, contentType, endsAt, signal: this.#cut.signal })
+    const answered = this.#deps.link.post({ body, contentType, endsAt, signal: this.#cut.signal })
     void answered.then((answer) => this.#take(answer))
   }
 
   /** A client who is slow is somebody else's to watch. */
   #endsAt(): number {
-    const { answerMs, stallMs } = this.#parts.link.times
+    const { answerMs, stallMs } = this.#deps.link.times
     if (this.#endedAt !== null) return this.#endedAt + answerMs
     return this.#fullSince === null ? Infinity : this.#fullSince + stallMs
   }
@@ -135,7 +135,7 @@ class Sending implements UploadSink {
     this.#over(fail('upstream_invalid', { detail: 'It answered before it had the file.' }))
   }
 
-  readonly #onAbort = (): void => this.fail(endedBy(this.#parts.signal))
+  readonly #onAbort = (): void => this.fail(endedBy(this.#deps.signal))
 
   #onFormRoom(): void {
     this.#fullSince = null
@@ -145,14 +145,14 @@ class Sending implements UploadSink {
   #goOn(): void {
     if (this.#isOver || !this.#isWaiting || !this.#hasSessionRoom || this.#fullSince !== null) return
     this.#isWaiting = false
-    this.#parts.upload.resume()
+    this.#deps.upload.resume()
   }
 
   #over(outcome: Outcome<Sent>): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#parts.signal.removeEventListener('abort', this.#onAbort)
-    if (!outcome.ok || outcome.value.verdict === null) this.#parts.upload.stop()
+    this.#deps.signal.removeEventListener('abort', this.#onAbort)
+    if (!outcome.ok || outcome.value.verdict === null) this.#deps.upload.stop()
     this.#cut.abort()
     this.#form.destroy()
     this.#settle(outcome)

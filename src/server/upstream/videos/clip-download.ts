@@ -14,7 +14,7 @@ const CLIP_TYPE = /^(?:video\/mp4|application\/octet-stream|binary\/octet-stream
 const OK = 200
 const GONE: ReadonlySet<number> = new Set([404, 410])
 
-export interface ClipMeans {
+export interface ClipDeps {
   readonly link: VideoLink
   readonly egress: Pick<Egress, 'vetted'>
   readonly order: VideoOrder
@@ -24,7 +24,7 @@ export interface ClipMeans {
 }
 
 /** Reads a clip from where its provider says that it lies. Failures: those of `VideoProvider.download`. */
-export async function fetchClip(url: string, { link, egress, order, times, bytesMax = VIDEO_CLIP_BYTES_MAX }: ClipMeans): Promise<Outcome<ByteReader>> {
+export async function fetchClip(url: string, { link, egress, order, times, bytesMax = VIDEO_CLIP_BYTES_MAX }: ClipDeps): Promise<Outcome<ByteReader>> {
   if (times.signal.aborted || !times.mayWrite()) return fail('client_gone')
   const opened = await openOutside(url, {
     egress,

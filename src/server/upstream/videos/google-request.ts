@@ -1,7 +1,7 @@
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { Image, RequestImages } from './images.ts'
 
-export interface VeoParts {
+export interface VeoDeps {
   /** Those of the frames, in their order, then those of the references. */
   readonly images: readonly Image[]
   readonly frames: RequestImages['frames']
@@ -13,7 +13,7 @@ export interface VeoParts {
  * A job as `predictLongRunning` takes it. Whether sound is made is the model's, and no field. The API's own page wraps images
  * as `inlineData`, which the API refuses.
  */
-export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoParts): string {
+export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoDeps): string {
   const encoded = images.map(({ bytes, type }) => ({ bytesBase64Encoded: Buffer.from(bytes).toString('base64'), mimeType: type }))
   const frame = (name: 'first_frame' | 'last_frame'): object | undefined => encoded[frames.findIndex((one) => one.frame === name)]
   const [first, last] = [frame('first_frame'), frame('last_frame')]

@@ -7,7 +7,7 @@ import { ClipReader, fetchClip, readerOf } from './clip-download.ts'
 import { veoRequest } from './google-request.ts'
 import { imagesIn } from './images.ts'
 import { unavailable, unpolledBy } from './poll-verdict.ts'
-import type { ClipAt, VideoProtocol, WayMeans } from './protocol.ts'
+import type { ClipAt, VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
 import { reasonOf, told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
@@ -20,10 +20,10 @@ const OPERATION = /^[\w.~/-]+$/
 
 /** Google's long-running operations, as the Gemini API has them for Veo. It knows no token and lists no jobs. */
 export const googleVeo: VideoProtocol = {
-  async submit(order, means, times): Promise<Submitted> {
-    const { link, images } = means
+  async submit(order, deps, times): Promise<Submitted> {
+    const { link, images } = deps
     const { previousUpstreamId } = order.request
-    const previousUri = previousUpstreamId === null ? null : await videoOf(order, previousUpstreamId, means, times)
+    const previousUri = previousUpstreamId === null ? null : await videoOf(order, previousUpstreamId, deps, times)
     if (previousUri !== null && typeof previousUri !== 'string') return previousUri
     const { frames, references } = imagesIn(order.request)
     const loaded = await images.load([...frames, ...references], order, times)
@@ -35,18 +35,18 @@ export const googleVeo: VideoProtocol = {
     return submittedBy(posted, { link, order, idOf: ({ name }) => (isOperation(name) ? name : null) })
   },
 
-  async poll(order, upstreamId, means, times): Promise<Polled> {
-    const operation = await operationOf(upstreamId, means, times)
-    return 'kind' in operation ? operation : polledOf(operation.body, order, means.link)
+  async poll(order, upstreamId, deps, times): Promise<Polled> {
+    const operation = await operationOf(upstreamId, deps, times)
+    return 'kind' in operation ? operation : polledOf(operation.body, order, deps.link)
   },
 
   lookup(): Promise<LookedUp> {
     return Promise.resolve({ kind: 'unavailable', error: told('provider_unavailable', 'It lists no jobs.') })
   },
 
-  async download(order, clip, means, times): Promise<Outcome<ByteReader>> {
+  async download(order, clip, deps, times): Promise<Outcome<ByteReader>> {
     const { source } = clip
-    return source.kind === 'url' ? fetchClip(source.url, { ...means, order, times }) : inlineOf({ ...clip, source }, means, times)
+    return source.kind === 'url' ? fetchClip(source.url, { ...deps, order, times }) : inlineOf({ ...clip, source }, deps, times)
   },
 
   /** The API has no call for it. */
@@ -57,7 +57,7 @@ function isOperation(value: unknown): value is string {
   return isUpstreamId(value) && OPERATION.test(value)
 }
 
-async function operationOf(name: string, { link, gone }: WayMeans, times: VideoCallTimes): Promise<{ readonly body: Json } | Polled> {
+async function operationOf(name: string, { link, gone }: WayDeps, times: VideoCallTimes): Promise<{ readonly body: Json } | Polled> {
   if (!isOperation(name)) return { kind: 'failed', error: told('provider_failed', 'Its name is none of an operation.') }
   const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
   const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
@@ -105,8 +105,8 @@ function bytesIn(video: Json): unknown {
 }
 
 /** The clip that an operation holds. Failures: video_clip_gone, upstream_failed. */
-async function inlineOf({ upstreamId, source }: ClipAt, means: WayMeans, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
-  const operation = await operationOf(upstreamId, means, times)
+async function inlineOf({ upstreamId, source }: ClipAt, deps: WayDeps, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+  const operation = await operationOf(upstreamId, deps, times)
   if ('kind' in operation) return fail(operation.kind === 'failed' ? 'video_clip_gone' : 'upstream_failed')
   const video = source.kind === 'content' ? samplesIn(operation.body)[source.index] : undefined
   const base64 = video === undefined ? undefined : bytesIn(video)
@@ -115,9 +115,9 @@ async function inlineOf({ upstreamId, source }: ClipAt, means: WayMeans, times: 
 }
 
 /** Where the clip of an earlier operation lies; or what comes of the submission without it: while nobody knows, it waits. */
-async function videoOf(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<string | Submitted> {
-  const operation = await operationOf(upstreamId, means, times)
-  const polled = 'kind' in operation ? operation : polledOf(operation.body, order, means.link)
+async function videoOf(order: VideoOrder, upstreamId: string, deps: WayDeps, times: VideoCallTimes): Promise<string | Submitted> {
+  const operation = await operationOf(upstreamId, deps, times)
+  const polled = 'kind' in operation ? operation : polledOf(operation.body, order, deps.link)
   if (polled.kind === 'unavailable') return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
   if (source?.kind === 'url') return source.url

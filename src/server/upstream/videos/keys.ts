@@ -11,7 +11,7 @@ import { operatorAccess, plainHeaders, type ExtraHeaders } from '../provider-hea
 /** What the audit log says a key was released for. */
 const OPERATION = 'video.create'
 
-export interface KeyMeans {
+export interface KeyDeps {
   /** The operator's, by the name of their setting. */
   readonly credentials: ReadonlyMap<string, Credential>
   readonly releases: SecretReleases
@@ -34,13 +34,13 @@ interface Kept {
 
 /** Keys of orders: the operator's, or the workspace's own, which is released for the provider's host and for no other. */
 export class VideoKeys {
-  readonly #means: KeyMeans
+  readonly #deps: KeyDeps
   /** By workspace, secret and host; the oldest first. */
   readonly #kept = new Map<string, Kept>()
   readonly #releasing = new Map<string, Promise<Outcome<Secret>>>()
 
-  constructor(means: KeyMeans) {
-    this.#means = means
+  constructor(deps: KeyDeps) {
+    this.#deps = deps
   }
 
   /** Failures: credential_unavailable (the operator's is not set here; one's own is gone or of no use), busy, store_unavailable. */
@@ -51,7 +51,7 @@ export class VideoKeys {
       if (!released.ok) return { ok: false, failure: unavailable(released.failure) }
       return ok({ text: released.value.reveal(), isOwn: true, extra: plainHeaders(provider) })
     }
-    const access = operatorAccess(provider, this.#means.credentials)
+    const access = operatorAccess(provider, this.#deps.credentials)
     return access === null ? fail('credential_unavailable') : ok({ text: access.key, isOwn: false, extra: access.extra })
   }
 
@@ -61,7 +61,7 @@ export class VideoKeys {
     if (host === null) return fail('secret_not_released', { fields: { name } })
     const id = `${order.workspaceId} ${name} ${host}`
     const kept = this.#kept.get(id)
-    if (kept !== undefined && this.#means.now() < kept.untilMs) return ok(kept.secret)
+    if (kept !== undefined && this.#deps.now() < kept.untilMs) return ok(kept.secret)
     const releasing = this.#releasing.get(id) ?? this.#release(order, { name, host }).finally(() => this.#releasing.delete(id))
     this.#releasing.set(id, releasing)
     const released = await releasing
@@ -72,7 +72,7 @@ export class VideoKeys {
 
   async #release(order: VideoOrder, { name, host }: { readonly name: string; readonly host: string }): Promise<Outcome<Secret>> {
     const { organizationId, workspaceId, keyHash, requestId } = order
-    const released = await this.#means.releases.release({
+    const released = await this.#deps.releases.release({
       scope: { organizationId, workspaceId, internId: null }, name, host, operation: OPERATION,
       by: { actor: { kind: 'key', id: keyHash }, requestId },
     })
@@ -80,7 +80,7 @@ export class VideoKeys {
   }
 
   #keep(id: string, secret: Secret): void {
-    this.#kept.set(id, { secret, untilMs: this.#means.now() + VIDEO_OWN_KEY_MS })
+    this.#kept.set(id, { secret, untilMs: this.#deps.now() + VIDEO_OWN_KEY_MS })
     if (this.#kept.size > VIDEO_OWN_KEYS_MAX) this.#kept.delete([...this.#kept.keys()].at(0) ?? '')
   }
 }

@@ -11,7 +11,7 @@ import { ClipReader, readerOf } from './clip-download.ts'
 import { imagesIn, type Images } from './images.ts'
 import { told } from './told.ts'
 
-export interface LocalMeans {
+export interface LocalDeps {
   readonly slug: string
   readonly video: ProviderVideo
   readonly jobs: Pick<ShortJobs, 'run'>
@@ -28,7 +28,7 @@ export class LocalClip implements VideoProvider {
   readonly #jobs: Pick<ShortJobs, 'run'>
   readonly #images: Images
 
-  constructor({ slug, video, jobs, images }: LocalMeans) {
+  constructor({ slug, video, jobs, images }: LocalDeps) {
     this.slug = slug
     this.video = video
     this.#jobs = jobs

@@ -19,7 +19,7 @@ interface Page {
  * Searches a provider's list, newest first, for jobs that may be the one whose submission nobody knows about. Only a list
  * that was read back to the instant, in order, and in which every job could be told from ours is complete.
  */
-export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupWish): Promise<LookedUp> {
+export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupInput): Promise<LookedUp> {
   const upstreamIds: string[] = []
   // It tells whole seconds. How far its clock may be away is in the instant already.
   const fromMs = sinceMs - SECOND_MS
@@ -49,7 +49,7 @@ export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupW
   return { kind: 'partial', upstreamIds }
 }
 
-export interface LookupWish {
+export interface LookupInput {
   readonly order: VideoOrder
   readonly sinceMs: number
   readonly times: VideoCallTimes

@@ -5,7 +5,7 @@ import { formOf, type FormFile } from './form.ts'
 import { imagesIn, type ImageUrl, type Loaded } from './images.ts'
 import { told } from './told.ts'
 
-export interface RequestMeans {
+export interface RequestDeps {
   readonly provider: Provider
   readonly video: ProviderVideo
   readonly endpoint: Endpoint | null
@@ -26,20 +26,20 @@ const OPTIONAL = ['user', 'generate_audio', 'resolution', 'aspect_ratio', 'creat
  * A job as OpenAI's `/videos` takes it: a form, since servers that speak its protocol read no other, and JSON only where
  * an image is passed on by its URL, which has no plain form field. A remix has a path of its own and takes a prompt alone.
  */
-export async function bodyOf(order: VideoOrder, means: RequestMeans): Promise<RequestBody> {
+export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<RequestBody> {
   const { request } = order
   if (request.previousUpstreamId !== null) return remixOf(request.prompt, request.previousUpstreamId)
   const { frames, references } = imagesIn(request)
   const images = frames.length > 0 ? frames : references
   const [image] = images
-  const { name, rename } = means.provider
+  const { name, rename } = deps.provider
   if (images.length > 1) return refused(`${name} takes one image.`)
-  const fields = Object.entries(fieldsOf(order, means.endpoint)).map(([field, value]) => [rename[field] ?? field, value] as const)
+  const fields = Object.entries(fieldsOf(order, deps.endpoint)).map(([field, value]) => [rename[field] ?? field, value] as const)
   const imageField = rename['input_reference'] ?? 'input_reference'
-  if (image !== undefined && means.video.takesUrls) {
+  if (image !== undefined && deps.video.takesUrls) {
     return inJson('/videos', { ...Object.fromEntries(fields), [imageField]: { image_url: image.url } })
   }
-  const loaded = await means.load(images)
+  const loaded = await deps.load(images)
   if (!loaded.ok) return loaded
   const files = loaded.images.map(({ bytes, type }): [string, FormFile] => [imageField, { bytes, type, filename: `image.${type.slice(6)}` }])
   const form = formOf([...fields.map(([field, value]): [string, string] => [field, textOf(value)]), ...files])

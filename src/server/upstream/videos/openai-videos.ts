@@ -6,7 +6,7 @@ import type { ImageUrl, Loaded } from './images.ts'
 import { bodyOf } from './openai-request.ts'
 import { lookUp } from './openai-lookup.ts'
 import { unavailable, unpolledBy } from './poll-verdict.ts'
-import type { VideoProtocol, WayMeans } from './protocol.ts'
+import type { VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
 import { reasonOf, told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
@@ -47,8 +47,8 @@ export const openAiVideos: VideoProtocol = {
     return lookUp(link, { order, sinceMs, times })
   },
 
-  download(order, { upstreamId, source }, means: WayMeans, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
-    return fetchClip(urlOf(source, upstreamId, means.link), { ...means, order, times })
+  download(order, { upstreamId, source }, deps: WayDeps, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+    return fetchClip(urlOf(source, upstreamId, deps.link), { ...deps, order, times })
   },
 
   async cancel(_order, upstreamId, { link }, times): Promise<void> {

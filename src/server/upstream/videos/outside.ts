@@ -5,7 +5,7 @@ import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'sluice']
 
-export interface OutsideMeans {
+export interface OutsideDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly workspaceId: string
   /** `performance.now()` until which the answer has to begin. */
@@ -20,22 +20,22 @@ export interface OutsideMeans {
  * Redirects are followed within one host; from the provider's own also to others, without its key. Whatever its status.
  * Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is not followed), and those of the gate.
  */
-export async function openOutside(url: string, means: OutsideMeans): Promise<Outcome<EgressStream>> {
+export async function openOutside(url: string, deps: OutsideDeps): Promise<Outcome<EgressStream>> {
   let at = urlIn(url)
   for (let nth = 0; nth <= VIDEO_REDIRECTS_MAX; nth++) {
     if (at === null) return fail('destination_refused', { detail: 'It is no HTTPS address.' })
-    const opened = await openAt(at, means)
+    const opened = await openAt(at, deps)
     if (!opened.ok || !REDIRECTS.has(opened.value.status)) return opened
     const location = opened.value.header('location')
     opened.value.body.close()
     const next = location === null ? null : urlIn(location, at)
-    if (next !== null && next.origin !== at.origin && at.origin !== means.home?.origin) break
+    if (next !== null && next.origin !== at.origin && at.origin !== deps.home?.origin) break
     at = next
   }
   return fail('upstream_failed', { detail: 'It redirects to another host, or too often.' })
 }
 
-function openAt(url: URL, { egress, workspaceId, beginsBy, signal, home }: OutsideMeans): Promise<Outcome<EgressStream>> {
+function openAt(url: URL, { egress, workspaceId, beginsBy, signal, home }: OutsideDeps): Promise<Outcome<EgressStream>> {
   if (home !== undefined && url.origin === home.origin) return home.open(url)
   if (url.protocol !== 'https:') return Promise.resolve(fail('destination_refused', { detail: 'It is no HTTPS address.' }))
   const port = url.port === '' ? null : Number(url.port)

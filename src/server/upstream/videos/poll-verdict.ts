@@ -33,14 +33,14 @@ export class GoneWatch {
   }
 }
 
-export interface PollMeans {
+export interface PollDeps {
   readonly link: VideoLink
   readonly upstreamId: string
   readonly gone: GoneWatch
 }
 
 /** What a poll that was not answered with success says of the job; null when it was. A refusal's body is released. */
-export function unpolledBy(answer: Outcome<EgressAnswer>, { link, upstreamId, gone }: PollMeans): Polled | null {
+export function unpolledBy(answer: Outcome<EgressAnswer>, { link, upstreamId, gone }: PollDeps): Polled | null {
   const { name } = link.provider
   if (!answer.ok) return unavailable(`${name} ${answer.failure.name === 'upstream_slow' ? 'did not answer in time' : 'could not be asked'}.`)
   const { value } = answer

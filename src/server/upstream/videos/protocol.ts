@@ -8,7 +8,7 @@ import type { GoneWatch } from './poll-verdict.ts'
 import type { VideoLink } from './video-link.ts'
 
 /** How an order goes its way: with which key, and with what help. */
-export interface WayMeans {
+export interface WayDeps {
   readonly link: VideoLink
   readonly egress: Egress
   readonly images: Images
@@ -25,9 +25,9 @@ export interface ClipAt {
 
 /** A wire protocol of video jobs, as `VideoProvider`. Design §10. */
 export interface VideoProtocol {
-  submit(order: VideoOrder, means: WayMeans, times: VideoCallTimes): Promise<Submitted>
-  poll(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<Polled>
-  lookup(order: VideoOrder, sinceMs: number, means: WayMeans, times: VideoCallTimes): Promise<LookedUp>
-  download(order: VideoOrder, clip: ClipAt, means: WayMeans, times: VideoCallTimes): Promise<Outcome<ByteReader>>
-  cancel(order: VideoOrder, upstreamId: string, means: WayMeans, times: VideoCallTimes): Promise<void>
+  submit(order: VideoOrder, deps: WayDeps, times: VideoCallTimes): Promise<Submitted>
+  poll(order: VideoOrder, upstreamId: string, deps: WayDeps, times: VideoCallTimes): Promise<Polled>
+  lookup(order: VideoOrder, sinceMs: number, deps: WayDeps, times: VideoCallTimes): Promise<LookedUp>
+  download(order: VideoOrder, clip: ClipAt, deps: WayDeps, times: VideoCallTimes): Promise<Outcome<ByteReader>>
+  cancel(order: VideoOrder, upstreamId: string, deps: WayDeps, times: VideoCallTimes): Promise<void>
 }

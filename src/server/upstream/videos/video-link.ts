@@ -7,7 +7,7 @@ import type { CredentialHeader } from '../link.ts'
 import type { ExtraHeaders } from '../provider-headers.ts'
 import type { Struck } from '../reason.ts'
 
-export interface VideoLinkMeans {
+export interface VideoLinkDeps {
   readonly egress: Pick<Egress, 'trusted'>
   /** Null when the provider needs none. */
   readonly key: string | null
@@ -46,7 +46,7 @@ export class VideoLink {
   readonly #basePath: string
   readonly #headers: readonly string[]
 
-  constructor(provider: Provider, { egress, key, isOwnKey, credentialHeader, extra }: VideoLinkMeans) {
+  constructor(provider: Provider, { egress, key, isOwnKey, credentialHeader, extra }: VideoLinkDeps) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
     this.origin = base.origin

@@ -13,15 +13,15 @@ import { googleKey } from '../google.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { googleVeo } from './google-veo.ts'
 import { Images } from './images.ts'
-import { VideoKeys, type KeyMeans } from './keys.ts'
+import { VideoKeys, type KeyDeps } from './keys.ts'
 import { LocalClip } from './local-clip.ts'
 import { openAiVideos } from './openai-videos.ts'
 import { GoneWatch, unavailable } from './poll-verdict.ts'
-import type { VideoProtocol, WayMeans } from './protocol.ts'
+import type { VideoProtocol, WayDeps } from './protocol.ts'
 import { told } from './told.ts'
 import { VideoLink } from './video-link.ts'
 
-export interface VideoProvidersOptions extends KeyMeans {
+export interface VideoProvidersOptions extends KeyDeps {
   readonly catalogue: { readonly models: readonly Pick<ModelCatalogue['models'][number], 'endpoints'>[] }
   readonly egress: Egress
   /** Renders the clips of `local`. */
@@ -59,7 +59,7 @@ export function createVideoProviders({ catalogue, egress, jobs, ...keyMeans }: V
   }
 }
 
-interface RemoteMeans extends Remote, Pick<WayMeans, 'egress' | 'images' | 'gone'> {
+interface RemoteDeps extends Remote, Pick<WayDeps, 'egress' | 'images' | 'gone'> {
   readonly keys: VideoKeys
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
@@ -69,48 +69,48 @@ class RemoteVideos implements VideoProvider {
   readonly slug: string
   readonly video: ProviderVideo
   readonly #provider: Provider
-  readonly #means: RemoteMeans
+  readonly #deps: RemoteDeps
 
-  constructor(provider: Provider, video: ProviderVideo, means: RemoteMeans) {
+  constructor(provider: Provider, video: ProviderVideo, deps: RemoteDeps) {
     this.slug = provider.slug
     this.video = video
     this.#provider = provider
-    this.#means = means
+    this.#deps = deps
   }
 
   async submit(order: VideoOrder, times: VideoCallTimes): Promise<Submitted> {
     const way = await this.#wayOf(order)
-    return way.ok ? this.#means.protocol.submit(order, way.value, times) : this.#keyless(order, way.failure)
+    return way.ok ? this.#deps.protocol.submit(order, way.value, times) : this.#keyless(order, way.failure)
   }
 
   async poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled> {
     const way = await this.#wayOf(order)
     if (!way.ok) return unavailable(this.#keyWords(way.failure), VIDEO_CREDENTIAL_RETRY_MS)
-    return this.#means.protocol.poll(order, upstreamId, way.value, times)
+    return this.#deps.protocol.poll(order, upstreamId, way.value, times)
   }
 
   async lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp> {
     const way = await this.#wayOf(order)
     if (!way.ok) return { kind: 'unavailable', error: told('provider_unavailable', this.#keyWords(way.failure)) }
-    return this.#means.protocol.lookup(order, sinceMs, way.value, times)
+    return this.#deps.protocol.lookup(order, sinceMs, way.value, times)
   }
 
   async download(order: VideoOrder, upstreamId: string, source: VideoSource, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
     if (source.kind === 'inline') return ok(new ClipReader(readerOf(Buffer.from(source.base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
     const way = await this.#wayOf(order)
     if (!way.ok) return fail('upstream_failed', { detail: this.#keyWords(way.failure), cause: way.failure })
-    return this.#means.protocol.download(order, { upstreamId, source }, way.value, times)
+    return this.#deps.protocol.download(order, { upstreamId, source }, way.value, times)
   }
 
   async cancel(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<void> {
     const way = await this.#wayOf(order)
-    if (way.ok) await this.#means.protocol.cancel(order, upstreamId, way.value, times)
+    if (way.ok) await this.#deps.protocol.cancel(order, upstreamId, way.value, times)
   }
 
-  async #wayOf(order: VideoOrder): Promise<Outcome<WayMeans>> {
-    const key = await this.#means.keys.of(order, this.#provider)
+  async #wayOf(order: VideoOrder): Promise<Outcome<WayDeps>> {
+    const key = await this.#deps.keys.of(order, this.#provider)
     if (!key.ok) return key
-    const { egress, images, gone, credentialHeader, endpoints } = this.#means
+    const { egress, images, gone, credentialHeader, endpoints } = this.#deps
     const { text, isOwn, extra } = key.value
     const link = new VideoLink(this.#provider, { egress, key: text, isOwnKey: isOwn, credentialHeader, extra })
     return ok({ link, egress, images, gone, video: this.video, endpoint: endpoints.get(order.target.endpoint) ?? null })

@@ -8,7 +8,7 @@ import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../protocol.t
 import { NO_EXTRA, plainHeaders } from '../provider-headers.ts'
 import { openRemote } from '../remote.ts'
 
-interface Means {
+interface Deps {
   readonly egress: Pick<Egress, 'vetted' | 'trusted'>
   readonly jobs: ShortJobs
 }
@@ -17,7 +17,7 @@ interface Means {
  * A workspace's own endpoint, or one of the catalogue under its own key; null when the gate refuses its host or port, or
  * its protocol has no embeddings.
  */
-export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Means): EmbeddingProtocol | null {
+export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps): EmbeddingProtocol | null {
   const origin = originOf(endpoint, way, egress)
   if (origin === null) return null
   // What the catalogue sends to its own address is nothing for another one.
@@ -30,7 +30,7 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Means
 }
 
 /** The catalogue's address is the operator's word, and trusted as it is for all others. */
-function originOf({ provider }: Endpoint, { destination }: OwnWay, egress: Means['egress']): LinkOrigin | null {
+function originOf({ provider }: Endpoint, { destination }: OwnWay, egress: Deps['egress']): LinkOrigin | null {
   if (destination === null) return egress.trusted(new URL(provider.baseUrl).origin)
   const vetted = egress.vetted(destination)
   return vetted.ok ? asProvider(vetted.value) : null

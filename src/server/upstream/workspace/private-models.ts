@@ -13,7 +13,7 @@ import { OwnProviders } from './own-providers.ts'
 import { ReleasedCredentials } from './released-credentials.ts'
 import { workspaceModels } from './workspace-models.ts'
 
-export interface PrivateModelsMeans {
+export interface PrivateModelsDeps {
   readonly rows: Pick<PrivateEndpoints, 'active'>
   readonly bindings: SecretBindings
   readonly releases: SecretReleases
@@ -42,12 +42,12 @@ interface Found {
 }
 
 /** Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and after every change. */
-export function createPrivateModels(means: PrivateModelsMeans): PrivateModels & { close(): void } {
-  return new LiveModels(means)
+export function createPrivateModels(deps: PrivateModelsDeps): PrivateModels & { close(): void } {
+  return new LiveModels(deps)
 }
 
 class LiveModels implements PrivateModels {
-  readonly #means: PrivateModelsMeans
+  readonly #deps: PrivateModelsDeps
   readonly #providers: OwnProviders
   readonly #keyed: KeyedProviders
   readonly #known = new LRUCache<string, Known | typeof NONE>({
@@ -58,18 +58,18 @@ class LiveModels implements PrivateModels {
   })
   readonly #loads: LiveLoads<Known | typeof NONE>
 
-  constructor(means: PrivateModelsMeans) {
-    this.#means = means
-    this.#providers = new OwnProviders(means.catalogue.providers)
-    this.#keyed = new KeyedProviders(means.catalogue.providers)
-    const { feed, now } = means
+  constructor(deps: PrivateModelsDeps) {
+    this.#deps = deps
+    this.#providers = new OwnProviders(deps.catalogue.providers)
+    this.#keyed = new KeyedProviders(deps.catalogue.providers)
+    const { feed, now } = deps
     this.#loads = new LiveLoads({ feed, nameOf, forget: (name) => this.#forget(name), now })
   }
 
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>> {
     const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
     const known = this.#known.get(workspaceId)
-    const { feed, graceMs, now } = this.#means
+    const { feed, graceMs, now } = this.#deps
     // Beyond the grace an endpoint may long be disabled, and a call be charged to the operator that has a key: only the store can tell.
     if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) return known === NONE ? null : known.models
     return this.#load(workspaceId, key.organizationId)
@@ -94,7 +94,7 @@ class LiveModels implements PrivateModels {
   }
 
   async #read(of: Owner, sending: () => void): Promise<Outcome<Known | typeof NONE>> {
-    const { rows, bindings } = this.#means
+    const { rows, bindings } = this.#deps
     const { workspaceId } = of
     sending()
     const [endpoints, secrets] = await Promise.all([rows.active(workspaceId), bindings.among(workspaceId, this.#keyed.names)])
@@ -104,7 +104,7 @@ class LiveModels implements PrivateModels {
   }
 
   #build({ endpoints, secrets }: Found, of: Owner): Known | typeof NONE {
-    const { catalogue, releases, now } = this.#means
+    const { catalogue, releases, now } = this.#deps
     const credentials = new ReleasedCredentials({ scope: { ...of, internId: null }, releases, now })
     const keys = this.#keyed.keysOf(secrets, credentials)
     if (endpoints.length === 0 && keys.size === 0) return NONE

@@ -5,7 +5,7 @@ import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
-import type { EndpointProber, ProbeResult, ProbeWish } from '../../ports/endpoints/private-endpoints.ts'
+import type { EndpointProber, ProbeResult, ProbeInput } from '../../ports/endpoints/private-endpoints.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
 import type { LinkOrigin } from '../link.ts'
@@ -14,7 +14,7 @@ import { endpointAt } from './own-endpoint.ts'
 import { destinationOf, OwnProviders } from './own-providers.ts'
 import { judge, type Seen } from './probe-verdict.ts'
 
-export interface ProberMeans {
+export interface ProberDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly jobs: ShortJobs
   readonly releases: SecretReleases
@@ -24,27 +24,27 @@ export interface ProberMeans {
 }
 
 /** Probes private endpoints by the way that their calls take: gate, credential and protocol. B2.6. */
-export function createProber(means: ProberMeans): EndpointProber {
-  const providers = new OwnProviders(means.providers)
+export function createProber(deps: ProberDeps): EndpointProber {
+  const providers = new OwnProviders(deps.providers)
   return {
     nameOf: (slug) => providers.nameOf(slug),
     mayReach(baseUrl) {
       const destination = destinationOf(baseUrl)
-      return destination !== null && means.egress.vetted(destination).ok
+      return destination !== null && deps.egress.vetted(destination).ok
     },
-    async probe(wish) {
-      const { endpoint } = wish
+    async probe(given) {
+      const { endpoint } = given
       const provider = providers.at(endpoint)
       if (provider === null) return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
       const destination = destinationOf(endpoint.baseUrl)
-      const origin = destination === null ? null : means.egress.vetted({ ...destination, workspaceId: wish.workspaceId })
+      const origin = destination === null ? null : deps.egress.vetted({ ...destination, workspaceId: given.workspaceId })
       if (destination === null || origin?.ok !== true) return failed(BAD_URL)
-      const released = await release(wish, destination.host, means.releases)
+      const released = await release(given, destination.host, deps.releases)
       if (!released.ok) return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released
       if (released.value === null) return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
       // Calls refuse it too: no header carries it.
       if (!isProviderKey(released.value.reveal())) return failed(NO_CREDENTIAL)
-      return send(wish, { provider, origin: origin.value, secret: released.value }, means)
+      return send(given, { provider, origin: origin.value, secret: released.value }, deps)
     },
   }
 }
@@ -56,7 +56,7 @@ function failed(check: EndpointCheck): Outcome<ProbeResult> {
   return ok({ checks: [check], isSlow: false })
 }
 
-function release({ endpoint, workspaceId, by }: ProbeWish, host: string, releases: SecretReleases): Promise<Outcome<Secret | null>> {
+function release({ endpoint, workspaceId, by }: ProbeInput, host: string, releases: SecretReleases): Promise<Outcome<Secret | null>> {
   const { organizationId, secretName: name } = endpoint
   if (name === null) return Promise.resolve(ok(null))
   const scope = { organizationId, workspaceId, internId: null }
@@ -72,7 +72,7 @@ interface Way {
 /** The least that can be asked for. */
 const INPUT = 'Hello'
 
-async function send({ endpoint, workspaceId, call }: ProbeWish, { provider, origin, secret }: Way, { jobs, now }: ProberMeans): Promise<Outcome<ProbeResult>> {
+async function send({ endpoint, workspaceId, call }: ProbeInput, { provider, origin, secret }: Way, { jobs, now }: ProberDeps): Promise<Outcome<ProbeResult>> {
   const recorder = new Recorder(origin)
   const key = secret.reveal()
   const protocol = openRemote(endpointAt(endpoint, provider), { origin: recorder, key, jobs })

@@ -9,7 +9,7 @@ import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
 /** What the audit log says a credential was released for. */
 const OPERATION = 'embeddings.create'
 
-interface Means {
+interface Deps {
   readonly scope: VaultScope
   readonly releases: SecretReleases
   /** Milliseconds of any clock. */
@@ -21,18 +21,18 @@ interface Means {
  * their front hears of the workspace, and are never used after that.
  */
 export class ReleasedCredentials {
-  readonly #means: Means
+  readonly #deps: Deps
   readonly #ways = new Map<string, CredentialWay>()
   #isEnded = false
 
-  constructor(means: Means) {
-    this.#means = means
+  constructor(deps: Deps) {
+    this.#deps = deps
   }
 
   /** Endpoints with the same secret at the same host share it. */
   wayTo(destination: Destination, secretName: string): OwnWay {
     const { host, port } = destination
-    const { workspaceId } = this.#means.scope
+    const { workspaceId } = this.#deps.scope
     return this.#way(`${secretName} ${host}:${port ?? ''}`, { destination: { ...destination, workspaceId }, secretName, host })
   }
 
@@ -44,7 +44,7 @@ export class ReleasedCredentials {
   #way(id: string, place: Place): OwnWay {
     const known = this.#ways.get(id)
     if (known !== undefined) return known
-    const way = new CredentialWay(place, this.#means, () => this.#isEnded)
+    const way = new CredentialWay(place, this.#deps, () => this.#isEnded)
     this.#ways.set(id, way)
     return way
   }
@@ -62,22 +62,22 @@ class CredentialWay implements OwnWay {
   readonly destination: Destination | null
   readonly secretName: string
   readonly #host: string
-  readonly #means: Means
+  readonly #deps: Deps
   readonly #isEnded: () => boolean
   #secret: Secret | null = null
   #untilMs = 0
   #releasing: Promise<Outcome<Secret>> | null = null
 
-  constructor({ destination, secretName, host }: Place, means: Means, isEnded: () => boolean) {
+  constructor({ destination, secretName, host }: Place, deps: Deps, isEnded: () => boolean) {
     this.destination = destination
     this.secretName = secretName
     this.#host = host
-    this.#means = means
+    this.#deps = deps
     this.#isEnded = isEnded
   }
 
   get released(): Secret | null {
-    return this.#secret !== null && !this.#isEnded() && this.#means.now() < this.#untilMs ? this.#secret : null
+    return this.#secret !== null && !this.#isEnded() && this.#deps.now() < this.#untilMs ? this.#secret : null
   }
 
   /** One release for all who wait; those who come after the end have one of their own. */
@@ -94,12 +94,12 @@ class CredentialWay implements OwnWay {
   #keep(secret: Secret): Secret {
     const kept = this.#secret?.reveal() === secret.reveal() ? this.#secret : secret
     this.#secret = kept
-    this.#untilMs = this.#means.now() + RELEASED_CREDENTIAL_MS
+    this.#untilMs = this.#deps.now() + RELEASED_CREDENTIAL_MS
     return kept
   }
 
   async #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
-    const { scope, releases } = this.#means
+    const { scope, releases } = this.#deps
     const by = { actor: { kind: 'key', id: caller }, requestId } as const
     const released = await releases.release({ scope, name: this.secretName, host: this.#host, operation: OPERATION, by })
     return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name: this.secretName } }) : released

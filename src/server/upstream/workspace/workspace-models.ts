@@ -5,7 +5,7 @@ import type { OwnKeys } from './keyed-providers.ts'
 import { destinationOf, type OwnProviders } from './own-providers.ts'
 import type { ReleasedCredentials } from './released-credentials.ts'
 
-export interface WorkspaceModelsMeans {
+export interface WorkspaceModelsDeps {
   readonly catalogue: Pick<ModelCatalogue, 'resolve'>
   readonly providers: OwnProviders
   readonly credentials: ReleasedCredentials
@@ -16,11 +16,11 @@ export interface WorkspaceModelsMeans {
 const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
 
 /** @param endpoints active ones of one workspace, oldest first */
-export function workspaceModels(endpoints: readonly PrivateEndpoint[], means: WorkspaceModelsMeans): WorkspaceModels {
-  const { catalogue, keys } = means
+export function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceModelsDeps): WorkspaceModels {
+  const { catalogue, keys } = deps
   const bySlug = new Map<string, Routed[]>()
   for (const own of endpoints) {
-    const one = routed(own, means)
+    const one = routed(own, deps)
     if (one === null) continue
     const slug = (catalogue.resolve(own.modelPermaslug)?.canonicalSlug ?? own.modelPermaslug).toLowerCase()
     bySlug.set(slug, [...(bySlug.get(slug) ?? []), one])
@@ -51,7 +51,7 @@ interface Routed {
 }
 
 /** Null when its provider is no longer in the catalogue. A secret is asked for at the first call. */
-function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsMeans): Routed | null {
+function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsDeps): Routed | null {
   const provider = providers.at(own)
   const destination = destinationOf(own.baseUrl)
   // What was validated has a credential.

@@ -45,13 +45,13 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
 async function heldPath(proof: Proof, node: FileStand): Promise<void> {
   const put = { put: '/api/v1/containers/sess_dead/files/held.wav' }
   const before = (await node.usage()).usedBytes
-  const letGo = await holdCommits(node, 'container_files')
+  const detach = await holdCommits(node, 'container_files')
   const client = node.client(SIZE_BYTES, put)
   await client.begin()
   void client.finish()
   await until('its path is claimed', async () => (await claims(node)) > 0)
   await until('its file is published', () => node.staging().length === 0)
-  await killFront(node, [client], letGo)
+  await killFront(node, [client], detach)
   await until('its claim is over', async () => (await claims(node)) === 0)
   const next = await node.upload(SIZE_BYTES / 2, put)
   const used = (await node.usage()).usedBytes - before
@@ -64,10 +64,10 @@ async function claims(node: FileStand): Promise<number> {
   return (await node.store.sql`SELECT 1 FROM container_files WHERE writing_until IS NOT NULL`).length
 }
 
-async function killFront(node: FileStand, held: readonly UploadClient[], letGo?: () => Promise<void>): Promise<void> {
+async function killFront(node: FileStand, held: readonly UploadClient[], detach?: () => Promise<void>): Promise<void> {
   const [pid = 0] = node.stand.fronts()
   process.kill(pid, 'SIGKILL')
-  await letGo?.()
+  await detach?.()
   for (const client of held) client.leave('RST')
   await until('another front serves', () => node.stand.fronts().some((other) => other !== pid) && serves(node))
 }

@@ -69,10 +69,10 @@ export async function killsAtBucket(proof: Proof, node: FileStand, s3: FakeS3): 
 
 async function killAt(proof: Proof, node: FileStand, { name, reach }: Point): Promise<void> {
   const client = node.client(SIZE_BYTES)
-  const letGo = await reach(client)
+  const detach = await reach(client)
   const [pid = 0] = node.stand.fronts()
   process.kill(pid, 'SIGKILL')
-  await letGo?.()
+  await detach?.()
   client.leave('RST')
   await until('another front serves', () => node.stand.fronts().some((other) => other !== pid) && serves(node))
   await node.expireLeases()
@@ -81,20 +81,20 @@ async function killAt(proof: Proof, node: FileStand, { name, reach }: Point): Pr
 }
 
 async function untilPublished(node: FileStand, client: UploadClient): Promise<() => Promise<void>> {
-  const letGo = await holdCommits(node)
+  const detach = await holdCommits(node)
   await client.begin()
   void client.finish()
   await until('the object is there', async () => (await node.objects()).size > 0)
-  return letGo
+  return detach
 }
 
 async function untilPromoted(node: FileStand): Promise<() => Promise<void>> {
   await node.upload(SIZE_BYTES, { put: '/api/v1/containers/sess_kill/files/b.wav' })
   const id = `cfile_${Buffer.from('b.wav').toString('base64url')}`
-  const letGo = await holdCommits(node)
+  const detach = await holdCommits(node)
   void node.ask('POST', `/containers/sess_kill/files/${id}/promote`).catch(() => undefined)
   await until('the object is there', async () => (await node.objects()).size > 0)
-  return letGo
+  return detach
 }
 
 function stagedBytes(node: FileStand): number {

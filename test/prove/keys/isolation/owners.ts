@@ -98,9 +98,9 @@ const VIDEO_MODEL = 'sluice/clip-1'
 const LOOKS_MAX = 600
 const LOOK_MS = 200
 
-async function made(stand: Stand, wish: Ask): Promise<Told['body']> {
-  const told = await ask(stand, { ...wish, path: API + wish.path })
-  if (told.status >= 300) throw new Error(`${wish.method} ${wish.path}: ${told.status} ${told.text}`)
+async function made(stand: Stand, given: Ask): Promise<Told['body']> {
+  const told = await ask(stand, { ...given, path: API + given.path })
+  if (told.status >= 300) throw new Error(`${given.method} ${given.path}: ${told.status} ${told.text}`)
   const { data } = told.body
   return (typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body)
 }

@@ -4,7 +4,7 @@ import { failureOf } from '../../../support/scim/scim-errors.ts'
 import { FORM, type Ask, type Place, type Told } from './owners.ts'
 
 /** A request of an operation with given path parameters. */
-export function requestOf(operation: AnyOperation, place: Params, query = requiredQuery(operation)): Wish {
+export function requestOf(operation: AnyOperation, place: Params, query = requiredQuery(operation)): Input {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
   const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
   const prefix = prefixOf(operation)
@@ -21,7 +21,7 @@ function requiredQuery({ input, example }: AnyOperation): string {
   return values.length === 0 ? '' : `?${values.map(([name, value]) => `${name}=${String(value)}`).join('&')}`
 }
 
-export interface Wish {
+export interface Input {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -31,9 +31,9 @@ export interface Wish {
 export type Params = Readonly<Record<string, string>>
 
 /** Where the key stands when `authorization` belongs to somebody else. */
-export function withKey(operation: AnyOperation, wish: Wish, key: string): Ask {
+export function withKey(operation: AnyOperation, request: Input, key: string): Ask {
   const { header } = operation.access
-  return header === undefined ? { ...wish, key } : { ...wish, headers: { ...wish.headers, [header]: key } }
+  return header === undefined ? { ...request, key } : { ...request, headers: { ...request.headers, [header]: key } }
 }
 
 /** Parameters of things that nobody has. */

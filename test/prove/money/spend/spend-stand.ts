@@ -27,7 +27,7 @@ export interface AccountState {
   readonly lentNano: bigint
 }
 
-export interface SpendStandWish {
+export interface SpendStandInput {
   readonly fronts: number
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -36,7 +36,7 @@ export interface SpendStandWish {
 const TOKENS_PER_BYTE = 0.7
 const PRICE = '0.000001'
 
-export async function startSpendStand(proof: Proof, { fronts, settings = {} }: SpendStandWish): Promise<SpendStand> {
+export async function startSpendStand(proof: Proof, { fronts, settings = {} }: SpendStandInput): Promise<SpendStand> {
   const provider = await startProvider()
   proof.after(() => provider.close())
   provider.usually((exchange) => {

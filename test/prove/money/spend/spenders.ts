@@ -10,7 +10,7 @@ export interface Answer {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-export interface SpendersWish {
+export interface SpendersInput {
   readonly port: number
   readonly keys: readonly string[]
   readonly model: string
@@ -38,7 +38,7 @@ const NANO = 1e9
 
 /** Callers that spend what there is, until each is refused again and again. */
 export class Spenders {
-  readonly #wish: SpendersWish
+  readonly #wish: SpendersInput
   readonly #agent: Agent
   readonly statuses: Record<number, number> = {}
   readonly refusals: Answer[] = []
@@ -47,10 +47,10 @@ export class Spenders {
   slowestLimitsMs = 0
   #isEnded = false
 
-  constructor(wish: SpendersWish) {
-    this.#wish = wish
+  constructor(given: SpendersInput) {
+    this.#wish = given
     // A front ends connections that rest: these end theirs first.
-    this.#agent = new Agent({ keepAlive: true, maxSockets: wish.callers, timeout: REST_MS_MAX })
+    this.#agent = new Agent({ keepAlive: true, maxSockets: given.callers, timeout: REST_MS_MAX })
   }
 
   /** Until the money is spent, or `end` was called. */

@@ -9,7 +9,7 @@ import { must } from '../../../support/must.ts'
 import { until } from '../../../support/nodes/node.ts'
 import type { Change } from './oracle.ts'
 
-export interface Means {
+export interface Deps {
   readonly store: Store
   readonly mappings: GroupMappings
   readonly users: ScimUsers
@@ -21,24 +21,24 @@ export type Made = { readonly id: string } | { readonly failure: Failure }
 
 /** An organization with workspaces whose directory is changed through the ports that operations use. */
 export class World {
-  readonly #means: Means
+  readonly #deps: Deps
   readonly organizationId: string
   readonly workspaceIds: readonly string[]
 
-  private constructor(means: Means, organizationId: string, workspaceIds: readonly string[]) {
-    this.#means = means
+  private constructor(deps: Deps, organizationId: string, workspaceIds: readonly string[]) {
+    this.#deps = deps
     this.organizationId = organizationId
     this.workspaceIds = workspaceIds
   }
 
-  static async make(means: Means, name: string, workspaces: number): Promise<World> {
-    return means.store.sql.begin(async (tx) => {
+  static async make(deps: Deps, name: string, workspaces: number): Promise<World> {
+    return deps.store.sql.begin(async (tx) => {
       const { organization, workspace } = await insertOrganization(tx, name)
       const ids = [workspace.id]
       while (ids.length < workspaces) {
         ids.push((await insertWorkspace(tx, { organizationId: organization.id, name, slug: `w${ids.length}` })).id)
       }
-      return new World(means, organization.id, ids)
+      return new World(deps, organization.id, ids)
     })
   }
 
@@ -50,7 +50,7 @@ export class World {
   }
 
   async #run(change: Change, by: DirectoryActor): Promise<Outcome<string>> {
-    const { store, mappings, users } = this.#means
+    const { store, mappings, users } = this.#deps
     switch (change.kind) {
       case 'grant':
         return idOf(await addMember(store, { workspace: this.#workspace(change.workspaceId), userName: change.userName, role: change.role }, by))
@@ -78,7 +78,7 @@ export class World {
   async #runOnGroup(
     change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>, by: DirectoryActor,
   ): Promise<Outcome<string>> {
-    const { groups } = this.#means
+    const { groups } = this.#deps
     if (change.kind === 'new_group') return idOf(await groups.create({ displayName: change.name, externalId: null, userIds: change.userIds }, by))
     if (change.kind === 'delete_group') return none(await groups.remove(change.groupId, null, by))
     const step: ScimGroupStep = change.kind === 'rename'
@@ -88,7 +88,7 @@ export class World {
 
   /** Every grant as the oracle writes it. */
   async grants(): Promise<readonly string[]> {
-    const rows = await this.#means.store.sql<{ line: string }[]>`
+    const rows = await this.#deps.store.sql<{ line: string }[]>`
       SELECT g.workspace_id || ' ' || g.user_id || ' ' || g.source || ' ' || coalesce(g.mapping_id::text, '-') || ' ' || g.role AS line
       FROM member_grants g JOIN users u ON u.id = g.user_id WHERE u.organization_id = ${this.organizationId}`
     return rows.map(({ line }) => line).sort()
@@ -97,7 +97,7 @@ export class World {
   /** Every member as workspaces list them. */
   async members(): Promise<readonly string[]> {
     const lists = await Promise.all(this.workspaceIds.map(async (id) => {
-      const { rows, totalCount } = await listMembers(this.#means.store.sql, id, { limit: 100_000, offset: 0 })
+      const { rows, totalCount } = await listMembers(this.#deps.store.sql, id, { limit: 100_000, offset: 0 })
       if (rows.length !== totalCount) throw new Error(`${totalCount} members are counted, ${rows.length} listed`)
       return rows.map(({ userId, role }) => `${id} ${userId} ${role}`)
     }))
@@ -106,7 +106,7 @@ export class World {
 
   /** Ids of the requests that the log tells of behind row `n`, in the order of their commits. */
   async audited(n: number): Promise<readonly { readonly n: number; readonly requestId: string }[]> {
-    const rows = await this.#means.store.sql<{ n: string; request_id: string }[]>`
+    const rows = await this.#deps.store.sql<{ n: string; request_id: string }[]>`
       SELECT n, text::jsonb->>'request_id' AS request_id FROM audit WHERE organization_id = ${this.organizationId} AND n > ${n} ORDER BY n`
     return rows.map((row) => ({ n: Number(row.n), requestId: row.request_id }))
   }
@@ -115,7 +115,7 @@ export class World {
   async sync(requestId: string): Promise<void> {
     const { organizationId } = this
     const by = { actor: { kind: 'key', id: 'f'.repeat(64) }, requestId, operation: 'proof.sync', organizationId } as const
-    const { mappings } = this.#means
+    const { mappings } = this.#deps
     const { id } = must(await mappings.startSync(by))
     await until('the sync job has succeeded', async () => must(await mappings.syncJob(organizationId, id)).status === 'succeeded')
   }

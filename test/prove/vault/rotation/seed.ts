@@ -45,14 +45,14 @@ interface SeededVault {
   readonly secrets: readonly Readonly<Record<string, string>>[]
 }
 
-interface Means {
+interface Deps {
   readonly rootKeys: ReturnType<typeof openRootKeys>
   readonly secretsEach: number
   /** The highest of its versions. */
   readonly version: number
 }
 
-function oneVault({ workspaceId }: RotationStand, { rootKeys, secretsEach, version }: Means): SeededVault {
+function oneVault({ workspaceId }: RotationStand, { rootKeys, secretsEach, version }: Deps): SeededVault {
   const [vaultId, internId, rootKeyId] = [newId(), newId(), rootKeys.currentId]
   const rootKey = rootKeys.get(rootKeyId) ?? Buffer.alloc(0)
   const plain = { fingerprint: randomBytes(32), sealing: randomBytes(32) }

@@ -107,7 +107,7 @@ async function callersOf(stand: RotationStand, interns: readonly string[]): Prom
   const step = Math.max(1, Math.floor(interns.length / CALLERS))
   const chosen = interns.filter((_, nth) => nth % step === 0).slice(0, CALLERS)
   return Promise.all(chosen.map(async (internId) => {
-    const wish = { internId, organizationId: stand.organizationId, name: 'prove', rateLimitRpm: null, expiresAt: null }
-    return { internId, key: must(await createInternKey(stand.store, wish, CLI)).key }
+    const input = { internId, organizationId: stand.organizationId, name: 'prove', rateLimitRpm: null, expiresAt: null }
+    return { internId, key: must(await createInternKey(stand.store, input, CLI)).key }
   }))
 }

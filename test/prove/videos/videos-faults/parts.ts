@@ -52,7 +52,7 @@ export interface Place {
   readonly allow: string
 }
 
-export interface FrontParts {
+export interface FrontDeps {
   readonly jobs: VideoJobs
   readonly answers: Idempotency
 }
@@ -64,7 +64,7 @@ const STATE_WAIT_MS = 2_000
 const ENDS: EndContext = { log: SILENT, origin: 'https://sluice.test', clipsKeptMs: 86_400_000 }
 
 /** Opens all, and begins to work on what is due. It ends with its process. */
-export async function openParts(place: Place, points: FaultPoints): Promise<FrontParts> {
+export async function openParts(place: Place, points: FaultPoints): Promise<FrontDeps> {
   const store = openStore({ url: place.databaseUrl, poolMax: POOL_MAX, applicationName: 'faults-proof' })
   const state = openState({ url: null, socketPath: place.redisSocket, log: SILENT })
   const views = openVideoViews(state)
@@ -78,13 +78,13 @@ export async function openParts(place: Place, points: FaultPoints): Promise<Fron
   return { jobs, answers: openIdempotency({ store, now, random: Math.random }) }
 }
 
-interface Means {
+interface Deps {
   readonly store: Store
   readonly state: State
   readonly views: ReturnType<typeof openVideoViews>
 }
 
-async function openRunner(place: Place, points: FaultPoints, { store, state, views }: Means): Promise<void> {
+async function openRunner(place: Place, points: FaultPoints, { store, state, views }: Deps): Promise<void> {
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: place.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue: ${JSON.stringify(loaded.problems)}`)
   const now = (): number => performance.now()

@@ -57,9 +57,9 @@ export class FaultPoints {
   jobs(real: VideoJobs): VideoJobs {
     return {
       ...real,
-      accept: async (wish) => {
+      accept: async (input) => {
         this.#at('accept.before_commit')
-        const answer = real.accept(wish)
+        const answer = real.accept(input)
         this.#soon('accept.in_commit')
         const accepted = await answer
         if (accepted.ok) this.#at('accept.after_commit')

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import type { Owners } from '../../../support/money/money.ts'
-import { answerOf, videoWish, VIDEO_REQUEST } from '../../../support/videos/video-jobs.ts'
+import { answerOf, videoInput, VIDEO_REQUEST } from '../../../support/videos/video-jobs.ts'
 import type { Order, Told, WantedJob } from './order.ts'
 import { openParts, type Place } from './parts.ts'
 import { FaultPoints } from './points.ts'
@@ -45,7 +45,7 @@ async function offer(owners: Owners, { key, kind, model, prompt, callbackUrl }: 
     if (!begun.ok) continue
     if (begun.value.kind === 'replay') return (JSON.parse(begun.value.answer.json) as { readonly id: string }).id
     const { turn } = begun.value
-    const accepted = await jobs.accept(videoWish(owners, {
+    const accepted = await jobs.accept(videoInput(owners, {
       requestId: newId(), costNano: COST_NANO, callbackUrl, limits: { isCreditLimited: true, isWorkspaceLimited: true, isKeyLimited: true },
       target: { model, provider: kind, endpoint: `${kind}/clip-${kind}`, upstreamModel: `clip-${kind}`, ownSecret: null },
       request: { ...VIDEO_REQUEST, prompt, seconds: 4, resolution: '720p', size: { width: 1280, height: 720 }, seed: null },

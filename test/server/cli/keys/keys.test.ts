@@ -34,8 +34,8 @@ function verbOver(t: Tap, url: string): Verb {
 t.test('a key is made, listed without itself, and revoked', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
-  const wish = ['--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600']
-  const made = await sluice('keys', 'create', ...wish, '--expires', '2099-01-01T00:00:00Z')
+  const input = ['--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600']
+  const made = await sluice('keys', 'create', ...input, '--expires', '2099-01-01T00:00:00Z')
   const key = String(made.out['key'])
   t.match(made.out, { hash: hashOfKey(key), name: 'first', kind: 'inference', rate_limit_rpm: 600, expires_at: '2099-01-01T00:00:00.000Z' })
   const listed = await sluice('keys', 'list')
@@ -68,8 +68,8 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
 t.test('a key gets scopes, by blanks or commas; a change replaces them, a rotation keeps them, and `none` is all again', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
-  const wish = ['keys', 'create', '--name', 'k', '--kind', 'inference']
-  const made = await sluice(...wish, '--scopes', 'files:read,videos', 'videos', 'inference')
+  const input = ['keys', 'create', '--name', 'k', '--kind', 'inference']
+  const made = await sluice(...input, '--scopes', 'files:read,videos', 'videos', 'inference')
   t.same(made.out['scopes'], ['files:read', 'videos', 'inference'])
   const hash = String(made.out['hash'])
   t.same((await sluice('keys', 'update', hash, '--scopes', 'vault:use')).out['scopes'], ['vault:use'])
@@ -77,7 +77,7 @@ t.test('a key gets scopes, by blanks or commas; a change replaces them, a rotati
   const rotated = String((await sluice('keys', 'rotate', hash)).out['hash'])
   t.same((await sluice('keys', 'get', rotated)).out['scopes'], ['vault:use'])
   t.same((await sluice('keys', 'update', rotated, '--scopes', 'none')).out['scopes'], null)
-  t.same((await sluice(...wish)).out['scopes'], null)
+  t.same((await sluice(...input)).out['scopes'], null)
 })
 
 t.test('several organizations live in one installation and are told apart', async (t) => {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openRetentionTurns } from '../../../../src/server/store/base/retention-lease.ts'
+import { openRetentionLeases } from '../../../../src/server/store/base/retention-lease.ts'
 import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { openBooks } from '../../../support/money/ledger.ts'
 import { must } from '../../../support/must.ts'
@@ -54,6 +54,6 @@ t.test('prune counts what is due, then removes that and tells how long each is k
 
 t.test('prune leaves it to a runner that is at it', async (t) => {
   const { run, store } = await stand(t)
-  await openRetentionTurns(store).begin()
+  await openRetentionLeases(store).begin()
   t.match(await run(), { code: 1, stderr: /another process prunes already/ })
 })

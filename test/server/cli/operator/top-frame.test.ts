@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { harmless } from '../../../../src/server/cli/parts/terminal-text.ts'
+import { escapeControls } from '../../../../src/server/cli/parts/terminal-text.ts'
 import { frameOf } from '../../../../src/server/cli/operator/top/frame.ts'
 import { widthOf } from '../../../../src/server/cli/operator/top/text.ts'
 import type { LiveView } from '../../../../src/schemas/operator/live-view.ts'
@@ -87,7 +87,7 @@ t.test('colour is added to the same text, and to nothing without it', async (t) 
 t.test('what a node tells cannot steer the terminal', async (t) => {
   const view = liveView({ version: '1\u001b]0;owned\u0007', findings: [{ severity: 'bad', text: 'a\u001b[2J\r\nb\u009b1m\u202e', fix: '\u0008' }] })
   t.notMatch(frame(view, { hasColour: false }).join('\n'), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
-  t.equal(harmless('a\nb'), 'a?b')
+  t.equal(escapeControls('a\nb'), 'a?b')
 })
 
 t.test('a node that is away is told with its reason, above the last figures', async (t) => {

@@ -37,15 +37,15 @@ t.test('vault create, list and delete: a vault to attach, whose name is taken on
 
 t.test('vault delete leaves the vaults of interns alone', async (t) => {
   const { store, organization, run } = await stand(t)
-  const wish = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
-  const { vaultId } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...wish }, CLI))
+  const input = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
+  const { vaultId } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...input }, CLI))
   t.match(await run('vault', 'delete', vaultId), { code: 1, stderr: /no such vault/ })
 })
 
 t.test('keys create --kind intern: the key acts in its intern’s workspace, and who made it is audited', async (t) => {
   const { store, organization, workspace, run, json } = await stand(t)
-  const wish = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
-  const { id } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...wish }, CLI))
+  const input = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
+  const { id } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...input }, CLI))
   const made = await json('keys', 'create', '--kind', 'intern', '--intern', id, '--name', 'ada', '--rpm', '60')
   t.match(made, { key: /^sk-sluice-intern-v1-/, kind: 'intern', intern_id: id, workspace_id: workspace.id, rate_limit_rpm: 60 })
   t.match(await openKeyStore(store).load([hashOfKey(String(made['key']))]), { value: [{ kind: 'intern', internId: id, workspaceId: workspace.id }] })

@@ -11,7 +11,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
-import { delivery, outboxed, wish } from '../../../support/webhooks/webhooks.ts'
+import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'
 
 t.setTimeout(600_000)
 
@@ -33,7 +33,7 @@ async function stand(t: Test): Promise<Stand> {
     store, workspaceId: workspace.id,
     async end(result) {
       const deliveries = openDeliveries({ store })
-      const claims = await deliveries.claim(wish())
+      const claims = await deliveries.claim(input())
       for (const claim of claims) await deliveries.book(claim, result, null)
       return claims.map(({ id }) => id)
     },
@@ -60,7 +60,7 @@ t.test('a replayed delivery is due again with all its attempts, its id and its b
   await outboxed(store, [told])
   const [id = ''] = await end(FAILED)
   t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery to be made again\n' })
-  t.match(await openDeliveries({ store }).claim(wish()), [{ id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 }])
+  t.match(await openDeliveries({ store }).claim(input()), [{ id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 }])
   t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /waits for its next attempt anyway/ })
   t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
   t.match(await auditOf(store), [{ operation: 'cli.webhooks-replay', object_id: id, actor: { kind: 'cli' }, before: { state: 'dead' } }])
@@ -82,7 +82,7 @@ t.test('a replay tries an address again that answered 410', async (t) => {
   await outboxed(store, [delivery(workspaceId)])
   const [id = ''] = await end({ kind: 'gone', status: 410 })
   await run('webhooks', 'replay', id)
-  t.match(await openDeliveries({ store }).claim(wish()), [{ id, isDisabled: false }])
+  t.match(await openDeliveries({ store }).claim(input()), [{ id, isDisabled: false }])
 })
 
 t.test('replay takes an id or --dead', async (t) => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
-import type { ExchangeHost } from '../../../../src/server/http/exchange-parts.ts'
+import type { ExchangeHost } from '../../../../src/server/http/exchange-deps.ts'
 import { Exchange } from '../../../../src/server/http/exchange.ts'
 import { ReadEnd } from '../../../../src/server/http/body/read-end.ts'
 import { SwapList } from '../../../../src/server/structures/swap-list.ts'

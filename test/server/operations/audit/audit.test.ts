@@ -111,8 +111,8 @@ t.test('audit.list 404: a workspace that is unknown or another organization\'s; 
 
 t.test('audit.list 403: inference and intern keys are the wrong kind', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-  for (const wrong of [await key('inference'), must(await createInternKey(store, wish, CLI)).key])
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/audit', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })
 

@@ -26,8 +26,8 @@ async function stand(t: Test, limits: Limits = {}) {
   // No window of a limit ends while it is spent.
   await turnTo(store.sql, '2024-02-28')
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey, key } = must(await createKey(store, wish, CLI))
+  const request = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const { apiKey, key } = must(await createKey(store, request, CLI))
   const accounts = { organization: organizationAccount(organization.id), workspace: workspaceAccount(workspace.id), key: `k${apiKey.hash}` }
   for (const kind of ['organization', 'workspace', 'key'] as const) {
     const limit = limits[kind]

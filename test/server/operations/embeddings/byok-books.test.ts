@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { organizationAccount, workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import { createAccess } from '../../../../src/server/access/access.ts'
-import { openBudgetParts } from '../../../../src/server/main/budgets.ts'
+import { openBudgetPorts } from '../../../../src/server/main/budgets.ts'
 import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-keys.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'
@@ -28,12 +28,12 @@ async function stand(t: Test) {
       const paid = createAccess({ keys: openKeyStore(store), feed, graceMs: 60_000, now: Date.now })
       t.teardown(() => paid.close())
       const authenticate = (header: string) => (header === `Bearer ${MANAGEMENT_KEY}` ? access : paid).authenticate(header)
-      return { access: { ...access, authenticate }, ports: { spend, ...openBudgetParts({ store, hints }) } }
+      return { access: { ...access, authenticate }, ports: { spend, ...openBudgetPorts({ store, hints }) } }
     },
   })
   const { store, organizationId, workspaceId, call, embed, vault } = front
-  const wish = { kind: 'inference', name: 'k', organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey, key } = must(await createKey(store, wish, CLI))
+  const input = { kind: 'inference', name: 'k', organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
+  const { apiKey, key } = must(await createKey(store, input, CLI))
   await vault.put('keyed_api_key', 'sk-own-canary-0123456789', ['localhost'])
   const accounts = { organization: organizationAccount(organizationId), workspace: workspaceAccount(workspaceId), key: `k${apiKey.hash}` }
   const spend = present(opened[0])

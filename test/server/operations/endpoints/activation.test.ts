@@ -92,7 +92,7 @@ t.test('of 50 racing activations one is answered 200 and 49 are 409, and one pro
 t.test('an activation whose endpoint was changed meanwhile is none', async (t) => {
   const [began, go] = [gate(), gate()]
   let isHeld = false
-  const stand = await openEndpoints(t, { prober: (real) => ({ ...real, probe: (wish) => (isHeld ? held(began, go)(real) : real).probe(wish) }) })
+  const stand = await openEndpoints(t, { prober: (real) => ({ ...real, probe: (input) => (isHeld ? held(began, go)(real) : real).probe(input) }) })
   const id = await stand.validated()
   isHeld = true
   const activating = activate(stand, id)

@@ -33,8 +33,8 @@ t.test('every kind of key reads itself', async (t) => {
   const { call, make, intern, store } = shared
   const management = await make({ kind: 'management' })
   t.match((await call('GET', '/key', { key: management.key })).body, { data: { is_management_key: true, is_provisioning_key: true, workspace_id: null } })
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: new Date('2099-01-01T00:00:00Z') }
-  const { key } = must(await createInternKey(store, wish, CLI))
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: new Date('2099-01-01T00:00:00Z') }
+  const { key } = must(await createInternKey(store, input, CLI))
   t.match((await call('GET', '/key', { key })).body, { data: { kind: 'intern', is_management_key: false, expires_at: '2099-01-01T00:00:00.000Z' } })
 })
 
@@ -57,12 +57,12 @@ t.test('while the store is away keys answer 500, and say when to try again', asy
 t.test('a key that is made without a word on it has the rate of the operator, unless it says null', async (t) => {
   const { store, organizationId } = shared
   const apiKeys = openApiKeys({ store, publish: () => Promise.resolve(), rateLimitRpm: 120 })
-  const wish = {
+  const input = {
     kind: 'inference', name: 'k', organizationId, workspace: 'default', limitNano: null, limitReset: null, countsByok: false, allowedModels: null,
     scopes: null, internId: null,
     creatorUserId: null, externalUser: null, expiresAt: null,
   } as const
   const by = { ...CLI, operation: 'keys.create' }
-  t.match(await apiKeys.create(wish, by), { ok: true, value: { apiKey: { rateLimitRpm: 120 } } })
-  t.match(await apiKeys.create({ ...wish, rateLimitRpm: null }, by), { ok: true, value: { apiKey: { rateLimitRpm: null } } })
+  t.match(await apiKeys.create(input, by), { ok: true, value: { apiKey: { rateLimitRpm: 120 } } })
+  t.match(await apiKeys.create({ ...input, rateLimitRpm: null }, by), { ok: true, value: { apiKey: { rateLimitRpm: null } } })
 })

@@ -35,12 +35,12 @@ t.test('keys.create 201: every member that existing clients require, and the key
 
 t.test('a key has what it is made with: limit, resets, models, rate, expiry, workspace', async (t) => {
   const { make, look, store, other } = shared
-  const wish = {
+  const input = {
     limit: 0.1 + 0.2, limit_reset: 'weekly', include_byok_in_limit: true, expires_at: '2099-01-01T00:00:00+02:00', workspace_id: 'other',
     rate_limit_rpm: 60, allowed_models: ['openai/*', 'cohere/embed-v4.0'],
   }
-  const { data } = await make(wish)
-  t.match(data, { ...wish, limit: 0.3, limit_remaining: 0.3, expires_at: '2098-12-31T22:00:00.000Z', workspace_id: other.id })
+  const { data } = await make(input)
+  t.match(data, { ...input, limit: 0.3, limit_remaining: 0.3, expires_at: '2098-12-31T22:00:00.000Z', workspace_id: other.id })
   t.same(await look(data.hash), data)
   t.match(await store.sql`SELECT span, limit_nano FROM account_limits WHERE account_id = ${`k${data.hash}`}`, [{ span: 'weekly', limit_nano: '300000000' }])
 })
@@ -99,8 +99,8 @@ t.test('keys.create 403: an inference key, and one that is disabled', async (t) 
 t.test('only management keys see and change keys, their own workspace or not', async (t) => {
   const { call, make, intern, store, rotate } = shared
   const [{ data: { hash }, key }, elsewhere] = [await make(), await make({ workspace_id: 'other' })]
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-  const internKey = must(await createInternKey(store, wish, CLI)).key
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const internKey = must(await createInternKey(store, input, CLI)).key
   for (const wrong of [key, elsewhere.key, (await rotate(elsewhere.data.hash)).key, internKey]) {
     for (const [method, path] of [
       ['GET', '/keys'], ['GET', `/keys/${hash}`], ['PATCH', `/keys/${hash}`], ['DELETE', `/keys/${hash}`], ['POST', `/keys/${hash}/rotate`],
@@ -111,9 +111,9 @@ t.test('only management keys see and change keys, their own workspace or not', a
 
 t.test('keys.list 200: the keys of the organization, newest first, in pages', async (t) => {
   const { call, store, organizationId, workspace } = await openKeysFront(t)
-  const wish = { kind: 'inference', name: 'n', organizationId, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const input = { kind: 'inference', name: 'n', organizationId, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
   const made: string[] = []
-  for (let n = 0; n < KEYS_PAGE; n++) made.push(await store.sql.begin(async (tx) => (await insertKey(tx, wish)).apiKey.hash))
+  for (let n = 0; n < KEYS_PAGE; n++) made.push(await store.sql.begin(async (tx) => (await insertKey(tx, input)).apiKey.hash))
   const page = async (offset: number): Promise<readonly unknown[]> => {
     const { status, body } = await call('GET', `/keys?offset=${offset}`)
     t.equal(status, 200)

@@ -90,8 +90,8 @@ t.test('activity.list 404: a workspace that is unknown, deleted or another organ
 
 t.test('inference and intern keys are the wrong kind for activity', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-  for (const wrong of [await key('inference'), must(await createInternKey(store, wish, CLI)).key])
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/activity', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })
 

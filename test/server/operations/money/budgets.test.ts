@@ -168,8 +168,8 @@ for (const title of ['budgets.get 400: GET', 'budgets.put 400: PUT', 'budgets.de
 
 t.test('inference and intern keys are the wrong kind for every operation of budgets', async (t) => {
   const { call, key, store, intern } = await refusing
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-  for (const wrong of [await key('inference'), must(await createInternKey(store, wish, CLI)).key]) {
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
     for (const [method, rest] of EVERY) {
       const told = await call(method, `/workspaces/default/budgets${rest}`, { key: wrong, ...(method === 'PUT' && { body: { limit_usd: 1 } }) })
       t.match(told, { status: 401, type: 'wrong_key_kind' }, method + rest)

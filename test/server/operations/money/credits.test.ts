@@ -91,8 +91,8 @@ t.test('a repeated Idempotency-Key books once, also when the first call died bef
 t.test('inference and intern keys are the wrong kind for credit, and an organization sees its own alone', async (t) => {
   const front = await openInternsFront(t)
   const { call, key, store, intern, foreignKey } = front
-  const wish = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-  for (const wrong of [await key('inference'), must(await createInternKey(store, wish, CLI)).key]) {
+  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
     t.match(await call('GET', '/credits', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
     t.match(await call('POST', '/credits', { key: wrong, body: { amount_usd: 1 } }), { status: 403, type: 'wrong_key_kind' })
   }

@@ -7,7 +7,7 @@ import { openAdmin } from '../../../../src/server/store/operator/open-admin.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { openVideoReads } from '../../../../src/server/store/videos/reads.ts'
 import { createVideoClips } from '../../../../src/server/files/clips.ts'
-import type { TransferParts } from '../../../../src/server/files/parts.ts'
+import type { TransferDeps } from '../../../../src/server/files/transfer-deps.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { box, CLIP } from '../../../support/videos/boxes.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
@@ -35,11 +35,11 @@ interface Stand {
 
 /** A completed job with one clip that is stored for real, and an open one. */
 async function stand(t: Test): Promise<Stand> {
-  let parts: TransferParts | null = null
-  const { store, transfers, organizationId, workspaceId } = await openTransfers(t, { wrap: (made) => (parts = made) })
-  if (parts === null) throw new Error('there are no parts')
+  let deps: TransferDeps | null = null
+  const { store, transfers, organizationId, workspaceId } = await openTransfers(t, { wrap: (made) => (deps = made) })
+  if (deps === null) throw new Error('there are no parts')
   const owners = { ...OWNERS, organizationId, workspaceId }
-  const clip = must(await createVideoClips(parts).store({
+  const clip = must(await createVideoClips(deps).store({
     workspaceId, objectId: `${DONE}-0-${randomBytes(4).toString('hex')}`, bytes: readerOf(LONG), bytesMax: VIDEO_CLIP_BYTES_MAX,
     signal: new AbortController().signal,
   }))

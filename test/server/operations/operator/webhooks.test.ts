@@ -7,7 +7,7 @@ import { listedBy, type ListedIds } from '../../../support/operator/admin-jobs.t
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { present } from '../../../support/must.ts'
-import { delivery, outboxed, wish } from '../../../support/webhooks/webhooks.ts'
+import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'
 
 const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
 
@@ -29,7 +29,7 @@ async function stand(t: Test): Promise<Stand> {
       const [row] = await store.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries WHERE idempotency_key = ${told.idempotencyKey}`
       const { id } = present(row)
       if (result === undefined) return id
-      const claims = await deliveries.claim(wish())
+      const claims = await deliveries.claim(input())
       for (const claim of claims.filter((one) => one.id === id)) await deliveries.book(claim, result, null)
       await deliveries.release(claims.filter((one) => one.id !== id), -1)
       return id
@@ -88,7 +88,7 @@ t.test('admin.replay_webhook 200: a delivery is due again with all its attempts,
   const id = await put(workspace.id, FAILED)
   t.match(await call('POST', `/admin/webhooks/${id}/replay`, { headers: { 'x-request-id': 'once-more' } }), { status: 200, body: { data: { replayed: 1 } } })
   t.same(woken, [{ kind: 'webhooks' }])
-  t.match(await openDeliveries({ store }).claim(wish()), [{ id, tries: 0 }])
+  t.match(await openDeliveries({ store }).claim(input()), [{ id, tries: 0 }])
   t.match(await auditOf(store), [{
     organization_id: organizationId, workspace_id: workspace.id, operation: 'admin.replay_webhook', request_id: 'once-more', actor: { kind: 'key' },
     object_kind: 'webhook_delivery', object_id: id, before: { state: 'dead', tries: 1 }, after: { state: 'waiting', tries: 0 },

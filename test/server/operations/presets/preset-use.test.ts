@@ -105,7 +105,7 @@ t.test('video jobs take the model of a preset, and nothing else of it', async (t
   const front = await openVideosFront(t, { ports: { presetConfigs: memoryConfigs(PRESETS, 'w') } })
   const sent = async (body: object) => {
     const { status, body: answer } = await front.post({ prompt: 'a boat', ...body })
-    return status === 202 ? front.videos.wishes.at(-1)?.target.model : [status, answer.error?.metadata.error_type]
+    return status === 202 ? front.videos.inputs.at(-1)?.target.model : [status, answer.error?.metadata.error_type]
   }
   t.equal(await sent({ model: '@preset/clip' }), 'acme/clip')
   t.equal(await sent({ model: '@preset/clip@1' }), 'acme/any')
@@ -136,7 +136,7 @@ t.test('a repeated submission is known by its body as it was sent, whatever the 
   state.presets = memoryConfigs({ clip: [{ model: 'acme/any' }] }, 'w')
   t.same((await send({ model: '@preset/clip' })).body, first.body)
   t.equal((await send({ model: 'acme/clip' })).body.error?.metadata.error_type, 'idempotency_mismatch', 'another body, though it meant the same')
-  t.same(front.videos.wishes.map(({ target }) => target.model), ['acme/clip'])
+  t.same(front.videos.inputs.map(({ target }) => target.model), ['acme/clip'])
 })
 
 const FRAME = [{ type: 'image_url', image_url: { url: 'https://pictures.example/a.png' }, frame_type: 'first_frame' }]

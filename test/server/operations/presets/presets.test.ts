@@ -2,13 +2,13 @@ import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import type { PresetActor, PresetWish } from '../../../../src/server/ports/presets/presets.ts'
+import type { PresetActor, PresetInput } from '../../../../src/server/ports/presets/presets.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { openPresets } from '../../../../src/server/store/presets/presets.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
-import { presetWish } from '../../../support/presets/presets.ts'
+import { presetInput } from '../../../support/presets/presets.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -19,9 +19,9 @@ const presets = openPresets(store, () => Promise.resolve())
 const by: PresetActor = { actor: { kind: 'key', id: 'c'.repeat(64) }, requestId: 'r', operation: 'test', organizationId }
 
 /** Saves versions with these models. */
-async function saved(slug: string, models: readonly string[], more: { readonly workspaceId?: string; readonly wish?: Partial<PresetWish> } = {}) {
-  const { workspaceId = workspace.id, wish } = more
-  for (const model of models) must(await presets.put({ workspaceId, slug }, presetWish(model, wish), by))
+async function saved(slug: string, models: readonly string[], more: { readonly workspaceId?: string; readonly input?: Partial<PresetInput> } = {}) {
+  const { workspaceId = workspace.id, input } = more
+  for (const model of models) must(await presets.put({ workspaceId, slug }, presetInput(model, input), by))
   return `/presets/${slug}`
 }
 
@@ -31,7 +31,7 @@ const dataOf = ({ body }: Answered) => body['data'] as Readonly<Record<string, u
 const found = ({ status, type, body }: Answered) => (status < 300 ? body['data'] : [status, type])
 
 t.test('presets.get 200: every key that existing clients require, with the designated version', async (t) => {
-  const path = await saved('whole', ['a', 'b'], { wish: { config: { model: 'm', temperature: 0.5, metadata: { a: 'b' } }, systemPrompt: 'Be brief' } })
+  const path = await saved('whole', ['a', 'b'], { input: { config: { model: 'm', temperature: 0.5, metadata: { a: 'b' } }, systemPrompt: 'Be brief' } })
   const { id, designated_version_id, created_at, updated_at, designated_version, ...others } = dataOf(await get(path))
   t.same(others, {
     name: 'whole', slug: 'whole', description: null, status: 'active', status_updated_at: null, creator_user_id: by.actor.id, workspace_id: workspace.id,
@@ -92,7 +92,7 @@ t.test('presets.list_versions 200: ascending by number, page by page', async (t)
 })
 
 t.test('a page of large versions ends by its bytes, and the next one begins behind it', async (t) => {
-  const path = await saved('large', ['a', 'b', 'c'], { wish: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) } })
+  const path = await saved('large', ['a', 'b', 'c'], { input: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) } })
   const list = async (query: string) => {
     const { body } = await get(`${path}/versions${query}`)
     return [(body['data'] as { version: number }[]).map(({ version }) => version), body['total_count'], body['has_more']]
@@ -204,10 +204,10 @@ t.test('presets.archive 409: somebody else holds the preset for longer than the 
 
 t.test('presets.diff 200: fields added, removed and changed, the system prompt, and what the last request had ignored', async (t) => {
   const path = await saved('compared', ['a'], {
-    wish: { config: { model: 'a', top_p: 1, text: { format: { type: 'text' }, verbosity: 'low' }, tools: [1, 2] }, systemPrompt: 'One' },
+    input: { config: { model: 'a', top_p: 1, text: { format: { type: 'text' }, verbosity: 'low' }, tools: [1, 2] }, systemPrompt: 'One' },
   })
   await saved('compared', ['b'], {
-    wish: {
+    input: {
       config: { text: { verbosity: 'low', format: { type: 'text' } }, model: 'b', tools: [2, 1], temperature: 0 }, systemPrompt: null,
       ignored: ['input', 'user'],
     },

@@ -66,8 +66,8 @@ t.test('scim.replace_group 200, 400, 404, 409, 412: a whole group, its members a
   t.equal((await put({ displayName: 'x', members: [{ value: bob }, { value: NONE }] })).status, 400)
   t.equal((await put({ displayName: 'x' }, {}, `/Groups/${NONE}`)).status, 404)
   t.same([await members(id), await events()], [['ann'], before])
-  const wish = { displayName: 'new', externalId: 'e', members: [{ value: bob }] }
-  t.match(await put(wish), { status: 200, body: wish })
+  const input = { displayName: 'new', externalId: 'e', members: [{ value: bob }] }
+  t.match(await put(input), { status: 200, body: input })
   t.same([await members(id), await events()], [['bob'], before + 1])
 })
 

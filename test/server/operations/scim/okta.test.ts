@@ -9,23 +9,23 @@ t.test('Okta: a user is looked for, made, read, changed, switched off and on', a
   const { call, patch } = await openScimFront(t)
   const looked = await call('GET', '/Users?filter=userName%20eq%20%22test.user%40okta.local%22&startIndex=1&count=100')
   t.match(looked, { status: 200, body: { totalResults: 0, startIndex: 1, itemsPerPage: 0, Resources: [] } })
-  const wish = {
+  const input = {
     schemas: [USER], userName: 'test.user@okta.local', name: { givenName: 'Test', familyName: 'User' },
     emails: [{ primary: true, value: 'test.user@okta.local', type: 'work' }], displayName: 'Test User', locale: 'en-US',
     externalId: '00ujl29u0le5T6Aj10h7', groups: [], password: '1mz050nq', active: true,
   }
-  const made = await call('POST', '/Users', { body: wish })
+  const made = await call('POST', '/Users', { body: input })
   t.equal(made.status, 201)
   const path = `/Users/${made.body.id}`
   t.equal(made.headers.get('location'), `https://sluice.example/scim/v2${path}`)
   t.notMatch(JSON.stringify(made.body), '1mz050nq')
-  t.match((await call('GET', path)).body, { userName: wish.userName, name: wish.name, emails: wish.emails, externalId: wish.externalId, active: true })
-  t.equal((await call('POST', '/Users', { body: wish })).status, 409)
-  const changed = await call('PUT', path, { body: { ...wish, id: made.body.id, name: { givenName: 'Another', familyName: 'User' }, meta: { version: 'x' } } })
+  t.match((await call('GET', path)).body, { userName: input.userName, name: input.name, emails: input.emails, externalId: input.externalId, active: true })
+  t.equal((await call('POST', '/Users', { body: input })).status, 409)
+  const changed = await call('PUT', path, { body: { ...input, id: made.body.id, name: { givenName: 'Another', familyName: 'User' }, meta: { version: 'x' } } })
   t.match(changed, { status: 200, body: { name: { givenName: 'Another' }, id: made.body.id } })
   t.match(await patch(path, { op: 'replace', value: { active: false } }), { status: 200, body: { active: false } })
   t.match(await call('GET', path), { body: { active: false, name: { givenName: 'Another' } } })
-  t.match(await patch(path, { op: 'replace', value: { active: true } }), { status: 200, body: { active: true, userName: wish.userName } })
+  t.match(await patch(path, { op: 'replace', value: { active: true } }), { status: 200, body: { active: true, userName: input.userName } })
 })
 
 t.test('Okta: a group is pushed, gains one member and loses one, is renamed, replaced and deleted', async (t) => {

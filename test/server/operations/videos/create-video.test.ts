@@ -30,8 +30,8 @@ t.test('video.create 202: a job that is pending, and where to poll it', async (t
 t.test('video.create 202: the job is wished for at the first endpoint that is set up, at its price', async (t) => {
   const front = await openVideosFront(t)
   await front.post({ ...BODY, model: 'acme/c', duration: 8, resolution: '1080p', user: 'u' }, { 'x-session-id': 's' })
-  const [wish] = front.videos.wishes
-  t.match(wish, {
+  const [input] = front.videos.inputs
+  t.match(input, {
     workspaceId: 'w', sessionId: 's', callbackUrl: null, once: null, costNano: 1_600_000_000, isUnpriced: false,
     key: { hash: hashOfKey(KEY) },
     target: { model: 'acme/clip', provider: 'second', endpoint: 'second/clip-2', upstreamModel: 'clip-2', ownSecret: null },
@@ -43,7 +43,7 @@ t.test('video.create 202: a model without a price is free, and said to be so', a
   const front = await openVideosFront(t)
   const reply = await front.post({ ...BODY, model: 'acme/any' })
   t.equal(reply.headers.get('x-sluice-unpriced'), 'true')
-  t.match(front.videos.wishes[0], { costNano: 0, isUnpriced: true })
+  t.match(front.videos.inputs[0], { costNano: 0, isUnpriced: true })
 })
 
 t.test('video.create 202: under a limit an unpriced endpoint is passed over while another one is left', async (t) => {
@@ -57,7 +57,7 @@ t.test('video.create 202: under a limit an unpriced endpoint is passed over whil
   ])
   await open.post(BODY)
   await limited.post(BODY)
-  t.match([open.videos.wishes[0], limited.videos.wishes[0]], [
+  t.match([open.videos.inputs[0], limited.videos.inputs[0]], [
     { target: { upstreamModel: 'a' }, isUnpriced: true }, { target: { upstreamModel: 'b' }, isUnpriced: false, costNano: 1_000_000_000 }])
 })
 
@@ -66,14 +66,14 @@ t.test('video.create 202: unknown fields are ignored, session_id wins over its h
   const body = { ...BODY, session_id: 'body', trace: { trace_id: 't' }, unknown: 'x', provider: { order: ['first'] } }
   const reply = await front.post(body, { 'x-session-id': 'head' })
   t.equal(reply.status, 202)
-  t.equal(front.videos.wishes[0]?.sessionId, 'body')
+  t.equal(front.videos.inputs[0]?.sessionId, 'body')
   t.same(front.traced, [{ trace_id: 't' }])
 })
 
 t.test('video.create 202: a callback to a public address is taken', async (t) => {
   const front = await openVideosFront(t)
   t.equal((await front.post({ ...BODY, callback_url: 'https://hooks.example/v' })).status, 202)
-  t.equal(front.videos.wishes[0]?.callbackUrl, 'https://hooks.example/v')
+  t.equal(front.videos.inputs[0]?.callbackUrl, 'https://hooks.example/v')
 })
 
 const REFUSED_CALLBACKS = [
@@ -85,7 +85,7 @@ for (const url of REFUSED_CALLBACKS) {
     const front = await openVideosFront(t)
     const reply = await front.post({ ...BODY, callback_url: url })
     t.match(reply, refused(400, 'callback_url_invalid', { issues: [{ path: '/callback_url' }] }))
-    t.equal(front.videos.wishes.length, 0)
+    t.equal(front.videos.inputs.length, 0)
   })
 }
 
@@ -99,7 +99,7 @@ t.test('video.create 500: a job is not made once its caller was told that the ti
   go(ok(null))
   await looked
   for (let turn = 0; turn < 5; turn++) await nextTurn()
-  t.equal(front.videos.wishes.length, 0)
+  t.equal(front.videos.inputs.length, 0)
 })
 
 t.test('a job is not made once its caller was told that the node ends', async (t) => {
@@ -117,7 +117,7 @@ t.test('a job is not made once its caller was told that the node ends', async (t
   t.match((await answer).body.error?.metadata, { error_type: 'draining' })
   looked.open()
   for (let turn = 0; turn < 5; turn++) await nextTurn()
-  t.equal(front.videos.wishes.length, 0)
+  t.equal(front.videos.inputs.length, 0)
 })
 
 t.test('video.create 400: what is wrong is named, never shown', async (t) => {
@@ -188,7 +188,7 @@ t.test('a job goes on from a completed one of the workspace, at the provider and
   t.match(await front.post(again), refused(400, 'video_unfinished'))
   front.videos.put({ id: first, status: 'completed' })
   t.equal((await front.post(again)).status, 202)
-  t.equal(front.videos.wishes[1]?.request.previousUpstreamId, `up-${first}`)
+  t.equal(front.videos.inputs[1]?.request.previousUpstreamId, `up-${first}`)
   front.videos.put({ id: first }, { previous: { provider: 'second', upstreamId: 'x', ownSecret: 'second_api_key', seconds: 5, costNano: 0 } })
   t.match(await front.post(again), refused(400, 'video_previous_unfit'))
   front.videos.put({ id: first, workspaceId: 'another' })
@@ -203,7 +203,7 @@ t.test('a remix is as long as the clip that it is of and costs no less, whatever
   const remix = { ...BODY, previous_job_id: first, resolution: '720p' }
   t.match(await front.post({ ...remix, duration: 4 }), { status: 400, body: { error: { metadata: { issues: [{ path: '/duration', expected: '8' }] } } } })
   t.equal((await front.post(remix)).status, 202)
-  t.match(front.videos.wishes[1], { costNano: 1_600_000_000, request: { seconds: 8 } })
+  t.match(front.videos.inputs[1], { costNano: 1_600_000_000, request: { seconds: 8 } })
 })
 
 t.test('the same submission under one Idempotency-Key makes one job; another body is refused', async (t) => {
@@ -215,7 +215,7 @@ t.test('the same submission under one Idempotency-Key makes one job; another bod
   t.same([one.status, two.status, one.body.id], [202, 202, two.body.id])
   t.same([one, two].map(({ headers }) => headers.get('idempotent-replayed')).sort(), [null, 'true'].sort())
   t.match(await send({ ...BODY, prompt: 'Another' }), refused(400, 'idempotency_mismatch'))
-  t.equal(front.videos.wishes.length, 1)
+  t.equal(front.videos.inputs.length, 1)
   t.not((await send(BODY, OTHER_KEY)).body.id, one.body.id)
 })
 
@@ -224,7 +224,7 @@ t.test('the store is given the answer to keep, and the hash of the body', async 
   t.teardown(() => idempotency.close())
   const front = await openVideosFront(t, { ports: { idempotency } })
   const { body } = await front.post(BODY, { 'idempotency-key': 'once' })
-  const once = front.videos.wishes[0]?.once
+  const once = front.videos.inputs[0]?.once
   t.match(once?.bodySha256, /^[0-9a-f]{64}$/)
   const view = { id: body.id ?? '', workspaceId: 'w', status: 'pending', generationId: null, error: null, outputs: 0, usage: null } as const
   t.same(JSON.parse(once?.answer(view) ?? ''), body)

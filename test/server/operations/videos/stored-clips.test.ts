@@ -7,7 +7,7 @@ import { ok } from '../../../../src/schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import { createVideoClips } from '../../../../src/server/files/clips.ts'
-import type { TransferParts } from '../../../../src/server/files/parts.ts'
+import type { TransferDeps } from '../../../../src/server/files/transfer-deps.ts'
 import { box, CLIP } from '../../../support/videos/boxes.ts'
 import { must } from '../../../support/must.ts'
 import { openDisk } from '../../../support/files/storage.ts'
@@ -28,11 +28,11 @@ interface Stored {
 /** A completed job whose clip is stored for real. */
 async function stored(t: Test): Promise<Stored> {
   const { storage, folder } = await openDisk(t)
-  let parts: TransferParts | null = null
-  const { transfers, workspaceId } = await openTransfers(t, { storage, wrap: (made) => (parts = made) })
-  if (parts === null) throw new Error('there are no parts')
+  let deps: TransferDeps | null = null
+  const { transfers, workspaceId } = await openTransfers(t, { storage, wrap: (made) => (deps = made) })
+  if (deps === null) throw new Error('there are no parts')
   const objectId = `${ID}-0-${randomBytes(4).toString('hex')}`
-  const clip = must(await createVideoClips(parts).store({
+  const clip = must(await createVideoClips(deps).store({
     workspaceId, objectId, bytes: readerOf(LONG), bytesMax: VIDEO_CLIP_BYTES_MAX, signal: new AbortController().signal,
   }))
   const front = await openVideosFront(t, { ports: { transfers }, keys: { workspaceId } })

@@ -133,8 +133,8 @@ async function payingFront(t: Test) {
   await turnTo(store.sql, '2024-02-28')
   const { organization } = must(await createOrganization(store, { name: 'o' }))
   const workspace = must(await createWorkspace(store, { organizationId: organization.id, name: 'Team', slug: 'team' }))
-  const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { key } = must(await createKey(store, wish, CLI))
+  const request = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const { key } = must(await createKey(store, request, CLI))
   const accountId = workspaceAccount(workspace.id)
   await setLimit(store.sql, accountId, 'daily', 1e9)
   const hints = testHints()

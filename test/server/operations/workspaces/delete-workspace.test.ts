@@ -19,8 +19,8 @@ const CONFIRMED = '?confirm_default_workspace_deletion=true'
 
 /** A new inference key of a workspace. */
 async function keyOf(front: InternsFront, workspaceId: string): Promise<string> {
-  const wish = { kind: 'inference', name: 'k', organizationId: front.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
-  return (await front.store.sql.begin((tx) => insertKey(tx, wish))).key
+  const input = { kind: 'inference', name: 'k', organizationId: front.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
+  return (await front.store.sql.begin((tx) => insertKey(tx, input))).key
 }
 
 t.test('workspaces.delete 200: its keys are unknown at once, those of interns too, and the slug is free', async (t) => {
@@ -136,11 +136,11 @@ t.test('private endpoints are disabled and no longer validated, leave the fronts
   const { store, organizationId, other } = front
   const endpoints = openPrivateEndpoints({ store, hints: testHints() })
   const by = { ...CLI, operation: 'test' }
-  const wish = {
+  const input = {
     organizationId, modelPermaslug: 'a/b', providerSlug: 'p', upstreamModelId: 'm', baseUrl: 'https://a.example', declaredRegion: null, declaredZdr: null,
     pricing: null, secretName: null, idempotency: null,
   }
-  const [active, draft] = [must(await endpoints.create(wish, by)).endpoint, must(await endpoints.create(wish, by)).endpoint]
+  const [active, draft] = [must(await endpoints.create(input, by)).endpoint, must(await endpoints.create(input, by)).endpoint]
   await store.sql`
     UPDATE private_endpoints SET workspace_id = ${other.id}, status = CASE WHEN id = ${active.id} THEN 'active' ELSE 'draft' END,
       validation = ${store.sql.json({ passed: true, checks: [], workspace_id: other.id })}, validated_config = 1, validated_at = now()`

@@ -77,8 +77,8 @@ t.test('interns.list 200: pages of the workspace in order of birth, by the curso
 t.test('a page of interns has a default size', async (t) => {
   const { call, store, organizationId, workspace } = await openInternsFront(t)
   const interns = openInterns(store, () => Promise.resolve())
-  const wish = { organizationId, workspace: workspace.id, name: 'n', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
-  for (let n = 0; n <= INTERNS_PAGE_DEFAULT; n++) must(await interns.create(wish, CLI))
+  const input = { organizationId, workspace: workspace.id, name: 'n', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
+  for (let n = 0; n <= INTERNS_PAGE_DEFAULT; n++) must(await interns.create(input, CLI))
   const { data, has_more } = (await call('GET', '/interns')).body as { data: unknown[]; has_more: boolean }
   t.same([data.length, has_more], [INTERNS_PAGE_DEFAULT, true])
 })
@@ -195,8 +195,8 @@ t.test('of a removal and a key that is made meanwhile, none leaves a key that wo
   const { store, call, intern } = front
   for (let n = 0; n < 10; n++) {
     const id = await intern()
-    const wish = { internId: id, organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
-    await Promise.all([call('DELETE', `/interns/${id}`), createInternKey(store, wish, CLI)])
+    const input = { internId: id, organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+    await Promise.all([call('DELETE', `/interns/${id}`), createInternKey(store, input, CLI)])
   }
   t.match(await store.sql`SELECT count(*)::int AS count FROM api_keys WHERE kind = 'intern' AND revoked_at IS NULL`, [{ count: 0 }])
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import * as limits from '../../../../src/schemas/videos/video-limits.ts'
-import { backoffMs } from '../../../../src/server/runner/videos/around.ts'
+import { backoffMs } from '../../../../src/server/runner/videos/engine-deps.ts'
 import { scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
 t.test('waits behind failures grow from the shortest to the longest, never to nothing', async (t) => {

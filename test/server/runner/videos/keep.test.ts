@@ -63,7 +63,7 @@ for (const name of ['storage_full', 'storage_unavailable', 'busy', 'data_key_una
     const { world } = madeWorld()
     let tries = 0
     const stored = world.onStore
-    world.onStore = (wish) => (++tries < 20 ? fail(name) : stored(wish))
+    world.onStore = (input) => (++tries < 20 ? fail(name) : stored(input))
     world.runner()
     await world.clock.advance(900_000)
     t.equal(world.rows.get('a')?.state, 'completed')
@@ -83,7 +83,7 @@ t.test('each try has an object of its own, and what is stored is not stored agai
   const { world } = madeWorld(SOURCES)
   const stored = world.onStore
   let tries = 0
-  world.onStore = (wish) => (++tries === 2 || tries === 3 ? fail('storage_unavailable') : stored(wish))
+  world.onStore = (input) => (++tries === 2 || tries === 3 ? fail('storage_unavailable') : stored(input))
   world.runner()
   await world.clock.advance(10_000)
   t.equal(new Set(world.stored).size, 4)

@@ -4,12 +4,12 @@ import {
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/timing.ts'
-import type { Deliveries, DeliveryWish } from '../../../../src/server/ports/webhooks/webhooks.ts'
+import type { Deliveries, DeliveryInput } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
 import { until } from '../../../support/egress/vetted-stand.ts'
 import { COMPRESSED, openWebhookStand } from '../../../support/webhooks/webhook-stand.ts'
-import { wish } from '../../../support/webhooks/webhooks.ts'
+import { input } from '../../../support/webhooks/webhooks.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
 
 t.setTimeout(600_000)
@@ -91,10 +91,10 @@ t.test('one workspace and a runner have no more attempts under way than their li
   const hosts = Math.ceil(WEBHOOK_WORKSPACE_CALLS_MAX / WEBHOOK_HOST_CALLS_MAX) + 1
   for (let nth = 0; nth < hosts * (WEBHOOK_HOST_CALLS_MAX + 1); nth++) await tell({ url: receiver.url(`host-${nth % hosts}`) })
   const deliveries = openDeliveries({ store })
-  const asked: DeliveryWish[] = []
+  const asked: DeliveryInput[] = []
   const sender = start({
     timing: { ...COMPRESSED, attemptMs: 60_000, leaseMs: 300_000 },
-    deliveries: { ...deliveries, claim: (wish) => (asked.push(wish), deliveries.claim(wish)) },
+    deliveries: { ...deliveries, claim: (input) => (asked.push(input), deliveries.claim(input)) },
   })
   await until(() => receiver.received.length === WEBHOOK_WORKSPACE_CALLS_MAX && asked.length > 3)
   const again = asked.length
@@ -127,7 +127,7 @@ t.test('a wake-up is enough: nothing waits for the next sweep', async (t) => {
   const deliveries = openDeliveries({ store })
   start({
     timing: { ...COMPRESSED, sweepMs: 3_600_000 },
-    deliveries: { ...deliveries, claim: (wish) => (asked.push(1), deliveries.claim(wish)) },
+    deliveries: { ...deliveries, claim: (input) => (asked.push(1), deliveries.claim(input)) },
   })
   await until(() => asked.length === 1)
   await tell()
@@ -156,7 +156,7 @@ t.test('a runner that dies between answer and booking is the only cause of a sec
   await tell()
   let bury: (() => void) | null = null
   let claims = 0
-  const claim: Deliveries['claim'] = (wish) => (claims++ === 0 ? deliveries.claim(wish) : Promise.resolve([]))
+  const claim: Deliveries['claim'] = (input) => (claims++ === 0 ? deliveries.claim(input) : Promise.resolve([]))
   const dying: Deliveries = { ...deliveries, claim, book: () => new Promise<boolean>((done) => (bury = () => done(false))) }
   void start({ deliveries: dying })
   await until(() => bury !== null)
@@ -190,7 +190,7 @@ t.test('a store that is away is asked again, and told of once', async (t) => {
   const deliveries = openDeliveries({ store })
   let failures = 0
   await tell()
-  start({ deliveries: { ...deliveries, claim: (wish) => (failures++ < 5 ? Promise.reject(new Error('away')) : deliveries.claim(wish)) } })
+  start({ deliveries: { ...deliveries, claim: (input) => (failures++ < 5 ? Promise.reject(new Error('away')) : deliveries.claim(input)) } })
   t.match(await settled(), [{ state: 'delivered' }])
   t.equal(log.events.filter(({ event }) => event === 'webhook_claim_failed').length, 1)
 })
@@ -251,8 +251,8 @@ t.test('a sender that ends while it begins what it has claimed gives the rest ba
   const sender = start({
     deliveries: {
       ...deliveries,
-      async claim(wish) {
-        const claims = await deliveries.claim(wish)
+      async claim(input) {
+        const claims = await deliveries.claim(input)
         closing ??= sender.close()
         return claims
       },
@@ -261,7 +261,7 @@ t.test('a sender that ends while it begins what it has claimed gives the rest ba
   await until(() => closing !== null)
   await closing
   t.match((await rows()).map(({ state, tries }) => `${state} ${tries}`), Array.from({ length: 10 }, () => 'waiting 0'))
-  t.equal((await deliveries.claim(wish({ perHostMax: 99 }))).length, 10)
+  t.equal((await deliveries.claim(input({ perHostMax: 99 }))).length, 10)
 })
 
 t.test('neither the address nor the secret is in the log', async (t) => {

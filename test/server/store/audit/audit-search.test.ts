@@ -39,13 +39,13 @@ t.test('of two organizations each finds its own events, whatever it looks for', 
   const foreign = must(await createOrganization(store, { name: 'foreign' })).organization.id
   const more = { actor: { kind: 'key', id: 'k' }, objectKind: 'preset', objectId: 'same', operation: 'presets.archive' } as const
   for (const id of [organizationId, foreign]) await store.sql.begin((tx) => appendAudit(tx, auditEvent(id, more)))
-  const wishes: readonly Partial<AuditQuery>[] = [
+  const inputs: readonly Partial<AuditQuery>[] = [
     {}, { actorId: 'k' }, { objectKind: 'preset' }, { objectId: 'same' }, { operation: 'presets.archive' }, { outcome: 'changed' },
     { before: 9 }, { since: '2020-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' }, { actorId: 'k', objectKind: 'preset', operation: 'presets.archive' },
   ]
-  for (const wish of wishes) {
-    const { rows } = must(await findAudit(store, { organizationId, limit: 9, ...wish }))
-    t.same([...new Set(rows.map((row) => row.organizationId))], [organizationId], JSON.stringify(wish))
+  for (const input of inputs) {
+    const { rows } = must(await findAudit(store, { organizationId, limit: 9, ...input }))
+    t.same([...new Set(rows.map((row) => row.organizationId))], [organizationId], JSON.stringify(input))
   }
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
 import { KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS, WAITING_REPEATS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
-import type { Turn, TurnOrAnswer } from '../../../../src/server/ports/idempotency.ts'
+import type { IdempotencyClaim, ClaimOrAnswer } from '../../../../src/server/ports/idempotency.ts'
 import { keepAnswer, openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../../src/server/store/base/idempotency.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../../support/files/files.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
@@ -17,8 +17,8 @@ const NEVER_MS = 2 ** 30
 
 interface Stand extends FileStand {
   readonly answers: IdempotencyStore
-  begin(more?: Partial<Repeatable>): Promise<Outcome<TurnOrAnswer>>
-  first(): Promise<Turn>
+  begin(more?: Partial<Repeatable>): Promise<Outcome<ClaimOrAnswer>>
+  first(): Promise<IdempotencyClaim>
   /** Another process on the same database. */
   openAnswers(more?: Partial<IdempotencyOptions>): IdempotencyStore
 }
@@ -33,11 +33,11 @@ async function openStand(t: Parameters<typeof openFileStand>[0], more: Partial<I
     return answers
   }
   const answers = openAnswers()
-  const begin: Stand['begin'] = (wish) => answers.begin({ idempotency: { ...KEY, ...wish }, holder: 'w' })
+  const begin: Stand['begin'] = (input) => answers.begin({ idempotency: { ...KEY, ...input }, holder: 'w' })
   return { ...stand, answers, openAnswers, begin, first: async () => turnOf(await begin()) }
 }
 
-function turnOf(begun: Outcome<TurnOrAnswer>): Turn {
+function turnOf(begun: Outcome<ClaimOrAnswer>): IdempotencyClaim {
   const value = must(begun)
   if (value.kind !== 'first') throw new Error('not the first')
   return value.turn

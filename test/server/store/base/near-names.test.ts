@@ -7,7 +7,7 @@ import { createWorkspace } from '../../../../src/server/store/workspaces/workspa
 import { findWorkspace, workspaceIdOf } from '../../../../src/server/store/base/find-workspace.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
-import { presetWish } from '../../../support/presets/presets.ts'
+import { presetInput } from '../../../support/presets/presets.ts'
 
 const told = (outcome: Outcome<unknown>): string => (outcome.ok ? 'found' : textOf(outcome.failure))
 
@@ -34,7 +34,7 @@ t.test('an organization that is misspelt is told with those near', async (t) => 
 t.test('a preset that is not there is told with those of its workspace that can be used', async (t) => {
   const by = { actor: { kind: 'cli', id: null }, requestId: null, operation: 'presets.put', organizationId: own.id } as const
   const presets = openPresets(store, () => Promise.resolve())
-  for (const slug of ['support-search', 'support-searches']) must(await presets.put({ workspaceId: workspace.id, slug }, presetWish('m'), by))
+  for (const slug of ['support-search', 'support-searches']) must(await presets.put({ workspaceId: workspace.id, slug }, presetInput('m'), by))
   must(await presets.archive({ workspaceId: workspace.id, slug: 'support-searches' }, by))
   const text = 'There is no such preset. You asked for `suport-search`. Nearest: `support-search`.'
   const ref = { workspaceId: workspace.id, slug: 'suport-search' }

@@ -4,10 +4,10 @@ import { Waiters } from '../../../../src/server/store/base/waiters.ts'
 
 t.test('of one front so many uploads wait, of all workspaces, and one that leaves makes room once', async (t) => {
   const waiters = new Waiters()
-  const wishOf = (nth: number) => ({ workspaceId: `w${Math.floor(nth / WAITING_WORKSPACE_UPLOADS_MAX)}`, reserveBytes: 1, idempotency: null })
-  const waiting = Array.from({ length: WAITING_UPLOADS_MAX }, (_, nth) => waiters.waiter(wishOf(nth)))
+  const inputOf = (nth: number) => ({ workspaceId: `w${Math.floor(nth / WAITING_WORKSPACE_UPLOADS_MAX)}`, reserveBytes: 1, idempotency: null })
+  const waiting = Array.from({ length: WAITING_UPLOADS_MAX }, (_, nth) => waiters.waiter(inputOf(nth)))
   t.ok(waiting.every((waiter) => waiter.enter() && waiter.enter()))
-  const next = () => waiters.waiter({ ...wishOf(0), workspaceId: 'other' })
+  const next = () => waiters.waiter({ ...inputOf(0), workspaceId: 'other' })
   t.notOk(next().enter())
   next().leave()
   t.notOk(next().enter())

@@ -48,11 +48,11 @@ t.test('a refusal for the quota waits until QUOTA_WAIT_MS_MAX, and a repetition 
     [IDEMPOTENCY_WAIT_MS_MAX, { reserveBytes: 1, idempotency: KEYED }, 'idempotency_running'],
   ] as const
   must(await files.begin({ workspaceId, reserveBytes: 1, idempotency: KEYED }))
-  for (const [waitMs, wish, name] of cases) {
+  for (const [waitMs, input, name] of cases) {
     const { now, left } = clock(0, waitMs - 1, waitMs)
     const waiting = openFiles({ store, now, random: () => 0 })
     t.teardown(() => waiting.close())
-    t.match(await waiting.begin({ workspaceId, ...wish }), { failure: { name } })
+    t.match(await waiting.begin({ workspaceId, ...input }), { failure: { name } })
     t.same(left, [], `${name}: looked again at ${waitMs - 1} ms, gave up at ${waitMs}`)
   }
 })
@@ -68,17 +68,17 @@ t.test('an upload is its owner’s for UPLOAD_LEASE_MS, and is renewed several t
 
 t.test('an answer is kept under its key for IDEMPOTENCY_KEPT_MS', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
-  const wish = { workspaceId, reserveBytes: 1, idempotency: KEYED }
-  const first = must(await files.begin(wish))
+  const input = { workspaceId, reserveBytes: 1, idempotency: KEYED }
+  const first = must(await files.begin(input))
   if (first.kind !== 'new') throw new Error('not new')
   must(await files.commit(first.upload, FACTS))
   const older = (ms: number) => store.sql`UPDATE files SET ready_at = ready_at - ${ms} * interval '1 ms'`
   await older(IDEMPOTENCY_KEPT_MS - 600_000)
   t.equal(must(await openFileSweep(store).expire()), 0)
-  t.match(await files.begin(wish), { value: { kind: 'replay' } })
+  t.match(await files.begin(input), { value: { kind: 'replay' } })
   await older(600_000)
   t.equal(must(await openFileSweep(store).expire()), 1)
-  t.match(await files.begin(wish), { value: { kind: 'new' } })
+  t.match(await files.begin(input), { value: { kind: 'new' } })
 })
 
 t.test('the use of a container is written again after CONTAINER_USE_MS and not before', async (t) => {
@@ -97,15 +97,15 @@ t.test('the use of a container is written again after CONTAINER_USE_MS and not b
 
 t.test('a write waits for a path that another one has until CONTAINER_WAIT_MS_MAX, and has it itself for UPLOAD_LEASE_MS', async (t) => {
   const { files, store, workspaceId } = await openFileStand(t)
-  const wish = { containerId: 'sess_a', path: 'a', sizeBytes: 1 }
-  must(await files.claimPath(await begun(files, workspaceId, 1), wish))
+  const input = { containerId: 'sess_a', path: 'a', sizeBytes: 1 }
+  must(await files.claimPath(await begun(files, workspaceId, 1), input))
   const [row] = await store.sql<{ isIn: boolean }[]>`
     SELECT writing_until - ${UPLOAD_LEASE_MS} * interval '1 ms' BETWEEN counted_at - interval '1 s' AND clock_timestamp() AS "isIn" FROM container_files`
   t.equal(row?.isIn, true)
   const { now, left } = clock(0, 0, CONTAINER_WAIT_MS_MAX - 1, CONTAINER_WAIT_MS_MAX)
   const waiting = openFiles({ store, now, random: () => 0 })
   t.teardown(() => waiting.close())
-  t.match(await waiting.claimPath(await begun(waiting, workspaceId, 1), wish), { failure: { name: 'busy' } })
+  t.match(await waiting.claimPath(await begun(waiting, workspaceId, 1), input), { failure: { name: 'busy' } })
   t.same(left, [])
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { hashOfKey, isKeyShaped, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
-import { createKey, openKeyStore, revokeKey, type CreatedKey, type KeyWish } from '../../../../src/server/store/keys/api-keys.ts'
+import { createKey, openKeyStore, revokeKey, type CreatedKey, type KeyInput } from '../../../../src/server/store/keys/api-keys.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
@@ -15,7 +15,7 @@ interface Made {
   readonly workspaceId: string
 }
 
-async function makeKey(t: Tap, more: Partial<KeyWish> = {}): Promise<Made> {
+async function makeKey(t: Tap, more: Partial<KeyInput> = {}): Promise<Made> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const owner = { organizationId: organization.id, workspaceId: more.kind === 'management' ? null : workspace.id }

@@ -10,8 +10,8 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 t.test('every owner has its account from its birth, without a limit', async (t) => {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const wish = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey } = must(await createKey(store, wish, CLI))
+  const input = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const { apiKey } = must(await createKey(store, input, CLI))
   const ids = [organizationAccount(organization.id), workspaceAccount(workspace.id), keyAccount(apiKey.hash)]
   const accounts = await store.sql.begin((tx) => lockAccounts(tx, ids))
   t.same(accounts.map(({ id, ownerKind, organizationId }) => ({ id, ownerKind, organizationId })), [

@@ -59,9 +59,9 @@ t.test('who needs less than there is gets it all when it is enough for one call,
   const { store, lender, key } = await stand(t)
   await setLimit(store.sql, key, 'lifetime', 100)
   const front = await openJournal(store)
-  const wish = { accountId: key, needNano: 250, leastNano: 101, useNano: 0 }
-  t.equal((await lender.lend(front.ask({}, { accounts: [wish] })))?.accounts[0]?.lentNano, 0)
-  t.equal((await lender.lend(front.ask({}, { accounts: [{ ...wish, leastNano: 100 }] })))?.accounts[0]?.lentNano, 100)
+  const input = { accountId: key, needNano: 250, leastNano: 101, useNano: 0 }
+  t.equal((await lender.lend(front.ask({}, { accounts: [input] })))?.accounts[0]?.lentNano, 0)
+  t.equal((await lender.lend(front.ask({}, { accounts: [{ ...input, leastNano: 100 }] })))?.accounts[0]?.lentNano, 100)
 })
 
 t.test('a busy front is lent what it used in a second, but half of its share of the rest at most', async (t) => {
@@ -78,8 +78,8 @@ t.test('a grant fits a number, whatever the limit', async (t) => {
   const { store, lender, key } = await stand(t)
   await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 1000000000000000000)`
   const front = await openJournal(store)
-  const wish = { accountId: key, needNano: Number.MAX_SAFE_INTEGER, leastNano: 1, useNano: Number.MAX_SAFE_INTEGER }
-  t.equal((await lender.lend(front.ask({}, { accounts: [wish] })))?.accounts[0]?.lentNano, Number.MAX_SAFE_INTEGER)
+  const input = { accountId: key, needNano: Number.MAX_SAFE_INTEGER, leastNano: 1, useNano: Number.MAX_SAFE_INTEGER }
+  t.equal((await lender.lend(front.ask({}, { accounts: [input] })))?.accounts[0]?.lentNano, Number.MAX_SAFE_INTEGER)
 })
 
 t.test('a grant for calls that need more together than a number holds is what its lease says, and comes back whole', async (t) => {
@@ -87,8 +87,8 @@ t.test('a grant for calls that need more together than a number holds is what it
   // As a double this is the next even one: the lease would be of more than the account has lent.
   await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${key}, 'lifetime', gen_random_uuid(), 27021597764222975)`
   const front = await openJournal(store)
-  const wish = { accountId: key, needNano: 4 * Number.MAX_SAFE_INTEGER, leastNano: Number.MAX_SAFE_INTEGER, useNano: 4 * Number.MAX_SAFE_INTEGER }
-  const reply = await lender.lend(front.ask({}, { accounts: [wish] }))
+  const input = { accountId: key, needNano: 4 * Number.MAX_SAFE_INTEGER, leastNano: Number.MAX_SAFE_INTEGER, useNano: 4 * Number.MAX_SAFE_INTEGER }
+  const reply = await lender.lend(front.ask({}, { accounts: [input] }))
   const amountNano = reply?.accounts[0]?.lentNano ?? 0
   t.equal(amountNano, Number.MAX_SAFE_INTEGER)
   t.same(await imbalances(store.sql), [])

@@ -28,15 +28,15 @@ async function owner(store: Store, name: string): Promise<Owner> {
 }
 
 /** Jobs from the nth on, of all states in turn unless one is named; only the oldest is of the provider `rare`. */
-async function fillJobs({ sql }: Store, { organizationId, workspaceId }: Owner, wish: { from: number; count: number; state?: string }): Promise<void> {
+async function fillJobs({ sql }: Store, { organizationId, workspaceId }: Owner, input: { from: number; count: number; state?: string }): Promise<void> {
   await sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, model, provider, endpoint, upstream_model,
       state, submit_token, seconds, cost_nano, is_unpriced, hold_id, hold_day, expires_at)
     SELECT 'vid_' || lpad(n::text, 32, '0'), ${organizationId}, ${workspaceId}, 'k', 'k', 'r', 'm',
-      CASE n WHEN ${wish.from}::int THEN 'rare' ELSE 'p' END, 'e', 'u',
-      COALESCE(${wish.state ?? null}::text, (string_to_array(${STATES.join(',')}, ','))[1 + n % 4]),
+      CASE n WHEN ${input.from}::int THEN 'rare' ELSE 'p' END, 'e', 'u',
+      COALESCE(${input.state ?? null}::text, (string_to_array(${STATES.join(',')}, ','))[1 + n % 4]),
       gen_random_uuid(), 1, 0, true, gen_random_uuid(), current_date, now()
-    FROM generate_series(${wish.from}::int, ${wish.from + wish.count - 1}::int) n`
+    FROM generate_series(${input.from}::int, ${input.from + input.count - 1}::int) n`
 }
 
 async function fillDeliveries({ sql }: Store, { workspaceId }: Owner, count: number): Promise<void> {
@@ -86,10 +86,10 @@ t.test('lists of jobs and deliveries read one range of an index for each of thei
   const { organizationId, workspaceId } = own
   const both = [{ provider: 'p', status: 'failed' as const }, { provider: 'rare', status: 'completed' as const }]
   const jobs = [{}, { provider: 'p' }, { provider: 'rare' }, ...both, ...VIDEO_STATUSES.map((status) => ({ status }))]
-  const ofJobs = jobs.flatMap((wish) => [null, workspaceId].map((place) => (sql: Queryable) => jobListing(sql, { organizationId, ...wish }, place)))
+  const ofJobs = jobs.flatMap((input) => [null, workspaceId].map((place) => (sql: Queryable) => jobListing(sql, { organizationId, ...input }, place)))
   const deliveries = [{}, ...DELIVERY_STATES.map((state) => ({ state }))]
-  const ofDeliveries = deliveries.flatMap((wish) => (
-    [null, workspaceId].map((place) => (sql: Queryable) => deliveryListing(sql, { organizationId, ...wish }, place))
+  const ofDeliveries = deliveries.flatMap((input) => (
+    [null, workspaceId].map((place) => (sql: Queryable) => deliveryListing(sql, { organizationId, ...input }, place))
   ))
   for (const listing of [...ofJobs, ...ofDeliveries]) {
     const plan = await planOfList(store, listing)

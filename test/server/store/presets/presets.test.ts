@@ -7,7 +7,7 @@ import { createWorkspace } from '../../../../src/server/store/workspaces/workspa
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
-import { presetStand, presetWish, type PresetStand } from '../../../support/presets/presets.ts'
+import { presetStand, presetInput, type PresetStand } from '../../../support/presets/presets.ts'
 
 const FIRST = { limit: 100, offset: 0 }
 
@@ -23,7 +23,7 @@ t.test('200 posts at once on one new slug, over two pools: one preset, versions 
   t.teardown(() => Promise.all([one.close(), two.close()]))
   const stand = await presetStand(one)
   const fronts = [stand.presets, openPresets(two, () => Promise.resolve())]
-  const put = await Promise.all(Array.from({ length: 200 }, (_, n) => present(fronts[n % 2]).put(stand.ref('new'), presetWish(`m/${n}`), stand.by)))
+  const put = await Promise.all(Array.from({ length: 200 }, (_, n) => present(fronts[n % 2]).put(stand.ref('new'), presetInput(`m/${n}`), stand.by)))
   t.same(put.filter((outcome) => !outcome.ok && outcome.failure.name !== 'preset_conflict'), [])
   const made = put.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
   t.equal(new Set(made.map(({ id }) => id)).size, 1)
@@ -36,12 +36,12 @@ t.test('200 posts at once on one new slug, over two pools: one preset, versions 
 
 t.test('a version keeps what its body came to: order of members, U+0000, names of what was ignored', async (t) => {
   const stand = await presetStand(await openTestStore(t))
-  const wish = presetWish('m', { config: { z: 1, model: 'm\0', a: { b: [null] } }, systemPrompt: 'a\0b\ud800', source: 'chat', ignored: ['x\0'] })
-  const put = must(await stand.presets.put(stand.ref('s'), wish, stand.by))
+  const input = presetInput('m', { config: { z: 1, model: 'm\0', a: { b: [null] } }, systemPrompt: 'a\0b\ud800', source: 'chat', ignored: ['x\0'] })
+  const put = must(await stand.presets.put(stand.ref('s'), input, stand.by))
   t.match(put, { slug: 's', name: 's', status: 'active', statusUpdatedAt: null, description: null, creatorId: stand.by.actor.id })
   const version = must(await stand.presets.version(stand.ref('s'), 1))
   t.same(version, put.designated)
-  t.match(version, { ...wish, version: 1, presetId: put.id })
+  t.match(version, { ...input, version: 1, presetId: put.id })
   t.equal(JSON.stringify(version.config), '{"z":1,"model":"m\\u0000","a":{"b":[null]}}')
 })
 
@@ -49,10 +49,10 @@ t.test('a roll back designates an older version, is audited and told once, and t
   const store = await openTestStore(t)
   const stand = await presetStand(store)
   const { presets, ref, by, told } = stand
-  for (const model of ['a', 'b', 'c']) must(await presets.put(ref('s'), presetWish(model), by))
+  for (const model of ['a', 'b', 'c']) must(await presets.put(ref('s'), presetInput(model), by))
   t.match(must(await presets.designate(ref('s'), 1, by)), { designated: { version: 1, config: { model: 'a' } } })
   t.match(must(await presets.designate(ref('s'), 1, by)), { designated: { version: 1 } })
-  t.match(must(await presets.put(ref('s'), presetWish('d'), by)), { designated: { version: 4 } })
+  t.match(must(await presets.put(ref('s'), presetInput('d'), by)), { designated: { version: 4 } })
   const id = `${ref('s').workspaceId}/s`
   t.same(told.map((change) => [change.kind, change.id]), Array.from({ length: 5 }, () => ['preset', id]))
   const events = (await auditOf(store)).filter((event) => (event as { object_kind: string }).object_kind === 'preset')
@@ -63,7 +63,7 @@ t.test('a roll back designates an older version, is audited and told once, and t
 
 t.test('what is no version of the preset designates nothing and is not found', async (t) => {
   const { presets, ref, by } = await presetStand(await openTestStore(t))
-  must(await presets.put(ref('s'), presetWish('m'), by))
+  must(await presets.put(ref('s'), presetInput('m'), by))
   for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 53, Number.NaN]) {
     t.match(await presets.version(ref('s'), version), { failure: { name: 'preset_version_unknown' } })
     t.match(await presets.designate(ref('s'), version, by), { failure: { name: 'preset_version_unknown' } })
@@ -72,25 +72,25 @@ t.test('what is no version of the preset designates nothing and is not found', a
 
 t.test('an archived preset is not designated, and a post to its slug makes it active again', async (t) => {
   const { presets, ref, by, told } = await presetStand(await openTestStore(t))
-  must(await presets.put(ref('s'), presetWish('a'), by))
+  must(await presets.put(ref('s'), presetInput('a'), by))
   t.match(must(await presets.archive(ref('s'), by)), { status: 'archived', statusUpdatedAt: Date, designated: { version: 1 } })
   t.match(must(await presets.archive(ref('s'), by)), { status: 'archived' })
   t.equal(told.length, 2)
   t.match(await presets.designate(ref('s'), 1, by), { failure: { name: 'preset_archived' } })
   t.match(must(await presets.get(ref('s'))), { status: 'archived' })
   t.match(must(await presets.list(ref('s').workspaceId, FIRST)).rows, [{ status: 'archived' }])
-  t.match(must(await presets.put(ref('s'), presetWish('b'), by)), { status: 'active', designated: { version: 2 } })
+  t.match(must(await presets.put(ref('s'), presetInput('b'), by)), { status: 'active', designated: { version: 2 } })
 })
 
 t.test('another workspace has the slug for itself, and a slug that the store cannot hold is unknown', async (t) => {
   const store = await openTestStore(t)
   const { presets, ref, by } = await presetStand(store)
-  must(await presets.put(ref('s'), presetWish('a'), by))
+  must(await presets.put(ref('s'), presetInput('a'), by))
   const other = must(await createWorkspace(store, { organizationId: by.organizationId, name: 'w', slug: 'other' }))
   const there = { workspaceId: other.id, slug: 's' }
   t.match(await presets.get(there), { failure: { name: 'preset_unknown' } })
   t.match(await presets.archive(there, by), { failure: { name: 'preset_unknown' } })
-  t.match(must(await presets.put(there, presetWish('b'), by)), { designated: { version: 1 } })
+  t.match(must(await presets.put(there, presetInput('b'), by)), { designated: { version: 1 } })
   t.match(await presets.versions({ workspaceId: other.id, slug: 's\0' }, FIRST), { failure: { name: 'preset_unknown' } })
 })
 
@@ -98,10 +98,10 @@ t.test('a workspace has at most so many presets, archived ones counted, however 
   const store = await openTestStore(t)
   const stand = await presetStand(store)
   await fill(store, stand, PRESETS_MAX - 2)
-  const put = await Promise.all(Array.from({ length: 6 }, (_, n) => stand.presets.put(stand.ref(`s${n}`), presetWish('m'), stand.by)))
+  const put = await Promise.all(Array.from({ length: 6 }, (_, n) => stand.presets.put(stand.ref(`s${n}`), presetInput('m'), stand.by)))
   t.equal(put.filter((outcome) => outcome.ok).length, 2)
   t.match(put.find((outcome) => !outcome.ok), { failure: { name: 'presets_full', fields: { limit: PRESETS_MAX } } })
-  t.match(must(await stand.presets.put(stand.ref('full-1'), presetWish('m'), stand.by)), { designated: { version: 2 } })
+  t.match(must(await stand.presets.put(stand.ref('full-1'), presetInput('m'), stand.by)), { designated: { version: 2 } })
 })
 
 async function fill(store: Store, { by, ref }: PresetStand, count: number): Promise<void> {
@@ -121,12 +121,12 @@ t.test('a workspace takes its presets with it, those too that are being saved', 
   const workspaces = openWorkspaces(store, () => Promise.resolve())
   for (let round = 0; round < 10; round++) {
     const { id } = must(await createWorkspace(store, { organizationId: by.organizationId, name: 'w', slug: `w${round}` }))
-    const puts = Array.from({ length: 6 }, (_, n) => presets.put({ workspaceId: id, slug: `s${n % 2}` }, presetWish('m'), by))
+    const puts = Array.from({ length: 6 }, (_, n) => presets.put({ workspaceId: id, slug: `s${n % 2}` }, presetInput('m'), by))
     const removed = workspaces.remove({ organizationId: by.organizationId, reference: id }, false, { ...CLI, operation: 'test' })
     const put = await Promise.all(puts)
     t.ok((await removed).ok)
     t.same(put.filter((outcome) => !outcome.ok && outcome.failure.name !== 'workspace_unknown'), [])
-    t.match(await presets.put({ workspaceId: id, slug: 's1' }, presetWish('m'), by), { failure: { name: 'workspace_unknown' } })
+    t.match(await presets.put({ workspaceId: id, slug: 's1' }, presetInput('m'), by), { failure: { name: 'workspace_unknown' } })
   }
   t.match(await store.sql`SELECT count(*)::int AS count FROM presets`, [{ count: 0 }])
   t.match(await store.sql`SELECT count(*)::int AS count FROM preset_versions`, [{ count: 0 }])
@@ -137,10 +137,10 @@ t.test('whoever loses the lock of a preset for too long is told of the conflict'
   const store = openStore({ url, poolMax: 4, applicationName: 'test' })
   t.teardown(() => store.close())
   const { presets, ref, by } = await presetStand(store)
-  must(await presets.put(ref('s'), presetWish('a'), by))
+  must(await presets.put(ref('s'), presetInput('a'), by))
   await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM presets WHERE slug = 's' FOR UPDATE`
-    t.match(await presets.put(ref('s'), presetWish('b'), by), { failure: { name: 'preset_conflict', retryAfterS: 1 } })
+    t.match(await presets.put(ref('s'), presetInput('b'), by), { failure: { name: 'preset_conflict', retryAfterS: 1 } })
   })
-  t.match(must(await presets.put(ref('s'), presetWish('b'), by)), { designated: { version: 2 } })
+  t.match(must(await presets.put(ref('s'), presetInput('b'), by)), { designated: { version: 2 } })
 })

@@ -19,10 +19,10 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 const RACES = 100
 
 t.test('of a change of the role and a deletion at once both happen, or the deletion alone: never half of one', async (t) => {
-  const { store, mappings, by, wish, workspace, group, users } = await openDirectory(t, ['ann'])
+  const { store, mappings, by, input, workspace, group, users } = await openDirectory(t, ['ann'])
   must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
   for (let race = 0; race < RACES; race++) {
-    const { id } = must(await mappings.create({ ...wish, groupId: group }, by))
+    const { id } = must(await mappings.create({ ...input, groupId: group }, by))
     const keeps = race % 2 === 0
     const both = [() => mappings.setRole(id, 'admin', by), () => mappings.remove(id, keeps, by)] as const
     const order = race % 4 < 2 ? both : [both[1], both[0]]
@@ -37,8 +37,8 @@ t.test('of a change of the role and a deletion at once both happen, or the delet
 })
 
 t.test('many who map one pair at once make one mapping, with one row of the log', async (t) => {
-  const { store, mappings, by, wish, group } = await openDirectory(t, ['ann'], 8)
-  const told = await Promise.all(Array.from({ length: 12 }, (_, n) => mappings.create({ ...wish, groupId: group, role: n % 3 === 0 ? 'admin' : 'member' }, by)))
+  const { store, mappings, by, input, group } = await openDirectory(t, ['ann'], 8)
+  const told = await Promise.all(Array.from({ length: 12 }, (_, n) => mappings.create({ ...input, groupId: group, role: n % 3 === 0 ? 'admin' : 'member' }, by)))
   const made = told.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
   t.equal(new Set(made.map(({ id }) => id)).size, 1)
   t.ok(told.every((outcome) => outcome.ok || outcome.failure.name === 'mapping_role_differs'))
@@ -46,48 +46,48 @@ t.test('many who map one pair at once make one mapping, with one row of the log'
 })
 
 t.test('without members only what came from this mapping alone goes; another mapping and a hand keep theirs', async (t) => {
-  const { store, mappings, by, wish, workspace, organizationId, users } = await openDirectory(t, ['ann', 'bob', 'cat'])
+  const { store, mappings, by, input, workspace, organizationId, users } = await openDirectory(t, ['ann', 'bob', 'cat'])
   const [one, two] = [await plantGroup(store, organizationId, 'one', users), await plantGroup(store, organizationId, 'two', users.slice(1))]
   must(await addMember(store, { workspace, userName: 'cat', role: 'member' }, CLI))
-  const gone = must(await mappings.create({ ...wish, groupId: one, role: 'admin' }, by))
-  const left = must(await mappings.create({ ...wish, groupId: two }, by))
+  const gone = must(await mappings.create({ ...input, groupId: one, role: 'admin' }, by))
+  const left = must(await mappings.create({ ...input, groupId: two }, by))
   must(await mappings.remove(gone.id, false, by))
   t.same(await grantsIn(store, workspace.id), [`bob member ${left.id}`, `cat member ${left.id}`, 'cat member manual'])
 })
 
 t.test('with members each keeps the stronger role, and is a member by hand since it became one', async (t) => {
-  const { store, mappings, by, wish, workspace, group } = await openDirectory(t, ['ann', 'bob', 'cat'])
+  const { store, mappings, by, input, workspace, group } = await openDirectory(t, ['ann', 'bob', 'cat'])
   must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
   must(await addMember(store, { workspace, userName: 'cat', role: 'admin' }, CLI))
   const since = async () => (await listMembers(store.sql, workspace.id, { limit: 1, offset: 0 })).rows[0]?.grants[0]?.createdAt
-  const mapping = must(await mappings.create({ ...wish, groupId: group, role: 'admin' }, by))
+  const mapping = must(await mappings.create({ ...input, groupId: group, role: 'admin' }, by))
   const before = await since()
   must(await mappings.remove(mapping.id, true, by))
   t.same(await grantsIn(store, workspace.id), ['ann admin manual', 'bob admin manual', 'cat admin manual'])
   t.same(await since(), before)
-  const weak = must(await mappings.create({ ...wish, groupId: group }, by))
+  const weak = must(await mappings.create({ ...input, groupId: group }, by))
   must(await mappings.remove(weak.id, true, by))
   t.same(await grantsIn(store, workspace.id), ['ann admin manual', 'bob admin manual', 'cat admin manual'], 'a weaker role takes nothing away')
 })
 
 t.test('a new mapping reaches groups larger than one portion, and passes over who is inactive', async (t) => {
-  const { store, mappings, by, wish, workspace, organizationId } = await openDirectory(t, [])
+  const { store, mappings, by, input, workspace, organizationId } = await openDirectory(t, [])
   const many = await plantUsers(store, organizationId, Array.from({ length: 2 * GRANTED_AT_ONCE }, (_, n) => `u${n}`))
   const group = await plantGroup(store, organizationId, 'many', many)
   await store.sql`UPDATE users SET is_active = false WHERE user_name = 'u7'`
-  const { id } = must(await mappings.create({ ...wish, groupId: group }, by))
+  const { id } = must(await mappings.create({ ...input, groupId: group }, by))
   t.equal((await listMembers(store.sql, workspace.id, { limit: 1, offset: 0 })).totalCount, many.length - 1)
   must(await mappings.remove(id, true, by))
   t.equal((await store.sql`SELECT 1 FROM member_grants WHERE source = 'manual'`).length, many.length - 1)
 })
 
 t.test('a workspace that is deleted while groups are mapped to it and people added is left by all', async (t) => {
-  const { store, mappings, by, wish, organizationId, group } = await openDirectory(t, ['ann'], 8)
+  const { store, mappings, by, input, organizationId, group } = await openDirectory(t, ['ann'], 8)
   const workspaces = openWorkspaces(store, async () => undefined)
   for (let race = 0; race < 10; race++) {
     const workspace = must(await createWorkspace(store, { organizationId, name: 'w', slug: `w${race}` }))
     const told = await Promise.all([
-      mappings.create({ ...wish, groupId: group, workspaceId: workspace.id }, by),
+      mappings.create({ ...input, groupId: group, workspaceId: workspace.id }, by),
       workspaces.remove({ organizationId, reference: workspace.id }, false, { ...CLI, operation: 'test.remove' }),
       addMember(store, { workspace, userName: 'ann', role: 'admin' }, CLI),
       removeMember(store, { workspace, userName: 'ann' }, CLI),
@@ -100,7 +100,7 @@ t.test('a workspace that is deleted while groups are mapped to it and people add
 })
 
 t.test('a change of a mapping, and the end of its workspace, wait for who changes the group\'s members, and miss none of them', async (t) => {
-  const { store, mappings, by, wish, organizationId, group, users: [ann = ''] } = await openDirectory(t, ['ann'], 8)
+  const { store, mappings, by, input, organizationId, group, users: [ann = ''] } = await openDirectory(t, ['ann'], 8)
   const workspaces = openWorkspaces(store, async () => undefined)
   const changes: Readonly<Record<string, (made: GroupMapping) => Promise<Outcome<unknown>>>> = {
     admin: ({ id }) => mappings.setRole(id, 'admin', by),
@@ -112,7 +112,7 @@ t.test('a change of a mapping, and the end of its workspace, wait for who change
   for (const [name, change] of Object.entries(changes)) {
     const { id: workspaceId } = must(await createWorkspace(store, { organizationId, name, slug: name }))
     await store.sql`DELETE FROM scim_members`
-    const made = must(await mappings.create({ ...wish, groupId: group, workspaceId }, by))
+    const made = must(await mappings.create({ ...input, groupId: group, workspaceId }, by))
     let told: Promise<Outcome<unknown>> | undefined
     await store.sql.begin(async (tx) => {
       await lockDirectory(tx, organizationId)
@@ -144,6 +144,6 @@ async function openDirectory(t: Test, names: readonly string[], poolMax = 4) {
     group: await plantGroup(store, organizationId, 'all', users),
     mappings: openGroupMappings(store),
     by: { ...CLI, operation: 'test.map', organizationId },
-    wish: { workspaceId: workspace.id, role: 'member' as const },
+    input: { workspaceId: workspace.id, role: 'member' as const },
   }
 }

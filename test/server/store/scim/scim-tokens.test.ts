@@ -7,7 +7,7 @@ import { createKey, openKeyStore } from '../../../../src/server/store/keys/api-k
 import { openEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
-import { createScimToken, listScimTokens, revokeScimToken, type ScimTokenWish } from '../../../../src/server/store/scim/scim-tokens.ts'
+import { createScimToken, listScimTokens, revokeScimToken, type ScimTokenInput } from '../../../../src/server/store/scim/scim-tokens.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { testHints } from '../../../support/stores/hints.ts'
 import { SILENT } from '../../../support/log.ts'
@@ -21,7 +21,7 @@ waitLong()
 async function openTokens(t: Tap) {
   const store = await openTestStore(t)
   const { organization: { id: organizationId }, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const make = (more: Partial<ScimTokenWish> = {}) => createScimToken(store, { organizationId, name: 'Okta', expiresAt: null, ...more }, CLI)
+  const make = (more: Partial<ScimTokenInput> = {}) => createScimToken(store, { organizationId, name: 'Okta', expiresAt: null, ...more }, CLI)
   return { store, organizationId, workspace, make }
 }
 
@@ -40,8 +40,8 @@ t.test('a front loads tokens and API keys by one statement, each as what it is',
   const { store, organizationId, workspace, make } = await openTokens(t)
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { key } = must(await make({ expiresAt }))
-  const wish = { kind: 'inference', name: 'k', organizationId, workspaceId: workspace.id, rateLimitRpm: 60, expiresAt: null } as const
-  const other = must(await createKey(store, wish, CLI))
+  const input = { kind: 'inference', name: 'k', organizationId, workspaceId: workspace.id, rateLimitRpm: 60, expiresAt: null } as const
+  const other = must(await createKey(store, input, CLI))
   const loaded = must(await openKeyStore(store).load([hashOfKey(key), other.apiKey.hash, 'f'.repeat(64)]))
   t.equal(loaded.length, 2)
   t.match(loaded.find(({ kind }) => kind === 'scim'), {

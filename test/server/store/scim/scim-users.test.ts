@@ -11,8 +11,8 @@ import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 t.test('of twenty who make one user at once one does, whatever the case of the name', async (t) => {
   const { store, users, by, organizationId } = await openScimStand(t, 20)
   const before = (await auditOf(store)).length
-  const wish = { externalId: null, displayName: null, isActive: true, attributes: {} }
-  const made = await Promise.all(Array.from({ length: 20 }, (_, n) => users.create({ ...wish, userName: n % 2 === 0 ? 'Ann' : 'aNN' }, by)))
+  const input = { externalId: null, displayName: null, isActive: true, attributes: {} }
+  const made = await Promise.all(Array.from({ length: 20 }, (_, n) => users.create({ ...input, userName: n % 2 === 0 ? 'Ann' : 'aNN' }, by)))
   t.equal(made.filter(({ ok }) => ok).length, 1)
   t.same([...new Set(made.flatMap((one) => (one.ok ? [] : [one.failure.name])))], ['scim_user_taken'])
   t.equal(must(await users.list(organizationId, EVERYTHING)).totalResults, 1)

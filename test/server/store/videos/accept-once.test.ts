@@ -2,13 +2,13 @@ import t from 'tap'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { IdempotencyStore } from '../../../../src/server/store/base/idempotency.ts'
-import type { Turn } from '../../../../src/server/ports/idempotency.ts'
+import type { IdempotencyClaim } from '../../../../src/server/ports/idempotency.ts'
 import type { VideoJobs, VideoView } from '../../../../src/server/ports/videos/videos.ts'
 import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { StoreSlow, type Store } from '../../../../src/server/store/base/open.ts'
 import { setLimit } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { answerOf, bodyOf, nameOf, openVideoStand, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { answerOf, bodyOf, nameOf, openVideoStand, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 const NEVER_MS = 2 ** 30
 const BODY = bodyOf('a kite')
@@ -17,11 +17,11 @@ function repeatable(key: string): Repeatable {
   return { key, apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /videos' }
 }
 
-function once(turn: Turn, bodySha256 = BODY) {
+function once(turn: IdempotencyClaim, bodySha256 = BODY) {
   return { turn, bodySha256, answer: answerOf }
 }
 
-async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<Turn> {
+async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<IdempotencyClaim> {
   const begun = must(await answers.begin({ idempotency: repeatable(key), holder: 'w' }))
   if (begun.kind !== 'first') throw new Error('not the first')
   return begun.turn
@@ -31,7 +31,7 @@ async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<Turn> {
 async function call({ owners }: VideoStand, answers: IdempotencyStore, jobs: VideoJobs, key: string): Promise<string> {
   const begun = must(await answers.begin({ idempotency: repeatable(key), holder: key }))
   if (begun.kind === 'replay') return begun.answer.json
-  const outcome = await jobs.accept(videoWish(owners, { once: once(begun.turn) }))
+  const outcome = await jobs.accept(videoInput(owners, { once: once(begun.turn) }))
   if (!outcome.ok) {
     await answers.forget(begun.turn)
     return outcome.failure.name
@@ -67,7 +67,7 @@ t.test('of fifty equal calls on two fronts one makes the job, and all get its an
 t.test('a front that dies between the commit and its answer leaves the answer to the next call', async (t) => {
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
-  const { id } = must(await stand.open().accept(videoWish(stand.owners, { once: once(turn) })))
+  const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(turn) })))
   const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
   t.equal(JSON.parse(told).id, id)
   t.equal(await stand.count(), 1)
@@ -78,10 +78,10 @@ t.test('whose turn was taken over makes no second job, and gets the one that the
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }))
   const turn = await firstTurn(stand.openAnswers())
   t.equal(turn.attempt, late.attempt + 1)
-  const wish = (own: Turn) => videoWish(stand.owners, { once: once(own) })
-  t.equal(nameOf(await stand.jobs.accept(wish(late))), 'idempotency_running')
-  const { id } = must(await stand.open().accept(wish(turn)))
-  t.equal(must(await stand.jobs.accept(wish(late))).id, id)
+  const input = (own: IdempotencyClaim) => videoInput(stand.owners, { once: once(own) })
+  t.equal(nameOf(await stand.jobs.accept(input(late))), 'idempotency_running')
+  const { id } = must(await stand.open().accept(input(turn)))
+  t.equal(must(await stand.jobs.accept(input(late))).id, id)
   t.equal(await stand.count(), 1)
 })
 
@@ -93,7 +93,7 @@ t.test('two fronts that believe to have the turn race: one job, never two', asyn
     const late = await firstTurn(stale, String(nth))
     const turn = await firstTurn(fresh, String(nth))
     const [first, second] = await Promise.all([
-      one.accept(videoWish(stand.owners, { once: once(late) })), other.accept(videoWish(stand.owners, { once: once(turn) })),
+      one.accept(videoInput(stand.owners, { once: once(late) })), other.accept(videoInput(stand.owners, { once: once(turn) })),
     ])
     t.ok(second.ok)
     t.ok(first.ok ? first.value.id === must(second).id : first.failure.name === 'idempotency_running')
@@ -105,9 +105,9 @@ t.test('an answer that is lost behind the commit makes no second job when the ca
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
-  const wish = videoWish(stand.owners, { once: once(turn) })
-  t.equal(nameOf(await jobs.accept(wish)), 'store_unavailable')
-  const again = must(await jobs.accept(wish))
+  const input = videoInput(stand.owners, { once: once(turn) })
+  t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
+  const again = must(await jobs.accept(input))
   const [row] = await stand.store.sql`SELECT id FROM video_jobs`
   t.equal(again.id, row?.['id'])
   t.equal(await stand.count(), 1)
@@ -117,9 +117,9 @@ t.test('what a transaction did not begin is begun again by the next try', async 
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'before', new StoreSlow()) })
-  const wish = videoWish(stand.owners, { once: once(turn) })
-  t.equal(nameOf(await jobs.accept(wish)), 'store_unavailable')
-  must(await jobs.accept(wish))
+  const input = videoInput(stand.owners, { once: once(turn) })
+  t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
+  must(await jobs.accept(input))
   t.equal(await stand.count(), 1)
 })
 
@@ -129,9 +129,9 @@ t.test('a batch whose commit is not known is tried one by one, and each of its j
   const answers = stand.openAnswers()
   // The first call goes alone; the others are the second transaction.
   const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
-  const wishes = await Promise.all(Array.from({ length: 9 }, async (_, nth) => (
-    videoWish(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }))))
-  const outcomes: readonly Outcome<VideoView>[] = await Promise.all(wishes.map((wish) => jobs.accept(wish)))
+  const inputs = await Promise.all(Array.from({ length: 9 }, async (_, nth) => (
+    videoInput(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }))))
+  const outcomes: readonly Outcome<VideoView>[] = await Promise.all(inputs.map((input) => jobs.accept(input)))
   t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
   t.equal(await stand.count(), 9)
   t.same(must(await checkLedger(stand.store)).differences, [])
@@ -140,8 +140,8 @@ t.test('a batch whose commit is not known is tried one by one, and each of its j
 t.test('another body under the same key is refused, whoever made the first job', async (t) => {
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
-  must(await stand.jobs.accept(videoWish(stand.owners, { once: once(turn) })))
-  const other = videoWish(stand.owners, { once: once(turn, bodyOf('a boat')) })
+  must(await stand.jobs.accept(videoInput(stand.owners, { once: once(turn) })))
+  const other = videoInput(stand.owners, { once: once(turn, bodyOf('a boat')) })
   t.equal(nameOf(await stand.jobs.accept(other)), 'idempotency_mismatch')
   t.equal(nameOf(await stand.open().accept(other)), 'idempotency_mismatch')
   t.equal(await stand.count(), 1)
@@ -153,8 +153,8 @@ t.test('a turn that was lost spoils no other job of its batch', async (t) => {
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), 'x')
   await firstTurn(answers, 'x')
   const turns = await Promise.all(['a', 'b', 'c'].map((key) => firstTurn(answers, key)))
-  const wishes = [null, ...turns, late].map((turn) => videoWish(stand.owners, { once: turn === null ? null : once(turn) }))
-  const outcomes = await Promise.all(wishes.map((wish) => stand.jobs.accept(wish)))
+  const inputs = [null, ...turns, late].map((turn) => videoInput(stand.owners, { once: turn === null ? null : once(turn) }))
+  const outcomes = await Promise.all(inputs.map((input) => stand.jobs.accept(input)))
   t.same(outcomes.map(nameOf), ['ok', 'ok', 'ok', 'ok', 'idempotency_running'])
   t.equal(await stand.count(), 4)
 })
@@ -163,16 +163,16 @@ t.test('whose own hold leaves too little for a second one gets the job that it m
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 150)
-  const wish = videoWish(stand.owners, { once: once(turn) })
-  const { id } = must(await stand.jobs.accept(wish))
-  t.equal(must(await stand.open().accept(wish)).id, id)
+  const input = videoInput(stand.owners, { once: once(turn) })
+  const { id } = must(await stand.jobs.accept(input))
+  t.equal(must(await stand.open().accept(input)).id, id)
 })
 
 t.test('two jobs of one batch under one turn are one', async (t) => {
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
-  const wishes = [null, turn, turn, null].map((own) => videoWish(stand.owners, { once: own === null ? null : once(own) }))
-  const ids = await Promise.all(wishes.map(async (wish) => must(await stand.jobs.accept(wish)).id))
+  const inputs = [null, turn, turn, null].map((own) => videoInput(stand.owners, { once: own === null ? null : once(own) }))
+  const ids = await Promise.all(inputs.map(async (input) => must(await stand.jobs.accept(input)).id))
   t.equal(ids[1], ids[2])
   t.equal(new Set(ids).size, 3)
   t.equal(await stand.count(), 3)

@@ -1,21 +1,21 @@
 import t from 'tap'
 import { newVideoId } from '../../../../src/server/store/base/ids.ts'
 import { must } from '../../../support/must.ts'
-import { accepted, nameOf, openVideoStand, VIDEO_REQUEST, videoWish } from '../../../support/videos/video-jobs.ts'
+import { accepted, nameOf, openVideoStand, VIDEO_REQUEST, videoInput } from '../../../support/videos/video-jobs.ts'
 
 t.test('an accepted job has a row that is due, with all that it was asked for', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   const references = [{ kind: 'image' as const, url: 'https://a.test/ü' }]
   const request = { ...VIDEO_REQUEST, prompt: 'nul \0, half \ud800, line\nbreak', references }
-  const wish = videoWish(owners, { request, sessionId: 's\0', callbackUrl: 'https://b.test/', costNano: Number.MAX_SAFE_INTEGER })
-  const view = must(await jobs.accept(wish))
+  const input = videoInput(owners, { request, sessionId: 's\0', callbackUrl: 'https://b.test/', costNano: Number.MAX_SAFE_INTEGER })
+  const view = must(await jobs.accept(input))
   t.match(view, { id: /^vid_[0-9a-f]{32}$/, workspaceId: owners.workspaceId, status: 'pending', generationId: null, usage: null })
   const [row] = await store.sql`
     SELECT *, lease_until <= clock_timestamp() AS is_due, round(extract(epoch FROM expires_at - created_at))::int AS lasts
     FROM video_jobs WHERE id = ${view.id}`
   t.match(row, {
     state: 'accepted', attempt: 0, is_due: true, lasts: 86_400, organization_id: owners.organizationId, key_hash: owners.keyHash,
-    key_account_id: owners.keyAccountId, request_id: wish.requestId, session_id: 's\uFFFD', callback_url: 'https://b.test/', seconds: 5,
+    key_account_id: owners.keyAccountId, request_id: input.requestId, session_id: 's\uFFFD', callback_url: 'https://b.test/', seconds: 5,
     cost_nano: String(Number.MAX_SAFE_INTEGER), provider: 'acme', endpoint: 'acme/v-1', upstream_model: 'v-1', own_secret: null, turn_id: null,
   })
   t.same({ ...JSON.parse(String(row?.['request'])), ...JSON.parse(String(row?.['attached'])) }, request)
@@ -23,14 +23,14 @@ t.test('an accepted job has a row that is due, with all that it was asked for', 
 
 t.test('whoever looks for work is told, and the view is there for pollers', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
-  const id = await accepted(jobs, videoWish(owners))
+  const id = await accepted(jobs, videoInput(owners))
   t.same(views.woken, [{ kind: 'jobs', provider: 'acme' }])
   t.equal(views.kept.get(id)?.status, 'pending')
 })
 
 t.test('jobs that come together are each accepted once', async (t) => {
   const { jobs, count, owners } = await openVideoStand(t)
-  const ids = await Promise.all(Array.from({ length: 200 }, () => accepted(jobs, videoWish(owners))))
+  const ids = await Promise.all(Array.from({ length: 200 }, () => accepted(jobs, videoInput(owners))))
   t.equal(new Set(ids).size, 200)
   t.equal(await count(), 200)
 })
@@ -38,8 +38,8 @@ t.test('jobs that come together are each accepted once', async (t) => {
 t.test('a job without an address of its own is told of at that of its workspace', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://w.test/' WHERE id = ${owners.workspaceId}`
-  const own = await accepted(jobs, videoWish(owners, { callbackUrl: 'https://own.test/' }))
-  const none = await accepted(jobs, videoWish(owners))
+  const own = await accepted(jobs, videoInput(owners, { callbackUrl: 'https://own.test/' }))
+  const none = await accepted(jobs, videoInput(owners))
   const rows = await store.sql`SELECT id, callback_url FROM video_jobs ORDER BY id`
   t.same(new Map(rows.map((row) => [row['id'], row['callback_url']])), new Map([[own, 'https://own.test/'], [none, 'https://w.test/']]))
 })
@@ -48,8 +48,8 @@ t.test('a deleted workspace accepts nothing, and spoils no other job of the batc
   const { jobs, store, owners } = await openVideoStand(t)
   const [gone] = await store.sql<{ id: string }[]>`
     INSERT INTO workspaces (id, organization_id, name, slug, deleted_at) VALUES (gen_random_uuid(), ${owners.organizationId}, 'g', 'g', now()) RETURNING id`
-  const dead = videoWish(owners, { workspaceId: gone?.id ?? '' })
-  const outcomes = await Promise.all([dead, videoWish(owners), dead, videoWish(owners)].map((wish) => jobs.accept(wish)))
+  const dead = videoInput(owners, { workspaceId: gone?.id ?? '' })
+  const outcomes = await Promise.all([dead, videoInput(owners), dead, videoInput(owners)].map((input) => jobs.accept(input)))
   t.same(outcomes.map(nameOf), ['workspace_unknown', 'ok', 'workspace_unknown', 'ok'])
 })
 
@@ -58,7 +58,7 @@ t.test('a workspace that is just being deleted is waited for, and then accepts n
   let outcome: Promise<string> | null = null
   await store.sql.begin(async (tx) => {
     await tx`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${owners.workspaceId}`
-    outcome = jobs.accept(videoWish(owners)).then(nameOf)
+    outcome = jobs.accept(videoInput(owners)).then(nameOf)
     await tx`SELECT pg_sleep(0.2)`
   })
   t.equal(await outcome, 'workspace_unknown')
@@ -66,8 +66,8 @@ t.test('a workspace that is just being deleted is waited for, and then accepts n
 
 t.test('one job that the store cannot take fails alone', async (t) => {
   const { jobs, count, owners } = await openVideoStand(t)
-  const broken = videoWish(owners, { target: { ...videoWish(owners).target, provider: 'a\0b' } })
-  const settled = await Promise.allSettled([videoWish(owners), videoWish(owners), broken, videoWish(owners)].map((wish) => jobs.accept(wish)))
+  const broken = videoInput(owners, { target: { ...videoInput(owners).target, provider: 'a\0b' } })
+  const settled = await Promise.allSettled([videoInput(owners), videoInput(owners), broken, videoInput(owners)].map((input) => jobs.accept(input)))
   t.same(settled.map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   t.equal(await count(), 3)
 })
@@ -76,12 +76,12 @@ t.test('without the store nothing is accepted, and the caller is told to come ag
   const { open, store, owners } = await openVideoStand(t)
   const jobs = open({ store })
   await store.close()
-  t.match(await jobs.accept(videoWish(owners)), { ok: false, failure: { name: 'store_unavailable', retryAfterS: 1 } })
+  t.match(await jobs.accept(videoInput(owners)), { ok: false, failure: { name: 'store_unavailable', retryAfterS: 1 } })
 })
 
 t.test('a job is read by its view, by its row without one, and by its own workspace alone', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
-  const id = await accepted(jobs, videoWish(owners))
+  const id = await accepted(jobs, videoInput(owners))
   t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending')
   views.kept.clear()
   t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending')

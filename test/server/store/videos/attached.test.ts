@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openVideoWork } from '../../../../src/server/store/videos/work.ts'
 import { present } from '../../../support/must.ts'
-import { accepted, openVideoStand, VIDEO_REQUEST, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { accepted, openVideoStand, VIDEO_REQUEST, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
 import { CONTEXT, LEASE_MS, SPENT_MS } from '../../../support/videos/video-rows.ts'
 
 const ATTACHED = {
@@ -18,7 +18,7 @@ for (const limits of [{}, { isCreditLimited: true }]) {
   t.test(`a claim brings nothing that is large of a request, and its own claim alone reads that: ${JSON.stringify(limits)}`, async (t) => {
     const stand = await openVideoStand(t)
     const work = openVideoWork(stand.store, CONTEXT)
-    const ids = await Promise.all([LARGE, VIDEO_REQUEST, LARGE].map((request) => accepted(stand.jobs, videoWish(stand.owners, { request, limits }))))
+    const ids = await Promise.all([LARGE, VIDEO_REQUEST, LARGE].map((request) => accepted(stand.jobs, videoInput(stand.owners, { request, limits }))))
     const claims = new Map((await claimAll(stand, SPENT_MS)).map((claim) => [claim.id, claim]))
     const [large, small, other] = ids.map((id) => present(claims.get(id)))
     t.ok(JSON.stringify([...claims.values()]).length < 10_000)
@@ -36,7 +36,7 @@ for (const limits of [{}, { isCreditLimited: true }]) {
 t.test('nothing of a request is kept once its job has ended', async (t) => {
   const stand = await openVideoStand(t)
   const work = openVideoWork(stand.store, CONTEXT)
-  const id = await accepted(stand.jobs, videoWish(stand.owners, { request: LARGE }))
+  const id = await accepted(stand.jobs, videoInput(stand.owners, { request: LARGE }))
   t.match(await work.end(present((await claimAll(stand))[0]), { kind: 'failed', error: 'x: y', mayHaveCost: false }), { id })
   t.match(await stand.store.sql`SELECT request, attached FROM video_jobs WHERE id = ${id}`, [{ request: null, attached: null }])
 })

@@ -5,7 +5,7 @@ import { SPANS, type AccountKind, type Day, type Span } from '../../../../src/se
 import type { VideoJobs } from '../../../../src/server/ports/videos/videos.ts'
 import { must } from '../../../support/must.ts'
 import { makeOwners, openJournal, setLimit, settlement, turnTo, type Owners, type TestJournal } from '../../../support/money/money.ts'
-import { nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { nameOf, openVideoStand, OWN, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 const KINDS = ['organization', 'workspace', 'key'] as const satisfies readonly AccountKind[]
 /** Two months and weeks, and steps back. */
@@ -65,28 +65,28 @@ interface Run {
 }
 
 /** @returns whether the store did as the model */
-async function taken({ stand: { store }, jobs, journal, owners, model }: Run, wish: Step): Promise<boolean> {
-  switch (wish.kind) {
+async function taken({ stand: { store }, jobs, journal, owners, model }: Run, input: Step): Promise<boolean> {
+  switch (input.kind) {
     case 'turn':
-      await turnTo(store.sql, model.today = wish.day)
+      await turnTo(store.sql, model.today = input.day)
       return true
     case 'limit':
-      model.limits.set(`${wish.of} ${wish.span}`, wish.nano)
-      await setLimit(store.sql, owners.accounts[wish.of], wish.span, wish.nano)
+      model.limits.set(`${input.of} ${input.span}`, input.nano)
+      await setLimit(store.sql, owners.accounts[input.of], input.span, input.nano)
       return true
     case 'spend': {
       const day = model.today
-      for (const kind of KINDS) model.add(kind, day, wish.nano)
-      await journal.flush(settlement(owners, day, wish.nano, { paid: { organization: false, workspace: false, key: false } }))
+      for (const kind of KINDS) model.add(kind, day, input.nano)
+      await journal.flush(settlement(owners, day, input.nano, { paid: { organization: false, workspace: false, key: false } }))
       return true
     }
     case 'job': {
       // Of these accounts the key's alone counts own credentials.
-      const day = wish.nano === 0 ? model.today : model.take(wish.isByok ? ['key'] : KINDS, wish.nano)
-      const outcome = await jobs.accept(videoWish(owners, { costNano: wish.nano, ...(wish.isByok && { target: OWN }) }))
+      const day = input.nano === 0 ? model.today : model.take(input.isByok ? ['key'] : KINDS, input.nano)
+      const outcome = await jobs.accept(videoInput(owners, { costNano: input.nano, ...(input.isByok && { target: OWN }) }))
       return (day !== null) === outcome.ok
     }
-    default: return wish satisfies never
+    default: return input satisfies never
   }
 }
 
@@ -102,7 +102,7 @@ t.test('a job is accepted when all of its limits have room for it, and only then
     await turnTo(stand.store.sql, run.model.today)
     // The calendar of its birth may be any.
     await stand.store.sql`UPDATE accounts SET day = ${run.model.today} WHERE organization_id = ${owners.organizationId}`
-    for (const [nth, wish] of steps.entries()) if (!await taken(run, wish)) throw new Error(`step ${nth} is another's`)
+    for (const [nth, input] of steps.entries()) if (!await taken(run, input)) throw new Error(`step ${nth} is another's`)
   }), { numRuns: 25, endOnFailure: true })
   t.same(must(await checkLedger(stand.store)).differences, [])
 })
@@ -114,7 +114,7 @@ t.test('jobs of several fronts and calls of others together never take more than
   await setLimit(store.sql, owners.accounts.key, 'lifetime', 3_333)
   const fronts = [stand.open(), stand.open()]
   const journals = await Promise.all([0, 1].map(() => openJournal(store)))
-  const jobs = Array.from({ length: 60 }, (_, nth) => fronts[nth % 2]?.accept(videoWish(owners, { costNano: 1 + nth })))
+  const jobs = Array.from({ length: 60 }, (_, nth) => fronts[nth % 2]?.accept(videoInput(owners, { costNano: 1 + nth })))
   const lends = journals.map(async (journal) => {
     for (let nth = 1; nth < 20; nth++) await journal.lend({ [owners.accounts.key]: nth * 3, [owners.accounts.workspace]: nth * 5 })
   })

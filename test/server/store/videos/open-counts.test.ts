@@ -2,11 +2,11 @@ import t from 'tap'
 import { VIDEO_OPEN_COUNTS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { OpenCounts } from '../../../../src/server/store/videos/open-counts.ts'
-import { accepted, openVideoStand, videoWish } from '../../../support/videos/video-jobs.ts'
+import { accepted, openVideoStand, videoInput } from '../../../support/videos/video-jobs.ts'
 
 t.test('a workspace is not taken for empty when its count is forgotten to make room', async (t) => {
   const { store, jobs, owners } = await openVideoStand(t)
-  await accepted(jobs, videoWish(owners))
+  await accepted(jobs, videoInput(owners))
   const counts = new OpenCounts(() => 0)
   await counts.of(store.sql, [owners.workspaceId])
   const others = Array.from({ length: VIDEO_OPEN_COUNTS_MAX }, newId)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newId, newVideoId } from '../../../../src/server/store/base/ids.ts'
 import { must } from '../../../support/must.ts'
-import { accepted, nameOf, openVideoStand, OWN, videoWish, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import { accepted, nameOf, openVideoStand, OWN, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
 
 /** Moves the row of a job, as a runner does; nobody is told. */
 async function move({ store }: VideoStand, id: string, columns: object): Promise<void> {
@@ -17,7 +17,7 @@ async function addClip({ store, owners }: VideoStand, id: string, index: number)
 t.test('whoever has read the row is never shown an earlier view, neither by this front nor by others', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, views, owners } = stand
-  const id = await accepted(jobs, videoWish(owners))
+  const id = await accepted(jobs, videoInput(owners))
   await move(stand, id, { state: 'running', generation_id: 'gen_1' })
   t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending', 'the view is behind')
   const { videos } = must(await jobs.list(owners.workspaceId, { after: null, limit: 10 }))
@@ -34,14 +34,14 @@ t.test('without Redis jobs are accepted, read and listed', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, views, owners } = stand
   views.isAway = true
-  const id = await accepted(jobs, videoWish(owners))
+  const id = await accepted(jobs, videoInput(owners))
   t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending')
   t.equal(must(await jobs.list(owners.workspaceId, { after: null, limit: 1 })).videos[0]?.id, id)
 })
 
 t.test('while Redis is there, polls cost Postgres nothing', async (t) => {
   const stand = await openVideoStand(t)
-  const id = await accepted(stand.jobs, videoWish(stand.owners))
+  const id = await accepted(stand.jobs, videoInput(stand.owners))
   await stand.store.sql`ALTER TABLE video_jobs RENAME TO away`
   for (let nth = 0; nth < 10; nth++) t.equal(must(await stand.jobs.get(stand.owners.workspaceId, id)).status, 'pending')
   await stand.store.sql`ALTER TABLE away RENAME TO video_jobs`
@@ -51,9 +51,9 @@ t.test('a completed job says what it cost, or that nobody knows, and who paid', 
   const stand = await openVideoStand(t)
   const { jobs, views, owners } = stand
   const ids = [
-    await accepted(jobs, videoWish(owners)),
-    await accepted(jobs, videoWish(owners, { costNano: 0, isUnpriced: true })),
-    await accepted(jobs, videoWish(owners, { target: OWN })),
+    await accepted(jobs, videoInput(owners)),
+    await accepted(jobs, videoInput(owners, { costNano: 0, isUnpriced: true })),
+    await accepted(jobs, videoInput(owners, { target: OWN })),
   ]
   for (const id of ids) await move(stand, id, { state: 'completed', outputs: 2 })
   views.kept.clear()
@@ -66,7 +66,7 @@ t.test('a completed job says what it cost, or that nobody knows, and who paid', 
 t.test('jobs are listed the newest first, page by page, also behind a job that is gone', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, store, owners } = stand
-  const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoWish(owners))))).sort().reverse()
+  const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoInput(owners))))).sort().reverse()
   const seen: string[] = []
   let after: string | null = null
   for (let hasMore = true; hasMore;) {
@@ -84,7 +84,7 @@ t.test('jobs are listed the newest first, page by page, also behind a job that i
 t.test('a clip is found once its job has completed, and until its time is over', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, owners: { workspaceId } } = stand
-  const id = await accepted(jobs, videoWish(stand.owners))
+  const id = await accepted(jobs, videoInput(stand.owners))
   t.equal(nameOf(await jobs.output(workspaceId, id, 0)), 'video_unfinished')
   await move(stand, id, { state: 'completed', outputs: 2 })
   await addClip(stand, id, 1)
@@ -102,7 +102,7 @@ t.test('a clip is found once its job has completed, and until its time is over',
 t.test('a later job goes on from a completed one of its workspace alone', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, owners: { workspaceId } } = stand
-  const id = await accepted(jobs, videoWish(stand.owners, { target: OWN }))
+  const id = await accepted(jobs, videoInput(stand.owners, { target: OWN }))
   await move(stand, id, { state: 'running', upstream_id: 'up_1' })
   t.equal(nameOf(await jobs.previous(workspaceId, id)), 'video_unfinished')
   await move(stand, id, { state: 'completed' })
@@ -114,7 +114,7 @@ t.test('a later job goes on from a completed one of its workspace alone', async 
 
 t.test('a view that Redis has is shown to its own workspace alone', async (t) => {
   const { jobs, views, owners } = await openVideoStand(t)
-  const id = await accepted(jobs, videoWish(owners))
+  const id = await accepted(jobs, videoInput(owners))
   t.ok(views.kept.has(id))
   t.match(await jobs.get(newId(), id), { failure: { name: 'video_unknown' } })
 })

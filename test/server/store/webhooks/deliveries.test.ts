@@ -4,7 +4,7 @@ import type { ClaimedDelivery, DeliveryResult } from '../../../../src/server/por
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { openFileStand } from '../../../support/files/files.ts'
 import { present } from '../../../support/must.ts'
-import { delivery, outboxed, wish } from '../../../support/webhooks/webhooks.ts'
+import { delivery, outboxed, input } from '../../../support/webhooks/webhooks.ts'
 
 const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', retryAfterMs: null }
 
@@ -26,9 +26,9 @@ t.test('a claimed delivery carries what was written, and is nobody else\'s', asy
   const { store, workspaceId, deliveries } = await stand(t)
   const written = delivery(workspaceId, { url: 'https://Hooks.Example.:8443/a?b=c' })
   await outboxed(store, [written])
-  const [claim] = await deliveries.claim(wish())
+  const [claim] = await deliveries.claim(input())
   t.match(claim, { ...written, host: 'hooks.example', attempt: 1, tries: 0, isDisabled: false })
-  t.same(await openDeliveries({ store }).claim(wish()), [])
+  t.same(await openDeliveries({ store }).claim(input()), [])
 })
 
 t.test('ten thousand due deliveries of one receiver keep nobody else waiting', async (t) => {
@@ -37,7 +37,7 @@ t.test('ten thousand due deliveries of one receiver keep nobody else waiting', a
   await put(1, 'https://live.example/')
   await put(1, 'https://other.example/', otherWorkspaceId)
   await store.sql`ANALYZE webhook_deliveries`
-  const claims = await deliveries.claim(wish())
+  const claims = await deliveries.claim(input())
   t.same(tally(claims, ({ host }) => host), { 'dead.example': 4, 'live.example': 1, 'other.example': 1 })
   t.same(tally(claims, ({ workspaceId: id }) => id), { [workspaceId]: 5, [otherWorkspaceId]: 1 })
 })
@@ -46,7 +46,7 @@ t.test('at one receiver the workspaces take turns', async (t) => {
   const { workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
   await put(50, 'https://hub.example/')
   await put(2, 'https://hub.example/', otherWorkspaceId)
-  t.same(tally(await deliveries.claim(wish()), ({ workspaceId: id }) => id), { [workspaceId]: 2, [otherWorkspaceId]: 2 })
+  t.same(tally(await deliveries.claim(input()), ({ workspaceId: id }) => id), { [workspaceId]: 2, [otherWorkspaceId]: 2 })
 })
 
 t.test('what was claimed before the store went away is handed out, and does not lie until its lease is over', async (t) => {
@@ -59,15 +59,15 @@ t.test('what was claimed before the store went away is handed out, and does not 
   }
   const breaking = Object.create(store, { sql: { value: new Proxy(store.sql, { apply }) } }) as typeof store
   const deliveries = openDeliveries({ store: breaking, placesMax: 1 })
-  t.same(tally(await deliveries.claim(wish()), ({ host }) => host), { 'a.example': 1 })
-  t.same(tally(await deliveries.claim(wish()), ({ host }) => host), { 'b.example': 1, 'c.example': 1 })
+  t.same(tally(await deliveries.claim(input()), ({ host }) => host), { 'a.example': 1 })
+  t.same(tally(await deliveries.claim(input()), ({ host }) => host), { 'b.example': 1, 'c.example': 1 })
 })
 
 t.test('what is under way counts for its receiver and its workspace', async (t) => {
   const { workspaceId, put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(4, `https://${host}.example/`)
   const busy = { hosts: new Map([['a.example', 3], ['b.example', 9]]), workspaces: new Map([[workspaceId, 46]]) }
-  const claims = await deliveries.claim(wish({ busy }))
+  const claims = await deliveries.claim(input({ busy }))
   t.equal(claims.length, 4)
   t.same(claims.filter(({ host }) => host === 'b.example'), [])
   t.ok((tally(claims, ({ host }) => host)['a.example'] ?? 0) <= 1)
@@ -76,7 +76,7 @@ t.test('what is under way counts for its receiver and its workspace', async (t) 
 t.test('no more are claimed than are wished for, each receiver once before one has two', async (t) => {
   const { put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(3, `https://${host}.example/`)
-  const claims = await deliveries.claim(wish({ countMax: 4 }))
+  const claims = await deliveries.claim(input({ countMax: 4 }))
   t.equal(claims.length, 4)
   t.equal(new Set(claims.map(({ host }) => host)).size, 3)
 })
@@ -85,7 +85,7 @@ t.test('claims go round all receivers, however many wait', async (t) => {
   const { put, deliveries } = await stand(t, 2)
   for (let nth = 0; nth < 7; nth++) await put(2, `https://r${nth}.example/`)
   const hosts = new Set<string>()
-  for (let round = 0; round < 7; round++) for (const { host } of await deliveries.claim(wish({ countMax: 2 }))) hosts.add(host)
+  for (let round = 0; round < 7; round++) for (const { host } of await deliveries.claim(input({ countMax: 2 }))) hosts.add(host)
   t.equal(hosts.size, 7)
 })
 
@@ -93,26 +93,26 @@ t.test('claimers at once share what is due, and none gets what another has', asy
   const { store, put } = await stand(t)
   for (let nth = 0; nth < 20; nth++) await put(3, `https://r${nth}.example/`)
   const runners = Array.from({ length: 6 }, () => openDeliveries({ store }))
-  const ids = (await Promise.all(runners.map((runner) => runner.claim(wish({ countMax: 15 }))))).flat().map(({ id }) => id)
+  const ids = (await Promise.all(runners.map((runner) => runner.claim(input({ countMax: 15 }))))).flat().map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length)
-  const rest = await openDeliveries({ store }).claim(wish({ countMax: 100, perWorkspaceMax: 100 }))
+  const rest = await openDeliveries({ store }).claim(input({ countMax: 100, perWorkspaceMax: 100 }))
   t.equal(new Set([...ids, ...rest.map(({ id }) => id)]).size, 60)
 })
 
 t.test('a failed attempt is due again when it is to be, and the last one leaves a dead letter', async (t) => {
   const { put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
-  const first = present((await deliveries.claim(wish()))[0])
+  const first = present((await deliveries.claim(input()))[0])
   t.ok(await deliveries.book(first, FAILED, 60_000))
-  t.same(await deliveries.claim(wish()), [])
+  t.same(await deliveries.claim(input()), [])
   t.same(await deliveries.counts(), { waiting: 1, dead: 0 })
 })
 
 t.test('a dead letter counts its attempts and says what the last one came to', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
-  t.ok(await deliveries.book(present((await deliveries.claim(wish()))[0]), FAILED, -1))
-  const again = present((await deliveries.claim(wish()))[0])
+  t.ok(await deliveries.book(present((await deliveries.claim(input()))[0]), FAILED, -1))
+  const again = present((await deliveries.claim(input()))[0])
   t.equal(again.tries, 1)
   t.ok(await deliveries.book(again, FAILED, null))
   t.match(await store.sql`SELECT state, tries, last_status, last_reason FROM webhook_deliveries`, [
@@ -124,8 +124,8 @@ t.test('a dead letter counts its attempts and says what the last one came to', a
 t.test('who was overtaken books nothing, and the same attempt is booked once', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
-  const slow = present((await deliveries.claim(wish({ leaseMs: -1 })))[0])
-  const quick = present((await deliveries.claim(wish()))[0])
+  const slow = present((await deliveries.claim(input({ leaseMs: -1 })))[0])
+  const quick = present((await deliveries.claim(input()))[0])
   t.notOk(await deliveries.book(slow, { kind: 'delivered', status: 200 }, null))
   t.ok(await deliveries.book(quick, FAILED, -1))
   t.notOk(await deliveries.book(quick, FAILED, -1))
@@ -135,7 +135,7 @@ t.test('who was overtaken books nothing, and the same attempt is booked once', a
 t.test('attempts that end together are booked together, each as what it came to', async (t) => {
   const { store, put, deliveries } = await stand(t)
   for (let nth = 0; nth < 4; nth++) await put(1, `https://a${nth}.example/`)
-  const claims = [...await deliveries.claim(wish())].sort((a, b) => a.host.localeCompare(b.host))
+  const claims = [...await deliveries.claim(input())].sort((a, b) => a.host.localeCompare(b.host))
   const stale = { ...present(claims[3]), attempt: 7 }
   const results: DeliveryResult[] = [{ kind: 'delivered', status: 200 }, FAILED, { kind: 'gone', status: 410 }, FAILED]
   const booked = await Promise.all([...claims.slice(0, 3), stale].map((claim, nth) => deliveries.book(claim, present(results[nth]), nth === 1 ? 1_000 : null)))
@@ -150,7 +150,7 @@ t.test('attempts that end together are booked together, each as what it came to'
 t.test('a store that fails a booking fails it, and takes the next', async (t) => {
   const { store, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/')
-  const claim = present((await deliveries.claim(wish()))[0])
+  const claim = present((await deliveries.claim(input()))[0])
   await t.rejects(deliveries.book({ ...claim, id: 'none' }, FAILED, null))
   t.ok(await deliveries.book(claim, FAILED, null))
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries WHERE state = 'dead'`).count, 1)
@@ -159,22 +159,22 @@ t.test('a store that fails a booking fails it, and takes the next', async (t) =>
 t.test('what was given back is due again, and counts for no attempt', async (t) => {
   const { put, deliveries } = await stand(t)
   await put(2, 'https://a.example/')
-  const claims = await deliveries.claim(wish())
+  const claims = await deliveries.claim(input())
   await deliveries.release(claims, -1)
-  const again = await deliveries.claim(wish())
+  const again = await deliveries.claim(input())
   t.match(again, [{ tries: 0 }, { tries: 0 }])
   await deliveries.release(claims, -1)
-  t.same(await deliveries.claim(wish()), [])
+  t.same(await deliveries.claim(input()), [])
 })
 
 t.test('410 ends the delivery and disables its URL for its workspace alone', async (t) => {
   const { otherWorkspaceId, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/gone')
-  t.ok(await deliveries.book(present((await deliveries.claim(wish()))[0]), { kind: 'gone', status: 410 }, null))
+  t.ok(await deliveries.book(present((await deliveries.claim(input()))[0]), { kind: 'gone', status: 410 }, null))
   await put(1, 'https://a.example/gone')
   await put(1, 'https://a.example/here')
   await put(1, 'https://a.example/gone', otherWorkspaceId)
-  const claims = await deliveries.claim(wish())
+  const claims = await deliveries.claim(input())
   t.same(claims.filter(({ isDisabled }) => isDisabled).map(({ url, workspaceId }) => [url, workspaceId === otherWorkspaceId]), [
     ['https://a.example/gone', false],
   ])
@@ -187,7 +187,7 @@ t.test('deliveries of a deleted workspace stop, and go with what it signed with'
   await put(1, 'https://a.example/', otherWorkspaceId)
   await store.sql`INSERT INTO webhook_disabled (workspace_id, url) VALUES (${workspaceId}, 'https://a.example/x')`
   await store.sql`UPDATE workspaces SET deleted_at = now() WHERE id = ${workspaceId}`
-  t.match(await deliveries.claim(wish()), [{ workspaceId: otherWorkspaceId }])
+  t.match(await deliveries.claim(input()), [{ workspaceId: otherWorkspaceId }])
   t.equal(await deliveries.prune(), 4)
   t.equal((await store.sql`SELECT 1 FROM webhook_deliveries`).count, 1)
 })

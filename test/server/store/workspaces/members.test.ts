@@ -47,8 +47,8 @@ t.test('the same role given by hand again changes nothing, and is not in the log
 t.test('a user is one whatever the case of the name, and found in its own organization only', async (t) => {
   const store = await openTestStore(t)
   const [one, two] = [must(await createOrganization(store, { name: 'one' })), must(await createOrganization(store, { name: 'two' }))]
-  const wish = { workspace: one.workspace, userName: 'Ann', role: 'admin' } as const
-  const [first, second] = await Promise.all([addMember(store, wish, CLI), addMember(store, { ...wish, userName: 'ANN' }, CLI)])
+  const input = { workspace: one.workspace, userName: 'Ann', role: 'admin' } as const
+  const [first, second] = await Promise.all([addMember(store, input, CLI), addMember(store, { ...input, userName: 'ANN' }, CLI)])
   t.equal(must(first).id, must(second).id)
   t.equal((await listMembers(store.sql, one.workspace.id, ALL)).totalCount, 1)
   t.match(await findUser(store.sql, one.organization.id, 'aNN'), { value: { id: must(first).id } })

@@ -46,8 +46,8 @@ for (const { method, body } of [
 ]) {
   t.test(`a ${method} ${body === undefined ? 'without' : 'with'} a body is relayed as it is`, async (t) => {
     const { stand } = await stands(t, echo)
-    const wish = { method, headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'idempotency-key': 'k' }, ...(body === undefined ? {} : { body }) }
-    const answer = await stand.ask('/api/v1/keys/a%2Fb?limit=1&x=%20', wish)
+    const input = { method, headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'idempotency-key': 'k' }, ...(body === undefined ? {} : { body }) }
+    const answer = await stand.ask('/api/v1/keys/a%2Fb?limit=1&x=%20', input)
     const got = JSON.parse(answer.body.toString()) as Echo
     t.match(got, { method, url: '/api/v1/keys/a%2Fb?limit=1&x=%20', body: body ?? '' })
     t.equal(got.rawHeaders[got.rawHeaders.indexOf('idempotency-key') + 1], 'k')

@@ -84,13 +84,13 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
   await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_sleep(60); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
   const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
-  await until('it is taken', () => wishesIn(node.dataDir).some((text) => text.includes('taken')))
+  await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
   await node.killHard()
   t.match(await growing, { code: 1, stderr: /ended before it had the new number/ })
   t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), { code: 1, stderr: /no node runs on/ })
 })
 
-function wishesIn(dataDir: string): readonly string[] {
+function inputsIn(dataDir: string): readonly string[] {
   return readdirSync(dataDir).filter((name) => /^scale-.*\.json$/.test(name)).map((name) => readFileSync(join(dataDir, name), 'utf8'))
 }
 

@@ -24,15 +24,15 @@ t.test('a wish for the number that serves is done at once', async (t) => {
   t.same(rolls, [])
 })
 
-for (const [wish, reason] of [
+for (const [input, reason] of [
   [{ fronts: FRONTS_MAX + 1, workers: null }, 'fronts: a whole number from 1 to 256'],
   [{ fronts: 0, workers: null }, 'fronts: a whole number from 1 to 256'],
   [{ fronts: 1.5, workers: null }, 'fronts: a whole number from 1 to 256'],
   [{ fronts: 3, workers: WORKERS_MAX + 1 }, 'workers: a whole number from 1 to 1024'],
 ] as const) {
-  t.test(`${JSON.stringify(wish)} is refused, and the limit named`, async (t) => {
+  t.test(`${JSON.stringify(input)} is refused, and the limit named`, async (t) => {
     const { reloader, rolls, first } = scriptedReload(TWO)
-    t.same(await reloader.scale(wish), { state: 'refused', reason })
+    t.same(await reloader.scale(input), { state: 'refused', reason })
     t.equal(reloader.current, first)
     t.same(rolls, [])
   })

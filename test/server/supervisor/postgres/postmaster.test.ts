@@ -90,8 +90,8 @@ t.test('a server that outlived its supervisor is ended before the next one start
 
 t.test('a server that was killed as soon as it was ready has not started', async (t) => {
   const { home, data } = deadServer(t)
-  const wish = { place: { folder: home, data, account: null }, bin: home, setpriv: null, settings: {}, socketFolder: home, log: keptLog() }
-  await t.rejects(startPostmaster(wish), /the server ended while starting \(exit SIGKILL\)/)
+  const input = { place: { folder: home, data, account: null }, bin: home, setpriv: null, settings: {}, socketFolder: home, log: keptLog() }
+  await t.rejects(startPostmaster(input), /the server ended while starting \(exit SIGKILL\)/)
 })
 
 t.test('a stop signals nobody who has the pid of a server that is gone', async (t) => {

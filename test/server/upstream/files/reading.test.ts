@@ -7,7 +7,7 @@ import {
 } from '../../../../src/schemas/files/file-limits.ts'
 import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
-import type { FileHost, HostedPageWish } from '../../../../src/server/ports/files/file-hosts.ts'
+import type { FileHost, HostedPageInput } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must } from '../../../support/must.ts'
 import {
   CALLER, hostAt, openFilesStand, send, until, type FilesBehaviour, type FilesStand, type KeptFile, type StandOptions,
@@ -16,7 +16,7 @@ import { text } from '../../../support/files/sessions.ts'
 
 const CONTENT = text(300_000)
 const SIGNAL = new AbortController().signal
-const WISH: HostedPageWish = { after: null, before: null, placeName: 'after', ids: null, order: null, purpose: null, limit: 2, signal: SIGNAL }
+const WISH: HostedPageInput = { after: null, before: null, placeName: 'after', ids: null, order: null, purpose: null, limit: 2, signal: SIGNAL }
 
 function keep({ provider }: FilesStand, id: string, content = CONTENT): void {
   const file: KeptFile = { id, filename: 'a.txt', type: 'text/plain', fields: { purpose: 'batch' }, sizeBytes: content.length, sha256: '', content }

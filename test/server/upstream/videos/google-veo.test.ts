@@ -5,7 +5,7 @@ import {
 import { isUpstreamId } from '../../../../src/server/upstream/videos/upstream-ids.ts'
 import { CLIP } from '../../../support/videos/boxes.ts'
 import { bytesOf } from '../../../support/videos/video-bytes.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, type OrderWish, type VideoStand } from '../../../support/videos/video-stand.ts'
+import { OPERATOR_KEY, openVideos, orderOf, timesOf, type OrderInput, type VideoStand } from '../../../support/videos/video-stand.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`
@@ -15,12 +15,12 @@ interface Taken extends VideoStand {
   readonly order: ReturnType<typeof orderOf>
 }
 
-async function taken(t: Test, prompt: string, wish: OrderWish = {}): Promise<Taken> {
+async function taken(t: Test, prompt: string, input: OrderInput = {}): Promise<Taken> {
   const stand = await openVideos(t, {
     settings: { speaks: 'google', key: OPERATOR_KEY, tokenHeader: null, makeMs: 0 },
     video: { submit: 'blind', tokenHeader: null }, provider: { protocol: 'google' },
   })
-  const order = orderOf(prompt, wish)
+  const order = orderOf(prompt, input)
   const submitted = await stand.provider.submit(order, timesOf())
   if (submitted.kind !== 'taken') throw new Error(submitted.error)
   return { ...stand, order, id: submitted.upstreamId }

@@ -16,14 +16,14 @@ export function platform(read: () => Platform = ownPlatform): Finding {
   return good('platform', `Node ${own.node}, ABI ${own.abi}${glibc}`)
 }
 
-export interface FrontEndWish {
+export interface FrontEndInput {
   /** Folder from which the package is looked for: that of Sluice itself. */
   readonly root?: string
   readonly signal?: AbortSignal
 }
 
 /** In a process of its own: the binary may end the one that loads it. */
-export function frontEnd({ root = fileURLToPath(PACKAGE_ROOT), signal }: FrontEndWish = {}): Promise<Finding> {
+export function frontEnd({ root = fileURLToPath(PACKAGE_ROOT), signal }: FrontEndInput = {}): Promise<Finding> {
   const args = ['--input-type=module', '--eval', "await import('uWebSockets.js')"]
   const options = { cwd: root, env: bareEnvironment(), timeout: FRONT_END_MS_MAX, ...(signal === undefined ? {} : { signal }) }
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import type { LiveView } from '../../../../schemas/operator/live-view.ts'
 import { sectionsOf, titleLine, type Section } from './sections.ts'
 import { lineText, piece, type Line } from './text.ts'
 
-export interface FrameWish {
+export interface FrameInput {
   /** Null before the first look. */
   readonly view: LiveView | null
   /** Why there is no new one, and for how many seconds. */
@@ -14,7 +14,7 @@ export interface FrameWish {
 }
 
 /** What a screen of that size shows: never a line more or a column wider. */
-export function frameOf({ view, trouble, columns, rows, hasColour }: FrameWish): readonly string[] {
+export function frameOf({ view, trouble, columns, rows, hasColour }: FrameInput): readonly string[] {
   const title = titleLine(view, trouble)
   const sections = view === null ? [] : sectionsOf(view, columns)
   const lines = rows === null ? [title, ...spaced(sections.map(({ lines }) => lines))] : fitting(title, sections, rows)

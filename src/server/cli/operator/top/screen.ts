@@ -23,7 +23,7 @@ export interface Screen {
   leave(): void
 }
 
-export interface ScreenWish {
+export interface ScreenInput {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WriteStream
   /** The size is another one: what was drawn does not fit. */
@@ -33,7 +33,7 @@ export interface ScreenWish {
 }
 
 /** Takes the terminal over until `leave`, and gives it back whatever ends the process but a SIGKILL. */
-export function openScreen({ input, output, onChange, onEnd }: ScreenWish): Screen {
+export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Screen {
   let isOurs = false
   let waiting: string | null = null
   let isBehind = false

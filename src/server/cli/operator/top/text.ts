@@ -1,4 +1,4 @@
-import { harmless } from '../../parts/terminal-text.ts'
+import { escapeControls } from '../../parts/terminal-text.ts'
 
 /** How a piece of text is to be seen; without colour it is read the same. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warn' | 'bad'
@@ -25,7 +25,7 @@ export function lineText(line: Line, columns: number, hasColour: boolean): strin
 }
 
 function cutLine(line: Line, columns: number): Line {
-  const clean = line.map(({ text, tone }) => ({ text: harmless(text), tone }))
+  const clean = line.map(({ text, tone }) => ({ text: escapeControls(text), tone }))
   if (clean.reduce((sum, { text }) => sum + widthOf(text), 0) <= columns) return clean
   let left = Math.max(0, columns - 1)
   const cut: Piece[] = []
@@ -59,7 +59,7 @@ export function head(text: string, columns: number): string {
 
 /** Fills up to a width, or cuts to it. */
 export function fitted(text: string, columns: number, side: 'left' | 'right'): string {
-  const clean = harmless(text)
+  const clean = escapeControls(text)
   const width = widthOf(clean)
   const kept = width <= columns ? clean : columns < 1 ? '' : `${head(clean, columns - 1)}…`
   const room = ' '.repeat(Math.max(0, columns - widthOf(kept)))

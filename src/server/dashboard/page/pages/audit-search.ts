@@ -24,24 +24,24 @@ export function searchOf(query: URLSearchParams): Search {
 export function AuditSearch({ context: { api, query, setQuery } }: { readonly context: PageContext }): ComponentChild {
   const workspaces = useWorkspaces(api)
   const asked = searchOf(query)
-  const [wish, setWish] = useState(() => fieldsOf(asked))
-  useEffect(() => setWish(fieldsOf(asked)), [JSON.stringify(asked)])
-  const set = (name: Name) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
-  const field = (name: Name, label: string, placeholder: string): ComponentChild => h(TextField, { label, placeholder, value: wish[name], onInput: set(name) })
+  const [input, setInput] = useState(() => fieldsOf(asked))
+  useEffect(() => setInput(fieldsOf(asked)), [JSON.stringify(asked)])
+  const set = (name: Name) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
+  const field = (name: Name, label: string, placeholder: string): ComponentChild => h(TextField, { label, placeholder, value: input[name], onInput: set(name) })
   const instant = (name: 'since' | 'until', label: string): ComponentChild =>
-    h(TextField, { label, type: 'datetime-local', step: 1, value: wish[name], onInput: set(name) })
+    h(TextField, { label, type: 'datetime-local', step: 1, value: input[name], onInput: set(name) })
   const search = (fields: Search): void => setQuery({ ...soughtBy(fields), before: null, event: null })
   const submit = (event: Event): void => {
     event.preventDefault()
-    search(wish)
+    search(input)
   }
   return h('form', { class: 'filters', role: 'search', 'aria-label': 'Events', onSubmit: submit },
     field('operation', 'Operation', 'keys.create'),
     field('object_kind', 'Kind of object', 'key, secret, …'),
     field('object_id', 'Object', 'hash, name or id'),
     field('actor_id', 'By', 'hash of a key, or a user'),
-    h(SelectField, { label: 'Outcome', value: wish.outcome, options: OUTCOMES, onInput: set('outcome') }),
-    h(WorkspaceFilter, { workspaces, value: wish.workspace_id, onChoose: set('workspace_id') }),
+    h(SelectField, { label: 'Outcome', value: input.outcome, options: OUTCOMES, onInput: set('outcome') }),
+    h(WorkspaceFilter, { workspaces, value: input.workspace_id, onChoose: set('workspace_id') }),
     instant('since', 'From'), instant('until', 'Before'),
     h('div', { class: 'actions' },
       h('button', { type: 'submit', class: 'primary' }, 'Search'),

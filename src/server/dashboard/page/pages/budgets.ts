@@ -22,7 +22,7 @@ interface BudgetsProps {
   readonly budgets: Loaded<readonly Budget[]>
 }
 /** A budget that is to be set or changed; without a limit it is a new one. */
-interface Wish {
+interface Input {
   readonly workspace: string
   readonly interval: BudgetInterval
   readonly limit: string
@@ -31,18 +31,18 @@ interface Wish {
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
 export function Budgets({ context, workspaces, budgets }: BudgetsProps): ComponentChild {
   const { api, query, setQuery, say } = context
-  const [wish, setWish] = useState<Wish | null>(null)
+  const [input, setInput] = useState<Input | null>(null)
   const [deleted, setDeleted] = useState<Budget | null>(null)
   const all = workspaces.loaded.value
   const offset = offsetOf(query)
   const ids = shownOf(workspaces, query)
   const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
-    setWish({ workspace, interval, limit: String(limit) })
+    setInput({ workspace, interval, limit: String(limit) })
   const columns = columnsOf(workspaces, change, setDeleted)
   const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string => `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
   return h('section', { class: 'panel', 'aria-label': 'Budgets' },
     h('div', { class: 'head' }, h('h2', null, 'Budgets'),
-      h('button', { type: 'button', onClick: () => setWish({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
+      h('button', { type: 'button', onClick: () => setInput({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
     workspaces.loaded.problem === null ? h(LoadedTable<Budget>, {
       caption: 'Budgets of workspaces', columns, loaded: budgets, keyOf: ({ id }) => id,
       empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
@@ -50,7 +50,7 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
     h(Pager, {
       offset, limit: WORKSPACES_SHOWN, shown: ids?.length ?? 0, total: all?.length ?? 0, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
     }),
-    wish !== null && h(BudgetDialog, { api, workspaces, first: wish, onClose: () => setWish(null), onDone: budgets.reload, say }),
+    input !== null && h(BudgetDialog, { api, workspaces, first: input, onClose: () => setInput(null), onDone: budgets.reload, say }),
     deleted !== null && h(Confirm, {
       title: `Delete the budget of ${nameOf(deleted)}?`, text: 'Its workspace may then spend what credit and its other budgets allow.',
       action: 'Delete the budget', isDestructive: true, onClose: () => setDeleted(null),
@@ -127,17 +127,17 @@ const FORCES: Readonly<Record<Force, { readonly text: string; readonly tone: Ton
 
 interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
   readonly workspaces: Workspaces
-  readonly first: Wish
+  readonly first: Input
   onDone(): void
   onClose(): void
 }
 
 function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): ComponentChild {
-  const [wish, setWish] = useState(first)
+  const [input, setInput] = useState(first)
   const isNew = first.limit === ''
-  const set = (name: keyof Wish) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
+  const set = (name: keyof Input) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
   const { isBusy, problem, start } = useAction(async () => {
-    const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', wish.workspace, 'budgets', wish.interval], { limit_usd: Number(wish.limit) })
+    const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', input.workspace, 'budgets', input.interval], { limit_usd: Number(input.limit) })
     const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
     const { title } = FORCES[forceOf(data)]
     say(title === undefined ? set : `${set} ${title}`)
@@ -146,10 +146,10 @@ function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDi
   return h(Dialog, { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },
     h(Form, { action: isNew ? 'Set' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
       isNew && h('div', { class: 'pair' },
-        h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
-        h(SelectField, { label: 'Interval', value: wish.interval, options: Object.entries(INTERVALS), onInput: set('interval') })),
+        h(SelectField, { label: 'Workspace', value: input.workspace, options: workspaces.options(), onInput: set('workspace') }),
+        h(SelectField, { label: 'Interval', value: input.interval, options: Object.entries(INTERVALS), onInput: set('interval') })),
       h(TextField, {
-        label: `Limit in USD ${INTERVALS[wish.interval]}`, type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), isRequired: true,
+        label: `Limit in USD ${INTERVALS[input.interval]}`, type: 'number', min: 0, step: 'any', value: input.limit, onInput: set('limit'), isRequired: true,
         hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.', hasFocus: true, error: errorAbout(problem, 'limit_usd'),
       })))
 }

@@ -53,7 +53,7 @@ function LoadButton({ clip, shown, load }: { readonly clip: Clip; readonly shown
   return h('p', null, h('span', { class: 'hint' }, 'A look at it is kept in the audit log. '), h('button', { type: 'button', onClick: load }, 'Show the clip'))
 }
 
-interface ClipWish {
+interface ClipInput {
   readonly jobId: string
   readonly clip: Clip
   readonly signal: AbortSignal
@@ -62,7 +62,7 @@ interface ClipWish {
 }
 
 /** Never more than was said to be there, whatever comes. */
-async function fetchClip(api: Api, { jobId, clip, signal, onPart }: ClipWish): Promise<Blob> {
+async function fetchClip(api: Api, { jobId, clip, signal, onPart }: ClipInput): Promise<Blob> {
   const response = await api.open(['admin', 'jobs', jobId, 'content'], { index: clip.index }, signal)
   const reader = response.body?.getReader()
   const parts: BlobPart[] = []

@@ -25,7 +25,7 @@ const RESETS: readonly (readonly [LimitReset | '', string])[] = [
 const OVERLAPS = [['0', 'None: the old key ends at once'], ['300', '5 minutes'], ['3600', '1 hour'], ['86400', '1 day']] as const
 
 /** What the fields hold, as text. */
-interface Wish {
+interface Input {
   readonly name: string
   readonly kind: 'inference' | 'management'
   readonly workspace: string
@@ -47,40 +47,40 @@ export interface KeyDialogProps {
 
 /** Makes a key and shows it this once, or changes one. */
 export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, onClose }: KeyDialogProps): ComponentChild {
-  const [wish, setWish] = useState<Wish>(() => wishOf(changed, workspaces))
+  const [input, setInput] = useState<Input>(() => inputOf(changed, workspaces))
   const [made, setMade] = useState<NewKey | null>(null)
   const { isBusy, problem, start } = useAction(async () => {
-    if (changed === null) return setMade(await api.send<NewKey>('POST', ['keys'], createBody(wish)))
-    await api.send('PATCH', ['keys', changed.hash], { ...limitsBody(wish), ...scopesBody(wish, changed.kind) })
-    say(`${wish.name} is changed.`)
+    if (changed === null) return setMade(await api.send<NewKey>('POST', ['keys'], createBody(input)))
+    await api.send('PATCH', ['keys', changed.hash], { ...limitsBody(input), ...scopesBody(input, changed.kind) })
+    say(`${input.name} is changed.`)
     onClose()
   }, onDone)
   if (made !== null) return h(MadeDialog, { title: 'The new key', made, onClose })
-  const set = (name: Exclude<keyof Wish, 'scopes'>) => (value: string): void => setWish((last) => ({ ...last, [name]: value }))
+  const set = (name: Exclude<keyof Input, 'scopes'>) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
   return h(Dialog, { title: isNew ? 'Create a key' : `Change ${changed.name}`, onClose },
     h(Form, { action: isNew ? 'Create' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
-      h(TextField, { label: 'Name', value: wish.name, onInput: set('name'), isRequired: true, hasFocus: true, error: errorAbout(problem, 'name') }),
-      isNew && h(SelectField, { label: 'Kind', value: wish.kind, options: KINDS, onInput: set('kind') }),
-      isNew && wish.kind === 'inference'
-        && h(SelectField, { label: 'Workspace', value: wish.workspace, options: workspaces.options(), onInput: set('workspace') }),
+      h(TextField, { label: 'Name', value: input.name, onInput: set('name'), isRequired: true, hasFocus: true, error: errorAbout(problem, 'name') }),
+      isNew && h(SelectField, { label: 'Kind', value: input.kind, options: KINDS, onInput: set('kind') }),
+      isNew && input.kind === 'inference'
+        && h(SelectField, { label: 'Workspace', value: input.workspace, options: workspaces.options(), onInput: set('workspace') }),
       h('div', { class: 'pair' },
         h(TextField, {
-          label: 'Limit in USD', type: 'number', min: 0, step: 'any', value: wish.limit, onInput: set('limit'), hint: 'Empty: none',
+          label: 'Limit in USD', type: 'number', min: 0, step: 'any', value: input.limit, onInput: set('limit'), hint: 'Empty: none',
           error: errorAbout(problem, 'limit'),
         }),
-        h(SelectField, { label: 'It begins anew', value: wish.reset, options: RESETS, onInput: set('reset'), isDisabled: wish.limit === '' })),
+        h(SelectField, { label: 'It begins anew', value: input.reset, options: RESETS, onInput: set('reset'), isDisabled: input.limit === '' })),
       h('div', { class: 'pair' },
         h(TextField, {
-          label: 'Requests a minute', type: 'number', min: 1, step: 1, value: wish.rate, onInput: set('rate'), hint: 'Empty: no limit',
+          label: 'Requests a minute', type: 'number', min: 1, step: 1, value: input.rate, onInput: set('rate'), hint: 'Empty: no limit',
           error: errorAbout(problem, 'rate_limit_rpm'),
         }),
         isNew && h(TextField, {
-          label: 'Expires', type: 'datetime-local', value: wish.expires, onInput: set('expires'), hint: 'Your time; empty: never',
+          label: 'Expires', type: 'datetime-local', value: input.expires, onInput: set('expires'), hint: 'Your time; empty: never',
           error: errorAbout(problem, 'expires_at'),
         })),
-      (changed?.kind ?? wish.kind) !== 'management'
-        && h(ScopeFields, { scopes: wish.scopes, onChange: (scopes) => setWish((last) => ({ ...last, scopes })) })))
+      (changed?.kind ?? input.kind) !== 'management'
+        && h(ScopeFields, { scopes: input.scopes, onChange: (scopes) => setInput((last) => ({ ...last, scopes })) })))
 }
 
 export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onDone' | 'onClose'> {
@@ -119,7 +119,7 @@ function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentC
     h('footer', null, h('button', { type: 'button', onClick: onClose }, 'Done')))
 }
 
-function wishOf(key: ApiKey | null, { loaded }: Workspaces): Wish {
+function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
   const all = loaded.value ?? []
   const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value))
   return {
@@ -128,7 +128,7 @@ function wishOf(key: ApiKey | null, { loaded }: Workspaces): Wish {
   }
 }
 
-function limitsBody({ name, limit, reset, rate }: Wish): UpdateKeyBody {
+function limitsBody({ name, limit, reset, rate }: Input): UpdateKeyBody {
   const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
   return {
     name: name.trim(), limit: limit === '' ? null : Number(limit), limit_reset: limit === '' || found === '' ? null : found,
@@ -137,14 +137,14 @@ function limitsBody({ name, limit, reset, rate }: Wish): UpdateKeyBody {
 }
 
 /** A management key has none. */
-function scopesBody({ scopes }: Wish, kind: ApiKey['kind']): Pick<UpdateKeyBody, 'scopes'> {
+function scopesBody({ scopes }: Input, kind: ApiKey['kind']): Pick<UpdateKeyBody, 'scopes'> {
   return kind === 'management' ? {} : { scopes: scopes === null ? null : [...scopes] }
 }
 
-function createBody(wish: Wish): CreateKeyBody {
-  const { kind, workspace, expires } = wish
+function createBody(input: Input): CreateKeyBody {
+  const { kind, workspace, expires } = input
   return {
-    ...limitsBody(wish), ...scopesBody(wish, kind), name: wish.name.trim(), kind, expires_at: expires === '' ? null : new Date(expires).toISOString(),
+    ...limitsBody(input), ...scopesBody(input, kind), name: input.name.trim(), kind, expires_at: expires === '' ? null : new Date(expires).toISOString(),
     ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),
   }
 }

@@ -48,14 +48,14 @@ interface SpendLook {
   readonly spend: Spend
 }
 
-interface SpendWish {
+interface SpendInput {
   readonly days: number
   readonly workspace: string
   /** Workspaces whose budgets are shown; undefined: not known yet. */
   readonly ids: readonly string[] | undefined
 }
 
-async function lookAt(api: Api, { days, workspace, ids }: SpendWish, signal: AbortSignal): Promise<SpendLook> {
+async function lookAt(api: Api, { days, workspace, ids }: SpendInput, signal: AbortSignal): Promise<SpendLook> {
   if (ids === undefined) return new Promise(() => undefined)
   const at = new Date()
   const [credit, budgets, spend] = await Promise.all([

@@ -2,7 +2,7 @@ import type { FailureName } from '../../../../schemas/failures.ts'
 import type { DirectoryGroupShape, MappingShape, SyncJobShape } from '../../../../schemas/scim/group-mappings.ts'
 import { SCIM_PAGE_DEFAULT } from '../../../../schemas/scim/mapping-limits.ts'
 import type { DirectoryActor, DirectoryGroup, GroupMapping, SyncJob } from '../../../ports/scim/directory.ts'
-import type { PageWish } from '../../../ports/workspaces/workspaces.ts'
+import type { PageInput } from '../../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call } from '../../define.ts'
 
 /** Of the operations that read, and of those that change a mapping. B2.5, B1.5, B1.6. */
@@ -16,7 +16,7 @@ export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string
   return { ...changedBy(call), operation, organizationId: call.key.organizationId }
 }
 
-export function pageOf({ limit = SCIM_PAGE_DEFAULT, offset = 0 }: Partial<PageWish>): PageWish {
+export function pageOf({ limit = SCIM_PAGE_DEFAULT, offset = 0 }: Partial<PageInput>): PageInput {
   return { limit, offset }
 }
 

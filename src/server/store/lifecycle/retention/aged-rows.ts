@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_KEPT_MS } from '../../../../schemas/limits/idempotency-limits.ts'
 import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
-import type { KeptFor, PruneStep, RetentionTurn } from '../../../ports/operator/retention.ts'
+import type { KeptFor, PruneStep, RetentionLease } from '../../../ports/operator/retention.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
 import { holdTurn } from '../../base/retention-lease.ts'
@@ -100,14 +100,14 @@ interface Batch {
   readonly last: Place | null
 }
 
-interface BatchWish {
-  readonly turn: RetentionTurn
+interface BatchInput {
+  readonly turn: RetentionLease
   readonly keptMs: number
   readonly after: Place | null
 }
 
 /** @returns null when the turn is another's */
-function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchWish): Promise<Batch | null> {
+function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchInput): Promise<Batch | null> {
   return store.sql.begin(async (tx) => {
     await workGently(tx)
     if (!await holdTurn(tx, turn)) return null

@@ -1,6 +1,6 @@
 import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts'
 import type { Log } from '../../../ports/observe.ts'
-import type { PruneStep, RetentionTurn } from '../../../ports/operator/retention.ts'
+import type { PruneStep, RetentionLease } from '../../../ports/operator/retention.ts'
 import { appendAudit } from '../../base/append-audit.ts'
 import { AUDIT_PRUNE } from '../../audit/audit-log.ts'
 import type { Queryable, Store, Transaction } from '../../base/open.ts'
@@ -64,7 +64,7 @@ async function nextChain({ sql }: Store, keptMonths: number, after: string): Pro
 }
 
 async function* pruneChain(
-  { store, log }: Pick<AuditRetention, 'store' | 'log'>, chain: Chain, turn: RetentionTurn,
+  { store, log }: Pick<AuditRetention, 'store' | 'log'>, chain: Chain, turn: RetentionLease,
 ): AsyncGenerator<number, 'done' | 'lost', void> {
   for (let isTold = false; ; isTold = true) {
     const batch = await store.sql.begin((tx) => pruneSome(tx, chain, { turn, isTold }))
@@ -93,7 +93,7 @@ interface Looked {
 
 /** @returns null when the turn is another's */
 async function pruneSome(
-  tx: Transaction, { organizationId, through }: Chain, { turn, isTold }: { readonly turn: RetentionTurn; readonly isTold: boolean },
+  tx: Transaction, { organizationId, through }: Chain, { turn, isTold }: { readonly turn: RetentionLease; readonly isTold: boolean },
 ): Promise<Batch | null> {
   await tx.unsafe('SET LOCAL synchronous_commit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off')
   if (!await holdTurn(tx, turn)) return null

@@ -80,16 +80,16 @@ export function decide(ask: LendAsk, scene: Scene): Decision {
   const day = latestOf([scene.today, ask.day, ...[...scene.accounts.values()].map((account) => account.day)])
   const accounts: Account[] = []
   const wanted = new Set<string>()
-  const grants = ask.accounts.map((wish): AccountGrant => {
-    const account = scene.accounts.get(wish.accountId)
+  const grants = ask.accounts.map((input): AccountGrant => {
+    const account = scene.accounts.get(input.accountId)
     // Its owner is gone, and nothing will be paid from it.
-    if (account === undefined) return { accountId: wish.accountId, lentNano: 0, isUnlimited: false, isLentElsewhere: false, limits: [] }
-    const limits = scene.limits.get(wish.accountId) ?? {}
+    if (account === undefined) return { accountId: input.accountId, lentNano: 0, isUnlimited: false, isLentElsewhere: false, limits: [] }
+    const limits = scene.limits.get(input.accountId) ?? {}
     const rolled = rolledTo(account, day)
     const spans = spansOf(limits)
-    const lent = spans.length === 0 ? 0n : grantOf(wish, leastOf(spans.map((span) => restOf(rolled, limits, span))), ask.liveFronts)
-    const isLentElsewhere = mayComeBack({ wish, account: rolled, limits, leases: scene.elsewhere })
-    if (spans.length > 0 && lent < BigInt(wish.needNano) && isLentElsewhere) wanted.add(account.id)
+    const lent = spans.length === 0 ? 0n : grantOf(input, leastOf(spans.map((span) => restOf(rolled, limits, span))), ask.liveFronts)
+    const isLentElsewhere = mayComeBack({ input, account: rolled, limits, leases: scene.elsewhere })
+    if (spans.length > 0 && lent < BigInt(input.needNano) && isLentElsewhere) wanted.add(account.id)
     const after = changedBy(rolled, day, { spent: 0n, byok: 0n, lent })
     accounts.push(after)
     return {
@@ -118,8 +118,8 @@ export function grantOf({ needNano, leastNano, useNano }: AccountAsk, rest: bigi
 }
 
 /** True when others hold money in every window that has too little of it: only then is there something to wait for. */
-function mayComeBack({ wish, account, limits, leases }: {
-  readonly wish: AccountAsk
+function mayComeBack({ input, account, limits, leases }: {
+  readonly input: AccountAsk
   readonly account: Account
   readonly limits: Limits
   readonly leases: readonly Lease[]
@@ -128,7 +128,7 @@ function mayComeBack({ wish, account, limits, leases }: {
     leases.some((lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day))
   )
   const spans = spansOf(limits)
-  const short = spans.filter((span) => restOf(account, limits, span) < BigInt(wish.needNano))
+  const short = spans.filter((span) => restOf(account, limits, span) < BigInt(input.needNano))
   return short.length === 0 ? spans.some(isHeld) : short.every(isHeld)
 }
 

@@ -56,7 +56,7 @@ export function listForfeits({ sql }: Store, query: ForfeitQuery, limit: number)
   return reach(async () => {
     const rows = await sql<ForfeitRow[]>`
       SELECT day::text AS day, at, request_id, organization_id, workspace_id, key_hash, account_id, journal_id, model, cost_nano, released_nano
-      FROM ledger WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(sql, query)}
+      FROM ledger WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(sql, query)}
       ORDER BY day DESC, at DESC, request_id LIMIT ${limit}`
     return ok(rows.map(forfeitOf))
   })
@@ -74,7 +74,7 @@ export function forgive(store: Store, query: ForfeitQuery & { readonly note: str
     await tx`
       WITH picked AS (
         SELECT l.tableoid AS of_table, l.ctid AS at_row, l.released_nano FROM ledger l JOIN owners o ON ${sameOwner(tx)}
-        WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)}),
+        WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(tx, query)}),
       released AS (
         UPDATE ledger l SET released_nano = l.cost_nano FROM picked p WHERE l.tableoid = p.of_table AND l.ctid = p.at_row
         RETURNING l.*, p.released_nano AS released_before)
@@ -93,7 +93,7 @@ async function lockOwners(tx: Transaction, query: ForfeitQuery): Promise<void> {
   await tx`
     CREATE TEMP TABLE owners ON COMMIT DROP AS
     SELECT DISTINCT organization_id, workspace_id, key_hash, account_id FROM ledger
-    WHERE kind = 'forfeit' AND released_nano < cost_nano ${wishesOf(tx, query)}`
+    WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(tx, query)}`
   // Those of organizations too, though nothing changes in them: who writes roll-ups of one holds its account.
   await tx`
     SELECT FROM accounts WHERE id IN (
@@ -139,7 +139,7 @@ async function note(tx: Transaction, { note: why, ...query }: ForfeitQuery & { r
   }
 }
 
-function wishesOf(sql: Queryable, { journalId, requestId, before }: ForfeitQuery) {
+function inputsOf(sql: Queryable, { journalId, requestId, before }: ForfeitQuery) {
   return sql`
     ${journalId === undefined ? sql`` : sql`AND journal_id = ${journalId}`}
     ${requestId === undefined ? sql`` : sql`AND request_id = ${requestId}`}

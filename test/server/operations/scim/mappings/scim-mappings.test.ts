@@ -29,26 +29,26 @@ const idOf = async (body: object) => String(dataOf(await map(body))['id'])
 const eventsOf = async (id: unknown) => (await auditOf(store)).filter((event) => (event as { object_id: string }).object_id === id)
 
 t.test('scim.create_mapping 201: a mapping with all of its keys, and the same again for whoever asks again', async (t) => {
-  const wish = { ...(await pair()), role: 'member' }
-  const first = await map({ ...wish, unknown: 1 })
+  const input = { ...(await pair()), role: 'member' }
+  const first = await map({ ...input, unknown: 1 })
   t.equal(first.status, 201)
   const { id, created_at, updated_at, ...others } = dataOf(first)
-  t.same(others, { ...wish, organization_id: organizationId })
+  t.same(others, { ...input, organization_id: organizationId })
   t.match([created_at, updated_at], [INSTANT, INSTANT])
-  const again = await map(wish)
+  const again = await map(input)
   t.same([again.status, again.body], [201, first.body])
   t.match(await eventsOf(id), [{
-    operation: 'scim.create_mapping', object_kind: 'group_mapping', workspace_id: wish.workspace_id, before: null, after: wish, actor: { kind: 'key' },
+    operation: 'scim.create_mapping', object_kind: 'group_mapping', workspace_id: input.workspace_id, before: null, after: input, actor: { kind: 'key' },
   }])
   t.equal((await eventsOf(id)).length, 1, 'the second time changed nothing')
 })
 
 t.test('a repeated Idempotency-Key gets the first answer again', async (t) => {
-  const wish = { ...(await pair()), role: 'admin' }
+  const input = { ...(await pair()), role: 'admin' }
   const headers = { 'idempotency-key': 'k-mapping' }
-  const first = await map(wish, { headers })
+  const first = await map(input, { headers })
   await call('DELETE', `/scim/group-mappings/${String(dataOf(first)['id'])}?keep_members=false`)
-  const again = await map(wish, { headers })
+  const again = await map(input, { headers })
   t.same([again.status, again.body, again.headers.get('idempotent-replayed')], [201, first.body, 'true'])
 })
 
@@ -119,19 +119,19 @@ t.test('scim.list_groups 200: by name, those that are there', async (t) => {
 })
 
 t.test('scim.get_mapping 200, 404: the organization’s own; what is no UUID is unknown', async (t) => {
-  const wish = { ...(await pair()), role: 'admin' }
-  const id = await idOf(wish)
-  t.match(await call('GET', `/scim/group-mappings/${id}`), { status: 200, body: { data: { id, ...wish } } })
+  const input = { ...(await pair()), role: 'admin' }
+  const id = await idOf(input)
+  t.match(await call('GET', `/scim/group-mappings/${id}`), { status: 200, body: { data: { id, ...input } } })
   for (const other of [NOBODY, 'x', '%00']) t.match(await call('GET', `/scim/group-mappings/${other}`), { status: 404, type: 'mapping_unknown' })
   t.match(await call('GET', `/scim/group-mappings/${id}`, { key: foreignKey }), { status: 404, type: 'mapping_unknown' })
 })
 
 t.test('scim.update_mapping 200: its members have the new role; the same role again changes nothing', async (t) => {
-  const wish = { ...(await pair('patched')), role: 'member' }
-  const id = await idOf(wish)
+  const input = { ...(await pair('patched')), role: 'member' }
+  const id = await idOf(input)
   const changed = await call('PATCH', `/scim/group-mappings/${id}`, { body: { role: 'admin' } })
   t.match(changed, { status: 200, body: { data: { id, role: 'admin' } } })
-  t.same(await grantsIn(store, wish.workspace_id), [`user of patched admin ${id}`])
+  t.same(await grantsIn(store, input.workspace_id), [`user of patched admin ${id}`])
   t.same((await call('PATCH', `/scim/group-mappings/${id}`, { body: { role: 'admin' } })).body, changed.body)
   t.match((await eventsOf(id)).slice(1), [{ operation: 'scim.update_mapping', before: { role: 'member' }, after: { role: 'admin' } }])
   t.equal((await eventsOf(id)).length, 2)
@@ -149,12 +149,12 @@ t.test('scim.update_mapping 400, 404: no role, no such role, no UUID; not of the
 
 t.test('scim.delete_mapping 200: without or with its members, and the log says how many', async (t) => {
   for (const [keep, left, more] of [['false', [], { grants_removed: 1 }], ['true', ['user of kept-true member manual'], { grants_kept: 1 }]] as const) {
-    const wish = { ...(await pair(`kept-${keep}`)), role: 'member' }
-    const id = await idOf(wish)
+    const input = { ...(await pair(`kept-${keep}`)), role: 'member' }
+    const id = await idOf(input)
     const gone = await call('DELETE', `/scim/group-mappings/${id}?keep_members=${keep}`)
     t.same([gone.status, gone.body], [200, { deleted: true }])
-    t.same(await grantsIn(store, wish.workspace_id), left)
-    t.match((await eventsOf(id)).slice(1), [{ operation: 'scim.delete_mapping', before: { ...wish, keep_members: keep === 'true', ...more }, after: null }])
+    t.same(await grantsIn(store, input.workspace_id), left)
+    t.match((await eventsOf(id)).slice(1), [{ operation: 'scim.delete_mapping', before: { ...input, keep_members: keep === 'true', ...more }, after: null }])
     t.match(await call('DELETE', `/scim/group-mappings/${id}?keep_members=${keep}`), { status: 404, type: 'mapping_unknown' })
     t.equal((await eventsOf(id)).length, 2)
   }
@@ -207,12 +207,12 @@ t.test('members are listed with the mapping that made them so', async (t) => {
 })
 
 t.test('a workspace that is deleted takes its mappings along, and the log names them', async (t) => {
-  const [wish, other] = [{ ...(await pair()), role: 'member' }, await pair()]
-  const id = await idOf(wish)
-  const kept = await plantMapping(store, { organizationId, groupId: wish.scim_group_id, workspaceId: other.workspace_id, role: 'admin' })
-  t.equal((await call('DELETE', `/workspaces/${wish.workspace_id}`)).status, 200)
+  const [input, other] = [{ ...(await pair()), role: 'member' }, await pair()]
+  const id = await idOf(input)
+  const kept = await plantMapping(store, { organizationId, groupId: input.scim_group_id, workspaceId: other.workspace_id, role: 'admin' })
+  t.equal((await call('DELETE', `/workspaces/${input.workspace_id}`)).status, 200)
   t.equal((await call('GET', `/scim/group-mappings/${id}`)).status, 404)
   t.equal((await call('GET', `/scim/group-mappings/${kept}`)).status, 200)
-  t.match((await eventsOf(id)).slice(1), [{ operation: 'workspaces.delete', object_kind: 'group_mapping', before: wish, after: null }])
-  t.same(await grantsIn(store, wish.workspace_id), [])
+  t.match((await eventsOf(id)).slice(1), [{ operation: 'workspaces.delete', object_kind: 'group_mapping', before: input, after: null }])
+  t.same(await grantsIn(store, input.workspace_id), [])
 })

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { PRUNE_EVERY_MS, PRUNE_LEASE_MS } from '../../../../../src/schemas/operator/retention-limits.ts'
-import { holdTurn, openRetentionTurns } from '../../../../../src/server/store/base/retention-lease.ts'
+import { holdTurn, openRetentionLeases } from '../../../../../src/server/store/base/retention-lease.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 
 t.test('of many that look at once one gets the turn, and nobody else until it ends', async (t) => {
-  const turns = openRetentionTurns(await openTestStore(t))
+  const turns = openRetentionLeases(await openTestStore(t))
   const begun = (await Promise.all(Array.from({ length: 8 }, () => turns.begin()))).filter((turn) => turn !== null)
   t.equal(begun.length, 1)
   t.equal(await turns.begin(), null)
@@ -13,7 +13,7 @@ t.test('of many that look at once one gets the turn, and nobody else until it en
 })
 
 t.test('a turn that ended is due after its time, or when somebody hastens it', async (t) => {
-  const turns = openRetentionTurns(await openTestStore(t))
+  const turns = openRetentionLeases(await openTestStore(t))
   const turn = await turns.begin()
   if (turn === null) throw new Error('it is due')
   await turns.hasten()
@@ -26,7 +26,7 @@ t.test('a turn that ended is due after its time, or when somebody hastens it', a
 
 t.test('a process that was killed loses its turn PRUNE_LEASE_MS after its last batch, and does nothing in it any more', async (t) => {
   const store = await openTestStore(t)
-  const turns = openRetentionTurns(store)
+  const turns = openRetentionLeases(store)
   const killed = await turns.begin()
   if (killed === null) throw new Error('it is due')
   t.ok(await store.sql.begin((tx) => holdTurn(tx, killed)))

@@ -5,7 +5,7 @@ import { newId } from '../../../../../src/server/store/base/ids.ts'
 import { openBooks, type Books } from '../../../../support/money/ledger.ts'
 import { must } from '../../../../support/must.ts'
 import { turnTo } from '../../../../support/money/accounts.ts'
-import { accepted, openVideoStand, videoWish } from '../../../../support/videos/video-jobs.ts'
+import { accepted, openVideoStand, videoInput } from '../../../../support/videos/video-jobs.ts'
 
 t.setTimeout(600_000)
 
@@ -82,7 +82,7 @@ t.test('a month stays while a video job that was accepted in it is open, though 
   const { store, jobs, owners } = await openVideoStand(t)
   await turnTo(store, '2026-01-20')
   await store.sql`SELECT ledger_partition('2026-01-20')`
-  await accepted(jobs, videoWish(owners))
+  await accepted(jobs, videoInput(owners))
   await turnTo(store, '2026-03-20')
   t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
   await store.sql`UPDATE video_jobs SET state = 'failed'`

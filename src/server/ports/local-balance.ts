@@ -2,7 +2,7 @@
  * A front's local balance of something scarce, which an authority lends. Rates and money share this, and no
  * implementation: a rate token frees itself with time, money never does. Design §6.
  */
-export interface Purse<Ask, Taken> {
+export interface LocalBalance<Ask, Taken> {
   /** Answers at once while the balance, or a known refusal, lasts; null = call `refill`. */
   take(ask: Ask): Taken | null
   /** Waits for the authority. Requests are single-flight, and those of one turn go out together. Never rejects. */

@@ -4,13 +4,13 @@ import type { AccountAsk, LendAsk, Lender, LendReply } from '../ports/money/lend
 import type { Hold } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
-import { MoneyWaiters } from './money-waiters.ts'
-import type { MoneyPurse } from './money-purse.ts'
+import { BalanceWaiters } from './balance-waiters.ts'
+import type { Balance } from './balance.ts'
 import type { MoneyTimers } from './money-timers.ts'
-import type { Taking, Till } from './taking.ts'
+import type { Reservation, MoneyContext } from './reservation.ts'
 
-export interface RefillOptions {
-  readonly till: Till
+export interface BorrowingOptions {
+  readonly till: MoneyContext
   readonly lender: Pick<Lender, 'lend'>
   readonly fronts: FrontCount
   readonly timers: MoneyTimers
@@ -26,9 +26,9 @@ const LOOK_MS = 25
  * Money for calls that the balances do not cover. All that wait at the end of a turn are asked for in one request; one is
  * under way at a time, and it is repeated as it was until it is answered. Design §6.
  */
-export class Refills {
-  readonly #options: RefillOptions
-  readonly #waiters: MoneyWaiters
+export class Borrowing {
+  readonly #options: BorrowingOptions
+  readonly #waiters: BalanceWaiters
   #sequence = 0
   #isScheduled = false
   #isLooking = false
@@ -39,9 +39,9 @@ export class Refills {
   /** Milliseconds of all answered requests. */
   lendMs = 0
 
-  constructor(options: RefillOptions) {
+  constructor(options: BorrowingOptions) {
     this.#options = options
-    this.#waiters = new MoneyWaiters(options.till.now)
+    this.#waiters = new BalanceWaiters(options.till.now)
   }
 
   get waiting(): number {
@@ -49,7 +49,7 @@ export class Refills {
   }
 
   /** Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone. */
-  join(taking: Taking): Outcome<Hold> | Promise<Outcome<Hold>> {
+  join(taking: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
     if (taking.ask.signal?.().aborted === true) return fail('client_gone')
     const answer = this.#waiters.add(taking)
@@ -114,7 +114,7 @@ export class Refills {
   #receive({ day, accounts }: LendReply, before: ReadonlyMap<string, number>): void {
     const { purses } = this.#options.till
     const isNewDay = purses.turn(day)
-    const outdated: MoneyPurse[] = []
+    const outdated: Balance[] = []
     for (const grant of accounts) {
       const purse = purses.byAccount(grant.accountId)
       if (purse === undefined) continue
@@ -133,7 +133,7 @@ export class Refills {
   /** What all that wait need beyond the balances; none of those that were told a moment ago that there is nothing. */
   #gather(): readonly AccountAsk[] {
     const now = this.#options.till.now()
-    const needs = new Map<MoneyPurse, { needNano: number; leastNano: number }>()
+    const needs = new Map<Balance, { needNano: number; leastNano: number }>()
     for (const waiter of this.#waiters) {
       const { taking } = waiter
       if (needs.size >= LEND_ACCOUNTS_MAX) break

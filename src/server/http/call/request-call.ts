@@ -4,18 +4,18 @@ import { UNREAD_SMALL_BYTES } from '../../../schemas/limits/share-limits.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../../operations/define.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
-import type { Turn } from '../../ports/idempotency.ts'
+import type { IdempotencyClaim } from '../../ports/idempotency.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallNotes } from '../../ports/observe.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { compressedReply, VARIES } from '../reply/compressed-reply.ts'
 import { replyOfContent, type ContentSuccess } from '../reply/content-reply.ts'
-import type { ExchangeOwner } from '../exchange-parts.ts'
+import type { ExchangeOwner } from '../exchange-deps.ts'
 import { Exchange } from '../exchange.ts'
-import type { Head } from './head.ts'
+import type { RequestHead } from './head.ts'
 import { NO_HEADERS } from './inputs.ts'
-import type { KeptCall } from './kept-call.ts'
-import { UNROUTED, type PipelineParts } from './pipeline-parts.ts'
+import type { IdempotentCall } from './idempotent-call.ts'
+import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
@@ -28,9 +28,9 @@ import type { WireResponse } from '../reply/wire.ts'
  *
  * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
  */
-export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
-  readonly parts: PipelineParts
-  readonly head: Head
+export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
+  readonly deps: PipelineDeps
+  readonly head: RequestHead
   readonly exchange: Exchange
   readonly requestId: string
   readonly notes: CallNotes = {}
@@ -45,7 +45,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   idempotency: Repeatable | null = null
   /** Whose statuses and headers the answer has; null until a route was found. */
   operation: AnyOperation | null = null
-  kept: KeptCall | null = null
+  kept: IdempotentCall | null = null
   #key: KeyRecord | null = null
   /** What it used of the event loop counts for its organization. */
   isSharing = false
@@ -57,12 +57,12 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   /** `performance.now()` of the last stage's end. */
   #lapAt: number
 
-  constructor(parts: PipelineParts, res: WireResponse, head: Head) {
-    this.parts = parts
+  constructor(deps: PipelineDeps, res: WireResponse, head: RequestHead) {
+    this.deps = deps
     this.head = head
-    this.requestId = head.requestId === '' ? parts.nextRequestId() : head.requestId
-    this.corsHeaders = parts.cors.headersFor(head.origin)
-    this.exchange = new Exchange(res, { owner: this, host: parts.host, head })
+    this.requestId = head.requestId === '' ? deps.nextRequestId() : head.requestId
+    this.corsHeaders = deps.cors.headersFor(head.origin)
+    this.exchange = new Exchange(res, { owner: this, host: deps.host, head })
     this.#lapAt = this.exchange.time.startedAt
   }
 
@@ -91,7 +91,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     return this.exchange.time.hasEnded
   }
 
-  get turn(): Turn | null {
+  get turn(): IdempotencyClaim | null {
     return this.kept?.turn ?? null
   }
 
@@ -105,7 +105,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
 
   /** False: the caller's organization has to read before it asks for more. */
   get hasRoomToRead(): boolean {
-    return this.#key === null || this.parts.host.unread.hasRoom(this.#key.organizationId)
+    return this.#key === null || this.deps.host.unread.hasRoom(this.#key.organizationId)
   }
 
   get isScim(): boolean {
@@ -237,7 +237,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     const { exchange } = this
     void this.#forget()
     this.#leaveLoop()
-    this.parts.observer.settled({
+    this.deps.observer.settled({
       operation: this.operation?.id ?? UNROUTED,
       requestId: this.requestId,
       status: exchange.status,
@@ -257,7 +257,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
     if (!this.isSharing || this.#key === null) return
     this.isSharing = false
     const heldMs = this.#heldSince === null ? 0 : performance.now() - this.#heldSince
-    this.parts.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
+    this.deps.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
   }
 
   /** What can be asked for again gives way to what the caller's organization has not read yet; what was paid for goes out. */
@@ -281,7 +281,7 @@ export class ServedCall implements Call, ExchangeOwner, ReplyFacts {
   /** @returns null when this call has no turn that it must give up */
   #forget(): Promise<void> | null {
     const forgotten = this.kept?.drop() ?? null
-    return forgotten?.catch((cause: unknown) => this.parts.observer.log.error('idempotency.forget_failed', { cause })) ?? null
+    return forgotten?.catch((cause: unknown) => this.deps.observer.log.error('idempotency.forget_failed', { cause })) ?? null
   }
 
   #failureName(): FailureName | null {

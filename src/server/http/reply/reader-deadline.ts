@@ -2,7 +2,7 @@ import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../../schemas/limits/limits.ts
 import type { Timer, Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
 
-export interface ReaderPatienceOptions {
+export interface ReaderDeadlineOptions {
   readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
   readonly timers: Pick<Timers, 'start'>
   /** Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do. */
@@ -14,8 +14,8 @@ export interface ReaderPatienceOptions {
  * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
  * REPLY_STALL_MS without progress, or with less than `bytesPerSMin`.
  */
-export class ReaderPatience {
-  readonly #options: ReaderPatienceOptions
+export class ReaderDeadline {
+  readonly #options: ReaderDeadlineOptions
   #beat: Timer | null = null
   /** Beats since the reader last took something. */
   #idleBeats = 0
@@ -26,7 +26,7 @@ export class ReaderPatience {
   #takenBytes = 0
   #countedBytes = 0
 
-  constructor(options: ReaderPatienceOptions) {
+  constructor(options: ReaderDeadlineOptions) {
     this.#options = options
   }
 

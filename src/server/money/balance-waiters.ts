@@ -1,13 +1,13 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX } from '../../schemas/money/money-limits.ts'
 import type { Hold } from '../ports/money/money.ts'
-import type { MoneyPurse, Verdict } from './money-purse.ts'
+import type { Balance, Verdict } from './balance.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
-import type { Taking } from './taking.ts'
+import type { Reservation } from './reservation.ts'
 
 /** A call that waits for money. */
 export interface Waiter {
-  readonly taking: Taking
+  readonly taking: Reservation
   /** Monotonic milliseconds at which it gives up, answer or not. */
   readonly until: number
   /** Set when the authority had too little, while others hold some: monotonic milliseconds at which that is final. */
@@ -19,7 +19,7 @@ export interface Waiter {
 }
 
 /** Calls that wait for money, the oldest first. */
-export class MoneyWaiters {
+export class BalanceWaiters {
   readonly #waiters = new Set<Waiter>()
   readonly #now: () => number
 
@@ -36,7 +36,7 @@ export class MoneyWaiters {
   }
 
   /** Waits until somebody settles it, or the caller leaves, who then takes nothing. */
-  add(taking: Taking): Promise<Outcome<Hold>> {
+  add(taking: Reservation): Promise<Outcome<Hold>> {
     return new Promise((resolve) => {
       const leave = (): void => this.settle(waiter, fail('client_gone'))
       const signal = taking.ask.signal?.()
@@ -118,16 +118,16 @@ export class MoneyWaiters {
 }
 
 /** The hold of a call whose purses cover it, before it is written. */
-export function heldBy(taking: Taking): Outcome<Hold> {
+export function heldBy(taking: Reservation): Outcome<Hold> {
   return taking.take() ? { ok: true, value: taking } : fail('store_unavailable')
 }
 
 interface Refusing {
-  readonly purse: MoneyPurse
+  readonly purse: Balance
   readonly limits: Verdict['limits']
 }
 
-function refusingOf(taking: Taking, short: readonly MoneyPurse[]): { final: readonly Refusing[]; all: readonly Refusing[] } {
+function refusingOf(taking: Reservation, short: readonly Balance[]): { final: readonly Refusing[]; all: readonly Refusing[] } {
   const judged = short.map((purse) => ({ purse, ...purse.judge(taking.amounts[purse.kind]) }))
   return { final: judged.filter(({ isFinal }) => isFinal), all: judged.filter(({ limits }) => limits.length > 0) }
 }

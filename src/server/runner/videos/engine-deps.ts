@@ -7,7 +7,7 @@ import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
 
 /** Everything that the engine is made of: ports, a clock, randomness. */
-export interface VideoEngineParts {
+export interface VideoEngineDeps {
   readonly work: VideoWork
   readonly providers: VideoProviders
   readonly views: VideoViews
@@ -21,7 +21,7 @@ export interface VideoEngineParts {
 }
 
 /** What steps have at hand. */
-export interface Around extends VideoEngineParts {
+export interface EngineDeps extends VideoEngineDeps {
   /** Nobody can tell whether an end of ours was booked, or why a job is another's: its row is looked at later. */
   readonly doubt: (job: HeldJob) => void
 }
@@ -38,33 +38,33 @@ export function again(inMs: number): Next {
  * Asks the store for a write of this job until it answers; what was asked before may have happened.
  * @returns null when the claim is over or the row another's
  */
-export async function write<T>(around: Around, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
-  for (let tries = 0; job.mayWrite(around.clock.now()); tries++) {
+export async function write<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
+  for (let tries = 0; job.mayWrite(deps.clock.now()); tries++) {
     try {
       const answer = await ask()
       if (answer !== null) return answer
-      around.doubt(job)
+      deps.doubt(job)
       // One that was not heard of may have happened, and the row still be ours: whoever takes it next sees how it stands.
-      if (tries > 0) await around.work.release([job.claim], 0).catch(() => undefined)
+      if (tries > 0) await deps.work.release([job.claim], 0).catch(() => undefined)
       break
     } catch (cause) {
-      around.log.debug('video.write_failed', { id: job.id, tries, cause })
-      await pause(around, backoffMs(around, tries))
+      deps.log.debug('video.write_failed', { id: job.id, tries, cause })
+      await pause(deps, backoffMs(deps, tries))
     }
   }
-  around.meters.lost(1)
+  deps.meters.lost(1)
   return null
 }
 
 /** The order with all that the request holds, for a call that sends it; null as `write` says. */
-export async function wholeOrder(around: Around, job: HeldJob): Promise<VideoOrder | null> {
+export async function wholeOrder(deps: EngineDeps, job: HeldJob): Promise<VideoOrder | null> {
   if (!job.claim.hasAttached) return job.order()
-  const attached = await write(around, job, () => around.work.attached(job.claim))
+  const attached = await write(deps, job, () => deps.work.attached(job.claim))
   return attached === null ? null : job.order(attached)
 }
 
 /** Milliseconds to wait after so many failures in a row; the last half of it is by chance. */
-export function backoffMs({ random }: Pick<Around, 'random'>, fails: number): number {
+export function backoffMs({ random }: Pick<EngineDeps, 'random'>, fails: number): number {
   return Math.min(VIDEO_BACKOFF_MAX_MS, VIDEO_BACKOFF_FIRST_MS * 2 ** Math.min(fails, 30)) * (0.5 + random() / 2)
 }
 
@@ -73,11 +73,11 @@ export function heeded(retryInMs: number | null): number {
   return retryInMs !== null && retryInMs > 0 ? Math.min(retryInMs, VIDEO_RETRY_AFTER_MS_MAX) : 0
 }
 
-export function pause({ clock }: Pick<Around, 'clock'>, ms: number): Promise<void> {
+export function pause({ clock }: Pick<EngineDeps, 'clock'>, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve))
 }
 
 /** Of a call that may be given up at any time: a poll, a look, a download. */
-export function callTimes({ clock }: Pick<Around, 'clock'>, job: HeldJob, ms: number): VideoCallTimes {
+export function callTimes({ clock }: Pick<EngineDeps, 'clock'>, job: HeldJob, ms: number): VideoCallTimes {
   return { endsAt: clock.now() + ms, signal: job.abort.signal, mayWrite: () => job.mayWrite(clock.now()) }
 }

@@ -8,7 +8,7 @@ interface Gathered {
 }
 
 /** Writes a front's journal once for all that came in a turn of the loop: an append costs as much as the rest of a call's money. */
-export class JournalTurn {
+export class GroupCommit {
   readonly #journal: Pick<Journal, 'write'>
   readonly #soon: MoneyTimers['soon']
   #gathered: Gathered[] = []

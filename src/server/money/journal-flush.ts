@@ -2,10 +2,10 @@ import { BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, LEND_REPEAT_MS } from '../../s
 import type { Flush, FlushResult, JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import type { MoneyTimers } from './money-timers.ts'
-import type { Till } from './taking.ts'
+import type { MoneyContext } from './reservation.ts'
 
-export interface BookkeepingOptions {
-  readonly till: Till
+export interface JournalFlushOptions {
+  readonly till: MoneyContext
   readonly lender: Lender
   readonly owner: JournalOwner
   readonly timers: MoneyTimers
@@ -18,8 +18,8 @@ export interface BookkeepingOptions {
 const DAY_MS = 86_400_000
 
 /** Keeps a front's books: makes its journal known, flushes it, and gives back what is idle, wanted or of a day that is over. Design §6. */
-export class Bookkeeping {
-  readonly #options: BookkeepingOptions
+export class JournalFlush {
+  readonly #options: JournalFlushOptions
   #isFlushing = false
   /** Somebody waits for what was gathered while a flush was under way. */
   #isDue = false
@@ -35,7 +35,7 @@ export class Bookkeeping {
   batches = 0
   entries = 0
 
-  constructor(options: BookkeepingOptions) {
+  constructor(options: JournalFlushOptions) {
     this.#options = options
     this.#localDay = this.#dayHere()
   }

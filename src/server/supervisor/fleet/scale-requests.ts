@@ -5,31 +5,31 @@ import type { Log } from '../../ports/observe.ts'
 import { runningSupervisor, SCALE_FILES, type DataDirectory } from '../data-directory/data-directory.ts'
 import { readOwn, writePrivate } from '../data-directory/own-folder.ts'
 import { isRunning } from './process-state.ts'
-import type { Counts, ScaleEnd, ScaleWish } from './scaling.ts'
+import type { Counts, ScaleEnd, ScaleInput } from './scaling.ts'
 
 /** Wishes that may wait or be answered and not yet read. Decision. */
-export const SCALE_WISHES_MAX = 16
+export const SCALE_REQUESTS_MAX = 16
 /** Milliseconds between two looks at the answer. */
 const LOOK_MS = 100
 const WISH_NAME = /^scale-[0-9a-f-]{36}\.json$/
 
 /** One file per wish: who wishes writes it, the node writes its answer over it, and who wished takes it away. */
-type WishFile = ({ readonly state: 'asked' } & ScaleWish) | { readonly state: 'taken' } | ScaleEnd
+type ScaleRequestFile = ({ readonly state: 'asked' } & ScaleInput) | { readonly state: 'taken' } | ScaleEnd
 
-export interface WishDeskOptions {
+export interface ScaleDeskOptions {
   readonly data: Pick<DataDirectory, 'names' | 'read' | 'remove' | 'writePrivate'>
   readonly log: Pick<Log, 'error'>
-  scale(wish: ScaleWish): Promise<ScaleEnd>
+  scale(input: ScaleInput): Promise<ScaleEnd>
 }
 
 /** The node's side: takes the wishes that lie in the data directory, and answers each. */
-export class WishDesk {
-  readonly #options: WishDeskOptions
+export class ScaleDesk {
+  readonly #options: ScaleDeskOptions
   /** Those taken and not yet answered, and those answered, oldest first. */
   readonly #open = new Set<string>()
   readonly #answered: string[] = []
 
-  constructor(options: WishDeskOptions) {
+  constructor(options: ScaleDeskOptions) {
     this.#options = options
   }
 
@@ -51,14 +51,14 @@ export class WishDesk {
 
   #take(name: string): void {
     if (!WISH_NAME.test(name) || this.#open.has(name) || this.#answered.includes(name)) return
-    const wish = wishOf(this.#options.data.read(name))
-    if (wish === null) return
-    if (this.#open.size >= SCALE_WISHES_MAX) {
-      return this.#answer(name, { state: 'refused', reason: `${SCALE_WISHES_MAX} wait already` })
+    const input = inputOf(this.#options.data.read(name))
+    if (input === null) return
+    if (this.#open.size >= SCALE_REQUESTS_MAX) {
+      return this.#answer(name, { state: 'refused', reason: `${SCALE_REQUESTS_MAX} wait already` })
     }
     this.#open.add(name)
     this.#write(name, { state: 'taken' })
-    void this.#options.scale(wish).then((end) => {
+    void this.#options.scale(input).then((end) => {
       this.#open.delete(name)
       this.#answer(name, end)
     })
@@ -67,12 +67,12 @@ export class WishDesk {
   #answer(name: string, end: ScaleEnd): void {
     this.#write(name, end)
     this.#answered.push(name)
-    if (this.#answered.length <= SCALE_WISHES_MAX) return
+    if (this.#answered.length <= SCALE_REQUESTS_MAX) return
     const oldest = this.#answered.shift()
     if (oldest !== undefined) this.#options.data.remove(oldest)
   }
 
-  #write(name: string, file: WishFile): void {
+  #write(name: string, file: ScaleRequestFile): void {
     try {
       this.#options.data.writePrivate(name, JSON.stringify(file))
     } catch (cause) {
@@ -82,9 +82,9 @@ export class WishDesk {
 }
 
 /** Leaves a wish in the data directory, readable for the node also when root wishes. Throws what the system says. */
-export function leaveWish(path: string, wish: ScaleWish): string {
+export function leaveScaleRequest(path: string, input: ScaleInput): string {
   const name = `${SCALE_FILES}${randomUUID()}.json`
-  writePrivate(path, name, JSON.stringify({ state: 'asked', ...wish }))
+  writePrivate(path, name, JSON.stringify({ state: 'asked', ...input }))
   const { uid, gid } = statSync(path)
   if (uid !== process.geteuid?.()) chownSync(join(path, name), uid, gid)
   return name
@@ -105,7 +105,7 @@ export async function untilScaled(path: string, name: string): Promise<ScaleEnd 
   }
 }
 
-function wishOf(text: string | null): ScaleWish | null {
+function inputOf(text: string | null): ScaleInput | null {
   const value = parsed(text)
   if (value === null || value['state'] !== 'asked') return null
   const { fronts = null, workers = null } = value

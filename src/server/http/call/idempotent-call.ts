@@ -3,33 +3,33 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { readIdempotency, REPLAYED, type Repeatable } from '../../../schemas/idempotency.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation, Call, Success } from '../../operations/define.ts'
-import type { Idempotency, Turn, TurnOrAnswer } from '../../ports/idempotency.ts'
-import type { Head } from './head.ts'
+import type { Idempotency, IdempotencyClaim, ClaimOrAnswer } from '../../ports/idempotency.ts'
+import type { RequestHead } from './head.ts'
 
 const NOTHING_SHA256 = createHash('sha256').digest('hex')
 
 /** A call under an `Idempotency-Key` whose operation has its answers kept: the first one, or a repetition. C16. */
-export class KeptCall {
+export class IdempotentCall {
   readonly #port: Idempotency
-  readonly #begun: TurnOrAnswer
+  readonly #begun: ClaimOrAnswer
   #bodySha256 = NOTHING_SHA256
   /** The turn ends when the operation does, or has ended. */
   #isOver: boolean
 
-  private constructor(port: Idempotency, begun: TurnOrAnswer) {
+  private constructor(port: Idempotency, begun: ClaimOrAnswer) {
     this.#port = port
     this.#begun = begun
     this.#isOver = begun.kind === 'replay'
   }
 
   /** Failures: those of `Idempotency.begin`. */
-  static async begin(port: Idempotency, idempotency: Repeatable, { key, signal }: Pick<Call, 'key' | 'signal'>): Promise<Outcome<KeptCall>> {
+  static async begin(port: Idempotency, idempotency: Repeatable, { key, signal }: Pick<Call, 'key' | 'signal'>): Promise<Outcome<IdempotentCall>> {
     const begun = await port.begin({ idempotency, holder: key.workspaceId ?? key.organizationId, signal })
-    return begun.ok ? ok(new KeptCall(port, begun.value)) : begun
+    return begun.ok ? ok(new IdempotentCall(port, begun.value)) : begun
   }
 
   /** Null of a repetition. */
-  get turn(): Turn | null {
+  get turn(): IdempotencyClaim | null {
     return this.#begun.kind === 'first' ? this.#begun.turn : null
   }
 
@@ -86,7 +86,7 @@ export class KeptCall {
 
 /** What a repetition must have in common with this call beside its body; null without the header. Failure: header_invalid. */
 export function repeatableOf(
-  { method, path, idempotent }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<Head, 'kept'>,
+  { method, path, idempotent }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<RequestHead, 'kept'>,
 ): Outcome<Repeatable | null> {
   const header = head.kept('idempotency-key')
   if (idempotent === 'refused') return header === undefined ? ok(null) : KEY_REFUSED

@@ -3,7 +3,7 @@ import type { SwapList } from '../structures/swap-list.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { BodyBudget } from './body/body-budget.ts'
 import type { Exchange } from './exchange.ts'
-import type { Head } from './call/head.ts'
+import type { RequestHead } from './call/head.ts'
 import type { ReadEnd } from './body/read-end.ts'
 import type { Timers } from './timers.ts'
 
@@ -46,8 +46,8 @@ export interface ExchangeOwner {
   settled(): void
 }
 
-export interface ExchangeParts {
+export interface ExchangeDeps {
   readonly owner: ExchangeOwner
   readonly host: ExchangeHost
-  readonly head: Pick<Head, 'method' | 'declared' | 'isLast' | 'isExpecting'>
+  readonly head: Pick<RequestHead, 'method' | 'declared' | 'isLast' | 'isExpecting'>
 }

@@ -6,12 +6,12 @@ import type { Observer } from '../../ports/observe.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { Cors } from './cors.ts'
-import type { ExchangeHost } from '../exchange-parts.ts'
+import type { ExchangeHost } from '../exchange-deps.ts'
 import type { RouteTable } from './route-table.ts'
 import type { Site } from '../reference/site.ts'
 
 /** What the calls of one front need. */
-export interface PipelineParts {
+export interface PipelineDeps {
   readonly table: RouteTable
   readonly access: Pick<Access, 'authenticate' | 'checkKey'>
   readonly regional: RegionalHosts

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readFrom, type Texts } from '../../../../src/server/config.ts'
-import { childParts, removeOtherCopies } from '../../../../src/server/supervisor/fleet/child-parts.ts'
+import { childSetup, removeOtherCopies } from '../../../../src/server/supervisor/fleet/child-setup.ts'
 import { openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
-import type { NodeGeneration } from '../../../../src/server/supervisor/node-parts.ts'
+import type { NodeGeneration } from '../../../../src/server/supervisor/node-setup.ts'
 import { SILENT } from '../../../support/log.ts'
 
 t.test('a generation never reads the files of another one', async (t) => {
@@ -12,7 +12,7 @@ t.test('a generation never reads the files of another one', async (t) => {
   const place = { data, databaseUrl: 'postgres://h/d', redis: { socketPath: '/s' } }
   const [old, next] = [generationOf({ SLUICE_CATALOG: 'old' }), generationOf({ SLUICE_CATALOG: 'next' })]
   const fileOf = (generation: NodeGeneration): string =>
-    childParts(generation, place)[0]?.settings['SLUICE_CATALOG'] ?? ''
+    childSetup(generation, place)[0]?.settings['SLUICE_CATALOG'] ?? ''
   const [oldFile, nextFile] = [fileOf(old), fileOf(next)]
   t.equal(readFileSync(oldFile, 'utf8'), 'old')
   t.equal(readFileSync(nextFile, 'utf8'), 'next')

@@ -2,20 +2,20 @@ import { chargedNano } from '../../schemas/money/costs.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { AccountKind, CallCost, Day, Hold, HoldAsk } from '../ports/money/money.ts'
-import type { JournalTurn } from './journal-turn.ts'
-import type { MoneyPurse } from './money-purse.ts'
-import type { MoneyPurses } from './money-purses.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { Balance } from './balance.ts'
+import type { Balances } from './balances.ts'
 
 /** What all calls of a front share. */
-export interface Till {
-  readonly purses: MoneyPurses
+export interface MoneyContext {
+  readonly purses: Balances
   readonly journal: Journal
-  readonly turn: JournalTurn
+  readonly turn: GroupCommit
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
   /** Something was gathered in the journal, or came back to a purse that calls wait for. */
-  readonly ended: (taking: Taking) => void
+  readonly ended: (taking: Reservation) => void
   readonly counts: MoneyCounts
 }
 
@@ -27,20 +27,20 @@ export interface MoneyCounts {
 }
 
 /** A call and what it needs of which account; once taken, its hold. */
-export class Taking implements Hold {
+export class Reservation implements Hold {
   readonly ask: HoldAsk
   /** What it may cost at most, as each account counts it; 0 where nobody can tell. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   /** Accounts with a finite limit of which it needs something. */
-  readonly purses: readonly MoneyPurse[]
-  readonly #till: Till
+  readonly purses: readonly Balance[]
+  readonly #till: MoneyContext
   #day: Day = ''
   #takeId = 0
   #paid: PaidFrom = NOTHING_PAID
   #isOpen = false
   #isWritten = false
 
-  constructor(till: Till, ask: HoldAsk, purses: readonly MoneyPurse[]) {
+  constructor(till: MoneyContext, ask: HoldAsk, purses: readonly Balance[]) {
     this.#till = till
     this.ask = ask
     this.purses = purses
@@ -48,7 +48,7 @@ export class Taking implements Hold {
   }
 
   /** Purses that do not cover it now. */
-  short(): MoneyPurse[] {
+  short(): Balance[] {
     return this.purses.filter((purse) => !this.#covers(purse))
   }
 
@@ -164,7 +164,7 @@ export class Taking implements Hold {
     }
   }
 
-  #covers(purse: MoneyPurse): boolean {
+  #covers(purse: Balance): boolean {
     return purse.balanceNano >= this.amounts[purse.kind] || purse.isUnlimited
   }
 }

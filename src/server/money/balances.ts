@@ -4,17 +4,17 @@ import type { Journal } from '../ports/money/journal.ts'
 import type { Change } from '../ports/keys/keys.ts'
 import type { BookEntry } from '../ports/money/lending.ts'
 import type { AccountKind, Day } from '../ports/money/money.ts'
-import { MoneyPurse } from './money-purse.ts'
+import { Balance } from './balance.ts'
 
 /** All balances of one front, which are of one day. Design §6.2, §6.3. */
-export class MoneyPurses {
+export class Balances {
   readonly #journal: Pick<Journal, 'giveBack'>
   /** By the raw id of the owner: no text is put together on the way of a call. */
-  readonly #byOwner: Readonly<Record<AccountKind, Map<string, MoneyPurse>>> = {
+  readonly #byOwner: Readonly<Record<AccountKind, Map<string, Balance>>> = {
     organization: new Map(), workspace: new Map(), key: new Map(),
   }
 
-  readonly #byAccount = new Map<string, MoneyPurse>()
+  readonly #byAccount = new Map<string, Balance>()
   /** Null until the authority has told it. */
   day: Day | null = null
   giveBacks = 0
@@ -24,17 +24,17 @@ export class MoneyPurses {
   }
 
   /** @param id of the organization or workspace, or of a key's account. @returns null when there are too many */
-  of(kind: AccountKind, id: string, now: number): MoneyPurse | null {
+  of(kind: AccountKind, id: string, now: number): Balance | null {
     const known = this.#byOwner[kind].get(id)
     if (known !== undefined) return known
     if (this.#byAccount.size >= MONEY_PURSES_MAX) return null
-    const purse = new MoneyPurse({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
+    const purse = new Balance({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
     this.#byOwner[kind].set(id, purse)
     this.#byAccount.set(purse.accountId, purse)
     return purse
   }
 
-  byAccount(accountId: string): MoneyPurse | undefined {
+  byAccount(accountId: string): Balance | undefined {
     return this.#byAccount.get(accountId)
   }
 
@@ -73,7 +73,7 @@ export class MoneyPurses {
   }
 
   /** Money goes back to the day that it is of. */
-  giveBack(purse: MoneyPurse, day: Day, amountNano: number): void {
+  giveBack(purse: Balance, day: Day, amountNano: number): void {
     if (amountNano <= 0) return
     purse.returningNano += amountNano
     this.giveBacks += 1
@@ -84,7 +84,7 @@ export class MoneyPurses {
   }
 
   /** What no call holds. @returns nano-USD */
-  giveBackBalance(purse: MoneyPurse): number {
+  giveBackBalance(purse: Balance): number {
     const { balanceNano } = purse
     purse.balanceNano = 0
     if (this.day !== null) this.giveBack(purse, this.day, balanceNano)
@@ -114,14 +114,14 @@ export class MoneyPurses {
     else if (kind === 'organization' || kind === 'workspace') this.#byOwner[kind].get(change.id)?.forget()
   }
 
-  #drop(purse: MoneyPurse): void {
+  #drop(purse: Balance): void {
     this.#byAccount.delete(purse.accountId)
     this.#byOwner[purse.kind].delete(purse.ownerId)
   }
 }
 
 /** @param purse undefined: it was forgotten meanwhile */
-function book(purse: MoneyPurse | undefined, costNano: number): void {
+function book(purse: Balance | undefined, costNano: number): void {
   if (purse !== undefined) purse.bookedNano += costNano
 }
 

@@ -25,7 +25,7 @@ export interface Verdict {
  * A front's balance of one account: money of one day, lent and neither taken by a call nor given back. Whole nano-USD,
  * below 2⁵³. Design §6.
  */
-export class MoneyPurse {
+export class Balance {
   readonly kind: AccountKind
   readonly accountId: string
   /** Whose account it is, as invalidations name it; of a key any of its hashes. */
@@ -58,7 +58,7 @@ export class MoneyPurse {
   #used = 0
   #usedBefore = 0
 
-  constructor(owner: Pick<MoneyPurse, 'kind' | 'accountId' | 'ownerId'>, now: number) {
+  constructor(owner: Pick<Balance, 'kind' | 'accountId' | 'ownerId'>, now: number) {
     this.kind = owner.kind
     this.accountId = owner.accountId
     this.ownerId = owner.ownerId

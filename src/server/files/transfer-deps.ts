@@ -5,7 +5,7 @@ import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { Storage } from '../ports/files/storage.ts'
 
 /** What transfers are made of. */
-export interface TransferParts {
+export interface TransferDeps {
   readonly files: Files
   readonly sizes: Pick<ContainerSizes, 'release'>
   readonly storage: Storage

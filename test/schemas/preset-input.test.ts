@@ -4,26 +4,26 @@ import Type from 'typebox'
 import { knownOf } from '../../src/schemas/known-members.ts'
 import { INLINE_JSON_BYTES_MAX, ISSUES_MAX, KIB } from '../../src/schemas/limits/limits.ts'
 import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX } from '../../src/schemas/presets/preset-limits.ts'
-import { presetWishOf } from '../../src/schemas/presets/preset-wish.ts'
+import { presetInputOf } from '../../src/schemas/presets/preset-input.ts'
 import { must } from '../support/must.ts'
 import { readPreset } from '../support/presets/preset-tables.ts'
 
-const wish = (body: Readonly<Record<string, unknown>>) => must(presetWishOf(body, 'responses'))
+const request = (body: Readonly<Record<string, unknown>>) => must(presetInputOf(body, 'responses'))
 /** Bytes of JSON beside the text itself: `{}` and the two quotes. */
 const filling = 'x'.repeat(PRESET_BYTES_MAX - 4)
 
 t.test('what is kept ends at its limit, counted in bytes of JSON', async (t) => {
   t.equal(PRESET_BYTES_MAX, 256 * KIB)
-  t.equal(wish({ instructions: filling }).systemPrompt, filling)
+  t.equal(request({ instructions: filling }).systemPrompt, filling)
   for (const body of [{ instructions: `${filling}x` }, { instructions: filling, top_k: 1 }, { instructions: 'é'.repeat(PRESET_BYTES_MAX / 2) }]) {
-    t.match(presetWishOf(body, 'responses'), { ok: false, failure: { name: 'preset_too_large', fields: { limit: String(PRESET_BYTES_MAX) } } })
+    t.match(presetInputOf(body, 'responses'), { ok: false, failure: { name: 'preset_too_large', fields: { limit: String(PRESET_BYTES_MAX) } } })
   }
 })
 
 t.test('a large body of which little is kept is taken', async (t) => {
   const input = Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'hi', more: { of: ['it'] } }))
   t.ok(JSON.stringify(input).length > INLINE_JSON_BYTES_MAX)
-  t.match(readPreset('preset_responses', { model: 'a/b', input, wibble: 1 }), { wish: { config: { model: 'a/b' }, ignored: ['input', 'wibble'] } })
+  t.match(readPreset('preset_responses', { model: 'a/b', input, wibble: 1 }), { input: { config: { model: 'a/b' }, ignored: ['input', 'wibble'] } })
 })
 
 t.test('a model that is a preset itself is refused in every form, at its path; another `@` belongs to the name', async (t) => {
@@ -34,7 +34,7 @@ t.test('a model that is a preset itself is refused in every form, at its path; a
       t.same(read({ model }), { failure: 'body_invalid', paths: ['/model'] }, `${form} ${model}`)
       t.same(read({ model, models: ['acme/text', model] }), { failure: 'body_invalid', paths: ['/model', '/models/1'] }, `${form} ${model} among fallbacks`)
     }
-    t.match(read({ model: 'acme/text@2', models: ['@cf/embed'] }), { wish: { config: { model: 'acme/text@2', models: ['@cf/embed'] } } })
+    t.match(read({ model: 'acme/text@2', models: ['@cf/embed'] }), { input: { config: { model: 'acme/text@2', models: ['@cf/embed'] } } })
   }
   const many = readPreset('preset_responses', { models: Array.from({ length: 2 * ISSUES_MAX }, () => '@preset/a') })
   t.equal('paths' in many ? many.paths.length : 0, ISSUES_MAX)
@@ -42,19 +42,19 @@ t.test('a model that is a preset itself is refused in every form, at its path; a
 
 t.test('names that are told have a limit, in number and in length; those that the form knows go first', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 2 * PRESET_IGNORED_MAX }, (_, i) => [`a${String(i).padStart(4, '0')}`, 1]))
-  const { ignored } = wish({ ...many, user: 'u', input: 'x' })
+  const { ignored } = request({ ...many, user: 'u', input: 'x' })
   t.equal(ignored.length, PRESET_IGNORED_MAX)
   t.same([ignored.at(-2), ignored.at(-1)], ['input', 'user'])
   t.same(ignored, [...ignored].sort())
   const long = '😀'.repeat(PRESET_IGNORED_CHARS_MAX)
-  t.same(wish({ [long]: 1 }).ignored, [long])
-  t.same(wish({ [`${long}x`]: 1 }).ignored, [`${'😀'.repeat(PRESET_IGNORED_CHARS_MAX - 1)}…`])
+  t.same(request({ [long]: 1 }).ignored, [long])
+  t.same(request({ [`${long}x`]: 1 }).ignored, [`${'😀'.repeat(PRESET_IGNORED_CHARS_MAX - 1)}…`])
 })
 
 t.test('names of the language are fields like any other', async (t) => {
   const body = '{"__proto__":{"model":"x"},"constructor":1,"toString":2,"hasOwnProperty":3,"metadata":{"constructor":"c","__proto__":"p"}}'
   t.same(readPreset('preset_responses', body), {
-    wish: { config: { metadata: { constructor: 'c' } }, systemPrompt: null, source: 'responses', ignored: ['constructor', 'hasOwnProperty', 'toString'] },
+    input: { config: { metadata: { constructor: 'c' } }, systemPrompt: null, source: 'responses', ignored: ['constructor', 'hasOwnProperty', 'toString'] },
   })
 })
 
@@ -63,12 +63,12 @@ t.test('no field is both kept and ignored, none of the kept is null, and what is
   const names = ['model', 'models', 'tools', 'text', 'reasoning', 'metadata', 'input', 'user', 'temperature', 'stop_server_tools_when', 'x']
   fc.assert(fc.property(fc.dictionary(fc.constantFrom(...names), value), (body) => {
     const read = readPreset('preset_responses', body)
-    if (!('wish' in read)) return
-    const { config, ignored } = read.wish
+    if (!('input' in read)) return
+    const { config, ignored } = read.input
     const sent = Object.entries(body).filter(([, each]) => each !== null).map(([name]) => name)
     if ([...Object.keys(config), ...ignored].sort().join() !== sent.sort().join()) throw new Error('a field is lost or told twice')
     const again = readPreset('preset_responses', config)
-    if (!('wish' in again) || JSON.stringify(again.wish.config) !== JSON.stringify(config)) throw new Error('not kept as it is')
+    if (!('input' in again) || JSON.stringify(again.input.config) !== JSON.stringify(config)) throw new Error('not kept as it is')
   }))
   t.end()
 })

@@ -49,7 +49,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = { service_tier: 'auto', stor
  * What a preset keeps of a request that passed its schema. B1.2, C19.
  * Failures: previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps), preset_too_large.
  */
-export function presetWishOf(body: Body, source: PresetSource): Outcome<KeptRequest> {
+export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptRequest> {
   const refusal = refusalOf(body)
   if (refusal !== null) return refusal
   const form = FORMS[source]

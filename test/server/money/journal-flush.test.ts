@@ -4,7 +4,7 @@ import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
   BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, COST_NANO_MAX, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
-import { MoneyPurses } from '../../../src/server/money/money-purses.ts'
+import { Balances } from '../../../src/server/money/balances.ts'
 import type { GiveBack } from '../../../src/server/ports/money/journal.ts'
 import { keptLog } from '../../support/log.ts'
 import { costOf, moneyWorld, openMoney, usd } from '../../support/money/money-front.ts'
@@ -26,7 +26,7 @@ t.test('money that was not used for ten seconds goes back, and what calls hold d
 
 t.test('what dear calls left goes back in amounts that a record of the journal holds', (t) => {
   const entries: GiveBack[] = []
-  const purses = new MoneyPurses({ giveBack: (entry) => void entries.push(entry) })
+  const purses = new Balances({ giveBack: (entry) => void entries.push(entry) })
   purses.turn('2026-11-20')
   const purse = purses.of('workspace', '1', 0)
   if (purse === null) throw new Error('there is room')

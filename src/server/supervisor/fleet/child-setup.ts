@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Texts } from '../../config.ts'
 import type { DataDirectory } from '../data-directory/data-directory.ts'
 import type { ChildPart } from './ipc.ts'
-import type { NodeGeneration } from '../node-parts.ts'
+import type { NodeGeneration } from '../node-setup.ts'
 import { connectionsNeeded, sessionThreads } from './shares.ts'
 
 /** What all children of a node share, whatever its configuration. */
@@ -14,7 +14,7 @@ export interface ChildPlace {
 }
 
 /** What every child of a generation is started with; writes the copies of files that they read. */
-export function childParts(generation: NodeGeneration, place: ChildPlace): readonly ChildPart[] {
+export function childSetup(generation: NodeGeneration, place: ChildPlace): readonly ChildPart[] {
   const { config, providerKeys } = generation
   const { data, databaseUrl, redis } = place
   const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis, connections: connectionsNeeded(config) }

@@ -115,7 +115,7 @@ export interface NodeGauges {
 }
 
 /** What main.ts hands to the supervisor, which knows no driver. */
-export interface NodeParts {
+export interface NodeSetup {
   /** Held until the node is ready. */
   readonly log: HeldLog
   /** Throws `ConfigInvalid`. */

@@ -3,11 +3,11 @@ import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
-import type { Purse } from '../ports/purse.ts'
+import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
 /** What all purses of a front share. */
-export interface PurseSurroundings {
+export interface BalanceDeps {
   readonly authority: RateAuthority
   readonly fronts: FrontCount
   /** Monotonic milliseconds. */
@@ -15,7 +15,7 @@ export interface PurseSurroundings {
   readonly epochNow: () => number
   readonly meters: Pick<Meters, 'rateDecision'>
   /** Has `flush` of this purse called once, together with those of all purses that ask in this turn. */
-  readonly ask: (purse: RatePurse) => void
+  readonly ask: (purse: TokenLease) => void
   /** Monotonic milliseconds before which a local window of a purse that is new here counts as used up. */
   readonly forgotAt: () => number
 }
@@ -36,8 +36,8 @@ interface Owed {
  * becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used within RATE_USE_MS or
  * returned within RATE_RETURN_MS of being lent, or else lost.
  */
-export class RatePurse implements Purse<number, Admitted> {
-  readonly #around: PurseSurroundings
+export class TokenLease implements LocalBalance<number, Admitted> {
+  readonly #deps: BalanceDeps
   readonly #key: string
   readonly limitRpm: number
   #balance = 0
@@ -64,20 +64,20 @@ export class RatePurse implements Purse<number, Admitted> {
   /** Tokens that were spent without the authority; it is told with the next ask. */
   #owed: Owed = { tokens: 0, at: 0 }
 
-  constructor(around: PurseSurroundings, key: string, limitRpm: number) {
-    this.#around = around
+  constructor(deps: BalanceDeps, key: string, limitRpm: number) {
+    this.#deps = deps
     this.#key = key
     this.limitRpm = limitRpm
   }
 
   /** Answers at once while the balance or a known refusal lasts, or the authority is away; null = call `refill`. */
   take(now: number): Admitted | null {
-    const isReachable = this.#around.authority.isReachable
+    const isReachable = this.#deps.authority.isReachable
     if (this.#local !== null && isReachable) this.#leaveLocal(this.#local, now)
     if (this.#balance > 0 && now - this.#lentAt < RATE_USE_MS && this.#admitted !== null) {
       this.#balance -= 1
       this.#count(now, 1)
-      this.#around.meters.rateDecision('admitted', 'purse')
+      this.#deps.meters.rateDecision('admitted', 'purse')
       return this.#admitted
     }
     if (now < this.#deniedUntil) return this.#refuse(now, 'purse')
@@ -90,7 +90,7 @@ export class RatePurse implements Purse<number, Admitted> {
       this.#waiters.push({ since: now, settle })
       if (this.#isAsking) return
       this.#isAsking = true
-      this.#around.ask(this)
+      this.#deps.ask(this)
     })
   }
 
@@ -103,7 +103,7 @@ export class RatePurse implements Purse<number, Admitted> {
 
   /** Asks the authority for what the waiters need, or for a block when the key is busy. */
   async flush(): Promise<void> {
-    const { authority, now } = this.#around
+    const { authority, now } = this.#deps
     const sentAt = now()
     const owed = this.#owedAt(sentAt)
     this.#owed = { tokens: 0, at: sentAt }
@@ -128,18 +128,18 @@ export class RatePurse implements Purse<number, Admitted> {
   }
 
   #receive(grant: RateGrant, { sentAt, want }: { sentAt: number; want: number }): void {
-    const now = this.#around.now()
+    const now = this.#deps.now()
     this.#left = null
     const isShort = grant.granted < want
     const served = this.#waiters.splice(0, grant.granted)
-    const known = { limitRpm: this.limitRpm, remaining: grant.remaining, epochMs: this.#around.epochNow() }
+    const known = { limitRpm: this.limitRpm, remaining: grant.remaining, epochMs: this.#deps.epochNow() }
     this.#admitted = admittedOf({ ...known, resetAfterMs: grant.resetAfterMs })
     this.#balance = grant.granted - served.length
     this.#lentAt = sentAt
     this.#tripMs = now - sentAt
     this.#count(now, served.length)
     for (const waiter of served) {
-      this.#around.meters.rateDecision('admitted', 'authority')
+      this.#deps.meters.rateDecision('admitted', 'authority')
       waiter.settle(this.#admitted)
     }
     if (isShort) {
@@ -147,11 +147,11 @@ export class RatePurse implements Purse<number, Admitted> {
       for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#refuse(now, 'authority'))
     }
     this.#isAsking = this.#waiters.length > 0
-    if (this.#isAsking) this.#around.ask(this)
+    if (this.#isAsking) this.#deps.ask(this)
   }
 
   #answerLocally(): void {
-    const now = this.#around.now()
+    const now = this.#deps.now()
     this.#isAsking = false
     for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#takeLocal(now))
   }
@@ -159,10 +159,10 @@ export class RatePurse implements Purse<number, Admitted> {
   /** One front's share of the limit, empty when the authority went away. */
   #takeLocal(now: number): Admitted {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
-    const share = Math.max(1, this.#around.fronts.liveFronts)
+    const share = Math.max(1, this.#deps.fronts.liveFronts)
     const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
     const before = this.#local ?? this.#goOn(now)
-    const startsAt = Math.min(now, Math.max(this.#around.authority.lastAnswerAt, this.#around.forgotAt()))
+    const startsAt = Math.min(now, Math.max(this.#deps.authority.lastAnswerAt, this.#deps.forgotAt()))
     if (before === null) this.#told = { levelMs: toleranceMs, at: startsAt }
     const window = before === null
       ? { intervalMs, toleranceMs, ...this.#told }
@@ -173,8 +173,8 @@ export class RatePurse implements Purse<number, Admitted> {
       this.#deniedUntil = now + retryAfterMs
       return this.#refuse(now, 'fallback')
     }
-    this.#around.meters.rateDecision('admitted', 'fallback')
-    const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#around.epochNow() }
+    this.#deps.meters.rateDecision('admitted', 'fallback')
+    const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#deps.epochNow() }
     return admittedOf({ ...known, resetAfterMs: window.levelMs })
   }
 
@@ -205,16 +205,16 @@ export class RatePurse implements Purse<number, Admitted> {
 
   #decayed({ tokens, at }: Owed, now: number): number {
     if (tokens === 0) return 0
-    const perMs = this.limitRpm / 60_000 / Math.max(1, this.#around.fronts.liveFronts)
+    const perMs = this.limitRpm / 60_000 / Math.max(1, this.#deps.fronts.liveFronts)
     return Math.max(0, tokens - Math.max(0, now - at) * perMs)
   }
 
   #refuse(now: number, source: Parameters<Meters['rateDecision']>[1]): Admitted {
-    this.#around.meters.rateDecision('refused', source)
+    this.#deps.meters.rateDecision('refused', source)
     const leftMs = this.#deniedUntil - now
     const atS = Math.max(1, Math.ceil(leftMs / 1000))
     if (this.#refused?.atS !== atS || this.#refused.until !== this.#deniedUntil) {
-      const known = { limitRpm: this.limitRpm, remaining: 0, epochMs: this.#around.epochNow() }
+      const known = { limitRpm: this.limitRpm, remaining: 0, epochMs: this.#deps.epochNow() }
       this.#refused = { atS, until: this.#deniedUntil, answer: refusedOf({ ...known, resetAfterMs: leftMs }) }
     }
     return this.#refused.answer

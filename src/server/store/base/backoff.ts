@@ -1,6 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
-export interface PatienceOptions {
+export interface BackoffOptions {
   /** Milliseconds; monotonic. */
   readonly now: () => number
   /** 0 to 1. */
@@ -12,12 +12,12 @@ const MOST_MS = 1_000
 const GROWTH = 1.5
 
 /** Time between looks at something that others are about to change: soon at first, then more rarely, never in step. */
-export class Patience {
-  readonly #options: PatienceOptions
+export class Backoff {
+  readonly #options: BackoffOptions
   readonly #beganAt: number
   #nth = 0
 
-  constructor(options: PatienceOptions) {
+  constructor(options: BackoffOptions) {
     this.#options = options
     this.#beganAt = options.now()
   }
