@@ -1,4 +1,7 @@
-/** `npm run bench -- [embeddings latency operations uploads] --target URL --key KEY`: a load test of a running deployment, within bounds. */
+/**
+ * `npm run bench -- [embeddings latency operations uploads] --target URL --key KEY`: a load test of a running
+ * deployment, within bounds.
+ */
 import { askerOf, type Place } from './deployment/ask.ts'
 import { drive, type Driven, type Driving } from './deployment/drive.ts'
 import { FAILED_SHARE_MAX, REACH_MS } from './deployment/limits.ts'
@@ -15,7 +18,10 @@ import type { ScenarioRecord } from './record.ts'
 const options = optionsOrExit(process.argv.slice(2), readDeploymentOptions, DEPLOYMENT_OPTIONS_TEXT)
 const { origin, key, issuers, json, repeats } = options
 
-/** What was begun is ended, and files that were uploaded are removed, before the program ends; a second one ends it at once. */
+/**
+ * What was begun is ended, and files that were uploaded are removed, before the program ends; a second one
+ * ends it at once.
+ */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
 
@@ -30,13 +36,30 @@ async function test(place: Place): Promise<void> {
   const server = isLoopback(place.address) ? listenerOf(origin.port) : null
   const found = new Map<Cell, Driven[]>(cells.map((cell) => [cell, []]))
   const left = await driveAll(place, { found, localPid: server?.pid ?? null })
-  const rows = [...found].flatMap(([cell, all]) => (all.length === 0 ? [] : [rowOf(cell, all.map(({ sample }) => sample))]))
+  const rows = [...found].flatMap(([cell, all]) =>
+    all.length === 0
+      ? []
+      : [
+          rowOf(
+            cell,
+            all.map(({ sample }) => sample),
+          ),
+        ],
+  )
   const { rate, seconds, connections, model, payloadBytes } = options
   await keepRecord(
     {
       scenario: 'deployment',
       question: `what a running deployment answers to at most ${rate} requests a second`,
-      settings: { target: origin.text, rate, seconds, repeats, connections, model, payload_bytes: payloadBytes },
+      settings: {
+        target: origin.text,
+        rate,
+        seconds,
+        repeats,
+        connections,
+        model,
+        payload_bytes: payloadBytes,
+      },
       subjects: [{ name: SUBJECT, note: whereText(place, server?.name ?? null) }],
       absent,
       rows,
@@ -50,8 +73,14 @@ async function test(place: Place): Promise<void> {
   if (left.length > 0) process.exitCode = 1
 }
 
-/** Each kind of request once: what cannot be answered is left out, and an embedding that cannot be made ends the test. */
-async function answeredOnce(place: Place, cells: readonly Cell[]): Promise<{
+/**
+ * Each kind of request once: what cannot be answered is left out, and an embedding that cannot be made ends
+ * the test.
+ */
+async function answeredOnce(
+  place: Place,
+  cells: readonly Cell[],
+): Promise<{
   readonly cells: readonly Cell[]
   readonly absent: ScenarioRecord['absent']
   readonly problem: string | null
@@ -61,11 +90,16 @@ async function answeredOnce(place: Place, cells: readonly Cell[]): Promise<{
   try {
     const isAsked = cells.find(({ load }) => load === 'embeddings' || load === 'latency')
     const first = isAsked === undefined ? null : await asker.ask(isAsked.request, REACH_MS)
-    if (first !== null && !('answer' in first && first.answer.status === 200)) return { cells: [], absent, problem: problemOf(first, place) }
+    if (first !== null && !('answer' in first && first.answer.status === 200))
+      return { cells: [], absent, problem: problemOf(first, place) }
     for (const cell of cells) {
       const asked = cell.load === 'operations' ? await asker.ask(cell.request, REACH_MS) : null
       if (asked === null || ('answer' in asked && asked.answer.status === 200)) kept.push(cell)
-      else absent.push({ name: cell.case, reason: 'answer' in asked ? `this key gets ${asked.answer.status}` : asked.code })
+      else
+        absent.push({
+          name: cell.case,
+          reason: 'answer' in asked ? `this key gets ${asked.answer.status}` : asked.code,
+        })
     }
   } finally {
     asker.close()
@@ -80,7 +114,9 @@ async function driveAll(
 ): Promise<readonly string[]> {
   for (let repeat = 0; repeat < repeats; repeat++) {
     for (const [cell, all] of found) {
-      progress(`${repeats === 1 ? '' : `repeat ${repeat + 1} of ${repeats}: `}${cell.case}, ${cell.seconds} s`)
+      progress(
+        `${repeats === 1 ? '' : `repeat ${repeat + 1} of ${repeats}: `}${cell.case}, ${cell.seconds} s`,
+      )
       const driven = await driveOnce(cell, { place, localPid, signal: interrupted.signal })
       if (driven === null) return ['interrupted: the rest was left out']
       all.push(driven)
@@ -98,10 +134,12 @@ async function driveAll(
 
 /** Null when it was interrupted: the generator may have been, too, and has no figures then. */
 async function driveOnce(cell: Cell, driving: Driving): Promise<Driven | null> {
-  const driven = driving.signal.aborted ? null : await drive(cell, driving).catch((problem: unknown) => {
-    if (driving.signal.aborted) return null
-    throw problem
-  })
+  const driven = driving.signal.aborted
+    ? null
+    : await drive(cell, driving).catch((problem: unknown) => {
+        if (driving.signal.aborted) return null
+        throw problem
+      })
   return driving.signal.aborted ? null : driven
 }
 
@@ -112,15 +150,25 @@ function drivenText({ sample, limited }: Driven): string {
 
 function limitedNotes(found: ReadonlyMap<Cell, readonly Driven[]>): readonly string[] {
   return [...found].flatMap(([cell, all]) => {
-    const [limited, requests] = [all.reduce((sum, one) => sum + one.limited, 0), all.reduce((sum, one) => sum + one.requests, 0)]
+    const [limited, requests] = [
+      all.reduce((sum, one) => sum + one.limited, 0),
+      all.reduce((sum, one) => sum + one.requests, 0),
+    ]
     const heeded = cell.pace.kind === 'open' ? 'a fixed rate goes on all the same' : 'Retry-After was heeded'
-    return limited === 0 ? [] : [`${cell.case}: ${limited} of ${requests} answers were 429 (the limit of the key; no failure, not in the rate; ${heeded})`]
+    return limited === 0
+      ? []
+      : [
+          `${cell.case}: ${limited} of ${requests} answers were 429 (the limit of the key; no failure, not in the rate; ${heeded})`,
+        ]
   })
 }
 
 function whereText(place: Place, server: string | null): string {
   const address = place.origin.hostname === place.address ? '' : ` at ${place.address}`
-  const cpu = server === null ? 'CPU and memory of another machine are not known' : `CPU is of ${server} here and all processes below it`
+  const cpu =
+    server === null
+      ? 'CPU and memory of another machine are not known'
+      : `CPU is of ${server} here and all processes below it`
   return `${origin.text}${address}; ${cpu}; latency has the way there and back in it`
 }
 

@@ -42,21 +42,37 @@ async function beside(): Promise<void> {
 function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): void {
   const of = (name: string): readonly TransferSample[] => found.get(name) ?? []
   const nginx = of('nginx')
-  for (const [name, atLeast] of [['sluice-container', 0.95], ['sluice-sealed', 0.5]] as const) {
+  for (const [name, atLeast] of [
+    ['sluice-container', 0.95],
+    ['sluice-sealed', 0.5],
+  ] as const) {
     if (of(name).length === 0 || nginx.length === 0) continue
     const ratio = eachRatio(of(name), nginx, (one) => one.mbPerS)
-    bench.check(`download MB/s, ${name} over nginx sendfile`, ratio, { bound: { atLeast }, samples: [...of(name), ...nginx] })
+    bench.check(`download MB/s, ${name} over nginx sendfile`, ratio, {
+      bound: { atLeast },
+      samples: [...of(name), ...nginx],
+    })
   }
 }
 
-/** Readers so slow that the file would take them hours: all are still served at the end, and memory does not follow them. */
+/**
+ * Readers so slow that the file would take them hours: all are still served at the end, and memory does not
+ * follow them.
+ */
 async function slowReaders(): Promise<void> {
-  progress(`memory: ${options.readers} readers at ${READER_BYTES_PER_S / 1e3} KB/s for ${options.readerSeconds} s`)
+  progress(
+    `memory: ${options.readers} readers at ${READER_BYTES_PER_S / 1e3} KB/s for ${options.readerSeconds} s`,
+  )
   const gateway = bench.keep(await startDownloadGateway([options.payloadBytes]))
   try {
     for (const target of gateway.targets) {
       // One of each kind is enough to warm what stays.
-      await sample(target, { connections: 1, payloadBytes: options.payloadBytes, rounds: 1, durationMs: 60_000 })
+      await sample(target, {
+        connections: 1,
+        payloadBytes: options.payloadBytes,
+        rounds: 1,
+        durationMs: 60_000,
+      })
     }
     await sleep(3_000)
     const [target] = gateway.targets
@@ -71,8 +87,14 @@ async function slowReaders(): Promise<void> {
     })
     const text = `${options.readers} readers at ${READER_BYTES_PER_S / 1e3} KB/s for ${options.readerSeconds} s`
     bench.fact(growthText(text, one))
-    bench.check(`${text}, alive at the end`, spread([one.alive]), { bound: { atLeast: options.readers }, samples: [one] })
-    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), { bound: { atMost: 120 }, samples: [one] })
+    bench.check(`${text}, alive at the end`, spread([one.alive]), {
+      bound: { atLeast: options.readers },
+      samples: [one],
+    })
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), {
+      bound: { atMost: 120 },
+      samples: [one],
+    })
   } finally {
     await bench.stopServers()
   }

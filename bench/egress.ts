@@ -1,7 +1,15 @@
-/** `npm run bench -- egress`: requests passed on, against nginx as a reverse proxy to the same target over TLS. */
+/**
+ * `npm run bench -- egress`: requests passed on, against nginx as a reverse proxy to the same target over
+ * TLS.
+ */
 import { progress } from './keep-record.ts'
 import { spread } from './statistics.ts'
-import { startEgressNginx, startEgressSluice, startEgressTarget, type EgressTarget } from './transfers/egress-servers.ts'
+import {
+  startEgressNginx,
+  startEgressSluice,
+  startEgressTarget,
+  type EgressTarget,
+} from './transfers/egress-servers.ts'
 import { interleaveTransfers } from './transfers/measure.ts'
 import { transferOptionsOrExit } from './transfers/options.ts'
 import { Bench } from './transfers/scenario.ts'
@@ -38,13 +46,19 @@ async function beside(target: EgressTarget): Promise<void> {
 /** What each adds to the median of a small request, counted from the target itself. */
 async function latency(targets: readonly FileTarget[], repeats: number): Promise<void> {
   const ask = { connections: 1, payloadBytes: SMALL_BYTES, rounds: SMALL_ROUNDS, durationMs: SMALL_MS }
-  await interleaveTransfers(targets, { ...ask, rounds: SMALL_ROUNDS / 10 }, { repeats: 1, progress: (text) => progress(`warming ${text}`) })
+  await interleaveTransfers(
+    targets,
+    { ...ask, rounds: SMALL_ROUNDS / 10 },
+    { repeats: 1, progress: (text) => progress(`warming ${text}`) },
+  )
   const found = await interleaveTransfers(targets, ask, { repeats, progress })
   bench.rows('one at a time', ask, found)
   for (const target of targets) bench.subject(target)
   const direct = found.get('direct') ?? []
   for (const [name, samples] of found) {
-    const added = spread(samples.map((one, index) => (one.latencyMs.p50 - (direct[index]?.latencyMs.p50 ?? NaN)) * 1_000))
+    const added = spread(
+      samples.map((one, index) => (one.latencyMs.p50 - (direct[index]?.latencyMs.p50 ?? NaN)) * 1_000),
+    )
     if (name === 'direct') continue
     const spreadText = `(${added.min.toFixed(0)}–${added.max.toFixed(0)})`
     bench.fact(`${name}: p50 of a small answer +${added.median.toFixed(0)} µs ${spreadText} over direct`)

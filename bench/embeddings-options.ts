@@ -1,7 +1,15 @@
 /** What the command line of `embeddings` may ask for. */
 import { numbersText, optionReader } from './options.ts'
 
-export const EMBEDDINGS_TARGETS = ['direct', 'nginx', 'sluice-ungoverned', 'sluice', 'fastify', 'node', 'portkey'] as const
+export const EMBEDDINGS_TARGETS = [
+  'direct',
+  'nginx',
+  'sluice-ungoverned',
+  'sluice',
+  'fastify',
+  'node',
+  'portkey',
+] as const
 export type EmbeddingsTarget = (typeof EMBEDDINGS_TARGETS)[number]
 
 export interface EmbeddingsOptions {
@@ -23,8 +31,7 @@ const NUMBERS = {
   'latency-ms': [0, 60_000, 0],
 } as const
 
-export const EMBEDDINGS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --against ${EMBEDDINGS_TARGETS.filter((name) => name !== 'sluice').join(',')} --only direct,nginx --record FILE`
+export const EMBEDDINGS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${EMBEDDINGS_TARGETS.filter((name) => name !== 'sluice').join(',')} --only direct,nginx --record FILE`
 
 export const readEmbeddingsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: EMBEDDINGS_TARGETS, against: EMBEDDINGS_TARGETS }, flags: [] },

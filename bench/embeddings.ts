@@ -1,7 +1,15 @@
-/** `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same rig. */
+/**
+ * `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same
+ * rig.
+ */
 import { availableParallelism } from 'node:os'
 import { startStand } from '../test/support/nodes/stand.ts'
-import { EMBEDDINGS_OPTIONS_TEXT, EMBEDDINGS_TARGETS, readEmbeddingsOptions, type EmbeddingsTarget } from './embeddings-options.ts'
+import {
+  EMBEDDINGS_OPTIONS_TEXT,
+  EMBEDDINGS_TARGETS,
+  readEmbeddingsOptions,
+  type EmbeddingsTarget,
+} from './embeddings-options.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { ALONE, interleave, rowsOf, type Repeat, type Settings } from './measure.ts'
@@ -46,18 +54,28 @@ try {
   }
   const repeats = await interleave(targets, settings, progress)
   const rows = rowsOf('embeddings', repeats, settings)
-  await keepRecord({
-    scenario: 'embeddings',
-    question: `what governing an embeddings call costs: ${options.dimensions} floats an answer, a mock provider on the same rig, closed pace`,
-    settings: { ...settings, dimensions: options.dimensions, latencyMs: options.latencyMs, answerBytes: mock.answerBytes },
-    subjects: targets.map(({ name, note }) => ({ name, note })),
-    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
-    rows,
-    ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request', 'requests_per_second']),
-    curves: [],
-    checks: checks(repeats, rows),
-    notes: [`generator, mock and servers share ${availableParallelism()} cores: rates and latencies under load are those of the whole rig`],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: 'embeddings',
+      question: `what governing an embeddings call costs: ${options.dimensions} floats an answer, a mock provider on the same rig, closed pace`,
+      settings: {
+        ...settings,
+        dimensions: options.dimensions,
+        latencyMs: options.latencyMs,
+        answerBytes: mock.answerBytes,
+      },
+      subjects: targets.map(({ name, note }) => ({ name, note })),
+      absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+      rows,
+      ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request', 'requests_per_second']),
+      curves: [],
+      checks: checks(repeats, rows),
+      notes: [
+        `generator, mock and servers share ${availableParallelism()} cores: rates and latencies under load are those of the whole rig`,
+      ],
+    },
+    options.json,
+  )
 } finally {
   for (const target of targets) await target.stop()
   await stand.stop()
@@ -93,8 +111,12 @@ function direct(): Target {
 }
 
 /** The figures that the gateway was built to reach. */
-function checks(repeats: ReadonlyMap<string, readonly Repeat[]>, rows: readonly ResultRow[]): readonly CheckRecord[] {
-  const rowsOfThe = (...names: readonly string[]): readonly ResultRow[] => rows.filter((row) => names.includes(row.subject))
+function checks(
+  repeats: ReadonlyMap<string, readonly Repeat[]>,
+  rows: readonly ResultRow[],
+): readonly CheckRecord[] {
+  const rowsOfThe = (...names: readonly string[]): readonly ResultRow[] =>
+    rows.filter((row) => names.includes(row.subject))
   const of = (name: string): readonly Repeat[] => repeats.get(name) ?? []
   const p50 = ({ alone }: Repeat): number => alone.latency_us?.p50 ?? Number.NaN
   const added = (name: string): readonly number[] => {
@@ -106,10 +128,14 @@ function checks(repeats: ReadonlyMap<string, readonly Repeat[]>, rows: readonly 
     of('sluice').length === 0 || of(name).length === 0
       ? []
       : [
-          checkRecord(`CPU a request, sluice over ${text}`, eachRatio(of('sluice'), of(name), ({ loaded }) => loaded.cpu_us_per_request), {
-            bound: { atMost },
-            rows: rowsOfThe('sluice', name),
-          }),
+          checkRecord(
+            `CPU a request, sluice over ${text}`,
+            eachRatio(of('sluice'), of(name), ({ loaded }) => loaded.cpu_us_per_request),
+            {
+              bound: { atMost },
+              rows: rowsOfThe('sluice', name),
+            },
+          ),
         ]
   return [
     ...against('our ungoverned pipeline', 'sluice-ungoverned', 1.2),

@@ -1,4 +1,7 @@
-/** Our own gateway on the rig: the whole node as `npm start` runs it, and the same parts without their governing stages. */
+/**
+ * Our own gateway on the rig: the whole node as `npm start` runs it, and the same parts without their
+ * governing stages.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** How a scenario ends: its table on stdout, its record in a file, and an exit code that says whether every figure was reached. */
+/**
+ * How a scenario ends: its table on stdout, its record in a file, and an exit code that says whether every
+ * figure was reached.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { machine } from './machine.ts'
@@ -10,7 +13,10 @@ import { headLine } from './text.ts'
 const FACTS = machine()
 
 /** @param file where to; null = it is printed alone */
-export async function keepRecord(record: Omit<ScenarioRecord, 'took_seconds'>, file: string | null): Promise<void> {
+export async function keepRecord(
+  record: Omit<ScenarioRecord, 'took_seconds'>,
+  file: string | null,
+): Promise<void> {
   const whole: ScenarioRecord = { ...record, took_seconds: Math.round(process.uptime()) }
   process.stdout.write(`${[headLine(FACTS), ...recordText(whole)].join('\n')}\n`)
   if (file !== null) await writeJson(file, whole)

@@ -18,7 +18,8 @@ export interface Settings {
 }
 
 /**
- * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all targets.
+ * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all
+ * targets.
  * @returns per target its repeats, in order, so that ratios can be taken inside a repeat
  */
 export async function interleave(
@@ -63,7 +64,11 @@ async function sample(
     requests: [target.request],
   })
   const cpuS = treeCpuS(target.pid) - cpuBefore
-  return sampleOf(result, { cpuS, rssBytes: totalOf(readMemory(tree(target.pid))), successStatus: target.successStatus ?? 200 })
+  return sampleOf(result, {
+    cpuS,
+    rssBytes: totalOf(readMemory(tree(target.pid))),
+    successStatus: target.successStatus ?? 200,
+  })
 }
 
 export interface EngineDeps {
@@ -76,7 +81,9 @@ export interface EngineDeps {
 
 export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: EngineDeps): SampleRecord {
   // 0 stands for no whole answer, whose reason is among the failures.
-  const wrong = Object.keys(result.statuses).filter((status) => !['0', String(successStatus)].includes(status))
+  const wrong = Object.keys(result.statuses).filter(
+    (status) => !['0', String(successStatus)].includes(status),
+  )
   const isNothing = result.requests === 0
   return {
     cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
@@ -88,27 +95,52 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
     generator_cores: result.generatorCores,
     // A server that takes no connection refuses nothing, and costs nothing.
     failed: isNothing ? 1 : result.requests - (result.statuses[successStatus] ?? 0),
-    failures: isNothing ? ['nothing was answered'] : [...wrong.map((status) => `status ${status}`), ...result.failures].slice(0, 3),
+    failures: isNothing
+      ? ['nothing was answered']
+      : [...wrong.map((status) => `status ${status}`), ...result.failures].slice(0, 3),
   }
 }
 
 /** Answers that came, good or not: what was never sent or never answered is no throughput. */
-export function answeredPerS({ requests, statuses, measuredMs }: Pick<LoadResult, 'requests' | 'statuses' | 'measuredMs'>): number {
+export function answeredPerS({
+  requests,
+  statuses,
+  measuredMs,
+}: Pick<LoadResult, 'requests' | 'statuses' | 'measuredMs'>): number {
   return ((requests - (statuses[0] ?? 0)) / measuredMs) * 1_000
 }
 
 /** Milliseconds in, microseconds out. */
-export function latencyUs({ latency: { p50, p90, p99, p99_9, max } }: { readonly latency: LatencyRecord<number> }): LatencyRecord<number> {
+export function latencyUs({
+  latency: { p50, p90, p99, p99_9, max },
+}: {
+  readonly latency: LatencyRecord<number>
+}): LatencyRecord<number> {
   const us = (ms: number): number => ms * 1_000
   return { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) }
 }
 
 /** Under load and alone, a row of each target in each. */
-export function rowsOf(scenario: string, found: ReadonlyMap<string, readonly Repeat[]>, { connections }: Settings): readonly ResultRow[] {
+export function rowsOf(
+  scenario: string,
+  found: ReadonlyMap<string, readonly Repeat[]>,
+  { connections }: Settings,
+): readonly ResultRow[] {
   const rows = (name: string, at: number, read: (repeat: Repeat) => SampleRecord): readonly ResultRow[] =>
-    [...found].map(([subject, repeats]) => resultRow({
-      scenario, case: name, subject, pace: 'closed', connections: at, offered_per_second: null, payload_bytes: null,
-    }, repeats.map(read)))
+    [...found].map(([subject, repeats]) =>
+      resultRow(
+        {
+          scenario,
+          case: name,
+          subject,
+          pace: 'closed',
+          connections: at,
+          offered_per_second: null,
+          payload_bytes: null,
+        },
+        repeats.map(read),
+      ),
+    )
   return [
     ...rows(`${connections} connections`, connections, ({ loaded }) => loaded),
     ...rows(ALONE, 1, ({ alone }) => alone),

@@ -1,4 +1,7 @@
-/** `npm run bench -- mixed`: what callers of each kind see, and what a node uses, when everything happens at once. */
+/**
+ * `npm run bench -- mixed`: what callers of each kind see, and what a node uses, when everything happens at
+ * once.
+ */
 import { treeCpuS } from '../test/support/load/process-cpu.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { GENERATOR_LATE_MS_MAX } from './latency/steps.ts'
@@ -22,7 +25,8 @@ const LOOK_MS = 500
 const options = optionsOrExit(process.argv.slice(2), readMixedOptions, MIXED_OPTIONS_TEXT)
 const { connections, seed } = options
 const stand = await startMixedStand({
-  dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts), SLUICE_WORKERS: String(options.workers) },
+  dimensions: options.dimensions,
+  settings: { SLUICE_FRONTS: String(options.fronts), SLUICE_WORKERS: String(options.workers) },
 })
 try {
   const ratePerS = options.ratePerS === 0 ? await shareOfCeiling() : options.ratePerS
@@ -33,36 +37,71 @@ try {
   }
   const rows = mixedRows(SCENARIO, repeats, { ratePerS, connections })
   const last = repeats.at(-1)?.looks ?? []
-  await keepRecord({
-    scenario: SCENARIO,
-    question: 'what callers of each kind see, and what a node uses, while embeddings, reads, uploads and videos are asked for at once at a fixed rate',
-    settings: {
-      ratePerS, durationMs: options.seconds * 1_000, repeats: options.repeats, connections, dimensions: options.dimensions, fronts: options.fronts,
-      workers: options.workers, seed,
+  await keepRecord(
+    {
+      scenario: SCENARIO,
+      question:
+        'what callers of each kind see, and what a node uses, while embeddings, reads, uploads and videos are asked for at once at a fixed rate',
+      settings: {
+        ratePerS,
+        durationMs: options.seconds * 1_000,
+        repeats: options.repeats,
+        connections,
+        dimensions: options.dimensions,
+        fronts: options.fronts,
+        workers: options.workers,
+        seed,
+      },
+      subjects: [
+        {
+          name: 'sluice',
+          note: 'the whole node: supervisor, fronts, workers, runner, embedded Postgres and Redis',
+        },
+      ],
+      absent: [],
+      rows,
+      ratios: [],
+      curves: processCurves(SCENARIO, last),
+      checks: [
+        checkRecord(
+          'requests that failed under the mix',
+          spread(repeats.map(({ result }) => result.failed)),
+          {
+            bound: { atMost: 0 },
+            rows: rows.slice(0, 1),
+          },
+        ),
+      ],
+      notes: [...notes(last), ...lateNotes(repeats)],
     },
-    subjects: [{ name: 'sluice', note: 'the whole node: supervisor, fronts, workers, runner, embedded Postgres and Redis' }],
-    absent: [],
-    rows,
-    ratios: [],
-    curves: processCurves(SCENARIO, last),
-    checks: [checkRecord('requests that failed under the mix', spread(repeats.map(({ result }) => result.failed)), {
-      bound: { atMost: 0 }, rows: rows.slice(0, 1),
-    })],
-    notes: [...notes(last), ...lateNotes(repeats)],
-  }, options.json)
+    options.json,
+  )
 } finally {
   await stand.stop()
 }
 
 async function shareOfCeiling(): Promise<number> {
   progress('what the machine holds of the mix')
-  const ceiling = await mixedCeiling(stand, { durationMs: CEILING_MS, warmUpMs: WARM_UP_MS, connections, seed })
+  const ceiling = await mixedCeiling(stand, {
+    durationMs: CEILING_MS,
+    warmUpMs: WARM_UP_MS,
+    connections,
+    seed,
+  })
   return Math.max(1, Math.round((answeredPerS(ceiling) * options.share) / 100))
 }
 
-async function oneRepeat(ratePerS: number): Promise<MixedRepeat & { readonly looks: readonly WatchedLook[] }> {
+async function oneRepeat(
+  ratePerS: number,
+): Promise<MixedRepeat & { readonly looks: readonly WatchedLook[] }> {
   const before = treeCpuS(stand.pid)
-  const load = await startMixedLoad(stand, { ratePerS, durationMs: options.seconds * 1_000, warmUpMs: WARM_UP_MS, connections, seed })
+  const load = await startMixedLoad(stand, {
+    ratePerS,
+    durationMs: options.seconds * 1_000,
+    warmUpMs: WARM_UP_MS,
+    connections,
+    seed,
+  })
   const watching = watchProcesses(stand.pid, LOOK_MS)
   const result = await load.result
   const looks = watching.stop()
@@ -82,6 +121,8 @@ function notes(looks: readonly WatchedLook[]): readonly string[] {
 function lateNotes(repeats: readonly MixedRepeat[]): readonly string[] {
   return MIXED_KINDS.flatMap((kind) => {
     const most = Math.max(...repeats.map(({ result }) => result.kinds[kind].generatorLate.p99))
-    return most <= GENERATOR_LATE_MS_MAX ? [] : [`${kind}: the generator itself was late, p99 up to ${most.toFixed(1)} ms, which its latency holds`]
+    return most <= GENERATOR_LATE_MS_MAX
+      ? []
+      : [`${kind}: the generator itself was late, p99 up to ${most.toFixed(1)} ms, which its latency holds`]
   })
 }

@@ -17,7 +17,8 @@ const durationMs = options.seconds * 1_000
 
 progress('starting a node with two organizations')
 const stand = await startNeighbours(options.fronts)
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stand.stop().finally(() => process.exit(130)))
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stand.stop().finally(() => process.exit(130)))
 try {
   progress('warming')
   await victimsFor(stand, WARM_UP_MS)
@@ -38,27 +39,44 @@ async function repeatsOf(name: AttackFound['name']): Promise<AttackFound['repeat
   for (let nth = 0; nth < options.repeats; nth++) {
     const one = await measureAttack(stand, { attack, requests, durationMs, coresOfVictims })
     const ratios = VICTIM_NAMES.map((victim) => `${victim} ${p99Ratio(one, victim).toFixed(2)}`).join(', ')
-    progress(`${name}, repeat ${nth + 1} of ${options.repeats}: p99 over that beside a burner: ${ratios}; front ${(one.frontBytes / 1e6).toFixed(0)} MB`)
+    progress(
+      `${name}, repeat ${nth + 1} of ${options.repeats}: p99 over that beside a burner: ${ratios}; front ${(one.frontBytes / 1e6).toFixed(0)} MB`,
+    )
     repeats.push(one)
   }
   return repeats
 }
 
 async function report(found: readonly AttackFound[]): Promise<void> {
-  await keepRecord({
-    scenario: 'neighbours',
-    question: 'what cheap attacks of one organization do to the calls of another one, against a burner of as much CPU',
-    settings: { durationMs, repeats: options.repeats, fronts: options.fronts, attackConnections: ATTACK_CONNECTIONS, attackBytesPerS: ATTACK_BYTES_PER_S },
-    subjects: [{ name: 'sluice', note: 'the whole node: supervisor, fronts, workers, runner, embedded Postgres and Redis' }],
-    absent: [],
-    rows: found.flatMap(attackRows),
-    ratios: [],
-    curves: [],
-    checks: found.flatMap((one) => attackChecks(one, FRONT_BYTES_MAX)),
-    notes: [
-      `an attack has at most ${ATTACK_CONNECTIONS} connections and ${ATTACK_BYTES_PER_S / 1e6} MB/s of requests`,
-      `each kind of victim asks ${VICTIM_PER_S} times a second, that for large embeddings ${perS('large embeddings')} times`,
-      ...found.map(attackNote),
-    ],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: 'neighbours',
+      question:
+        'what cheap attacks of one organization do to the calls of another one, against a burner of as much CPU',
+      settings: {
+        durationMs,
+        repeats: options.repeats,
+        fronts: options.fronts,
+        attackConnections: ATTACK_CONNECTIONS,
+        attackBytesPerS: ATTACK_BYTES_PER_S,
+      },
+      subjects: [
+        {
+          name: 'sluice',
+          note: 'the whole node: supervisor, fronts, workers, runner, embedded Postgres and Redis',
+        },
+      ],
+      absent: [],
+      rows: found.flatMap(attackRows),
+      ratios: [],
+      curves: [],
+      checks: found.flatMap((one) => attackChecks(one, FRONT_BYTES_MAX)),
+      notes: [
+        `an attack has at most ${ATTACK_CONNECTIONS} connections and ${ATTACK_BYTES_PER_S / 1e6} MB/s of requests`,
+        `each kind of victim asks ${VICTIM_PER_S} times a second, that for large embeddings ${perS('large embeddings')} times`,
+        ...found.map(attackNote),
+      ],
+    },
+    options.json,
+  )
 }

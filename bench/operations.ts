@@ -1,4 +1,6 @@
-/** `npm run bench -- operations`: what each operation of the API costs, from the list of operations itself. */
+/**
+ * `npm run bench -- operations`: what each operation of the API costs, from the list of operations itself.
+ */
 import type { AnyOperation } from '../src/server/operations/define.ts'
 import { OPERATIONS } from '../src/server/operations/index.ts'
 import { runLoad } from '../test/support/load/load.ts'
@@ -21,7 +23,9 @@ const LAST = 'video.create'
 
 const options = optionsOrExit(process.argv.slice(2), readOperationsOptions, OPERATIONS_OPTIONS_TEXT)
 const { connections } = options
-const asked = OPERATIONS.filter(({ id }) => options.only.includes(id)).sort((a, b) => Number(a.id === LAST) - Number(b.id === LAST))
+const asked = OPERATIONS.filter(({ id }) => options.only.includes(id)).sort(
+  (a, b) => Number(a.id === LAST) - Number(b.id === LAST),
+)
 
 progress('a node with something of each kind')
 const world = await startWorld()
@@ -31,21 +35,34 @@ try {
     progress(`${at + 1} of ${asked.length}: ${operation.id}`)
     rows.push(await rowOf(operation, world))
   }
-  await keepRecord({
-    scenario: SCENARIO,
-    question: `what each of ${rows.length} operations costs at ${connections} connections, closed pace`,
-    settings: { connections, durationMs: options.durationMs },
-    subjects: [{ name: 'sluice', note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis' }],
-    absent: [],
-    rows,
-    ratios: [],
-    curves: [],
-    checks: [checkRecord('requests that failed', spread([rows.reduce((sum, { failed }) => sum + failed, 0)]), { bound: { atMost: 0 }, rows })],
-    notes: [
-      'what is deleted, revoked or made under a name of its own is made ahead, some dozens of each: such cells are short, and CPU is counted in 10 ms',
-      'CPU is of all processes of the node, what they do beside the requests included',
-    ],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: SCENARIO,
+      question: `what each of ${rows.length} operations costs at ${connections} connections, closed pace`,
+      settings: { connections, durationMs: options.durationMs },
+      subjects: [
+        {
+          name: 'sluice',
+          note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis',
+        },
+      ],
+      absent: [],
+      rows,
+      ratios: [],
+      curves: [],
+      checks: [
+        checkRecord('requests that failed', spread([rows.reduce((sum, { failed }) => sum + failed, 0)]), {
+          bound: { atMost: 0 },
+          rows,
+        }),
+      ],
+      notes: [
+        'what is deleted, revoked or made under a name of its own is made ahead, some dozens of each: such cells are short, and CPU is counted in 10 ms',
+        'CPU is of all processes of the node, what they do beside the requests included',
+      ],
+    },
+    options.json,
+  )
 } finally {
   await world.stop()
 }
@@ -56,25 +73,51 @@ async function rowOf(operation: AnyOperation, of: World): Promise<ResultRow> {
   const { requests, requestsMax } = await loadOf(operation, { preparation, world: of })
   const before = treeCpuS(of.stand.pid)
   const result = await runLoad({
-    host: '127.0.0.1', port: of.stand.port, connections: Math.min(connections, requestsMax ?? connections), durationMs: options.durationMs,
-    pace: { kind: 'closed' }, requests, isInTurn: true,
-    ...(preparation.fresh === null ? { warmUpMs: WARM_UP_MS } : {}), ...(requestsMax === null ? {} : { requestsMax }),
+    host: '127.0.0.1',
+    port: of.stand.port,
+    connections: Math.min(connections, requestsMax ?? connections),
+    durationMs: options.durationMs,
+    pace: { kind: 'closed' },
+    requests,
+    isInTurn: true,
+    ...(preparation.fresh === null ? { warmUpMs: WARM_UP_MS } : {}),
+    ...(requestsMax === null ? {} : { requestsMax }),
   })
   const cpuS = treeCpuS(of.stand.pid) - before
   const sample = sampleOf(result, {
-    cpuS, rssBytes: totalOf(readMemory(tree(of.stand.pid))), successStatus: preparation.status ?? operation.success.status,
+    cpuS,
+    rssBytes: totalOf(readMemory(tree(of.stand.pid))),
+    successStatus: preparation.status ?? operation.success.status,
   })
-  return resultRow({
-    scenario: SCENARIO, case: operation.id, subject: 'sluice', pace: 'closed', connections, offered_per_second: null, payload_bytes: null,
-  }, [sample])
+  return resultRow(
+    {
+      scenario: SCENARIO,
+      case: operation.id,
+      subject: 'sluice',
+      pace: 'closed',
+      connections,
+      offered_per_second: null,
+      payload_bytes: null,
+    },
+    [sample],
+  )
 }
 
-/** A few more are made ahead than are counted: the last answer comes while other connections have sent their next. */
+/**
+ * A few more are made ahead than are counted: the last answer comes while other connections have sent their
+ * next.
+ */
 async function loadOf(
   operation: AnyOperation,
   { preparation, world: of }: { readonly preparation: Preparation; readonly world: World },
-): Promise<{ readonly requests: Awaited<ReturnType<typeof requestsOf>>; readonly requestsMax: number | null }> {
+): Promise<{
+  readonly requests: Awaited<ReturnType<typeof requestsOf>>
+  readonly requestsMax: number | null
+}> {
   const { fresh, most = null } = preparation
   if (fresh === null) return { requests: await requestsOf(operation, preparation, of), requestsMax: most }
-  return { requests: await requestsOf(operation, { ...preparation, fresh: fresh + connections }, of), requestsMax: fresh }
+  return {
+    requests: await requestsOf(operation, { ...preparation, fresh: fresh + connections }, of),
+    requestsMax: fresh,
+  }
 }

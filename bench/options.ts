@@ -1,4 +1,6 @@
-/** How the command lines of all scenarios are read; `tools/bench.mjs` reads them before it installs anything. */
+/**
+ * How the command lines of all scenarios are read; `tools/bench.mjs` reads them before it installs anything.
+ */
 import { parseArgs } from 'node:util'
 
 /** Least value, most and default of each number. */
@@ -52,8 +54,12 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
   make: (given: Given<N, L>) => T,
 ): ReadOptions<T> {
   const texts = [
-    ...Object.keys(shape.numbers), ...Object.keys(shape.lists), ...Object.keys(shape.counts ?? {}), ...(shape.words ?? []),
-    'record', ...Object.keys(SAME_AS),
+    ...Object.keys(shape.numbers),
+    ...Object.keys(shape.lists),
+    ...Object.keys(shape.counts ?? {}),
+    ...(shape.words ?? []),
+    'record',
+    ...Object.keys(SAME_AS),
   ]
   const read = (args: readonly string[]): T | string => {
     try {
@@ -65,7 +71,9 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
           help: { type: 'boolean', short: 'h' },
         },
       })
-      const words: Words = Object.fromEntries(Object.entries(values as Words).map(([name, value]) => [SAME_AS[name] ?? name, value]))
+      const words: Words = Object.fromEntries(
+        Object.entries(values as Words).map(([name, value]) => [SAME_AS[name] ?? name, value]),
+      )
       return words['help'] === true ? 'help' : make(givenOf(shape, words))
     } catch (problem) {
       return (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? ''
@@ -76,7 +84,10 @@ export function optionReader<const N extends Numbers, const L extends Lists, T>(
 
 type Words = Readonly<Record<string, string | boolean | undefined>>
 
-function givenOf<N extends Numbers, L extends Lists>({ numbers, lists, counts = {} }: OptionShape<N, L>, words: Words): Given<N, L> {
+function givenOf<N extends Numbers, L extends Lists>(
+  { numbers, lists, counts = {} }: OptionShape<N, L>,
+  words: Words,
+): Given<N, L> {
   const { record } = words
   return {
     number: (name) => numberOf(name, numbers[name], words[name]),
@@ -101,7 +112,11 @@ function fileOf(word: string | boolean | undefined): string | null {
 }
 
 /** For the scenario itself; whoever starts it by hand is told in one line. */
-export function optionsOrExit<T extends object>(args: readonly string[], read: ReadOptions<T>, help: string): T {
+export function optionsOrExit<T extends object>(
+  args: readonly string[],
+  read: ReadOptions<T>,
+  help: string,
+): T {
   const options = read(args)
   if (typeof options !== 'string') return options
   process.stderr.write(`${options === 'help' ? help : options}\n`)
@@ -110,10 +125,16 @@ export function optionsOrExit<T extends object>(args: readonly string[], read: R
 
 /** Of a help text: each number with its default. */
 export function numbersText(numbers: Numbers): string {
-  return Object.entries(numbers).map(([name, [, , byDefault]]) => `--${name} ${byDefault}`).join(' ')
+  return Object.entries(numbers)
+    .map(([name, [, , byDefault]]) => `--${name} ${byDefault}`)
+    .join(' ')
 }
 
-function numberOf(name: string, bounds: Numbers[string] = [0, 0, 0], text: string | boolean | undefined): number {
+function numberOf(
+  name: string,
+  bounds: Numbers[string] = [0, 0, 0],
+  text: string | boolean | undefined,
+): number {
   const [least, most, byDefault] = bounds
   if (text === undefined) return byDefault
   const value = numeral(name, String(text))
@@ -129,7 +150,11 @@ function numeral(name: string, text: string): number {
   return name === SIZE ? Number(digits) * (unit.toUpperCase() === 'MB' ? 1e6 : 1e3) : Number.NaN
 }
 
-function countsOf(name: string, bounds: Counts[string] = [0, 0, []], text: string | boolean | undefined): readonly number[] {
+function countsOf(
+  name: string,
+  bounds: Counts[string] = [0, 0, []],
+  text: string | boolean | undefined,
+): readonly number[] {
   const [least, most, byDefault] = bounds
   if (typeof text !== 'string') return byDefault
   const found = text.split(',').map((one) => numberOf(name, [least, most, least], one))

@@ -1,4 +1,6 @@
-/** What a scenario left behind, for the terminal: everything that its record holds but the samples and curves. */
+/**
+ * What a scenario left behind, for the terminal: everything that its record holds but the samples and curves.
+ */
 import type { CheckRecord, RatioMetric, RatioRecord, ResultRow, ScenarioRecord } from './record.ts'
 import { GENERATOR_CORES_MAX } from './record.ts'
 import type { Spread } from './statistics.ts'
@@ -32,16 +34,30 @@ export function recordText(record: ScenarioRecord): readonly string[] {
   const isLimited = record.rows.some((row) => row.is_generator_limit)
   return [
     `${record.scenario}: ${record.question}`,
-    `settings ${Object.entries(record.settings).map(([name, value]) => `${name}=${value}`).join(' ')}; median (least–most) of the repeats`,
-    ...cases.flatMap((name) => ['', ...caseLines(name, record.rows.filter((row) => row.case === name))]),
+    `settings ${Object.entries(record.settings)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')}; median (least–most) of the repeats`,
+    ...cases.flatMap((name) => [
+      '',
+      ...caseLines(
+        name,
+        record.rows.filter((row) => row.case === name),
+      ),
+    ]),
     ...section(record.ratios.map(ratioLine)),
     ...section(record.checks.map(checkLine)),
     ...section([
-      ...record.rows.flatMap((row) => row.failures.map((text) => `failed: ${row.subject}, ${row.case}: ${text}`)),
+      ...record.rows.flatMap((row) =>
+        row.failures.map((text) => `failed: ${row.subject}, ${row.case}: ${text}`),
+      ),
       ...record.subjects.map(({ name, note }) => `${name}: ${note}`),
       ...record.absent.map(({ name, reason }) => `${name}: left out, ${reason}`),
       ...record.notes,
-      ...(isLimited ? [`* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU of a request still holds`] : []),
+      ...(isLimited
+        ? [
+            `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU of a request still holds`,
+          ]
+        : []),
     ]),
   ]
 }
@@ -50,12 +66,18 @@ export function recordText(record: ScenarioRecord): readonly string[] {
 function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] {
   const shown = COLUMNS.filter(([, , read]) => rows.some((row) => isFigure(read(row))))
   const head = [name, ...shown.map(([title]) => title), 'generator', 'failed']
-  return columns([head, ...rows.map((row) => [
-    row.subject,
-    ...shown.map(([title, digits, read]) => cell(read(row), digits) + (title === 'requests/s' && row.is_generator_limit ? ' *' : '')),
-    spreadText(row.generator_cores, 2),
-    String(row.failed),
-  ])])
+  return columns([
+    head,
+    ...rows.map((row) => [
+      row.subject,
+      ...shown.map(
+        ([title, digits, read]) =>
+          cell(read(row), digits) + (title === 'requests/s' && row.is_generator_limit ? ' *' : ''),
+      ),
+      spreadText(row.generator_cores, 2),
+      String(row.failed),
+    ]),
+  ])
 }
 
 /** Of small numbers more digits: below ten where there are none, below one where there is one. */

@@ -1,6 +1,7 @@
 /**
- * What every scenario leaves behind, and what `results.json` is made of. Names are those on disk: snake_case, with the unit
- * at the end. What does not apply to a scenario is null, never left out; a figure that could not be taken is null as well.
+ * What every scenario leaves behind, and what `results.json` is made of. Names are those on disk: snake_case,
+ * with the unit at the end. What does not apply to a scenario is null, never left out; a figure that could
+ * not be taken is null as well.
  */
 import type { Machine } from './machine.ts'
 import { pairedRatio, spread, type Interval, type Spread } from './statistics.ts'
@@ -42,11 +43,15 @@ export interface ScenarioRecord {
 /** One subject in one case of a scenario. Figures are the median, least and most of its repeats. */
 export interface ResultRow {
   readonly scenario: string
-  /** Tells apart what a scenario asks of a subject: `48 connections`, `files of 1 MB`, `50 % of the ceiling`. */
+  /**
+   * Tells apart what a scenario asks of a subject: `48 connections`, `files of 1 MB`, `50 % of the ceiling`.
+   */
   readonly case: string
   /** `sluice`, `sluice-ungoverned`, `nginx`, `direct`, … */
   readonly subject: string
-  /** Closed: who has an answer asks again; open: a fixed rate, and latency counts from when a request was due. */
+  /**
+   * Closed: who has an answer asks again; open: a fixed rate, and latency counts from when a request was due.
+   */
   readonly pace: 'closed' | 'open'
   readonly connections: number
   /** Of the open pace. */
@@ -58,7 +63,10 @@ export interface ResultRow {
   readonly requests_per_second: Spread
   readonly mb_per_second: Spread | null
   readonly latency_us: LatencyRecord<Spread> | null
-  /** What all processes of the subject had resident together: at the end of a cell, and where it was watched at the most. */
+  /**
+   * What all processes of the subject had resident together: at the end of a cell, and where it was watched
+   * at the most.
+   */
   readonly rss_mb: Spread | null
   readonly generator_cores: Spread
   /** The rate was the generator's limit in at least one repeat; CPU of a request still holds. */
@@ -108,7 +116,10 @@ export interface CurveRecord {
   readonly title: string
   readonly x: string
   readonly y: string
-  readonly lines: readonly { readonly name: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
+  readonly lines: readonly {
+    readonly name: string
+    readonly points: readonly (readonly [x: number, y: number])[]
+  }[]
 }
 
 /** A figure that the product must reach. One bound is given, the other is null. */
@@ -123,7 +134,10 @@ export interface CheckRecord {
   readonly is_met: boolean
 }
 
-export type RowHead = Pick<ResultRow, 'scenario' | 'case' | 'subject' | 'pace' | 'connections' | 'offered_per_second' | 'payload_bytes'>
+export type RowHead = Pick<
+  ResultRow,
+  'scenario' | 'case' | 'subject' | 'pace' | 'connections' | 'offered_per_second' | 'payload_bytes'
+>
 
 /** Above this share of a core the generator, not the subject, sets the rate. */
 export const GENERATOR_CORES_MAX = 0.9
@@ -134,15 +148,25 @@ export function resultRow(head: RowHead, samples: readonly SampleRecord[]): Resu
     const values = samples.map(read).filter((value) => value !== null)
     return values.length === 0 ? null : spread(values)
   }
-  const latency = (name: keyof LatencyRecord<number>): Spread | null => ifAny((one) => one.latency_us?.[name] ?? null)
-  const [p50, p90, p99, p99_9, max] = [latency('p50'), latency('p90'), latency('p99'), latency('p99_9'), latency('max')]
+  const latency = (name: keyof LatencyRecord<number>): Spread | null =>
+    ifAny((one) => one.latency_us?.[name] ?? null)
+  const [p50, p90, p99, p99_9, max] = [
+    latency('p50'),
+    latency('p90'),
+    latency('p99'),
+    latency('p99_9'),
+    latency('max'),
+  ]
   return {
     ...head,
     cpu_us_per_request: of((one) => one.cpu_us_per_request),
     cpu_s_per_gb: ifAny((one) => one.cpu_s_per_gb),
     requests_per_second: of((one) => one.requests_per_second),
     mb_per_second: ifAny((one) => one.mb_per_second),
-    latency_us: p50 === null || p90 === null || p99 === null || p99_9 === null || max === null ? null : { p50, p90, p99, p99_9, max },
+    latency_us:
+      p50 === null || p90 === null || p99 === null || p99_9 === null || max === null
+        ? null
+        : { p50, p90, p99, p99_9, max },
     rss_mb: ifAny((one) => one.rss_mb),
     generator_cores: of((one) => one.generator_cores),
     is_generator_limit: samples.some((one) => one.generator_cores > GENERATOR_CORES_MAX),
@@ -152,7 +176,10 @@ export function resultRow(head: RowHead, samples: readonly SampleRecord[]): Resu
   }
 }
 
-/** Of the nth repeats of both: one that lacks the figure leaves its pair out, and shifts no other. @returns null when no pair has it */
+/**
+ * Of the nth repeats of both: one that lacks the figure leaves its pair out, and shifts no other. @returns
+ * null when no pair has it
+ */
 export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultRow): RatioRecord | null {
   const of = (row: ResultRow): readonly number[] => row.samples.map((one) => one[metric] ?? Number.NaN)
   const ratio = pairedRatio(of(over), of(under))
@@ -166,7 +193,13 @@ export type Bound = { readonly atLeast: number } | { readonly atMost: number }
 export function checkRecord(
   text: string,
   found: Spread,
-  { bound, rows }: { readonly bound: Bound; readonly rows: readonly (Pick<ResultRow, 'failed'> & Partial<Pick<ResultRow, 'scenario'>>)[] },
+  {
+    bound,
+    rows,
+  }: {
+    readonly bound: Bound
+    readonly rows: readonly (Pick<ResultRow, 'failed'> & Partial<Pick<ResultRow, 'scenario'>>)[]
+  },
 ): CheckRecord {
   const failed = rows.reduce((sum, one) => sum + one.failed, 0)
   const isWithin = 'atLeast' in bound ? found.median >= bound.atLeast : found.median <= bound.atMost

@@ -46,7 +46,19 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'latency against offered load, 10 to 90 % of the ceiling: governed embeddings against nginx and other proxies, and a small read',
     options: readLatencyOptions,
     help: LATENCY_OPTIONS_TEXT,
-    suite: { args: ['--duration', '1', '--repeats', '1', '--shares', '25,50,90', '--against', 'sluice-ungoverned,nginx'], seconds: 45 },
+    suite: {
+      args: [
+        '--duration',
+        '1',
+        '--repeats',
+        '1',
+        '--shares',
+        '25,50,90',
+        '--against',
+        'sluice-ungoverned,nginx',
+      ],
+      seconds: 45,
+    },
     hasPeers: true,
   },
   {
@@ -151,7 +163,21 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'CPU of calls on a node with a million keys, 100,000 models and a million files, against the same on one with few',
     options: readSizeOptions,
     help: SIZE_OPTIONS_TEXT,
-    suite: { args: ['--keys', '100000', '--models', '10000', '--files', '100000', '--duration', '1', '--repeats', '1'], seconds: 55 },
+    suite: {
+      args: [
+        '--keys',
+        '100000',
+        '--models',
+        '10000',
+        '--files',
+        '100000',
+        '--duration',
+        '1',
+        '--repeats',
+        '1',
+      ],
+      seconds: 55,
+    },
     hasPeers: false,
   },
   {

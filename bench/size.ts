@@ -1,4 +1,7 @@
-/** `npm run bench -- size`: what a call costs on a node with a million keys, a hundred thousand models and a million files, and on one with few. */
+/**
+ * `npm run bench -- size`: what a call costs on a node with a million keys, a hundred thousand models and a
+ * million files, and on one with few.
+ */
 import { runLoad } from '../test/support/load/load.ts'
 import type { LoadRequest } from '../test/support/load/load-plan.ts'
 import { startMock } from '../test/support/embeddings/mock.ts'
@@ -24,7 +27,10 @@ const mock = await startMock({ dimensions: DIMENSIONS, latencyMs: 0 })
 const nodes: SizedNode[] = []
 try {
   const provider = `http://127.0.0.1:${mock.port}`
-  for (const [name, sizes] of [['sluice-small', SMALL], ['sluice', LARGE]] as const) {
+  for (const [name, sizes] of [
+    ['sluice-small', SMALL],
+    ['sluice', LARGE],
+  ] as const) {
     progress(`starting and filling a node with ${told(sizes)}`)
     nodes.push(await startSized(name, sizes, provider))
   }
@@ -42,27 +48,36 @@ async function measured(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
       // Each time another one first.
       for (const node of round % 2 === 0 ? nodes : [...nodes].reverse()) {
         const one = await sample(cell, node, round)
-        if (one !== null) samples.set(`${cell.name} ${node.name}`, [...(samples.get(`${cell.name} ${node.name}`) ?? []), one])
+        if (one !== null)
+          samples.set(`${cell.name} ${node.name}`, [...(samples.get(`${cell.name} ${node.name}`) ?? []), one])
       }
     }
   }
   const found = CELLS.flatMap((cell): readonly CellRows[] => {
-    const of = (name: SizedNode['name']): ResultRow | null => rowOf(cell, name, samples.get(`${cell.name} ${name}`) ?? [])
+    const of = (name: SizedNode['name']): ResultRow | null =>
+      rowOf(cell, name, samples.get(`${cell.name} ${name}`) ?? [])
     const large = of('sluice')
     return large === null ? [] : [{ cell, large, small: of('sluice-small') }]
   })
   return {
     scenario: 'size',
-    question: 'Does a call cost more on a node with very many keys, models and files than on one with few, warm and at the first touch?',
+    question:
+      'Does a call cost more on a node with very many keys, models and files than on one with few, warm and at the first touch?',
     settings: { ...settings, dimensions: DIMENSIONS },
-    subjects: nodes.map(({ name, sizes }) => ({ name, note: `the whole node with one front, and ${told(sizes)}` })),
+    subjects: nodes.map(({ name, sizes }) => ({
+      name,
+      note: `the whole node with one front, and ${told(sizes)}`,
+    })),
     absent: [],
     rows: found.flatMap(({ large, small }) => (small === null ? [large] : [large, small])),
     ratios: sizeRatios(found),
     curves: [],
     checks: sizeChecks(found),
     notes: [
-      ...nodes.map(({ name, readyMs, filledMs }) => `${name}: ready after ${(readyMs / 1e3).toFixed(1)} s, filled in ${(filledMs / 1e3).toFixed(1)} s`),
+      ...nodes.map(
+        ({ name, readyMs, filledMs }) =>
+          `${name}: ready after ${(readyMs / 1e3).toFixed(1)} s, filled in ${(filledMs / 1e3).toFixed(1)} s`,
+      ),
       'CPU is that of all processes of the node, Postgres and Redis included; the two nodes stand beside each other and are asked in turn',
       'the small node has ten keys: where the large one is asked with a thousand, the books of a thousand keys are part of what a call costs there',
     ],
@@ -76,21 +91,48 @@ async function sample(cell: Cell, node: SizedNode, round: number): Promise<Sampl
   const cpuBefore = treeCpuS(node.stand.pid)
   const result = await ask(node, requests, cell.warmth === 'cold' ? { requestsMax: requests.length } : {})
   const resident = [...memoryByRole(node.stand.pid).values()].reduce((sum, bytes) => sum + bytes, 0)
-  return sampleOf(result, { cpuS: treeCpuS(node.stand.pid) - cpuBefore, rssBytes: resident, successStatus: 200 })
-}
-
-function ask({ stand }: SizedNode, requests: readonly LoadRequest[], { requestsMax }: { readonly requestsMax?: number }) {
-  return runLoad({
-    host: '127.0.0.1', port: stand.port, connections: options.connections, durationMs: options.durationMs, pace: { kind: 'closed' },
-    requests, isInTurn: true, ...(requestsMax === undefined ? {} : { requestsMax }),
+  return sampleOf(result, {
+    cpuS: treeCpuS(node.stand.pid) - cpuBefore,
+    rssBytes: resident,
+    successStatus: 200,
   })
 }
 
-function rowOf({ name, warmth }: Cell, subject: SizedNode['name'], samples: readonly SampleRecord[]): ResultRow | null {
+function ask(
+  { stand }: SizedNode,
+  requests: readonly LoadRequest[],
+  { requestsMax }: { readonly requestsMax?: number },
+) {
+  return runLoad({
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: options.connections,
+    durationMs: options.durationMs,
+    pace: { kind: 'closed' },
+    requests,
+    isInTurn: true,
+    ...(requestsMax === undefined ? {} : { requestsMax }),
+  })
+}
+
+function rowOf(
+  { name, warmth }: Cell,
+  subject: SizedNode['name'],
+  samples: readonly SampleRecord[],
+): ResultRow | null {
   if (samples.length === 0) return null
-  return resultRow({
-    scenario: 'size', case: `${name}, ${warmth}`, subject, pace: 'closed', connections: options.connections, offered_per_second: null, payload_bytes: null,
-  }, samples)
+  return resultRow(
+    {
+      scenario: 'size',
+      case: `${name}, ${warmth}`,
+      subject,
+      pace: 'closed',
+      connections: options.connections,
+      offered_per_second: null,
+      payload_bytes: null,
+    },
+    samples,
+  )
 }
 
 function told({ keys, models, files }: SizedNode['sizes']): string {

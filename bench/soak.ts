@@ -1,4 +1,7 @@
-/** `npm run bench -- soak`: whether memory, descriptors and the event loop of a node stay where they are under a load that goes on. */
+/**
+ * `npm run bench -- soak`: whether memory, descriptors and the event loop of a node stay where they are under
+ * a load that goes on.
+ */
 import { runLoad, startLoad } from '../test/support/load/load.ts'
 import type { LoadPlan, LoadResult } from '../test/support/load/load-plan.ts'
 import { treeCpuS } from '../test/support/load/process-cpu.ts'
@@ -22,7 +25,10 @@ const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
 const TRIAL_MS = Math.min(5_000, options.duration * 500)
 const WARM_UP_MS = Math.min(3_000, options.duration * 500)
 
-const stand = await startStand({ dimensions: options.dimensions, settings: { SLUICE_FRONTS: String(options.fronts) } })
+const stand = await startStand({
+  dimensions: options.dimensions,
+  settings: { SLUICE_FRONTS: String(options.fronts) },
+})
 try {
   await keepRecord(await soak(), json)
 } finally {
@@ -33,7 +39,10 @@ async function soak(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   const rate = await heldRate()
   progress(`${rate} a second for ${options.duration} s`)
   const every = (ms: number, least: number): number => Math.min(ms, (options.duration * 1_000) / least)
-  const watching = await watch(stand, { lookEveryMs: every(LOOK_EVERY_MS, LOOKS_MIN), loopEveryMs: every(READING_EVERY_MS, READINGS_MIN) })
+  const watching = await watch(stand, {
+    lookEveryMs: every(LOOK_EVERY_MS, LOOKS_MIN),
+    loopEveryMs: every(READING_EVERY_MS, READINGS_MIN),
+  })
   const cpuBefore = treeCpuS(stand.pid)
   const load = await startLoad(planOf(stand, rate, options.duration * 1_000))
   const beat = setInterval(() => progress(`${Math.round(process.uptime())} s`), READING_EVERY_MS)
@@ -43,16 +52,24 @@ async function soak(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   const row = rowOf(result, { rate, cpuS, rssMb: peakMb(watched) })
   return {
     scenario: 'soak',
-    question: 'Do memory, descriptors and the event loop of a node stay where they are under governed embeddings that go on?',
+    question:
+      'Do memory, descriptors and the event loop of a node stay where they are under governed embeddings that go on?',
     settings: { ...settings, rate },
-    subjects: [{ name: 'sluice', note: 'the whole node: supervisor, fronts, runner, embedded Postgres and Redis; key checks, limits, validation, metering' }],
+    subjects: [
+      {
+        name: 'sluice',
+        note: 'the whole node: supervisor, fronts, runner, embedded Postgres and Redis; key checks, limits, validation, metering',
+      },
+    ],
     absent: [],
     rows: [row],
     ratios: [],
     curves: soakCurves(watched),
     checks: soakChecks(watched, { seconds: options.duration, rows: [row] }),
     notes: [
-      rate === options.rate ? `the machine holds ${rate} a second` : `the machine does not hold ${options.rate} a second: ${rate} were offered`,
+      rate === options.rate
+        ? `the machine holds ${rate} a second`
+        : `the machine does not hold ${options.rate} a second: ${rate} were offered`,
       ...soakNotes(watched, options.duration),
     ],
   }
@@ -71,13 +88,29 @@ async function heldRate(): Promise<number> {
 
 function planOf({ port, embeddings }: Stand, ratePerS: number, durationMs: number): LoadPlan {
   return {
-    host: '127.0.0.1', port, connections: options.connections, durationMs, pace: { kind: 'open', ratePerS }, requests: [embeddings()],
+    host: '127.0.0.1',
+    port,
+    connections: options.connections,
+    durationMs,
+    pace: { kind: 'open', ratePerS },
+    requests: [embeddings()],
   }
 }
 
-function rowOf(result: LoadResult, { rate, cpuS, rssMb }: { readonly rate: number; readonly cpuS: number; readonly rssMb: number }): ResultRow {
-  return resultRow({
-    scenario: 'soak', case: `${rate} a second for ${options.duration} s`, subject: 'sluice', pace: 'open', connections: options.connections,
-    offered_per_second: rate, payload_bytes: stand.mock.answerBytes,
-  }, [sampleOf(result, { cpuS, rssBytes: rssMb * 1e6, successStatus: 200 })])
+function rowOf(
+  result: LoadResult,
+  { rate, cpuS, rssMb }: { readonly rate: number; readonly cpuS: number; readonly rssMb: number },
+): ResultRow {
+  return resultRow(
+    {
+      scenario: 'soak',
+      case: `${rate} a second for ${options.duration} s`,
+      subject: 'sluice',
+      pace: 'open',
+      connections: options.connections,
+      offered_per_second: rate,
+      payload_bytes: stand.mock.answerBytes,
+    },
+    [sampleOf(result, { cpuS, rssBytes: rssMb * 1e6, successStatus: 200 })],
+  )
 }

@@ -15,11 +15,16 @@ const SECOND_START_S_MAX = 2
 
 const options = optionsOrExit(process.argv.slice(2), readStartOptions, START_OPTIONS_TEXT)
 /** In the order of the table. */
-const samples = { first: [] as SampleRecord[], second: [] as SampleRecord[], npm: [] as SampleRecord[], clone: [] as SampleRecord[] }
+const samples = {
+  first: [] as SampleRecord[],
+  second: [] as SampleRecord[],
+  npm: [] as SampleRecord[],
+  clone: [] as SampleRecord[],
+}
 const absent: Absent[] = []
 const notes = [
-  'a request is one start: its time is from exec to the whole of the first 200 to a governed embeddings call of the built-in model, asked every 5 ms; '
-    + 'CPU and memory are of the whole process tree at that moment',
+  'a request is one start: its time is from exec to the whole of the first 200 to a governed embeddings call of the built-in model, asked every 5 ms; ' +
+    'CPU and memory are of the whole process tree at that moment',
   'files are in the page cache: of a machine that was just switched on the disk counts too',
 ]
 
@@ -41,27 +46,48 @@ for (let repeat = 1; repeat <= options.repeats; repeat++) {
 if (options.isClone) await fromClone()
 
 const second = rowOf('second start', samples.second)
-await keepRecord({
-  scenario: SCENARIO,
-  question: 'how long a node takes from exec to its first good answer, with embedded Postgres and whichever Redis it finds',
-  settings: { repeats: options.repeats },
-  subjects: [{ name: 'sluice', note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis' }],
-  absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
-  rows: [
-    rowOf('first start', samples.first), second, rowOf('second start by npm start', samples.npm),
-    ...(samples.clone.length === 0 ? [] : [rowOf('npm start in a fresh clone', samples.clone)]),
-  ],
-  ratios: [],
-  curves: [],
-  checks: [checkRecord('seconds from exec to the first 200 of a second start', spread(samples.second.map((one) => (one.latency_us?.p50 ?? Number.NaN) / 1e6)), {
-    bound: { atMost: SECOND_START_S_MAX }, rows: [second],
-  })],
-  notes,
-}, options.json)
+await keepRecord(
+  {
+    scenario: SCENARIO,
+    question:
+      'how long a node takes from exec to its first good answer, with embedded Postgres and whichever Redis it finds',
+    settings: { repeats: options.repeats },
+    subjects: [
+      {
+        name: 'sluice',
+        note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis',
+      },
+    ],
+    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+    rows: [
+      rowOf('first start', samples.first),
+      second,
+      rowOf('second start by npm start', samples.npm),
+      ...(samples.clone.length === 0 ? [] : [rowOf('npm start in a fresh clone', samples.clone)]),
+    ],
+    ratios: [],
+    curves: [],
+    checks: [
+      checkRecord(
+        'seconds from exec to the first 200 of a second start',
+        spread(samples.second.map((one) => (one.latency_us?.p50 ?? Number.NaN) / 1e6)),
+        {
+          bound: { atMost: SECOND_START_S_MAX },
+          rows: [second],
+        },
+      ),
+    ],
+    notes,
+  },
+  options.json,
+)
 
 async function fromClone(): Promise<void> {
   if (spawnSync('git', ['--version']).status !== 0) {
-    absent.push({ name: 'a fresh clone', absent: 'git is not on the PATH; `apt-get install git` or the like adds it' })
+    absent.push({
+      name: 'a fresh clone',
+      absent: 'git is not on the PATH; `apt-get install git` or the like adds it',
+    })
     return
   }
   progress('npm start in a fresh clone: every dependency is fetched')
@@ -69,8 +95,10 @@ async function fromClone(): Promise<void> {
   try {
     samples.clone.push(await sample(found.start))
     const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
-    notes.push(`a fresh clone: git clone ${seconds(found.cloneMs)}, then npm start: install ${seconds(found.installMs)}, build ${seconds(found.buildMs)}, `
-      + `first start ${seconds(found.bootMs)}; home and cache of npm were empty, packages came from the registry that npm is set to`)
+    notes.push(
+      `a fresh clone: git clone ${seconds(found.cloneMs)}, then npm start: install ${seconds(found.installMs)}, build ${seconds(found.buildMs)}, ` +
+        `first start ${seconds(found.bootMs)}; home and cache of npm were empty, packages came from the registry that npm is set to`,
+    )
   } finally {
     await remove()
   }
@@ -80,14 +108,29 @@ async function sample({ tookMs, cpuS, rssBytes, stop }: TimedStart): Promise<Sam
   await stop()
   const us = tookMs * 1_000
   return {
-    cpu_us_per_request: cpuS * 1e6, cpu_s_per_gb: null, requests_per_second: 1_000 / tookMs, mb_per_second: null,
-    latency_us: { p50: us, p90: us, p99: us, p99_9: us, max: us }, rss_mb: rssBytes === null ? null : rssBytes / 1e6,
-    generator_cores: 0, failed: 0, failures: [],
+    cpu_us_per_request: cpuS * 1e6,
+    cpu_s_per_gb: null,
+    requests_per_second: 1_000 / tookMs,
+    mb_per_second: null,
+    latency_us: { p50: us, p90: us, p99: us, p99_9: us, max: us },
+    rss_mb: rssBytes === null ? null : rssBytes / 1e6,
+    generator_cores: 0,
+    failed: 0,
+    failures: [],
   }
 }
 
 function rowOf(name: string, found: readonly SampleRecord[]): ResultRow {
-  return resultRow({
-    scenario: SCENARIO, case: name, subject: 'sluice', pace: 'closed', connections: 1, offered_per_second: null, payload_bytes: null,
-  }, found)
+  return resultRow(
+    {
+      scenario: SCENARIO,
+      case: name,
+      subject: 'sluice',
+      pace: 'closed',
+      connections: 1,
+      offered_per_second: null,
+      payload_bytes: null,
+    },
+    found,
+  )
 }

@@ -1,4 +1,7 @@
-/** What repeats say together. Medians and the least and most, since machines are shared and their noise is no bell. */
+/**
+ * What repeats say together. Medians and the least and most, since machines are shared and their noise is no
+ * bell.
+ */
 
 export interface Spread {
   readonly median: number
@@ -24,7 +27,8 @@ const DRAWS = 2_000
 
 /**
  * Ratios inside each repeat: what slowed the machine down slowed both sides.
- * @returns the median of the ratios, and the percentile bootstrap of that median; the same values give the same interval
+ * @returns the median of the ratios, and the percentile bootstrap of that median; the same values give the
+ * same interval
  */
 export function pairedRatio(over: readonly number[], under: readonly number[]): Interval {
   const ratios = over.flatMap((value, at) => {
@@ -32,33 +36,45 @@ export function pairedRatio(over: readonly number[], under: readonly number[]): 
     return other === undefined || !Number.isFinite(value / other) ? [] : [value / other]
   })
   const draw = redrawn()
-  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, () => draw(ratios)).sort((a, b) => a - b)
+  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, () => draw(ratios)).sort(
+    (a, b) => a - b,
+  )
   return { median: spread(ratios).median, ...boundsOf(medians) }
 }
 
 /**
- * The median of one series over that of another which was taken at another time, so that no value of one belongs to one of the other.
+ * The median of one series over that of another which was taken at another time, so that no value of one
+ * belongs to one of the other.
  * @returns that ratio, and its percentile bootstrap; the same values give the same interval
  */
 export function changeOf(now: readonly number[], then: readonly number[]): Interval {
   const draw = redrawn()
   const isEmpty = now.length === 0 || then.length === 0
-  const ratios = Array.from({ length: isEmpty ? 0 : DRAWS }, () => draw(now) / draw(then)).sort((a, b) => a - b)
+  const ratios = Array.from({ length: isEmpty ? 0 : DRAWS }, () => draw(now) / draw(then)).sort(
+    (a, b) => a - b,
+  )
   return { median: spread(now).median / spread(then).median, ...boundsOf(ratios) }
 }
 
 /** @param sorted as many as were drawn, or none */
 function boundsOf(sorted: readonly number[]): Pick<Interval, 'low' | 'high'> {
-  return { low: sorted[Math.floor(DRAWS * 0.025)] ?? Number.NaN, high: sorted[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN }
+  return {
+    low: sorted[Math.floor(DRAWS * 0.025)] ?? Number.NaN,
+    high: sorted[Math.ceil(DRAWS * 0.975) - 1] ?? Number.NaN,
+  }
 }
 
 /** @returns the median of as many values as there are, each drawn from all of them */
 function redrawn(): (values: readonly number[]) => number {
   const random = steps()
-  return (values) => spread(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN)).median
+  return (values) =>
+    spread(values.map(() => values[Math.floor(random() * values.length)] ?? Number.NaN)).median
 }
 
-/** The generator of Park and Miller: 0 to 1, the same numbers each time, so that a report can be made again from its samples. */
+/**
+ * The generator of Park and Miller: 0 to 1, the same numbers each time, so that a report can be made again
+ * from its samples.
+ */
 function steps(): () => number {
   let state = 20_261_121
   return () => {

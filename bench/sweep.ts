@@ -1,4 +1,7 @@
-/** `npm run bench -- --sweep`: how many fronts and worker threads this machine wants for a mix, and where more bring nothing. */
+/**
+ * `npm run bench -- --sweep`: how many fronts and worker threads this machine wants for a mix, and where more
+ * bring nothing.
+ */
 import { availableParallelism } from 'node:os'
 import type { Stand } from '../test/support/nodes/stand.ts'
 import { keepRecord, progress } from './keep-record.ts'
@@ -20,7 +23,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const MIX_TEXTS = { mixed: 'the mix of all kinds of calls', embeddings: 'embeddings calls alone' } as const
-const NOTE = 'a node of its own for each pair: fronts, runner, embedded Postgres and Redis; generator and providers are on the same cores'
+const NOTE =
+  'a node of its own for each pair: fronts, runner, embedded Postgres and Redis; generator and providers are on the same cores'
 
 const found = new Map<Pair, Measured[]>(pairs.map((pair) => [pair, []]))
 for (let repeat = 0; repeat < repeats; repeat++) {
@@ -32,7 +36,9 @@ for (let repeat = 0; repeat < repeats; repeat++) {
 await report([...found].map(([pair, all]): PairFound => ({ pair, repeats: all })))
 
 async function onItsOwn({ fronts, workers }: Pair): Promise<Measured> {
-  const stand = await startMixedStand({ settings: { SLUICE_FRONTS: String(fronts), SLUICE_WORKERS: String(workers) } })
+  const stand = await startMixedStand({
+    settings: { SLUICE_FRONTS: String(fronts), SLUICE_WORKERS: String(workers) },
+  })
   running = stand
   try {
     return await measure(stand, { mix, connections, durationMs: seconds * 1_000 }, { p99Ms, progress })
@@ -51,7 +57,15 @@ async function report(all: readonly PairFound[]): Promise<void> {
     {
       scenario: 'sweep',
       question: `how many fronts × worker threads a machine of ${cores} cores wants for ${MIX_TEXTS[mix]}`,
-      settings: { fronts: options.fronts.join(','), workers: options.workers.join(','), mix, seconds, repeats, connections, p99_ms: p99Ms },
+      settings: {
+        fronts: options.fronts.join(','),
+        workers: options.workers.join(','),
+        mix,
+        seconds,
+        repeats,
+        connections,
+        p99_ms: p99Ms,
+      },
       subjects: [{ name: SWEPT, note: NOTE }],
       absent: [],
       rows: all.flatMap((one) => rowsOf(one, { connections, p99Ms })),

@@ -1,10 +1,14 @@
 /**
- * Our own pipeline without what governs it: the exchange, the body reader, the providers and the reply of the product,
- * composed here without access, limits, validation, metering and logs. What the product's own figure is compared with.
+ * Our own pipeline without what governs it: the exchange, the body reader, the providers and the reply of the
+ * product, composed here without access, limits, validation, metering and logs. What the product's own figure
+ * is compared with.
  */
 import type { Outcome } from '../src/schemas/failures.ts'
 import { BODIES_BYTES_MAX } from '../src/schemas/limits/limits.ts'
-import { EMBEDDINGS_BODY_BYTES_MAX, EMBEDDINGS_DEADLINE_MS } from '../src/schemas/embeddings/embedding-limits.ts'
+import {
+  EMBEDDINGS_BODY_BYTES_MAX,
+  EMBEDDINGS_DEADLINE_MS,
+} from '../src/schemas/embeddings/embedding-limits.ts'
 import { Secret } from '../src/schemas/vault/secret.ts'
 import { loadCatalogue } from '../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../src/server/catalogue/shipped.ts'
@@ -22,7 +26,11 @@ import { SwapList } from '../src/server/structures/swap-list.ts'
 import { Timers } from '../src/server/http/timers.ts'
 import type { WireRequest, WireResponse } from '../src/server/http/reply/wire.ts'
 import { UnreadAnswers } from '../src/server/limits/unread-answers.ts'
-import type { Embedder, EmbeddingsRequest, EmbeddingsResult } from '../src/server/ports/embeddings/embeddings.ts'
+import type {
+  Embedder,
+  EmbeddingsRequest,
+  EmbeddingsResult,
+} from '../src/server/ports/embeddings/embeddings.ts'
 import type { ResolvedModel } from '../src/server/ports/models/models.ts'
 import { createEmbedder } from '../src/server/upstream/embedder.ts'
 import { openPools } from '../src/workers/pool.ts'
@@ -76,7 +84,14 @@ class UngovernedCall implements ExchangeOwner {
     exchange.work(true)
     const { model, embedder } = this.#parts
     const { time } = exchange
-    const plan = embedder.plan({ model, request, limits: null, caller: NOBODY, deadlineAt: time.deadlineAt, call: time })
+    const plan = embedder.plan({
+      model,
+      request,
+      limits: null,
+      caller: NOBODY,
+      deadlineAt: time.deadlineAt,
+      call: time,
+    })
     const answered = plan.ok ? plan.value.run() : Promise.resolve(plan)
     void answered.then((answer) => {
       if (answer.ok) exchange.send(replyOf(answer.value, model.id))

@@ -1,4 +1,7 @@
-/** `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that only receive. */
+/**
+ * `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that
+ * only receive.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { progress } from './keep-record.ts'
 import { eachRatio } from './ratios.ts'
@@ -69,10 +72,14 @@ function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): voi
     read: mainPerGb,
     bound: { atMost: 1 },
   })
-  for (const [over, under] of [['sluice', 'nginx'], ['sluice', 'busboy-synced']] as const) {
+  for (const [over, under] of [
+    ['sluice', 'nginx'],
+    ['sluice', 'busboy-synced'],
+  ] as const) {
     const ratio = eachRatio(of(over), of(under), mbPerS)
     const text = under === 'nginx' ? 'nginx, which does not' : 'node:http + busboy with fsync'
-    if (Number.isFinite(ratio.median)) bench.fact(`upload MB/s with fsync over ${text}: ${ratio.median.toFixed(2)}`)
+    if (Number.isFinite(ratio.median))
+      bench.fact(`upload MB/s with fsync over ${text}: ${ratio.median.toFixed(2)}`)
   }
 }
 
@@ -88,7 +95,9 @@ async function tiny(gateway: Gateway): Promise<void> {
   for (let repeat = 0; repeat < options.repeats; repeat++) {
     const one = await besideTransfers(gateway, target, options)
     const { besideLoad: near, besideBurner: burner, load: transfers } = one
-    progress(`tiny GET p99: ${near.p99.toFixed(1)} ms beside uploads, ${burner.p99.toFixed(1)} ms beside a burner`)
+    progress(
+      `tiny GET p99: ${near.p99.toFixed(1)} ms beside uploads, ${burner.p99.toFixed(1)} ms beside a burner`,
+    )
     bench.fact(
       `tiny GET beside ${options.connections} uploads at ${transfers.mbPerS.toFixed(0)} MB/s: ${latencyText(near)}; ` +
         `beside a burner of ${(transfers.serverCores + transfers.generatorCores).toFixed(2)} cores: ${latencyText(burner)}`,
@@ -98,7 +107,10 @@ async function tiny(gateway: Gateway): Promise<void> {
   const samples = repeats.flatMap((one) => [one.load, one.besideLoad, one.besideBurner])
   const ratio = spread(repeats.map((one) => one.besideLoad.p99 / one.besideBurner.p99))
   const loop = spread(repeats.map((one) => one.load.loopP99Ms ?? Number.NaN))
-  bench.check('p99 of a tiny GET, beside uploads over beside a burner', ratio, { bound: { atMost: 2 }, samples })
+  bench.check('p99 of a tiny GET, beside uploads over beside a burner', ratio, {
+    bound: { atMost: 2 },
+    samples,
+  })
   bench.check('event-loop delay p99 beside uploads, ms', loop, { bound: { atMost: 10 }, samples })
 }
 
@@ -113,15 +125,26 @@ async function memory(place: string, settings: Readonly<Record<string, string>>)
   try {
     const [target] = gateway.targets
     if (target === undefined) return
-    const ask = { connections: options.crowd, payloadBytes: options.payloadBytes, rounds: 1, durationMs: LONG_MS }
+    const ask = {
+      connections: options.crowd,
+      payloadBytes: options.payloadBytes,
+      rounds: 1,
+      durationMs: LONG_MS,
+    }
     const found = await growth(target, ask)
     const samples = [found.sample]
     const left = totalOf(found.after) - totalOf(found.sample.idle)
     const text = `${options.crowd} uploads of ${options.payloadBytes / 1e6} MB to ${place}`
     bench.rows(`memory, to ${place}`, ask, new Map([[target.name, samples]]))
     bench.fact(`${growthText(text, found.sample)}; within 10 s ${memoryText(found.after)}`)
-    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(found.sample) / 1e6]), { bound: { atMost: 200 }, samples })
-    bench.check(`RSS growth within 10 s after, ${text}, MB`, spread([left / 1e6]), { bound: { atMost: 40 }, samples })
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(found.sample) / 1e6]), {
+      bound: { atMost: 200 },
+      samples,
+    })
+    bench.check(`RSS growth within 10 s after, ${text}, MB`, spread([left / 1e6]), {
+      bound: { atMost: 40 },
+      samples,
+    })
   } finally {
     await bench.stopServers()
   }
@@ -136,7 +159,9 @@ async function intoS3(): Promise<void> {
   }
 }
 
-/** Uploads into a bucket that takes 5 MB/s of all of them; they are cut when their memory has shown itself. */
+/**
+ * Uploads into a bucket that takes 5 MB/s of all of them; they are cut when their memory has shown itself.
+ */
 async function slowSink(): Promise<void> {
   progress(`memory: ${SLOW_UPLOADS} uploads into a slow bucket`)
   const sink = await startS3Sink(SLOW_BYTES_PER_S)
@@ -155,7 +180,10 @@ async function slowSink(): Promise<void> {
     })
     const text = `${SLOW_UPLOADS} uploads into a bucket of ${SLOW_BYTES_PER_S / 1e6} MB/s`
     bench.fact(growthText(text, one))
-    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), { bound: { atMost: 64 }, samples: [one] })
+    bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), {
+      bound: { atMost: 64 },
+      samples: [one],
+    })
   } finally {
     await bench.stopServers()
     await sink.stop()

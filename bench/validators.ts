@@ -1,4 +1,7 @@
-/** `npm run bench -- validators`: what checking a body costs, by the product's validator and by others on the same shapes. */
+/**
+ * `npm run bench -- validators`: what checking a body costs, by the product's validator and by others on the
+ * same shapes.
+ */
 import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
 import { ratiosOver } from './ratios.ts'
@@ -29,31 +32,41 @@ try {
     if ('absent' in one) absent.push(one)
     else subjects.push(one)
   }
-  const cases = VALIDATED.flatMap((body) => SAMPLES[body].map((sample): Case => ({
-    body, sample, durationMs: (options.seconds * 1_000) / SAMPLES[body].length, found: new Map(subjects.map((subject) => [subject, []])),
-  })))
+  const cases = VALIDATED.flatMap((body) =>
+    SAMPLES[body].map((sample): Case => ({
+      body,
+      sample,
+      durationMs: (options.seconds * 1_000) / SAMPLES[body].length,
+      found: new Map(subjects.map((subject) => [subject, []])),
+    })),
+  )
   for (const one of cases) for (const subject of subjects) await take(one, subject, WARM_UP_MS)
   for (let repeat = 1; repeat <= options.repeats; repeat++) {
     progress(`repeat ${repeat} of ${options.repeats}`)
-    for (const one of cases) for (const subject of subjects) one.found.get(subject)?.push(await take(one, subject, one.durationMs))
+    for (const one of cases)
+      for (const subject of subjects) one.found.get(subject)?.push(await take(one, subject, one.durationMs))
   }
   const rows = cases.flatMap(rowsOf)
-  await keepRecord({
-    scenario: 'validators',
-    question: 'what checking a body costs by itself: CPU of one validation of the same bodies on the same shapes, in processes of their own',
-    settings: { seconds: options.seconds, repeats: options.repeats },
-    subjects: subjects.map(({ name, note }) => ({ name, note })),
-    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
-    rows,
-    ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request']),
-    curves: [],
-    checks: [],
-    notes: [
-      'a request is one validation of a parsed body; nothing is parsed, sent or answered',
-      'failed: samples that the validator judged otherwise than the product does',
-      'a test judges random bodies by both typeboxes: they accept the same ones',
-    ],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: 'validators',
+      question:
+        'what checking a body costs by itself: CPU of one validation of the same bodies on the same shapes, in processes of their own',
+      settings: { seconds: options.seconds, repeats: options.repeats },
+      subjects: subjects.map(({ name, note }) => ({ name, note })),
+      absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+      rows,
+      ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request']),
+      curves: [],
+      checks: [],
+      notes: [
+        'a request is one validation of a parsed body; nothing is parsed, sent or answered',
+        'failed: samples that the validator judged otherwise than the product does',
+        'a test judges random bodies by both typeboxes: they accept the same ones',
+      ],
+    },
+    options.json,
+  )
 } finally {
   for (const subject of subjects) await subject.stop()
 }
@@ -62,7 +75,10 @@ async function take({ body, sample }: Case, subject: Subject, durationMs: number
   return recordOf(await subject.run({ body, sample: sample.name, durationMs }), sample)
 }
 
-function recordOf({ validations, cpuUs, wallMs, rssBytes, isAccepted }: Found, { isGood }: Sample): SampleRecord {
+function recordOf(
+  { validations, cpuUs, wallMs, rssBytes, isAccepted }: Found,
+  { isGood }: Sample,
+): SampleRecord {
   const isJudgedAlike = isAccepted === isGood
   return {
     cpu_us_per_request: cpuUs / validations,
@@ -78,8 +94,18 @@ function recordOf({ validations, cpuUs, wallMs, rssBytes, isAccepted }: Found, {
 }
 
 function rowsOf({ body, sample, found }: Case): readonly ResultRow[] {
-  return [...found].map(([{ name: subject }, samples]) => resultRow({
-    scenario: 'validators', case: `${body}: ${sample.name}`, subject, pace: 'closed', connections: 1, offered_per_second: null,
-    payload_bytes: Buffer.byteLength(JSON.stringify(sample.value)),
-  }, samples))
+  return [...found].map(([{ name: subject }, samples]) =>
+    resultRow(
+      {
+        scenario: 'validators',
+        case: `${body}: ${sample.name}`,
+        subject,
+        pace: 'closed',
+        connections: 1,
+        offered_per_second: null,
+        payload_bytes: Buffer.byteLength(JSON.stringify(sample.value)),
+      },
+      samples,
+    ),
+  )
 }

@@ -16,7 +16,8 @@ const options = optionsOrExit(process.argv.slice(2), readVaultOptions, VAULT_OPT
 
 progress('starting sluice')
 const gateway = await startGateway({})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void gateway.stop().finally(() => process.exit(130)))
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void gateway.stop().finally(() => process.exit(130)))
 try {
   progress('warming')
   await warm(gateway, options)
@@ -40,28 +41,39 @@ async function report(repeats: readonly VaultRepeat[]): Promise<void> {
   const check = (text: string, read: (one: VaultRepeat) => number | null, bound: Bound): CheckRecord =>
     checkRecord(text, spread(repeats.map((one) => read(one) ?? Number.NaN)), { bound, rows })
   const { seconds, ratePerS } = options
-  await keepRecord({
-    scenario: 'vault',
-    question: `what ${ratePerS} secrets a second cost, and what they do to a small read, against a burner of as much CPU`,
-    settings: { seconds, repeats: repeats.length, ratePerS, writes: writesOf(options) },
-    subjects: [{
-      name: 'sluice',
-      note: 'the whole node with one front; key check, AES-256-GCM and HMAC in the worker pool, vault row, audit chain and commit in the embedded Postgres',
-    }],
-    absent: [],
-    rows,
-    ratios: [],
-    curves: [],
-    checks: [
-      check(`secrets written a second, of ${ratePerS} offered`, (one) => one.writes.ratePerS, { atLeast: RATE_SHARE_MIN * ratePerS }),
-      check('p99 of a model read, beside writes over beside a burner', (one) => one.beside.p99 / one.burner.p99, { atMost: 2 }),
-      check('event-loop delay p99 beside writes, ms', (one) => one.loopP99Ms, { atMost: 10 }),
-    ],
-    notes: [
-      ...figureLines(repeats),
-      'half new names, half replacements; half of each 64 B, half 4 KiB; latency of a write counts from when it was due',
-      'CPU of a write: beyond that of the model reads alone; others are the database, the cache, the runner and the supervisor',
-      `generators and server share ${availableParallelism()} cores; the loop figure is the largest of the node's processes`,
-    ],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: 'vault',
+      question: `what ${ratePerS} secrets a second cost, and what they do to a small read, against a burner of as much CPU`,
+      settings: { seconds, repeats: repeats.length, ratePerS, writes: writesOf(options) },
+      subjects: [
+        {
+          name: 'sluice',
+          note: 'the whole node with one front; key check, AES-256-GCM and HMAC in the worker pool, vault row, audit chain and commit in the embedded Postgres',
+        },
+      ],
+      absent: [],
+      rows,
+      ratios: [],
+      curves: [],
+      checks: [
+        check(`secrets written a second, of ${ratePerS} offered`, (one) => one.writes.ratePerS, {
+          atLeast: RATE_SHARE_MIN * ratePerS,
+        }),
+        check(
+          'p99 of a model read, beside writes over beside a burner',
+          (one) => one.beside.p99 / one.burner.p99,
+          { atMost: 2 },
+        ),
+        check('event-loop delay p99 beside writes, ms', (one) => one.loopP99Ms, { atMost: 10 }),
+      ],
+      notes: [
+        ...figureLines(repeats),
+        'half new names, half replacements; half of each 64 B, half 4 KiB; latency of a write counts from when it was due',
+        'CPU of a write: beyond that of the model reads alone; others are the database, the cache, the runner and the supervisor',
+        `generators and server share ${availableParallelism()} cores; the loop figure is the largest of the node's processes`,
+      ],
+    },
+    options.json,
+  )
 }

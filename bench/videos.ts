@@ -20,9 +20,19 @@ import { readVideosOptions, VIDEOS_OPTIONS_TEXT, VIDEOS_TARGETS } from './videos
 import type { PeerSettings } from './videos/peer-process.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readVideosOptions, VIDEOS_OPTIONS_TEXT)
-const settings = { connections: options.connections, durationMs: options.seconds * 1_000, warmUpMs: 3_000, repeats: options.repeats }
+const settings = {
+  connections: options.connections,
+  durationMs: options.seconds * 1_000,
+  warmUpMs: 3_000,
+  repeats: options.repeats,
+}
 const MODEL = 'bench/clip'
-const BODY = JSON.stringify({ model: MODEL, prompt: 'A red ball rolls down a green hill.', duration: 4, resolution: '720p' })
+const BODY = JSON.stringify({
+  model: MODEL,
+  prompt: 'A red ball rolls down a green hill.',
+  duration: 4,
+  resolution: '720p',
+})
 const HEADERS = { 'content-type': 'application/json' }
 const closers: (() => Promise<unknown>)[] = []
 try {
@@ -47,18 +57,23 @@ async function run(): Promise<void> {
     else targets.push(one)
   }
   const rows = rowsOf('videos', await interleave(targets, settings, progress), settings)
-  await keepRecord({
-    scenario: 'videos',
-    question: 'what accepting a video job costs, against an insert and a job queue alone',
-    settings,
-    subjects: targets.map(({ name, note }) => ({ name, note })),
-    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
-    rows,
-    ratios: ratiosOver(rows, 'sluice', ['requests_per_second', 'cpu_us_per_request']),
-    curves: [],
-    checks: [],
-    notes: ['one Postgres that syncs each commit and one Redis for all; CPU and RSS leave those two out, in which all of them work'],
-  }, options.json)
+  await keepRecord(
+    {
+      scenario: 'videos',
+      question: 'what accepting a video job costs, against an insert and a job queue alone',
+      settings,
+      subjects: targets.map(({ name, note }) => ({ name, note })),
+      absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+      rows,
+      ratios: ratiosOver(rows, 'sluice', ['requests_per_second', 'cpu_us_per_request']),
+      curves: [],
+      checks: [],
+      notes: [
+        'one Postgres that syncs each commit and one Redis for all; CPU and RSS leave those two out, in which all of them work',
+      ],
+    },
+    options.json,
+  )
 }
 
 interface Stores {
@@ -66,49 +81,95 @@ interface Stores {
   readonly redisUrl: string
 }
 
-/** One front and one runner; the provider never answers, so that the jobs stay open and the runner has little to do. */
+/**
+ * One front and one runner; the provider never answers, so that the jobs stay open and the runner has little
+ * to do.
+ */
 async function startSluice({ databaseUrl, redisUrl }: Stores): Promise<Target> {
-  const stand = await startStand({ catalogue: catalogue(await freePort()), settings: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } })
+  const stand = await startStand({
+    catalogue: catalogue(await freePort()),
+    settings: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl },
+  })
   closers.push(() => stand.stop())
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-bench' })
   closers.push(() => store.close())
   return {
-    name: 'sluice', pid: stand.pid, port: stand.port, request: requestOf(stand), successStatus: 202,
+    name: 'sluice',
+    pid: stand.pid,
+    port: stand.port,
+    request: requestOf(stand),
+    successStatus: 202,
     note: 'the whole node: key check, validation, price, hold, row and live view; group commit; its runner claims what was accepted',
     // A workspace has only so many open jobs.
-    before: async () => void await store.sql`UPDATE video_jobs SET state = 'cancelled' WHERE state IN ('accepted', 'submitting', 'running', 'storing')`,
+    before: async () =>
+      void (await store.sql`UPDATE video_jobs SET state = 'cancelled' WHERE state IN ('accepted', 'submitting', 'running', 'storing')`),
     stop: () => Promise.resolve(),
   }
 }
 
 function requestOf({ keys }: Stand): Target['request'] {
-  return { method: 'POST', path: '/api/v1/videos', headers: { ...HEADERS, authorization: `Bearer ${keys.inference_key}` }, body: BODY }
+  return {
+    method: 'POST',
+    path: '/api/v1/videos',
+    headers: { ...HEADERS, authorization: `Bearer ${keys.inference_key}` },
+    body: BODY,
+  }
 }
 
 /** @param port where nobody listens */
 function catalogue(port: number): object {
   const video = { submit: 'blind', concurrency: 1, polls_per_second: 1 }
   return {
-    providers: [{ slug: 'bench', protocol: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key_env: PROVIDER_KEY, video }],
-    models: [{
-      id: MODEL, name: 'Bench', architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      video: { durations: [4], resolutions: ['720p'], aspect_ratios: ['16:9'], pricing_skus: { duration_seconds: '0.01' } },
-      endpoints: [{ provider: 'bench', upstream_model: 'clip' }],
-    }],
+    providers: [
+      {
+        slug: 'bench',
+        protocol: 'openai',
+        base_url: `http://127.0.0.1:${port}/v1`,
+        api_key_env: PROVIDER_KEY,
+        video,
+      },
+    ],
+    models: [
+      {
+        id: MODEL,
+        name: 'Bench',
+        architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+        video: {
+          durations: [4],
+          resolutions: ['720p'],
+          aspect_ratios: ['16:9'],
+          pricing_skus: { duration_seconds: '0.01' },
+        },
+        endpoints: [{ provider: 'bench', upstream_model: 'clip' }],
+      },
+    ],
   }
 }
 
-async function startPeer(kind: PeerSettings['kind'], { databaseUrl, redisUrl }: Stores): Promise<Target | Absent> {
+async function startPeer(
+  kind: PeerSettings['kind'],
+  { databaseUrl, redisUrl }: Stores,
+): Promise<Target | Absent> {
   if (!existsSync(join(ROOT, 'tools/peers/node_modules', kind))) return { name: kind, absent: NO_PEERS }
   const port = await freePort()
   // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
-  const child = fork(fileURLToPath(new URL('./videos/peer-process.js', import.meta.url)), { env: plainEnvironment(), execArgv: [], detached: true })
+  const child = fork(fileURLToPath(new URL('./videos/peer-process.js', import.meta.url)), {
+    env: plainEnvironment(),
+    execArgv: [],
+    detached: true,
+  })
   closers.push(() => stopServer(child))
   const peer: PeerSettings = { kind, port, databaseUrl, redisUrl, packages: join(ROOT, 'tools/peers') }
   child.send(peer)
-  await Promise.race([once(child, 'message'), once(child, 'exit').then(() => Promise.reject(new Error(`${kind} did not start`)))])
+  await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error(`${kind} did not start`))),
+  ])
   return {
-    name: kind, pid: child.pid ?? 0, port, successStatus: 202,
+    name: kind,
+    pid: child.pid ?? 0,
+    port,
+    successStatus: 202,
     request: { method: 'POST', path: '/videos', headers: HEADERS, body: BODY },
     note: 'node:http, one INSERT, one job enqueued; no key, no validation, no money, no worker',
     stop: () => Promise.resolve(),

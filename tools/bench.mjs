@@ -1,4 +1,5 @@
-// `npm run bench -- [<scenario>…] [options]`: builds, installs the peers that scenarios compare with, if any, and runs them.
+// `npm run bench -- [<scenario>…] [options]`: builds, installs the peers that scenarios compare with, if any,
+// and runs them.
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'

@@ -1,5 +1,5 @@
-// Compiles src, bench and test into dist, and the dashboard's page beside them; puts what /docs serves beside the code: files of the reference, guides;
-// and joins the modules that a node runs.
+// Compiles src, bench and test into dist, and the dashboard's page beside them; puts what /docs serves beside
+// the code: files of the reference, guides; and joins the modules that a node runs.
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

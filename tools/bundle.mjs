@@ -1,5 +1,6 @@
-// Joins what `dist/src` and the packages hold into few files, `dist/bundle`: Node takes a quarter of a millisecond of CPU for each of the 1,400 modules
-// of a front, in every process and thread anew. What a node runs comes from there; tests and benches import the modules themselves.
+// Joins what `dist/src` and the packages hold into few files, `dist/bundle`: Node takes a quarter of a
+// millisecond of CPU for each of the 1,400 modules of a front, in every process and thread anew. What a node
+// runs comes from there; tests and benches import the modules themselves.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
@@ -14,14 +15,27 @@ const ENTRIES = [
   'dist/src/workers/sessions/thread.js',
 ]
 /** Packages that look for files of their own beside their code, and those that few nodes load. */
-const EXTERNAL = ['@aws-sdk/*', '@opentelemetry/*', '@clack/prompts', 'h264-mp4-encoder', 'jpeg-js', 'js-redis-server', 'piscina', 'uWebSockets.js']
+const EXTERNAL = [
+  '@aws-sdk/*',
+  '@opentelemetry/*',
+  '@clack/prompts',
+  'h264-mp4-encoder',
+  'jpeg-js',
+  'js-redis-server',
+  'piscina',
+  'uWebSockets.js',
+]
 
-/** Of all packages the one with the most modules, 683. Tests and benches, which import ours one by one, get it joined too. */
+/**
+ * Of all packages the one with the most modules, 683. Tests and benches, which import ours one by one, get it
+ * joined too.
+ */
 const TYPEBOX = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/value']
 const TYPEBOX_OUT = 'dist/typebox'
 
 const COMMON = {
-  // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for one.
+  // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for
+  // one.
   chunkNames: 'part-[hash]',
   bundle: true,
   splitting: true,
@@ -35,8 +49,14 @@ const COMMON = {
 export async function bundle() {
   // Its own is the folder in which it was loaded, which a tool that then goes to its tree's has left.
   const absWorkingDir = process.cwd()
-  await build({ ...COMMON, absWorkingDir, entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])), outdir: TYPEBOX_OUT })
-  for (const folder of ['dist/src', 'dist/test', 'dist/bench']) if (existsSync(folder)) takeJoinedTypebox(folder)
+  await build({
+    ...COMMON,
+    absWorkingDir,
+    entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])),
+    outdir: TYPEBOX_OUT,
+  })
+  for (const folder of ['dist/src', 'dist/test', 'dist/bench'])
+    if (existsSync(folder)) takeJoinedTypebox(folder)
   await build({
     ...COMMON,
     absWorkingDir,
@@ -44,7 +64,9 @@ export async function bundle() {
     outdir: OUT,
     external: EXTERNAL,
     // Packages that are CommonJS ask for Node's own modules by `require`.
-    banner: { js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)" },
+    banner: {
+      js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)",
+    },
     plugins: [{ name: 'place', setup: keepPlaces }],
   })
 }
@@ -61,8 +83,11 @@ function takeJoinedTypebox(folder) {
   for (const name of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
     const path = join(folder, name)
     const code = readFileSync(path, 'utf8')
-    const joined = code.replace(/ from '(typebox(?:\/\w+)?)'/g, (_, specifier) =>
-      ` from '${relative(dirname(path), TYPEBOX_OUT).replaceAll('\\', '/')}/${fileOf(specifier)}.js'`)
+    const joined = code.replace(
+      / from '(typebox(?:\/\w+)?)'/g,
+      (_, specifier) =>
+        ` from '${relative(dirname(path), TYPEBOX_OUT).replaceAll('\\', '/')}/${fileOf(specifier)}.js'`,
+    )
     if (joined !== code) writeFileSync(path, joined)
   }
 }

@@ -1,5 +1,6 @@
-// Puts the dashboard's page together: its modules as the compiler made them, in one file, its style sheet, and the vendored files with their licences.
-// A browser loads all of them at once, since the page names them before it needs them.
+// Puts the dashboard's page together: its modules as the compiler made them, in one file, its style sheet,
+// and the vendored files with their licences. A browser loads all of them at once, since the page names them
+// before it needs them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, posix } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
@@ -15,7 +16,11 @@ const VENDORED = {
   preact: { from: 'node_modules/preact/dist/preact.mjs', to: 'vendor/preact.js' },
   'preact/hooks': { from: 'node_modules/preact/hooks/dist/hooks.mjs', to: 'vendor/preact-hooks.js' },
   // Of the two small forms neither is a module: the script's one variable becomes what it exports.
-  uplot: { from: 'node_modules/uplot/dist/uPlot.iife.min.js', to: 'vendor/uplot.js', tail: '\nexport default uPlot\n' },
+  uplot: {
+    from: 'node_modules/uplot/dist/uPlot.iife.min.js',
+    to: 'vendor/uplot.js',
+    tail: '\nexport default uPlot\n',
+  },
 }
 const COPIED = [
   ['node_modules/preact/LICENSE', 'vendor/preact-license.txt'],
@@ -27,11 +32,15 @@ export function assemblePage() {
   rmSync(TARGET, { recursive: true, force: true })
   const sources = readdirSync(SOURCE, { recursive: true }).map((path) => path.split('\\').join('/'))
   const modules = sources.filter((path) => path.endsWith('.ts')).map((path) => path.replace(/\.ts$/, '.js'))
-  const texts = new Map(modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8').replaceAll(/^ +/gm, '')]))
+  const texts = new Map(
+    modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8').replaceAll(/^ +/gm, '')]),
+  )
   write(ENTRY, joinModules(texts, ENTRY))
-  for (const { from, to, tail = '' } of Object.values(VENDORED)) write(to, `${readFileSync(from, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, '')}${tail}`)
+  for (const { from, to, tail = '' } of Object.values(VENDORED))
+    write(to, `${readFileSync(from, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, '')}${tail}`)
   for (const [from, to] of COPIED) put(to, readFileSync(from))
-  for (const path of sources.filter((path) => path.endsWith('.css'))) put(path, readFileSync(`${SOURCE}/${path}`))
+  for (const path of sources.filter((path) => path.endsWith('.css')))
+    put(path, readFileSync(`${SOURCE}/${path}`))
   const all = [ENTRY, ...Object.values(VENDORED).map(({ to }) => to)]
   const preloads = all.map((path) => `<link rel="modulepreload" href="${path}">\n`).join('')
   put('index.html', readFileSync(`${SOURCE}/index.html`, 'utf8').replace('<script ', `${preloads}<script `))
@@ -39,12 +48,15 @@ export function assemblePage() {
 
 /** A module; what it imports by name it then imports from its place, relative to its own. */
 function write(path, text) {
-  put(path, text.replace(BARE, (all, lead, quote, name) => {
-    const found = VENDORED[name]
-    if (found === undefined) throw new Error(`${path} imports ${name}, which is not vendored`)
-    const place = posix.relative(posix.dirname(path), found.to)
-    return `${lead}${quote}${place.startsWith('.') ? place : `./${place}`}${quote}`
-  }))
+  put(
+    path,
+    text.replace(BARE, (all, lead, quote, name) => {
+      const found = VENDORED[name]
+      if (found === undefined) throw new Error(`${path} imports ${name}, which is not vendored`)
+      const place = posix.relative(posix.dirname(path), found.to)
+      return `${lead}${quote}${place.startsWith('.') ? place : `./${place}`}${quote}`
+    }),
+  )
 }
 
 function put(path, content) {

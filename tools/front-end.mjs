@@ -1,5 +1,5 @@
-// `npm run front-end`: whether the binary of the front end that Node loads here, and all others beside it, are those that
-// docs/front-end-library.md speaks of. Ends with 1 when one is not.
+// `npm run front-end`: whether the binary of the front end that Node loads here, and all others beside it,
+// are those that docs/front-end-library.md speaks of. Ends with 1 when one is not.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,9 @@ export function differences(folder = join(root, 'node_modules/uWebSockets.js')) 
     ...(found === version ? [] : [`its version is ${found}, and ${version} was looked at`]),
     ...(here.includes(loaded) ? [] : [`there is no ${loaded} for this platform and Node`]),
     // An image keeps the one that it runs.
-    ...here.filter((name) => binaries[name] !== sha256(join(folder, name))).map((name) => `${name} is not the one that was looked at`),
+    ...here
+      .filter((name) => binaries[name] !== sha256(join(folder, name)))
+      .map((name) => `${name} is not the one that was looked at`),
   ]
 }
 
@@ -32,6 +34,10 @@ function sha256(file) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const found = differences(process.argv[2])
-  process.stdout.write(found.length === 0 ? 'the binaries of the front end are those that were looked at\n' : `${found.join('\n')}\n`)
+  process.stdout.write(
+    found.length === 0
+      ? 'the binaries of the front end are those that were looked at\n'
+      : `${found.join('\n')}\n`,
+  )
   process.exitCode = found.length === 0 ? 0 : 1
 }

@@ -1,5 +1,5 @@
-// Makes guides of README.md and of the files that its contents name, so that no text is written twice: the README
-// is the first page, and each such file is one. A link that leads nowhere and HTML end the build.
+// Makes guides of README.md and of the files that its contents name, so that no text is written twice: the
+// README is the first page, and each such file is one. A link that leads nowhere and HTML end the build.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
@@ -18,7 +18,8 @@ export function writeGuides(folder) {
   const pages = guidesOf((path) => readFileSync(path, 'utf8'))
   mkdirSync(folder, { recursive: true })
   for (const [name, html] of pages) writeFileSync(`${folder}/${name}.html`, html)
-  for (const file of readdirSync(folder)) if (!pages.has(file.replace(/\.html$/, ''))) rmSync(`${folder}/${file}`)
+  for (const file of readdirSync(folder))
+    if (!pages.has(file.replace(/\.html$/, ''))) rmSync(`${folder}/${file}`)
 }
 
 /**
@@ -31,18 +32,29 @@ export function guidesOf(textOf) {
   const at = start.tokens.findIndex((token) => token.type === 'heading' && plain(token.tokens) === CONTENTS)
   const list = start.tokens.findIndex(({ type }, place) => at !== -1 && place > at && type === 'list')
   if (list === -1) throw new Error(`${README}: no list follows a heading "${CONTENTS}"`)
-  const groups = groupsOf(start.tokens[list]).map(({ title, paths }) => ({ title, members: paths.map((path) => pageOf(path, basename(path, '.md').toLowerCase())) }))
+  const groups = groupsOf(start.tokens[list]).map(({ title, paths }) => ({
+    title,
+    members: paths.map((path) => pageOf(path, basename(path, '.md').toLowerCase())),
+  }))
   const order = groups.flatMap(({ members }) => members)
   const pages = [start, ...order]
   const twice = pages.find(({ name }, at) => pages.findIndex((one) => one.name === name) !== at)
   if (twice !== undefined) throw new Error(`${README}: two pages would be called ${twice.name}`)
   const anchors = new Map(pages.flatMap((page) => [...anchorsOf(page)]))
-  const render = (tokens, path) => Parser.parse(tokens, { renderer: new GuideRenderer(anchors, { path, pages }) })
-  const made = order.map((page, at) => [page.name, shellOf({
-    title: page.title, groups, name: page.name,
-    body: `${render([page.heading, ...page.tokens], page.path)}${turns(order[at - 1], order[at + 1])}`,
-  })])
-  const lists = groups.map(({ title, members }) => `<div>\n<h3>${escaped(title)}</h3>\n${listOf(members)}\n</div>`).join('\n')
+  const render = (tokens, path) =>
+    Parser.parse(tokens, { renderer: new GuideRenderer(anchors, { path, pages }) })
+  const made = order.map((page, at) => [
+    page.name,
+    shellOf({
+      title: page.title,
+      groups,
+      name: page.name,
+      body: `${render([page.heading, ...page.tokens], page.path)}${turns(order[at - 1], order[at + 1])}`,
+    }),
+  ])
+  const lists = groups
+    .map(({ title, members }) => `<div>\n<h3>${escaped(title)}</h3>\n${listOf(members)}\n</div>`)
+    .join('\n')
   const nav = `<nav class="groups" aria-label="Guides">\n${lists}\n</nav>\n`
   const body = `${render([start.heading, ...start.tokens.slice(0, list)], README)}${nav}${render(start.tokens.slice(list + 1), README)}`
   return new Map([['index', shellOf({ title: 'Guides', groups: [], name: 'index', body })], ...made])
@@ -70,7 +82,10 @@ function anchorsOf({ name, path, heading, tokens }) {
 }
 
 function slugOf(title) {
-  return title.toLowerCase().replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '').replaceAll(' ', '-')
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+    .replaceAll(' ', '-')
 }
 
 function plain(tokens) {
@@ -102,14 +117,17 @@ class GuideRenderer extends Renderer {
   heading(token) {
     const { id } = this.#anchors.get(token)
     const text = this.parser.parseInline(token.tokens)
-    const anchor = token.depth === 1 ? '' : ` <a class="anchor" href="#${id}" aria-label="Link to this heading">#</a>`
+    const anchor =
+      token.depth === 1 ? '' : ` <a class="anchor" href="#${id}" aria-label="Link to this heading">#</a>`
     return `<h${token.depth} id="${id}">${text}${anchor}</h${token.depth}>\n`
   }
 
   link({ href, tokens }) {
     const text = this.parser.parseInline(tokens)
     const place = this.#placeOf(href)
-    return place === null ? `${text} (<code>${escaped(this.#fileOf(href))}</code>)` : `<a href="${escaped(place)}">${text}</a>`
+    return place === null
+      ? `${text} (<code>${escaped(this.#fileOf(href))}</code>)`
+      : `<a href="${escaped(place)}">${text}</a>`
   }
 
   code(token) {
@@ -165,12 +183,15 @@ function turns(before, after) {
 }
 
 function listOf(members, current) {
-  const item = ({ name, title }) => `<li><a href="${AT}/${name}"${name === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
+  const item = ({ name, title }) =>
+    `<li><a href="${AT}/${name}"${name === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
   return `<ul>\n${members.map(item).join('\n')}\n</ul>`
 }
 
 function shellOf({ title, groups, name, body }) {
-  const all = groups.map((group) => `<h2>${escaped(group.title)}</h2>\n${listOf(group.members, name)}`).join('\n')
+  const all = groups
+    .map((group) => `<h2>${escaped(group.title)}</h2>\n${listOf(group.members, name)}`)
+    .join('\n')
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -194,5 +215,9 @@ ${all === '' ? '' : `<nav class="all" aria-label="Guides">\n${all}\n</nav>\n`}</
 }
 
 function escaped(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
 }

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { showProgress } from './progress.mjs'
 
 /**
- * Ends the process when npm fails. The compiler is a dev dependency, which npm leaves out under NODE_ENV=production;
- * stdout stays the caller's.
+ * Ends the process when npm fails. The compiler is a dev dependency, which npm leaves out under
+ * NODE_ENV=production; stdout stays the caller's.
  * @param folder holds package.json and package-lock.json
  */
 export async function install(folder) {
@@ -33,21 +33,40 @@ async function problemOfInstalling(folder) {
   }
 }
 
-/** No package's script runs: what those of the lock file do, Postgres' links, the node does itself. @returns why npm failed, or null */
+/**
+ * No package's script runs: what those of the lock file do, Postgres' links, the node does itself. @returns
+ * why npm failed, or null
+ */
 function runNpm(folder) {
   const npm = process.env.npm_execpath
   const [command, head] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const args = [...head, 'ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
+  const args = [
+    ...head,
+    'ci',
+    '--include=dev',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--loglevel=error',
+  ]
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] })
     child.once('error', ({ message }) => resolve(message))
-    child.once('exit', (status, signal) => resolve(status === 0 ? null : `npm ended with ${status ?? signal}`))
+    child.once('exit', (status, signal) =>
+      resolve(status === 0 ? null : `npm ended with ${status ?? signal}`),
+    )
   })
 }
 
-/** npm makes the folders of all packages first and unpacks into them: a package is there once its own package.json is. */
+/**
+ * npm makes the folders of all packages first and unpacks into them: a package is there once its own
+ * package.json is.
+ */
 function howFar(folder, wanted) {
-  const places = Object.entries(wanted).filter(([at, { optional }]) => at !== '' && optional !== true).map(([at]) => at)
+  const places = Object.entries(wanted)
+    .filter(([at, { optional }]) => at !== '' && optional !== true)
+    .map(([at]) => at)
   const there = places.filter((at) => existsSync(`${folder}/${at}/package.json`)).length
   return `${there} of ${places.length} packages`
 }

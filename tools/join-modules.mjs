@@ -1,5 +1,6 @@
-// Makes one module of many, in the order in which they need each other; each keeps a scope of its own. As one file the dashboard compresses to
-// two thirds of what its modules do one by one. It knows the forms that our compiler writes, and throws at every other.
+// Makes one module of many, in the order in which they need each other; each keeps a scope of its own. As one
+// file the dashboard compresses to two thirds of what its modules do one by one. It knows the forms that our
+// compiler writes, and throws at every other.
 import { posix } from 'node:path'
 
 const IMPORT = /^import (?:\{([^{}]*)\}|(\w+)) from (["'])([^"']+)\3;?$/gm
@@ -17,10 +18,14 @@ export function joinModules(modules, entry) {
   const outside = new Map()
   const texts = []
   const add = (path, trail) => {
-    if (trail.includes(path)) throw new Error(`modules need each other in a circle: ${[...trail, path].join(' → ')}`)
+    if (trail.includes(path))
+      throw new Error(`modules need each other in a circle: ${[...trail, path].join(' → ')}`)
     if (!modules.has(path)) throw new Error(`${trail.at(-1)} imports ${path}, which is not there`)
     if (done.has(path)) return done.get(path)
-    const nameOf = (from) => (from.startsWith('.') ? add(posix.join(posix.dirname(path), from), [...trail, path]) : outsiderOf(outside, from))
+    const nameOf = (from) =>
+      from.startsWith('.')
+        ? add(posix.join(posix.dirname(path), from), [...trail, path])
+        : outsiderOf(outside, from)
     const text = scopeOf(path, modules.get(path), nameOf)
     const name = `$m${texts.length}`
     done.set(path, name)

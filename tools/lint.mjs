@@ -1,12 +1,13 @@
-// `npm run lint`: eslint with types over src, bench and test, redocly over the generated OpenAPI document, and the types of the Kubernetes
-// API over the manifests.
-// The tools have a lock file of their own (see tools/package.json) and are installed here when it changed.
+// `npm run lint`: prettier's layout, eslint with types over src, bench and test, redocly over the generated OpenAPI document,
+// and the types of the Kubernetes API over the manifests. The tools have a lock file of their own (see
+// tools/package.json) and are installed here when it changed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'
+import { CODE } from './code.mjs'
 import { install } from './install.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -14,8 +15,25 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const WITH_OPENAPI = 'bin/sluice'
 
 await install('tools')
-const failures = [eslint(), await redocly(), await kubernetes()].filter((isGood) => !isGood).length
+const failures = [formatted(), eslint(), await redocly(), await kubernetes()].filter(
+  (isGood) => !isGood,
+).length
 process.exit(failures === 0 ? 0 : 1)
+
+/** What is checked is kept, so that a second run looks at what changed alone. */
+const KEPT = 'node_modules/.cache/lint'
+
+function formatted() {
+  return run('prettier/bin/prettier.cjs', [
+    '--check',
+    '--log-level',
+    'warn',
+    '--cache',
+    '--cache-location',
+    `${KEPT}/prettier`,
+    ...CODE,
+  ])
+}
 
 function eslint() {
   const folders = ['src', 'bench', 'test'].filter((folder) => existsSync(folder))
@@ -24,6 +42,9 @@ function eslint() {
     'tools/eslint.config.mjs',
     '--max-warnings',
     '0',
+    '--cache',
+    '--cache-location',
+    `${KEPT}/eslint`,
     ...folders,
   ])
 }

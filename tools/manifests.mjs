@@ -1,5 +1,6 @@
-// Whether manifests are what the Kubernetes API takes. `npm run lint` calls it, and the test of deploy/kubernetes.
-// The schemas of the API allow any member beside those that they name; its types, as literals, do not: a slip in a name is a fault.
+// Whether manifests are what the Kubernetes API takes. `npm run lint` calls it, and the test of
+// deploy/kubernetes. The schemas of the API allow any member beside those that they name; its types, as
+// literals, do not: a slip in a name is a fault.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,10 +19,20 @@ export async function faultsOf(manifests) {
     const files = manifests.map((manifest, index) => {
       const file = join(folder, `${index}.ts`)
       const type = `I${manifest.kind}`
-      writeFileSync(file, `import type { ${type} } from '${moduleOf(manifest)}'\nexport const manifest: ${type} = ${JSON.stringify(manifest, null, 2)}\n`)
+      writeFileSync(
+        file,
+        `import type { ${type} } from '${moduleOf(manifest)}'\nexport const manifest: ${type} = ${JSON.stringify(manifest, null, 2)}\n`,
+      )
       return file
     })
-    const options = { strict: true, noEmit: true, skipLibCheck: true, types: [], module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 }
+    const options = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: [],
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+    }
     const program = ts.createProgram(files, options)
     const typed = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
       const { kind, metadata } = manifests[files.indexOf(file?.fileName)] ?? {}
@@ -52,6 +63,8 @@ function moduleOf({ apiVersion, kind }) {
 /** The manifests of deploy/, by a parser that is installed with the rest. */
 export async function deployedManifests() {
   const { parseAllDocuments } = await import('yaml')
-  const texts = ['sluice.yaml', 'migrate.yaml'].map((name) => readFileSync(join(TOOLS, '../deploy/kubernetes', name), 'utf8'))
+  const texts = ['sluice.yaml', 'migrate.yaml'].map((name) =>
+    readFileSync(join(TOOLS, '../deploy/kubernetes', name), 'utf8'),
+  )
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
 }

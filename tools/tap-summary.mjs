@@ -20,7 +20,10 @@ export function summaryOf({ stdout, stderr, code, signal }) {
   const passed = Number(totals?.[1] ?? 0)
   let failed = Number(totals?.[2] ?? 0)
   // A file that dies, ends before its plan or fails at its end has no failed assertion to count.
-  const isWhole = code === 0 && lines.some((line) => /^1\.\.\d+/.test(line)) && !lines.some((line) => /^not ok\b/.test(line) && isFailure(line))
+  const isWhole =
+    code === 0 &&
+    lines.some((line) => /^1\.\.\d+/.test(line)) &&
+    !lines.some((line) => /^not ok\b/.test(line) && isFailure(line))
   if (!isWhole) {
     failed = Math.max(failed, 1)
     shown.push(`not ok: it ended with ${signal ?? code}`, ...stderr.split('\n'))

@@ -13,12 +13,17 @@ export function isProof(compiled) {
 
 /** All compiled test files. */
 export function testFiles() {
-  return readdirSync('dist/test', { recursive: true }).filter((path) => path.endsWith('.test.js')).sort().map((path) => join('dist/test', path))
+  return readdirSync('dist/test', { recursive: true })
+    .filter((path) => path.endsWith('.test.js'))
+    .sort()
+    .map((path) => join('dist/test', path))
 }
 
 /** @param name of a source file, of a compiled one, or of a folder of either @returns compiled files */
 export function compiledOf(name) {
-  const path = join('dist', normalize(name).replace(/^(?:\.\/|dist\/)+/, '')).replace(/\.ts$/, '.js').replace(/\/$/, '')
+  const path = join('dist', normalize(name).replace(/^(?:\.\/|dist\/)+/, ''))
+    .replace(/\.ts$/, '.js')
+    .replace(/\/$/, '')
   if (path.endsWith('.test.js') && existsSync(path)) return [path]
   const isFolder = existsSync(path) && statSync(path).isDirectory()
   const within = isFolder ? testFiles().filter((file) => file.startsWith(`${path}/`)) : []
@@ -27,17 +32,26 @@ export function compiledOf(name) {
 }
 
 function nearOf(path) {
-  const last = path.split('/').at(-1).replace(/(?:\.test)?\.js$/, '')
-  const near = testFiles().filter((file) => file.includes(last)).slice(0, 5).map((file) => file.replace(/^dist\//, '').replace(/js$/, 'ts'))
+  const last = path
+    .split('/')
+    .at(-1)
+    .replace(/(?:\.test)?\.js$/, '')
+  const near = testFiles()
+    .filter((file) => file.includes(last))
+    .slice(0, 5)
+    .map((file) => file.replace(/^dist\//, '').replace(/js$/, 'ts'))
   return near.length === 0 ? '' : `; near: ${near.join(' ')}`
 }
 
 /**
- * Test files that differ from the last commit, and those that import a file that does: themselves, or by files of
- * test/support. Whoever imports it by the product's own modules is not among them: that is nearly every test.
+ * Test files that differ from the last commit, and those that import a file that does: themselves, or by
+ * files of test/support. Whoever imports it by the product's own modules is not among them: that is nearly
+ * every test.
  */
 export function changedTests() {
-  const changed = new Set(gitNames('diff', '--name-only', 'HEAD').concat(gitNames('ls-files', '--others', '--exclude-standard')))
+  const changed = new Set(
+    gitNames('diff', '--name-only', 'HEAD').concat(gitNames('ls-files', '--others', '--exclude-standard')),
+  )
   const reached = (path, seen = new Set()) => {
     if (changed.has(path)) return true
     if (seen.has(path) || !path.startsWith('test/')) return false
@@ -74,5 +88,7 @@ export function longestFirst(files) {
 
 function rankOf(path) {
   if (path.startsWith('dist/test/server/supervisor/')) return 0
-  return /^dist\/test\/(?:prove|workers\/clip|contract|dashboard|bench|server\/(?:cli|main))\//.test(path) ? 1 : 2
+  return /^dist\/test\/(?:prove|workers\/clip|contract|dashboard|bench|server\/(?:cli|main))\//.test(path)
+    ? 1
+    : 2
 }

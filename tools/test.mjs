@@ -1,6 +1,6 @@
-// Builds, and runs test files side by side, each as a plain `node file`; prints failures whole, one line for each skipped test,
-// and ends with `N passed, N failed`. What it takes is in HELP below.
-// tap's own runner puts two loader hooks before every test: they cost each process more CPU than most tests do.
+// Builds, and runs test files side by side, each as a plain `node file`; prints failures whole, one line for
+// each skipped test, and ends with `N passed, N failed`. What it takes is in HELP below. tap's own runner
+// puts two loader hooks before every test: they cost each process more CPU than most tests do.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, watch } from 'node:fs'
 import { cpus } from 'node:os'
@@ -27,16 +27,22 @@ const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
 /** Decision: two test files at once. Many of them start several processes of their own. */
 const JOBS = 2
 /**
- * Decision: and, while the cores of the machine have little to do, up to two more. Each of them is started by what is idle then: a machine
- * that does ten other things gets none.
+ * Decision: and, while the cores of the machine have little to do, up to two more. Each of them is started by
+ * what is idle then: a machine that does ten other things gets none.
  */
 const SPARE_JOBS = 2
 const IDLE_SHARE_LEAST = 0.3
 /** Milliseconds over which a spare job looks at the cores: what has just begun is at work by then. */
 const IDLE_LOOK_MS = 3_000
-/** Decision: beside them one of those that for most of their time wait for processes, leases and delays of the product's own. */
+/**
+ * Decision: beside them one of those that for most of their time wait for processes, leases and delays of the
+ * product's own.
+ */
 const isWaiting = (path) => /^dist\/test\/(?:prove|readme|server\/supervisor)\//.test(path)
-/** Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s on one that does five. */
+/**
+ * Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s
+ * on one that does five.
+ */
 const TIMEOUT_S = 600
 /** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
 const KILL_MS = (TIMEOUT_S + 30) * 1_000
@@ -53,8 +59,13 @@ const TICKS_PER_S = 100
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    proofs: { type: 'boolean' }, all: { type: 'boolean' }, changed: { type: 'boolean' }, watch: { type: 'boolean' }, times: { type: 'boolean' },
-    grep: { type: 'string', short: 'g', multiple: true }, help: { type: 'boolean', short: 'h' },
+    proofs: { type: 'boolean' },
+    all: { type: 'boolean' },
+    changed: { type: 'boolean' },
+    watch: { type: 'boolean' },
+    times: { type: 'boolean' },
+    grep: { type: 'string', short: 'g', multiple: true },
+    help: { type: 'boolean', short: 'h' },
   },
 })
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
@@ -168,7 +179,10 @@ async function work(lists) {
 function runFile(file) {
   return new Promise((resolve) => {
     let [stdout, stderr] = ['', '']
-    const grep = values.grep === undefined ? {} : { TAP_GREP: values.grep.map(literal).join('\n'), TAP_FILTER_QUIETLY: '1' }
+    const grep =
+      values.grep === undefined
+        ? {}
+        : { TAP_GREP: values.grep.map(literal).join('\n'), TAP_FILTER_QUIETLY: '1' }
     const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S), ...grep }
     const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     running.add(child)
@@ -181,16 +195,20 @@ function runFile(file) {
       const cpuS = cpuOfEnded()
       const done = () => resolve({ ...summaryOf({ stdout, stderr, code, signal }), cpuS })
       child.once('close', done)
-      // A grandchild that outlives the test would hold the pipes for ever. What lies in them is read first, however long we stood still.
+      // A grandchild that outlives the test would hold the pipes for ever. What lies in them is read first,
+      // however long we stood still.
       setTimeout(() => setImmediate(done), PIPES_MS).unref()
     })
-    child.once('error', (problem) => resolve({ ...summaryOf({ stdout, stderr: String(problem), code: null, signal: null }), cpuS: 0 }))
+    child.once('error', (problem) =>
+      resolve({ ...summaryOf({ stdout, stderr: String(problem), code: null, signal: null }), cpuS: 0 }),
+    )
   })
 }
 
 /**
- * Seconds of CPU of the children that have ended since the last call, with those that they waited for; 0 where the system does not tell.
- * Servers that outlive their file, as the Postgres of all tests does, are in none.
+ * Seconds of CPU of the children that have ended since the last call, with those that they waited for; 0
+ * where the system does not tell. Servers that outlive their file, as the Postgres of all tests does, are in
+ * none.
  */
 function cpuOfEnded() {
   if (process.platform !== 'linux') return 0

@@ -39,29 +39,38 @@ export interface Asker {
 
 export function askerOf(place: Place, connections: number): Asker {
   const { origin, address, issuers } = place
-  const agent = origin.isTls ? new SecureAgent({ keepAlive: true, maxSockets: connections }) : new Agent({ keepAlive: true, maxSockets: connections })
+  const agent = origin.isTls
+    ? new SecureAgent({ keepAlive: true, maxSockets: connections })
+    : new Agent({ keepAlive: true, maxSockets: connections })
   const start = origin.isTls ? askSecurely : askPlainly
   const name = isIP(origin.hostname) === 0 ? { servername: origin.hostname } : {}
   // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise: the key is for this server alone.
   const trust = { rejectUnauthorized: true, ...(issuers === null ? {} : { ca: issuers }) }
   return {
     close: () => agent.destroy(),
-    ask: ({ method, path, headers, body }, ms) => new Promise((resolve) => {
-      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-      const asking = start({
-        host: address, port: origin.port, method, path, agent, ...name, ...trust,
-        headers: { host: origin.authority, authorization: `Bearer ${place.key}`, ...headers, ...length },
-      })
-      const end = (asked: Asked): void => {
-        clearTimeout(timer)
-        resolve(asked)
-        if ('code' in asked) asking.destroy()
-      }
-      const timer = setTimeout(() => end({ code: 'TIMEOUT' }), ms)
-      asking.on('error', (error: NodeJS.ErrnoException) => end({ code: error.code ?? 'ERROR' }))
-      asking.on('response', (answer) => void read(answer).then(end))
-      asking.end(body)
-    }),
+    ask: ({ method, path, headers, body }, ms) =>
+      new Promise((resolve) => {
+        const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+        const asking = start({
+          host: address,
+          port: origin.port,
+          method,
+          path,
+          agent,
+          ...name,
+          ...trust,
+          headers: { host: origin.authority, authorization: `Bearer ${place.key}`, ...headers, ...length },
+        })
+        const end = (asked: Asked): void => {
+          clearTimeout(timer)
+          resolve(asked)
+          if ('code' in asked) asking.destroy()
+        }
+        const timer = setTimeout(() => end({ code: 'TIMEOUT' }), ms)
+        asking.on('error', (error: NodeJS.ErrnoException) => end({ code: error.code ?? 'ERROR' }))
+        asking.on('response', (answer) => void read(answer).then(end))
+        asking.end(body)
+      }),
   }
 }
 
@@ -77,5 +86,11 @@ async function read(answer: IncomingMessage): Promise<Asked> {
   } catch (error) {
     return { code: error instanceof Error && 'code' in error ? String(error.code) : 'ERROR' }
   }
-  return { answer: { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() } }
+  return {
+    answer: {
+      status: answer.statusCode ?? 0,
+      headers: answer.headers,
+      text: Buffer.concat(chunks).toString(),
+    },
+  }
 }

@@ -19,7 +19,9 @@ export interface Driven {
 
 export interface Driving {
   readonly place: Place
-  /** Root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure. */
+  /**
+   * Root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure.
+   */
   readonly localPid: number | null
   /** Nothing more is begun. */
   readonly signal: AbortSignal
@@ -30,13 +32,16 @@ export async function drive(cell: Cell, { place, localPid, signal }: Driving): P
   const cpuUs = (requests: number): number =>
     localPid === null ? Number.NaN : ((treeCpuS(localPid) - before) / Math.max(1, requests)) * 1e6
   if (cell.load === 'uploads') return runUploads(cell, { place, signal, cpuUs })
-  // A closed pace sends when it is connected: whatever is answered counts, the refusals of the first moment too.
+  // A closed pace sends when it is connected: whatever is answered counts, the refusals of the first moment
+  // too.
   const settleMs = cell.pace.kind === 'open' ? SETTLE_MS : 0
   const load = await startLoad({
     host: place.address,
     port: place.origin.port,
     origin: {
-      authority: place.origin.authority, serverName: place.origin.isTls ? place.origin.hostname : null, issuers: place.issuers,
+      authority: place.origin.authority,
+      serverName: place.origin.isTls ? place.origin.hostname : null,
+      issuers: place.issuers,
     },
     connections: cell.connections,
     pace: cell.pace,
@@ -47,7 +52,9 @@ export async function drive(cell: Cell, { place, localPid, signal }: Driving): P
     drainMs: DRAIN_SECONDS * 1_000,
     requestsMax: requestsOfCell(cell),
     answerTimeoutMs: REACH_MS,
-    requests: [{ ...cell.request, headers: { ...cell.request.headers, authorization: `Bearer ${place.key}` } }],
+    requests: [
+      { ...cell.request, headers: { ...cell.request.headers, authorization: `Bearer ${place.key}` } },
+    ],
   })
   const stop = (): void => void load.stop()
   signal.addEventListener('abort', stop)
@@ -60,8 +67,13 @@ const LIMITED = 429
 function drivenOf(result: LoadResult, cpuUs: number): Driven {
   const good = result.statuses[200] ?? 0
   const limited = result.statuses[LIMITED] ?? 0
-  const others = Object.entries(result.statuses).filter(([status]) => !['0', '200', String(LIMITED)].includes(status))
-  const failures = [...others.map(([status, times]) => `${statusText(Number(status))}, ${times} times`), ...new Set(result.failures)]
+  const others = Object.entries(result.statuses).filter(
+    ([status]) => !['0', '200', String(LIMITED)].includes(status),
+  )
+  const failures = [
+    ...others.map(([status, times]) => `${statusText(Number(status))}, ${times} times`),
+    ...new Set(result.failures),
+  ]
   const isNothing = result.requests === 0
   return {
     limited,

@@ -1,6 +1,9 @@
 /** What a load test of a running deployment never goes beyond. Somebody else's users may be on it. */
 
-/** Requests a second, of all connections together: whoever wants to know where a server ends has one of his own for that. Decision. */
+/**
+ * Requests a second, of all connections together: whoever wants to know where a server ends has one of his
+ * own for that. Decision.
+ */
 export const DEPLOYMENT_RATE_MAX = 2_000
 /** Requests a second unless more are asked for. Decision. */
 export const DEPLOYMENT_RATE_DEFAULT = 50
@@ -17,7 +20,10 @@ export const DEPLOYMENT_UPLOAD_BYTES_MAX = 20_000_000
 export const REMOVALS_MAX = 3
 /** Seconds for each operation that only reads; there are many of them. Decision. */
 export const OPERATION_SECONDS = 2
-/** Milliseconds for each of the few requests that are sent before the load, to see whether all is well. Decision. */
+/**
+ * Milliseconds for each of the few requests that are sent before the load, to see whether all is well.
+ * Decision.
+ */
 export const REACH_MS = 10_000
 /** Addresses of a name that are tried. Decision. */
 export const ADDRESSES_MAX = 4

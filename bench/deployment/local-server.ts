@@ -5,7 +5,10 @@ import { processes, type ProcessRow } from '../../test/support/load/process-cpu.
 /** Of a socket that listens, in `/proc/net/tcp`. */
 const LISTENS = '0A'
 
-/** @returns the root of the process tree that listens there; null where this cannot be told, as for somebody else's process */
+/**
+ * @returns the root of the process tree that listens there; null where this cannot be told, as for somebody
+ * else's process
+ */
 export function listenerOf(port: number): ProcessRow | null {
   const wanted = new Set(inodes(port).map((inode) => `socket:[${inode}]`))
   if (wanted.size === 0) return null

@@ -2,8 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { numbersText, optionReader } from '../options.ts'
 import {
-  DEPLOYMENT_CELL_SECONDS_MAX, DEPLOYMENT_CONNECTIONS_MAX, DEPLOYMENT_RATE_DEFAULT, DEPLOYMENT_RATE_MAX, DEPLOYMENT_SECONDS_MAX,
-  DEPLOYMENT_UPLOAD_BYTES_MAX, DEPLOYMENT_UPLOADS_PER_S_MAX,
+  DEPLOYMENT_CELL_SECONDS_MAX,
+  DEPLOYMENT_CONNECTIONS_MAX,
+  DEPLOYMENT_RATE_DEFAULT,
+  DEPLOYMENT_RATE_MAX,
+  DEPLOYMENT_SECONDS_MAX,
+  DEPLOYMENT_UPLOAD_BYTES_MAX,
+  DEPLOYMENT_UPLOADS_PER_S_MAX,
 } from './limits.ts'
 import { checkedKey, originOf, type Origin } from './origin.ts'
 import { DEPLOYMENT_LOADS, secondsOf, type DeploymentLoad } from './plan.ts'
@@ -41,14 +46,19 @@ const NUMBERS = {
 const READING = DEPLOYMENT_LOADS.filter((load) => load !== 'uploads')
 
 export const DEPLOYMENT_OPTIONS_TEXT =
-  `options: --target https://sluice.example --key KEY|@FILE --only ${READING.join(',')} ${numbersText(NUMBERS)} `
-  + `--model ${FREE_MODEL} --ca FILE --allow-writes --record FILE\n`
-  + `never more than ${DEPLOYMENT_RATE_MAX} requests a second, ${DEPLOYMENT_CONNECTIONS_MAX} connections, ${DEPLOYMENT_CELL_SECONDS_MAX} s a cell and `
-  + `${DEPLOYMENT_SECONDS_MAX} s in all; uploads, ${DEPLOYMENT_UPLOADS_PER_S_MAX} a second of at most ${DEPLOYMENT_UPLOAD_BYTES_MAX / 1e6} MB, `
-  + 'only with --allow-writes, and removed again; nothing but the target is contacted, and no redirect is followed'
+  `options: --target https://sluice.example --key KEY|@FILE --only ${READING.join(',')} ${numbersText(NUMBERS)} ` +
+  `--model ${FREE_MODEL} --ca FILE --allow-writes --record FILE\n` +
+  `never more than ${DEPLOYMENT_RATE_MAX} requests a second, ${DEPLOYMENT_CONNECTIONS_MAX} connections, ${DEPLOYMENT_CELL_SECONDS_MAX} s a cell and ` +
+  `${DEPLOYMENT_SECONDS_MAX} s in all; uploads, ${DEPLOYMENT_UPLOADS_PER_S_MAX} a second of at most ${DEPLOYMENT_UPLOAD_BYTES_MAX / 1e6} MB, ` +
+  'only with --allow-writes, and removed again; nothing but the target is contacted, and no redirect is followed'
 
 export const readDeploymentOptions = optionReader(
-  { numbers: NUMBERS, lists: { only: DEPLOYMENT_LOADS }, flags: ['allow-writes'], words: ['target', 'key', 'ca', 'model'] },
+  {
+    numbers: NUMBERS,
+    lists: { only: DEPLOYMENT_LOADS },
+    flags: ['allow-writes'],
+    words: ['target', 'key', 'ca', 'model'],
+  },
   (given): DeploymentOptions => {
     const options = {
       origin: originOf(given.word('target') ?? ''),
@@ -63,10 +73,13 @@ export const readDeploymentOptions = optionReader(
       payloadBytes: evenly(given.number('payload')),
       json: given.json,
     }
-    if (options.loads.includes('uploads') && !given.has('allow-writes')) throw new Error('uploads write files: they need --allow-writes')
+    if (options.loads.includes('uploads') && !given.has('allow-writes'))
+      throw new Error('uploads write files: they need --allow-writes')
     const seconds = secondsOf(options)
     if (seconds <= DEPLOYMENT_SECONDS_MAX) return options
-    throw new Error(`this would take up to ${seconds} s, and ${DEPLOYMENT_SECONDS_MAX} s is the most: a shorter --duration, fewer --repeats or --only some`)
+    throw new Error(
+      `this would take up to ${seconds} s, and ${DEPLOYMENT_SECONDS_MAX} s is the most: a shorter --duration, fewer --repeats or --only some`,
+    )
   },
 )
 

@@ -15,21 +15,33 @@ export interface Origin {
 /** Throws an Error that says in one line what is wrong, without what was given: it may hold a password. */
 export function originOf(given: string): Origin {
   const url = URL.canParse(given) ? new URL(given) : null
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new Error('--target takes the origin of a deployment, https://sluice.example')
-  if (url.username !== '' || url.password !== '') throw new Error('--target takes no user and no password: the key is given as --key')
-  const isBare = url.search === '' && url.hash === '' && ['', API_PREFIX].includes(url.pathname.replace(/\/$/, ''))
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new Error('--target takes the origin of a deployment, https://sluice.example')
+  if (url.username !== '' || url.password !== '')
+    throw new Error('--target takes no user and no password: the key is given as --key')
+  const isBare =
+    url.search === '' && url.hash === '' && ['', API_PREFIX].includes(url.pathname.replace(/\/$/, ''))
   if (!isBare) throw new Error(`--target takes an origin alone, or one with ${API_PREFIX}`)
   const isTls = url.protocol === 'https:'
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  return { text: url.origin, hostname, isTls, port: Number(url.port || (isTls ? 443 : 80)), authority: url.host }
+  return {
+    text: url.origin,
+    hostname,
+    isTls,
+    port: Number(url.port || (isTls ? 443 : 80)),
+    authority: url.host,
+  }
 }
 
 /** Throws an Error that does not say the key. */
 export function checkedKey(key: string): string {
-  if (!/^[\x21-\x7e]{1,1024}$/.test(key)) throw new Error('--key takes an API key of printable characters, or @FILE')
+  if (!/^[\x21-\x7e]{1,1024}$/.test(key))
+    throw new Error('--key takes an API key of printable characters, or @FILE')
   return key
 }
 
 export function isLoopback(address: string): boolean {
-  return isIP(address) === 4 ? address.startsWith('127.') : address === '::1' || /^::ffff:127\./i.test(address)
+  return isIP(address) === 4
+    ? address.startsWith('127.')
+    : address === '::1' || /^::ffff:127\./i.test(address)
 }

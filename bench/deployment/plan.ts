@@ -1,4 +1,7 @@
-/** What a load test of a deployment will send, before it sends anything: the whole of it can be told in a line. */
+/**
+ * What a load test of a deployment will send, before it sends anything: the whole of it can be told in a
+ * line.
+ */
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import type { LoadPace, LoadRequest } from '../../test/support/load/load-plan.ts'
@@ -22,14 +25,20 @@ export interface Cell {
 
 /** Of the highest rate, for latency against offered load. */
 export const SHARES: readonly number[] = [0.1, 0.25, 0.5, 0.75, 1]
-/** Milliseconds of a cell of a fixed rate that count for nothing: connections open in them. They are of its seconds. */
+/**
+ * Milliseconds of a cell of a fixed rate that count for nothing: connections open in them. They are of its
+ * seconds.
+ */
 export const SETTLE_MS = 300
 /** Behind a cell of a fixed rate, for what was due and is late. */
 export const DRAIN_SECONDS = 2
 /** Before the load: the key at each address that is tried, an embedding, and each operation once. */
 const FIRST = ADDRESSES_MAX + 1
 
-export type Input = Pick<DeploymentOptions, 'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'>
+export type Input = Pick<
+  DeploymentOptions,
+  'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'
+>
 
 /** In the order in which they run, once. */
 export function cellsOf(options: Input): readonly Cell[] {
@@ -38,18 +47,39 @@ export function cellsOf(options: Input): readonly Cell[] {
   const open = { load: 'latency', connections, seconds, request: embeddings, payloadBytes: null } as const
   const all: readonly Cell[] = [
     {
-      load: 'embeddings', case: `embeddings, ${connections} connections, at most ${rate}/s`, pace: { kind: 'polite' }, connections, ratePerS: rate, seconds,
-      request: embeddings, payloadBytes: null,
+      load: 'embeddings',
+      case: `embeddings, ${connections} connections, at most ${rate}/s`,
+      pace: { kind: 'polite' },
+      connections,
+      ratePerS: rate,
+      seconds,
+      request: embeddings,
+      payloadBytes: null,
     },
-    ...SHARES.map((share) => share * rate).map((ratePerS): Cell =>
-      ({ ...open, case: `embeddings at ${rounded(ratePerS)}/s`, pace: { kind: 'open', ratePerS }, ratePerS })),
+    ...SHARES.map((share) => share * rate).map((ratePerS): Cell => ({
+      ...open,
+      case: `embeddings at ${rounded(ratePerS)}/s`,
+      pace: { kind: 'open', ratePerS },
+      ratePerS,
+    })),
     ...READS.map((one): Cell => ({
-      load: 'operations', case: one.id, pace: { kind: 'polite' }, connections: Math.min(2, connections), ratePerS: rate,
-      seconds: Math.min(seconds, OPERATION_SECONDS), request: readRequest(one), payloadBytes: null,
+      load: 'operations',
+      case: one.id,
+      pace: { kind: 'polite' },
+      connections: Math.min(2, connections),
+      ratePerS: rate,
+      seconds: Math.min(seconds, OPERATION_SECONDS),
+      request: readRequest(one),
+      payloadBytes: null,
     })),
     {
-      load: 'uploads', case: `files of ${options.payloadBytes / 1e6} MB`, pace: { kind: 'polite' }, connections: Math.min(2, connections),
-      ratePerS: Math.min(rate, DEPLOYMENT_UPLOADS_PER_S_MAX), seconds, request: { method: 'POST', path: '/api/v1/files', headers: {}, body: '' },
+      load: 'uploads',
+      case: `files of ${options.payloadBytes / 1e6} MB`,
+      pace: { kind: 'polite' },
+      connections: Math.min(2, connections),
+      ratePerS: Math.min(rate, DEPLOYMENT_UPLOADS_PER_S_MAX),
+      seconds,
+      request: { method: 'POST', path: '/api/v1/files', headers: {}, body: '' },
       payloadBytes: options.payloadBytes,
     },
   ]
@@ -57,16 +87,30 @@ export function cellsOf(options: Input): readonly Cell[] {
 }
 
 /** What needs no object to be made first. */
-const READS: readonly AnyOperation[] = OPERATIONS.filter(({ method, path }) => method === 'get' && !path.includes('{'))
+const READS: readonly AnyOperation[] = OPERATIONS.filter(
+  ({ method, path }) => method === 'get' && !path.includes('{'),
+)
 
 export function secondsOf(options: Input): number {
-  return options.repeats * cellsOf(options).reduce((sum, { seconds, pace }) => sum + seconds + (pace.kind === 'open' ? DRAIN_SECONDS : 0), 0)
+  return (
+    options.repeats *
+    cellsOf(options).reduce(
+      (sum, { seconds, pace }) => sum + seconds + (pace.kind === 'open' ? DRAIN_SECONDS : 0),
+      0,
+    )
+  )
 }
 
-/** At most: each cell keeps under its rate, and a file that was uploaded is removed by a request of its own, or a few. */
+/**
+ * At most: each cell keeps under its rate, and a file that was uploaded is removed by a request of its own,
+ * or a few.
+ */
 export function requestsOf(options: Input): number {
   const cells = cellsOf(options)
-  const sent = cells.reduce((sum, cell) => sum + requestsOfCell(cell) * (cell.load === 'uploads' ? 1 + REMOVALS_MAX : 1), 0)
+  const sent = cells.reduce(
+    (sum, cell) => sum + requestsOfCell(cell) * (cell.load === 'uploads' ? 1 + REMOVALS_MAX : 1),
+    0,
+  )
   return FIRST + cells.filter(({ load }) => load === 'operations').length + options.repeats * sent
 }
 
@@ -80,20 +124,34 @@ export function summaryOf(options: DeploymentOptions): string {
   const writes = loads.includes('uploads') ? 'files are written and removed again' : 'nothing is written'
   const isAsked = loads.some((load) => load === 'embeddings' || load === 'latency')
   const cost = isAsked ? `; embeddings of ${model} are computed, and charged as the catalogue says` : ''
-  return `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, `
-    + `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`
+  return (
+    `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, ` +
+    `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`
+  )
 }
 
 function embeddingsRequest(model: string): LoadRequest {
-  const body = JSON.stringify({ model, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' })
+  const body = JSON.stringify({
+    model,
+    input: 'The quick brown fox jumps over the lazy dog.',
+    encoding_format: 'float',
+  })
   return { method: 'POST', path: '/api/v1/embeddings', headers: { 'content-type': 'application/json' }, body }
 }
 
 function readRequest(operation: AnyOperation): LoadRequest {
-  const given = Object.entries(operation.example.query ?? {}).map(([name, value]): [string, string] => [name, String(value)])
+  const given = Object.entries(operation.example.query ?? {}).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ])
   const query = new URLSearchParams(given)
   const path = `${prefixOf(operation)}${operation.path}`
-  return { method: 'GET', path: query.size === 0 ? path : `${path}?${query.toString()}`, headers: {}, body: '' }
+  return {
+    method: 'GET',
+    path: query.size === 0 ? path : `${path}?${query.toString()}`,
+    headers: {},
+    body: '',
+  }
 }
 
 function rounded(value: number): string {

@@ -7,13 +7,21 @@ import type { Origin } from './origin.ts'
 export type Reached = { readonly place: Place } | { readonly problem: string }
 
 /**
- * Looks the name up once and keeps to the first of its addresses that answers: a load goes where this request went.
+ * Looks the name up once and keeps to the first of its addresses that answers: a load goes where this request
+ * went.
  * @param first must be answered with 200
  * @returns in one line why there can be no load; it holds neither the key nor what the server says of itself
  */
-export async function reach(origin: Origin, secrets: Pick<Place, 'key' | 'issuers'>, first: Question): Promise<Reached> {
-  const addresses = await lookup(origin.hostname, { all: true }).catch((error: NodeJS.ErrnoException) => error.code ?? 'ERROR')
-  if (typeof addresses === 'string') return { problem: `the name ${origin.hostname} cannot be found (DNS: ${addresses})` }
+export async function reach(
+  origin: Origin,
+  secrets: Pick<Place, 'key' | 'issuers'>,
+  first: Question,
+): Promise<Reached> {
+  const addresses = await lookup(origin.hostname, { all: true }).catch(
+    (error: NodeJS.ErrnoException) => error.code ?? 'ERROR',
+  )
+  if (typeof addresses === 'string')
+    return { problem: `the name ${origin.hostname} cannot be found (DNS: ${addresses})` }
   let problem = `the name ${origin.hostname} has no address`
   for (const { address } of addresses.slice(0, ADDRESSES_MAX)) {
     const place = { ...secrets, origin, address }
@@ -38,12 +46,15 @@ export function problemOf(asked: Asked, { origin, key }: Pick<Place, 'origin' | 
 
 function answered({ status, headers }: Answer, origin: Origin): string {
   if (status >= 300 && status < 400) {
-    const to = URL.canParse(headers.location ?? '', origin.text) ? new URL(headers.location ?? '', origin.text).origin : 'nowhere'
+    const to = URL.canParse(headers.location ?? '', origin.text)
+      ? new URL(headers.location ?? '', origin.text).origin
+      : 'nowhere'
     const elsewhere = to === origin.text ? 'to another path' : `to ${to}`
     return `redirects (${status}) ${elsewhere}, which is not followed: give the origin that answers itself`
   }
   if (status === 401 || status === 403) return `refuses the key (${status})`
-  if (status === 404) return 'knows no such path or model (404): is it Sluice, and does it have the model of --model?'
+  if (status === 404)
+    return 'knows no such path or model (404): is it Sluice, and does it have the model of --model?'
   if (status === 429) return 'limits the rate of this key already (429): wait, or give a key without a limit'
   return `answers ${status} to the first request`
 }
@@ -54,8 +65,10 @@ function unanswered(code: string): string {
   if (code === 'ECONNRESET' || code === 'EPIPE') return `hangs up before it has answered (${code})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'has a certificate for another name'
   if (code === 'CERT_HAS_EXPIRED') return 'has a certificate whose time is over'
-  if (/^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_)/.test(code)) return `has a certificate that is not trusted (${code}): --ca FILE names its issuer`
-  if (/^(?:EPROTO|ERR_SSL|ERR_TLS)/.test(code)) return `does not speak TLS as it should (${code}): is it http://?`
+  if (/^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_)/.test(code))
+    return `has a certificate that is not trusted (${code}): --ca FILE names its issuer`
+  if (/^(?:EPROTO|ERR_SSL|ERR_TLS)/.test(code))
+    return `does not speak TLS as it should (${code}): is it http://?`
   if (/^HPE_/.test(code)) return `does not speak HTTP (${code}): is it https://?`
   return `cannot be asked (${code})`
 }

@@ -1,4 +1,7 @@
-/** Files to a deployment, few and one after the other on each connection; each is removed as soon as it is there. */
+/**
+ * Files to a deployment, few and one after the other on each connection; each is removed as soon as it is
+ * there.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build as buildHistogram } from 'hdr-histogram-js'
 import { wholeFile } from '../../test/support/files/wave-file.ts'
@@ -31,7 +34,11 @@ class Uploads {
   readonly #signal: AbortSignal
   readonly #body: Buffer
   readonly #failures: string[] = []
-  readonly #histogram = buildHistogram({ lowestDiscernibleValue: 1, highestTrackableValue: 600_000_000, numberOfSignificantValueDigits: 3 })
+  readonly #histogram = buildHistogram({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 600_000_000,
+    numberOfSignificantValueDigits: 3,
+  })
   readonly #beganAt = performance.now()
   #begun = 0
   #good = 0
@@ -63,7 +70,10 @@ class Uploads {
         cpu_s_per_gb: null,
         requests_per_second: perS,
         mb_per_second: (perS * (this.#cell.payloadBytes ?? 0)) / 1e6,
-        latency_us: this.#good === 0 ? null : { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: this.#histogram.maxValue },
+        latency_us:
+          this.#good === 0
+            ? null
+            : { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: this.#histogram.maxValue },
         rss_mb: null,
         generator_cores: (user + system) / 1_000 / tookMs,
         failed: this.#failed + (requests === 0 ? 1 : 0),
@@ -90,12 +100,18 @@ class Uploads {
   async #upload(): Promise<number> {
     const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
     const startedAt = performance.now()
-    const asked = await this.#asker.ask({ method: 'POST', path: '/api/v1/files', headers, body: this.#body }, UPLOAD_MS)
+    const asked = await this.#asker.ask(
+      { method: 'POST', path: '/api/v1/files', headers, body: this.#body },
+      UPLOAD_MS,
+    )
     if (isLimited(asked)) {
       this.#limited++
       return waitOf(asked)
     }
-    const id = 'answer' in asked && asked.answer.status === 200 ? /"id":"([\w-]{1,100})"/.exec(asked.answer.text)?.[1] : undefined
+    const id =
+      'answer' in asked && asked.answer.status === 200
+        ? /"id":"([\w-]{1,100})"/.exec(asked.answer.text)?.[1]
+        : undefined
     if (id === undefined) {
       this.#fail('answer' in asked ? statusText(asked.answer.status) : asked.code)
       return 0

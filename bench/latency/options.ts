@@ -17,11 +17,15 @@ export interface LatencyOptions {
   readonly json: string | null
 }
 
-const NUMBERS = { duration: [1, 600, 5], repeats: [1, 100, 3], connections: [1, 1_000, 48], dimensions: [1, 65_536, 1_536] } as const
+const NUMBERS = {
+  duration: [1, 600, 5],
+  repeats: [1, 100, 3],
+  connections: [1, 1_000, 48],
+  dimensions: [1, 65_536, 1_536],
+} as const
 const SHARES = [10, 25, 50, 75, 90] as const
 
-export const LATENCY_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --shares ${SHARES.join(',')} --against ${LATENCY_SUBJECTS.slice(1).join(',')} --record FILE`
+export const LATENCY_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --shares ${SHARES.join(',')} --against ${LATENCY_SUBJECTS.slice(1).join(',')} --record FILE`
 
 export const readLatencyOptions = optionReader(
   { numbers: NUMBERS, lists: { against: LATENCY_SUBJECTS }, flags: [], counts: { shares: [1, 200, SHARES] } },
@@ -31,7 +35,9 @@ export const readLatencyOptions = optionReader(
     connections: given.number('connections'),
     dimensions: given.number('dimensions'),
     shares: given.counts('shares'),
-    against: LATENCY_SUBJECTS.filter((name) => name === 'sluice' || given.some('against', LATENCY_SUBJECTS).includes(name)),
+    against: LATENCY_SUBJECTS.filter(
+      (name) => name === 'sluice' || given.some('against', LATENCY_SUBJECTS).includes(name),
+    ),
     json: given.json,
   }),
 )

@@ -1,9 +1,18 @@
-/** Each subject's ceiling by a closed loop, then fixed rates at shares of it: latency counts from when a request was due. */
+/**
+ * Each subject's ceiling by a closed loop, then fixed rates at shares of it: latency counts from when a
+ * request was due.
+ */
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadPace, LoadResult } from '../../test/support/load/load-plan.ts'
 import { tree, treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { rotated, sampleOf } from '../measure.ts'
-import { resultRow, type CurveRecord, type LatencyRecord, type ResultRow, type SampleRecord } from '../record.ts'
+import {
+  resultRow,
+  type CurveRecord,
+  type LatencyRecord,
+  type ResultRow,
+  type SampleRecord,
+} from '../record.ts'
 import type { Target } from '../target.ts'
 import { readMemory, totalOf } from '../transfers/resources.ts'
 
@@ -55,7 +64,12 @@ export async function latencySteps(
     const { sample } = await load(one.target, { ...settings, pace: { kind: 'closed' } })
     const { connections } = settings
     found.push({
-      of: one.of, subject: one.target.name, connections, ceiling: sample.requests_per_second, ceilingSample: sample, cells: new Map(),
+      of: one.of,
+      subject: one.target.name,
+      connections,
+      ceiling: sample.requests_per_second,
+      ceilingSample: sample,
+      cells: new Map(),
     })
   }
   const pairs = all.flatMap((one, at) => {
@@ -66,7 +80,10 @@ export async function latencySteps(
     for (const share of settings.shares) {
       for (const { one, steps } of rotated(pairs, repeat)) {
         progress(`repeat ${repeat + 1} of ${settings.repeats}: ${one.target.name}, ${one.of}, ${share} %`)
-        const cell = await load(one.target, { ...settings, pace: { kind: 'open', ratePerS: rateOf(steps, share) } })
+        const cell = await load(one.target, {
+          ...settings,
+          pace: { kind: 'open', ratePerS: rateOf(steps, share) },
+        })
         steps.cells.set(share, [...(steps.cells.get(share) ?? []), cell])
       }
     }
@@ -88,7 +105,13 @@ async function load(target: Target, { connections, durationMs, pace }: LoadInput
   await target.before?.()
   const before = treeCpuS(target.pid)
   const result: LoadResult = await runLoad({
-    host: '127.0.0.1', port: target.port, connections, durationMs, warmUpMs: SETTLE_MS, pace, requests: [target.request],
+    host: '127.0.0.1',
+    port: target.port,
+    connections,
+    durationMs,
+    warmUpMs: SETTLE_MS,
+    pace,
+    requests: [target.request],
   })
   const cpuS = treeCpuS(target.pid) - before
   const rssBytes = totalOf(readMemory(tree(target.pid)))
@@ -102,11 +125,24 @@ async function load(target: Target, { connections, durationMs, pace }: LoadInput
 export function stepRows(scenario: string, all: readonly Steps[]): readonly ResultRow[] {
   const head = ({ subject, connections }: Steps) => ({ scenario, subject, connections, payload_bytes: null })
   return all.flatMap((steps) => [
-    resultRow({ ...head(steps), case: `${steps.of}, the ceiling`, pace: 'closed', offered_per_second: null }, [steps.ceilingSample]),
-    ...[...steps.cells].map(([share, cells]) => lateMarked(cells, resultRow(
-      { ...head(steps), case: `${steps.of}, ${share} % of the ceiling`, pace: 'open', offered_per_second: rateOf(steps, share) },
-      cells.map(({ sample }) => sample),
-    ))),
+    resultRow(
+      { ...head(steps), case: `${steps.of}, the ceiling`, pace: 'closed', offered_per_second: null },
+      [steps.ceilingSample],
+    ),
+    ...[...steps.cells].map(([share, cells]) =>
+      lateMarked(
+        cells,
+        resultRow(
+          {
+            ...head(steps),
+            case: `${steps.of}, ${share} % of the ceiling`,
+            pace: 'open',
+            offered_per_second: rateOf(steps, share),
+          },
+          cells.map(({ sample }) => sample),
+        ),
+      ),
+    ),
   ])
 }
 
@@ -120,34 +156,51 @@ function isLate({ generatorLateMs }: Cell): boolean {
 
 /** A sentence for each cell whose generator was late. */
 export function lateNotes(all: readonly Steps[]): readonly string[] {
-  return all.flatMap(({ of, subject, cells }) => [...cells].flatMap(([share, taken]) => {
-    const late = taken.filter(isLate)
-    const most = Math.max(...late.map(({ generatorLateMs }) => generatorLateMs)).toFixed(1)
-    const times = `in ${late.length} of ${taken.length} repeats, p99 up to ${most} ms`
-    return late.length === 0 ? [] : [`${subject}, ${of}, ${share} %: the generator itself was late ${times}, which its latency holds`]
-  }))
+  return all.flatMap(({ of, subject, cells }) =>
+    [...cells].flatMap(([share, taken]) => {
+      const late = taken.filter(isLate)
+      const most = Math.max(...late.map(({ generatorLateMs }) => generatorLateMs)).toFixed(1)
+      const times = `in ${late.length} of ${taken.length} repeats, p99 up to ${most} ms`
+      return late.length === 0
+        ? []
+        : [`${subject}, ${of}, ${share} %: the generator itself was late ${times}, which its latency holds`]
+    }),
+  )
 }
 
 const PERCENTILES: readonly (readonly [keyof LatencyRecord<number>, string])[] = [
-  ['p50', 'p50'], ['p90', 'p90'], ['p99', 'p99'], ['p99_9', 'p99.9'], ['max', 'the slowest'],
+  ['p50', 'p50'],
+  ['p90', 'p90'],
+  ['p99', 'p99'],
+  ['p99_9', 'p99.9'],
+  ['max', 'the slowest'],
 ]
 
 /** A curve for each percentile, a line for each subject. */
 export function latencyCurves(scenario: string, rows: readonly ResultRow[]): readonly CurveRecord[] {
   const open = rows.filter((row) => row.pace === 'open')
   const of = (row: ResultRow): string => row.case.split(',')[0] ?? ''
-  return [...new Set(open.map(of))].flatMap((what) => PERCENTILES.map(([percentile, text]) => {
-    const ours = open.filter((row) => of(row) === what)
-    return {
-      scenario, title: `${what}: ${text} against offered load`, x: 'requests offered a second', y: 'ms',
-      lines: [...new Set(ours.map(({ subject }) => subject))].map((name) => ({
-        name, points: ours.filter(({ subject }) => subject === name).flatMap((row) => pointOf(row, percentile)),
-      })),
-    }
-  }))
+  return [...new Set(open.map(of))].flatMap((what) =>
+    PERCENTILES.map(([percentile, text]) => {
+      const ours = open.filter((row) => of(row) === what)
+      return {
+        scenario,
+        title: `${what}: ${text} against offered load`,
+        x: 'requests offered a second',
+        y: 'ms',
+        lines: [...new Set(ours.map(({ subject }) => subject))].map((name) => ({
+          name,
+          points: ours.filter(({ subject }) => subject === name).flatMap((row) => pointOf(row, percentile)),
+        })),
+      }
+    }),
+  )
 }
 
-function pointOf(row: ResultRow, percentile: keyof LatencyRecord<number>): readonly (readonly [number, number])[] {
+function pointOf(
+  row: ResultRow,
+  percentile: keyof LatencyRecord<number>,
+): readonly (readonly [number, number])[] {
   const { offered_per_second: x, latency_us: latency } = row
   return x === null || latency === null ? [] : [[x, latency[percentile].median / 1_000]]
 }

@@ -1,4 +1,7 @@
-/** What a rate limit lets through against what it says, and what a call then costs, by the size of the limit and the count of fronts. */
+/**
+ * What a rate limit lets through against what it says, and what a call then costs, by the size of the limit
+ * and the count of fronts.
+ */
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
@@ -28,23 +31,38 @@ const FRONTS = [1, 2, 4]
 const RPMS = [1, 60, 600, 6_000, 60_000, 1_000_000]
 const SLACK_MS = 100
 
-export async function accuracy({ seconds, connections }: LimitsOptions, progress: (text: string) => void): Promise<readonly Accuracy[]> {
+export async function accuracy(
+  { seconds, connections }: LimitsOptions,
+  progress: (text: string) => void,
+): Promise<readonly Accuracy[]> {
   const found: Accuracy[] = []
   for (const fronts of FRONTS) {
     const stand = await startStand({ settings: { SLUICE_FRONTS: String(fronts) } })
     try {
       await runLoad({
-        host: '127.0.0.1', port: stand.port, connections, durationMs: 3_000, pace: { kind: 'closed' }, requests: [stand.embeddings()],
+        host: '127.0.0.1',
+        port: stand.port,
+        connections,
+        durationMs: 3_000,
+        pace: { kind: 'closed' },
+        requests: [stand.embeddings()],
       })
       for (const rpm of RPMS) {
         const key = await ratedKey(stand, rpm)
         const before = treeCpuS(stand.pid)
         const result = await runLoad({
-          host: '127.0.0.1', port: stand.port, connections, durationMs: seconds * 1_000, pace: { kind: 'closed' },
-          requests: [stand.embeddings(key)], keepRows: { except: [429] },
+          host: '127.0.0.1',
+          port: stand.port,
+          connections,
+          durationMs: seconds * 1_000,
+          pace: { kind: 'closed' },
+          requests: [stand.embeddings(key)],
+          keepRows: { except: [429] },
         })
         const one = judged({ fronts, rpm, result, cpuS: treeCpuS(stand.pid) - before })
-        progress(`${fronts} fronts, ${rpm} a minute: ${one.admitted} of ${one.allowed.toFixed(0)}, ${one.cpuUs.toFixed(0)} µs a call`)
+        progress(
+          `${fronts} fronts, ${rpm} a minute: ${one.admitted} of ${one.allowed.toFixed(0)}, ${one.cpuUs.toFixed(0)} µs a call`,
+        )
         found.push(one)
       }
     } finally {
@@ -69,7 +87,8 @@ function judged({ fronts, rpm, result, cpuS }: Taken): Accuracy {
   const allowedIn = (ms: number): number => burstOf(rpm) + (rpm * ms) / 60_000
   const offeredPerS = answeredPerS(result)
   return {
-    fronts, rpm,
+    fronts,
+    rpm,
     admitted: rows.length,
     allowed: allowedIn(spanMs),
     bound: allowedIn(spanMs + SLACK_MS),

@@ -1,4 +1,7 @@
-/** The limits stage beside the usual limiters of npm: CPU of a call that each lets in, and what each lets through at a limit. */
+/**
+ * The limits stage beside the usual limiters of npm: CPU of a call that each lets in, and what each lets
+ * through at a limit.
+ */
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
 import { treeCpuS } from '../../test/support/load/process-cpu.ts'
@@ -33,9 +36,12 @@ export async function besideOthers(input: BesideInput, progress: (text: string) 
   try {
     const settings = { connections, durationMs: seconds * 1_000, warmUpMs, repeats: count }
     const repeats = await interleave(targets, settings, progress)
-    const cost = rowsOf('limits', repeats, settings).map((row) => ({ ...row, case: `the limiter alone, ${row.case}` }))
+    const cost = rowsOf('limits', repeats, settings).map((row) => ({
+      ...row,
+      case: `the limiter alone, ${row.case}`,
+    }))
     const limited: Limited[] = []
-    for (const limitRpm of limits) limited.push(...await atLimit(limitRpm, settings, progress))
+    for (const limitRpm of limits) limited.push(...(await atLimit(limitRpm, settings, progress)))
     return {
       rows: [...cost, ...limited.map(({ row }) => row)],
       subjects: targets.map(({ name, note }) => ({ name: `${name}, the limiter alone`, note })),
@@ -47,7 +53,9 @@ export async function besideOthers(input: BesideInput, progress: (text: string) 
   }
 }
 
-async function started(limitRpm: number): Promise<{ readonly targets: readonly Target[]; readonly absent: readonly Absent[] }> {
+async function started(
+  limitRpm: number,
+): Promise<{ readonly targets: readonly Target[]; readonly absent: readonly Absent[] }> {
   const all: (Target | Absent)[] = []
   for (const name of LIMITERS) all.push(await startLimiter(name, { limitRpm }))
   return {
@@ -61,7 +69,11 @@ interface Limited {
   readonly note: string
 }
 
-async function atLimit(limitRpm: number, settings: Settings, progress: (text: string) => void): Promise<readonly Limited[]> {
+async function atLimit(
+  limitRpm: number,
+  settings: Settings,
+  progress: (text: string) => void,
+): Promise<readonly Limited[]> {
   const { targets } = await started(limitRpm)
   const limiters = targets.filter(({ name }) => name !== 'direct')
   try {
@@ -76,7 +88,11 @@ async function atLimit(limitRpm: number, settings: Settings, progress: (text: st
   }
 }
 
-async function pressed(target: Target, limitRpm: number, { connections, durationMs, warmUpMs }: Settings): Promise<Limited> {
+async function pressed(
+  target: Target,
+  limitRpm: number,
+  { connections, durationMs, warmUpMs }: Settings,
+): Promise<Limited> {
   const load = { host: '127.0.0.1', port: target.port, connections, pace: { kind: 'closed' } } as const
   // By a key of its own: the code is warm, and nothing of the other key's limit is used up.
   await runLoad({ ...load, durationMs: warmUpMs, requests: [limiterRequest()] })
@@ -87,14 +103,32 @@ async function pressed(target: Target, limitRpm: number, { connections, duration
   const name = `the limiter alone, ${limitRpm} a minute`
   const share = (limitRpm * result.measuredMs) / 60_000
   return {
-    row: resultRow({
-      scenario: 'limits', case: name, subject: target.name, pace: 'closed', connections, offered_per_second: null, payload_bytes: null,
-    }, [{
-      cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6, cpu_s_per_gb: null, mb_per_second: null, latency_us: null,
-      requests_per_second: answeredPerS(result), rss_mb: null, generator_cores: result.generatorCores,
-      failed: result.requests - admitted - refused, failures: result.failures,
-    }]),
-    note: `${target.name}, ${name}: ${admitted} of ${result.requests} let in within ${(result.measuredMs / 1_000).toFixed(1)} s; `
-      + `the limit is ${share.toFixed(0)} in that time, and our burst ${burstOf(limitRpm).toFixed(0)} more`,
+    row: resultRow(
+      {
+        scenario: 'limits',
+        case: name,
+        subject: target.name,
+        pace: 'closed',
+        connections,
+        offered_per_second: null,
+        payload_bytes: null,
+      },
+      [
+        {
+          cpu_us_per_request: (cpuS / Math.max(1, result.requestsWithWarmUp)) * 1e6,
+          cpu_s_per_gb: null,
+          mb_per_second: null,
+          latency_us: null,
+          requests_per_second: answeredPerS(result),
+          rss_mb: null,
+          generator_cores: result.generatorCores,
+          failed: result.requests - admitted - refused,
+          failures: result.failures,
+        },
+      ],
+    ),
+    note:
+      `${target.name}, ${name}: ${admitted} of ${result.requests} let in within ${(result.measuredMs / 1_000).toFixed(1)} s; ` +
+      `the limit is ${share.toFixed(0)} in that time, and our burst ${burstOf(limitRpm).toFixed(0)} more`,
   }
 }

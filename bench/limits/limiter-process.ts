@@ -1,4 +1,7 @@
-/** The smallest server that asks a limiter: the key's hash, one question, 200 or 429. In a process of its own, with a Redis of its own. */
+/**
+ * The smallest server that asks a limiter: the key's hash, one question, 200 or 429. In a process of its own,
+ * with a Redis of its own.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -25,14 +28,22 @@ async function start({ name, port, limitRpm, redisCommand, packages }: LimiterSe
   const socketPath = needsRedis(name) ? await redis(redisCommand) : null
   const limiter = await openLimiter(name, { limitRpm, socketPath, packages })
   createServer(({ headers: { authorization = '' } }, response) => {
-    void answer(limiter, hashOfBearer(authorization), (status) => void response.writeHead(status, HEADERS).end(BODY))
+    void answer(
+      limiter,
+      hashOfBearer(authorization),
+      (status) => void response.writeHead(status, HEADERS).end(BODY),
+    )
   }).listen(port, '127.0.0.1', () => process.send?.('ready'))
 }
 
 /** At once where the limiter knows at once: a promise would be its cost and not the server's. */
 function answer(limiter: Limiter, hash: string, tell: (status: number) => void): void | Promise<void> {
   const may = limiter(hash)
-  if (may instanceof Promise) return may.then((isIn) => tell(isIn ? 200 : 429), () => tell(500))
+  if (may instanceof Promise)
+    return may.then(
+      (isIn) => tell(isIn ? 200 : 429),
+      () => tell(500),
+    )
   tell(may ? 200 : 429)
 }
 
@@ -40,7 +51,10 @@ function answer(limiter: Limiter, hash: string, tell: (status: number) => void):
 async function redis(command: string | null): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-limiter-'))
   const socketPath = join(home, 'redis.sock')
-  const running = command === null ? await launchInMemory({ socketPath }) : await launchServer({ command, socketPath, home })
+  const running =
+    command === null
+      ? await launchInMemory({ socketPath })
+      : await launchServer({ command, socketPath, home })
   const end = (): void => {
     void running.stop().then(() => {
       rmSync(home, { recursive: true, force: true })

@@ -23,7 +23,10 @@ export interface LimiterInput {
   readonly packages?: string
 }
 
-export async function startLimiter(name: LimiterName, { limitRpm, packages = join(ROOT, 'tools/peers') }: LimiterInput): Promise<Target | Absent> {
+export async function startLimiter(
+  name: LimiterName,
+  { limitRpm, packages = join(ROOT, 'tools/peers') }: LimiterInput,
+): Promise<Target | Absent> {
   const installed = join(packages, PACKAGE)
   const isPeer = name.startsWith('rate-limiter-flexible')
   if (isPeer && !existsSync(installed)) return { name, absent: NO_PEERS }
@@ -44,19 +47,27 @@ export async function startLimiter(name: LimiterName, { limitRpm, packages = joi
     pid: child.pid ?? 0,
     port: settings.port,
     request: limiterRequest(),
-    note: NOTES[name].replace('{version}', version) + (needsRedis(name) ? `; over ${store}, whose CPU counts with it` : ''),
+    note:
+      NOTES[name].replace('{version}', version) +
+      (needsRedis(name) ? `; over ${store}, whose CPU counts with it` : ''),
     stop: () => stopServer(child),
   }
 }
 
 /** Of a key that nobody has used yet. */
 export function limiterRequest(): LoadRequest {
-  return { method: 'GET', path: '/', headers: { authorization: `Bearer ${newApiKey('inference').key}` }, body: '' }
+  return {
+    method: 'GET',
+    path: '/',
+    headers: { authorization: `Bearer ${newApiKey('inference').key}` },
+    body: '',
+  }
 }
 
 const NOTES: Readonly<Record<LimiterName, string>> = {
   sluice: 'our limits stage as a front has it, GCRA with tokens lent ahead',
-  'rate-limiter-flexible-redis': 'rate-limiter-flexible {version}, RateLimiterRedis with ioredis, pipelined, refusals kept in memory',
+  'rate-limiter-flexible-redis':
+    'rate-limiter-flexible {version}, RateLimiterRedis with ioredis, pipelined, refusals kept in memory',
   'rate-limiter-flexible': 'rate-limiter-flexible {version}, RateLimiterMemory: knows one process alone',
   direct: 'the minimal server of node:http without a limiter',
 }

@@ -29,11 +29,16 @@ const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function openLimiter(name: LimiterName, deps: LimiterDeps): Promise<Limiter> {
   switch (name) {
-    case 'sluice': return ours(deps)
-    case 'rate-limiter-flexible-redis': return flexible(deps, 'RateLimiterRedis')
-    case 'rate-limiter-flexible': return flexible(deps, 'RateLimiterMemory')
-    case 'direct': return () => true
-    default: return name satisfies never
+    case 'sluice':
+      return ours(deps)
+    case 'rate-limiter-flexible-redis':
+      return flexible(deps, 'RateLimiterRedis')
+    case 'rate-limiter-flexible':
+      return flexible(deps, 'RateLimiterMemory')
+    case 'direct':
+      return () => true
+    default:
+      return name satisfies never
   }
 }
 
@@ -41,35 +46,60 @@ export function needsRedis(name: LimiterName): boolean {
   return name === 'sluice' || name === 'rate-limiter-flexible-redis'
 }
 
-async function ours({ limitRpm, socketPath, reachableMsMax = REACHABLE_MS_MAX }: LimiterDeps): Promise<Limiter> {
+async function ours({
+  limitRpm,
+  socketPath,
+  reachableMsMax = REACHABLE_MS_MAX,
+}: LimiterDeps): Promise<Limiter> {
   const state = openState({ url: null, socketPath: socketPath ?? '', log: LOG })
   await state.whenReachable(reachableMsMax)
   if (!state.isReachable) {
     await state.close()
     throw new Error('Redis does not answer')
   }
-  const admission = createAdmission({ authority: openRateAuthority(state), fronts: { liveFronts: 1 }, now: () => performance.now() })
+  const admission = createAdmission({
+    authority: openRateAuthority(state),
+    fronts: { liveFronts: 1 },
+    now: () => performance.now(),
+  })
   return (hash) => {
     const admitted = admission.admit(keyOf(limitRpm, hash))
-    return admitted instanceof Promise ? admitted.then(({ failure }) => failure === null) : admitted.failure === null
+    return admitted instanceof Promise
+      ? admitted.then(({ failure }) => failure === null)
+      : admitted.failure === null
   }
 }
 
 /** What of the package is used here; it is none of our dependencies. */
-type Flexible = Readonly<Record<'RateLimiterRedis' | 'RateLimiterMemory', new (options: object) => { consume(key: string): Promise<unknown> }>>
+type Flexible = Readonly<
+  Record<
+    'RateLimiterRedis' | 'RateLimiterMemory',
+    new (options: object) => { consume(key: string): Promise<unknown> }
+  >
+>
 
-/** A minute's points in a window of a minute, as its own guide has it; a key that is over its limit is refused from memory. */
+/**
+ * A minute's points in a window of a minute, as its own guide has it; a key that is over its limit is refused
+ * from memory.
+ */
 function flexible({ limitRpm, socketPath, packages }: LimiterDeps, kind: keyof Flexible): Limiter {
   const limiters = createRequire(join(packages, 'package.json'))('rate-limiter-flexible') as Flexible
   const window = { points: limitRpm, duration: 60 }
-  const limiter = kind === 'RateLimiterMemory'
-    ? new limiters.RateLimiterMemory(window)
-    : new limiters.RateLimiterRedis({
-      ...window, inMemoryBlockOnConsumed: limitRpm + 1, storeClient: new Redis(socketPath ?? '', { enableAutoPipelining: true }),
-    })
-  return (hash) => limiter.consume(hash).then(() => true, (refusal: unknown) => {
-    // It rejects with an Error when it could not ask, and with what it counted when the answer is no.
-    if (refusal instanceof Error) throw refusal
-    return false
-  })
+  const limiter =
+    kind === 'RateLimiterMemory'
+      ? new limiters.RateLimiterMemory(window)
+      : new limiters.RateLimiterRedis({
+          ...window,
+          inMemoryBlockOnConsumed: limitRpm + 1,
+          storeClient: new Redis(socketPath ?? '', { enableAutoPipelining: true }),
+        })
+  return (hash) =>
+    limiter.consume(hash).then(
+      () => true,
+      (refusal: unknown) => {
+        // It rejects with an Error when it could not ask, and with what it counted when the answer is no.
+        if (refusal instanceof Error) throw refusal
+        return false
+      },
+    )
 }

@@ -15,8 +15,7 @@ export interface LimitsOptions {
 
 const NUMBERS = { duration: [1, 60, 5], repeats: [1, 20, 5], connections: [1, 1_000, 32] } as const
 
-export const LIMITS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --only ${LIMITS_PARTS.join(',')} --record FILE\nthe default takes some five minutes`
+export const LIMITS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --only ${LIMITS_PARTS.join(',')} --record FILE\nthe default takes some five minutes`
 
 export const readLimitsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: LIMITS_PARTS }, flags: [] },

@@ -1,4 +1,7 @@
-/** Keys of the bench: one for which nothing has a limit, one for which everything has, and keys of any rate limit. */
+/**
+ * Keys of the bench: one for which nothing has a limit, one for which everything has, and keys of any rate
+ * limit.
+ */
 import type { Stand } from '../../test/support/nodes/stand.ts'
 
 /** USD and requests a minute that no run comes near. */
@@ -7,8 +10,17 @@ const AMPLE_RPM = 1_000_000
 
 /** A key of an organization of its own: credit is the organization's. */
 export async function limitedKey(stand: Stand): Promise<string> {
-  const { id } = await stand.cli('organizations', 'create', '--name', 'limited') as { id: string }
-  const manager = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'manager', '--organization', id) as { key: string }
+  const { id } = (await stand.cli('organizations', 'create', '--name', 'limited')) as { id: string }
+  const manager = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'management',
+    '--name',
+    'manager',
+    '--organization',
+    id,
+  )) as { key: string }
   const manage = managed(stand, manager.key)
   await manage('POST', '/credits', { amount_usd: AMPLE_USD, note: 'bench' })
   let limit = AMPLE_USD
@@ -22,7 +34,10 @@ export async function limitedKey(stand: Stand): Promise<string> {
 
 /** A key that has a rate limit alone. */
 export async function ratedKey(stand: Stand, rpm: number): Promise<string> {
-  const made = await managed(stand, stand.keys.management_key)('POST', '/keys', { name: `${rpm} a minute`, rate_limit_rpm: rpm })
+  const made = await managed(stand, stand.keys.management_key)('POST', '/keys', {
+    name: `${rpm} a minute`,
+    rate_limit_rpm: rpm,
+  })
   return String(made['key'])
 }
 

@@ -41,15 +41,22 @@ class Files {
   }
 
   async put(): Promise<string> {
-    const text = '--kept\r\ncontent-disposition: form-data; name="file"; filename="kept.txt"\r\n\r\na file that stays\r\n--kept--\r\n'
-    const { status, body } = await this.#ask('POST', '/files', { type: 'multipart/form-data; boundary=kept', text })
-    if (status !== 200 || body.id === undefined) throw new Error(`the file that reads ask for was not stored: ${status}`)
+    const text =
+      '--kept\r\ncontent-disposition: form-data; name="file"; filename="kept.txt"\r\n\r\na file that stays\r\n--kept--\r\n'
+    const { status, body } = await this.#ask('POST', '/files', {
+      type: 'multipart/form-data; boundary=kept',
+      text,
+    })
+    if (status !== 200 || body.id === undefined)
+      throw new Error(`the file that reads ask for was not stored: ${status}`)
     return body.id
   }
 
   /** One at a time; what fails is tried again with the next: a node that is restarted refuses some. */
   sweep(keptId: string): Promise<void> {
-    this.#sweeping ??= this.#remove(keptId).catch(() => undefined).finally(() => (this.#sweeping = null))
+    this.#sweeping ??= this.#remove(keptId)
+      .catch(() => undefined)
+      .finally(() => (this.#sweeping = null))
     return this.#sweeping
   }
 
@@ -70,19 +77,35 @@ class Files {
     await Promise.all(Array.from({ length: DELETIONS }, work))
   }
 
-  #ask(method: string, path: string, body: { readonly type: string; readonly text: string } | null = null): Promise<Told> {
+  #ask(
+    method: string,
+    path: string,
+    body: { readonly type: string; readonly text: string } | null = null,
+  ): Promise<Told> {
     const headers = {
       authorization: `Bearer ${this.#stand.keys.inference_key}`,
       ...(body === null ? {} : { 'content-type': body.type, 'content-length': Buffer.byteLength(body.text) }),
     }
     return new Promise((resolve, reject) => {
-      const req = request({ host: '127.0.0.1', port: this.#stand.port, method, path: `/api/v1${path}`, headers, agent: this.#agent })
+      const req = request({
+        host: '127.0.0.1',
+        port: this.#stand.port,
+        method,
+        path: `/api/v1${path}`,
+        headers,
+        agent: this.#agent,
+      })
       req.once('error', reject)
       req.once('response', (res) => {
         let text = ''
         res.setEncoding('utf8').on('data', (piece: string) => (text += piece))
         res.once('error', reject)
-        res.once('end', () => resolve({ status: res.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) as Told['body'] : {} }))
+        res.once('end', () =>
+          resolve({
+            status: res.statusCode ?? 0,
+            body: text.startsWith('{') ? (JSON.parse(text) as Told['body']) : {},
+          }),
+        )
       })
       req.end(body?.text)
     })

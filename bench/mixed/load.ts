@@ -1,4 +1,7 @@
-/** The mixed load: 90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB, 1 % videos, each at its share of one fixed rate. */
+/**
+ * The mixed load: 90 % embeddings, 5 % reads, 4 % uploads of 1 to 20 MB, 1 % videos, each at its share of one
+ * fixed rate.
+ */
 import { runLoad, startLoad, type RunningLoad } from '../../test/support/load/load.ts'
 import type { LoadPlan, LoadResult } from '../../test/support/load/load-plan.ts'
 import type { Stand } from '../../test/support/nodes/stand.ts'
@@ -34,19 +37,43 @@ const CONNECTIONS = 48
 const FOREVER_MS = 24 * 3_600_000
 const SEED = 8
 /** Of the connections. */
-const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = { embeddings: 0.6, reads: 0.1, uploads: 0.2, videos: 0.1 }
+const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = {
+  embeddings: 0.6,
+  reads: 0.1,
+  uploads: 0.2,
+  videos: 0.1,
+}
 
-/** One generator process for each kind: what an upload of 20 MB takes from a generator is no latency of an embeddings call. */
+/**
+ * One generator process for each kind: what an upload of 20 MB takes from a generator is no latency of an
+ * embeddings call.
+ */
 export async function startMixedLoad(stand: Stand, input: MixedInput): Promise<MixedLoad> {
   const files = await openFiles(stand)
   const requests = mixedRequests({
-    embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: input.seed ?? SEED,
+    embeddings: stand.embeddings(),
+    apiKey: stand.keys.inference_key,
+    fileId: files.keptId,
+    seed: input.seed ?? SEED,
   })
-  const running = await Promise.all(MIXED_KINDS.map(async (kind) => [kind, await startLoad({
-    ...planOf(stand, input), requests: requests[kind], isInTurn: true,
-    connections: Math.max(2, Math.round((input.connections ?? CONNECTIONS) * CONNECTION_SHARES[kind])),
-    pace: { kind: 'open', ratePerS: (input.ratePerS * MIXED_SHARES[kind]) / 100 },
-  })] as const))
+  const running = await Promise.all(
+    MIXED_KINDS.map(
+      async (kind) =>
+        [
+          kind,
+          await startLoad({
+            ...planOf(stand, input),
+            requests: requests[kind],
+            isInTurn: true,
+            connections: Math.max(
+              2,
+              Math.round((input.connections ?? CONNECTIONS) * CONNECTION_SHARES[kind]),
+            ),
+            pace: { kind: 'open', ratePerS: (input.ratePerS * MIXED_SHARES[kind]) / 100 },
+          }),
+        ] as const,
+    ),
+  )
   const result = resultOf(running, files)
   return {
     result,
@@ -62,10 +89,17 @@ export async function mixedCeiling(stand: Stand, input: Omit<MixedInput, 'ratePe
   const files = await openFiles(stand)
   try {
     const requests = mixedRequests({
-      embeddings: stand.embeddings(), apiKey: stand.keys.inference_key, fileId: files.keptId, seed: input.seed ?? SEED,
+      embeddings: stand.embeddings(),
+      apiKey: stand.keys.inference_key,
+      fileId: files.keptId,
+      seed: input.seed ?? SEED,
     })
     return await runLoad({
-      ...planOf(stand, input), requests: mixInTurn(requests), isInTurn: true, connections: input.connections ?? CONNECTIONS, pace: { kind: 'closed' },
+      ...planOf(stand, input),
+      requests: mixInTurn(requests),
+      isInTurn: true,
+      connections: input.connections ?? CONNECTIONS,
+      pace: { kind: 'closed' },
     })
   } finally {
     await files.close()
@@ -78,7 +112,10 @@ function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<Mi
   return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs }
 }
 
-async function resultOf(running: readonly (readonly [MixedKind, RunningLoad])[], files: MixedFiles): Promise<MixedResult> {
+async function resultOf(
+  running: readonly (readonly [MixedKind, RunningLoad])[],
+  files: MixedFiles,
+): Promise<MixedResult> {
   try {
     const found = await Promise.all(running.map(async ([kind, load]) => [kind, await load.result] as const))
     const kinds = Object.fromEntries(found) as Record<MixedKind, LoadResult>
@@ -97,6 +134,11 @@ export function failedOf(kind: MixedKind, { requests, statuses }: LoadResult): n
 }
 
 export function reasonsOf(kind: MixedKind, { statuses, failures }: LoadResult): readonly string[] {
-  const wrong = Object.entries(statuses).filter(([status]) => status !== '0' && status !== String(MIXED_STATUSES[kind]))
-  return [...wrong.map(([status, count]) => `${kind}: ${status} × ${count}`), ...failures.map((reason) => `${kind}: ${reason}`)]
+  const wrong = Object.entries(statuses).filter(
+    ([status]) => status !== '0' && status !== String(MIXED_STATUSES[kind]),
+  )
+  return [
+    ...wrong.map(([status, count]) => `${kind}: ${status} × ${count}`),
+    ...failures.map((reason) => `${kind}: ${reason}`),
+  ]
 }

@@ -24,17 +24,27 @@ export function mixedRows(
   const head = { scenario, subject: 'sluice', pace: 'open', connections, payload_bytes: null } as const
   return [
     resultRow({ ...head, case: ALL_KINDS, offered_per_second: ratePerS }, repeats.map(wholeSample)),
-    ...MIXED_KINDS.map((kind) => resultRow(
-      { ...head, case: kind, offered_per_second: (ratePerS * MIXED_SHARES[kind]) / 100 }, repeats.map(({ result }) => kindSample(kind, result)),
-    )),
+    ...MIXED_KINDS.map((kind) =>
+      resultRow(
+        { ...head, case: kind, offered_per_second: (ratePerS * MIXED_SHARES[kind]) / 100 },
+        repeats.map(({ result }) => kindSample(kind, result)),
+      ),
+    ),
   ]
 }
 
 function wholeSample({ result, cpuS, peakBytes }: MixedRepeat): SampleRecord {
   const all = Object.values(result.kinds)
-  const sum = (read: (one: (typeof all)[number]) => number): number => all.reduce((total, one) => total + read(one), 0)
+  const sum = (read: (one: (typeof all)[number]) => number): number =>
+    all.reduce((total, one) => total + read(one), 0)
   return {
-    cpu_us_per_request: (cpuS / Math.max(1, sum((one) => one.requestsWithWarmUp))) * 1e6,
+    cpu_us_per_request:
+      (cpuS /
+        Math.max(
+          1,
+          sum((one) => one.requestsWithWarmUp),
+        )) *
+      1e6,
     cpu_s_per_gb: null,
     requests_per_second: sum(answeredPerS),
     mb_per_second: sum((one) => one.sentBytes / one.measuredMs / 1_000),

@@ -1,5 +1,11 @@
 /** A node on which the mix can run: with a provider of embeddings and one of videos, both on this machine. */
-import { PROVIDER_KEY, standCatalogue, startStand, type Stand, type StandInput } from '../../test/support/nodes/stand.ts'
+import {
+  PROVIDER_KEY,
+  standCatalogue,
+  startStand,
+  type Stand,
+  type StandInput,
+} from '../../test/support/nodes/stand.ts'
 import { startVideosProcess } from '../../test/support/videos/video-provider-process.ts'
 
 export const MIXED_VIDEO_MODEL = 'mixed/clip'
@@ -10,10 +16,15 @@ const SECOND_PRICE = '0.0001'
 const CLIP_MS = 300
 
 /** Ends with everything that it started. */
-export async function startMixedStand(input: Omit<StandInput, 'catalogue' | 'provider'> = {}): Promise<Stand> {
+export async function startMixedStand(
+  input: Omit<StandInput, 'catalogue' | 'provider'> = {},
+): Promise<Stand> {
   const videos = await startVideosProcess({ makeMs: CLIP_MS })
   try {
-    const stand = await startStand({ ...input, catalogue: (mockOrigin) => catalogueOf(mockOrigin, videos.baseUrl) })
+    const stand = await startStand({
+      ...input,
+      catalogue: (mockOrigin) => catalogueOf(mockOrigin, videos.baseUrl),
+    })
     return {
       ...stand,
       async stop() {
@@ -31,11 +42,24 @@ function catalogueOf(mockOrigin: string, videosUrl: string): object {
   const { providers, models } = standCatalogue(mockOrigin, TOKEN_PRICE)
   const video = { submit: 'token', token_header: 'idempotency-key', concurrency: 64, polls_per_second: 100 }
   return {
-    providers: [...providers, { slug: 'mixed', protocol: 'openai', base_url: videosUrl, api_key_env: PROVIDER_KEY, video }],
-    models: [...models, {
-      id: MIXED_VIDEO_MODEL, name: 'Mixed', architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      video: { durations: [4], resolutions: ['720p'], aspect_ratios: ['16:9'], pricing_skus: { duration_seconds: SECOND_PRICE } },
-      endpoints: [{ provider: 'mixed', upstream_model: 'clip' }],
-    }],
+    providers: [
+      ...providers,
+      { slug: 'mixed', protocol: 'openai', base_url: videosUrl, api_key_env: PROVIDER_KEY, video },
+    ],
+    models: [
+      ...models,
+      {
+        id: MIXED_VIDEO_MODEL,
+        name: 'Mixed',
+        architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+        video: {
+          durations: [4],
+          resolutions: ['720p'],
+          aspect_ratios: ['16:9'],
+          pricing_skus: { duration_seconds: SECOND_PRICE },
+        },
+        endpoints: [{ provider: 'mixed', upstream_model: 'clip' }],
+      },
+    ],
   }
 }

@@ -19,7 +19,12 @@ export interface ProcessWatch {
 export function watchProcesses(root: number, everyMs: number): ProcessWatch {
   const startedAt = performance.now()
   const looks: WatchedLook[] = []
-  const look = (): void => void looks.push({ atS: (performance.now() - startedAt) / 1_000, memory: memoryByRole(root), cpu: cpuByRole(root) })
+  const look = (): void =>
+    void looks.push({
+      atS: (performance.now() - startedAt) / 1_000,
+      memory: memoryByRole(root),
+      cpu: cpuByRole(root),
+    })
   look()
   const timer = setInterval(look, everyMs)
   return {
@@ -49,7 +54,9 @@ export function peakBytes(looks: readonly WatchedLook[]): number {
 export function coresByRole(looks: readonly WatchedLook[]): ReadonlyMap<string, number> {
   const [first, last] = [looks[0], looks.at(-1)]
   if (first === undefined || last === undefined || last.atS <= first.atS) return new Map()
-  const cores = [...last.cpu].map(([role, cpuS]) => [role, (cpuS - (first.cpu.get(role) ?? 0)) / (last.atS - first.atS)] as const)
+  const cores = [...last.cpu].map(
+    ([role, cpuS]) => [role, (cpuS - (first.cpu.get(role) ?? 0)) / (last.atS - first.atS)] as const,
+  )
   return new Map(cores.sort(([, a], [, b]) => b - a))
 }
 
@@ -58,13 +65,23 @@ export function processCurves(scenario: string, looks: readonly WatchedLook[]): 
   const roles = [...new Set(looks.flatMap(({ memory }) => [...memory.keys()]))]
   const x = 'seconds'
   const line = (name: string, read: (look: WatchedLook, at: number) => number) => ({
-    name, points: looks.map((look, at) => [round(look.atS), round(read(look, at))] as const),
+    name,
+    points: looks.map((look, at) => [round(look.atS), round(read(look, at))] as const),
   })
-  const cores = (role: string) => ({ name: role, points: line(role, (_, at) => coresAt(looks, at, role)).points.slice(1) })
+  const cores = (role: string) => ({
+    name: role,
+    points: line(role, (_, at) => coresAt(looks, at, role)).points.slice(1),
+  })
   return [
     {
-      scenario, title: 'memory of each kind of process over time', x, y: 'MB resident',
-      lines: [line('all', ({ memory }) => totalOf(memory) / 1e6), ...roles.map((role) => line(role, ({ memory }) => (memory.get(role) ?? 0) / 1e6))],
+      scenario,
+      title: 'memory of each kind of process over time',
+      x,
+      y: 'MB resident',
+      lines: [
+        line('all', ({ memory }) => totalOf(memory) / 1e6),
+        ...roles.map((role) => line(role, ({ memory }) => (memory.get(role) ?? 0) / 1e6)),
+      ],
     },
     { scenario, title: 'CPU of each kind of process over time', x, y: 'cores', lines: roles.map(cores) },
   ]

@@ -22,13 +22,19 @@ export interface Attack {
 }
 
 /** Requests a second that keep to the bytes of an attack. */
-export function attackRate({ perS = REQUESTS_PER_S_MAX }: Pick<Attack, 'perS'>, requests: readonly LoadRequest[]): number {
+export function attackRate(
+  { perS = REQUESTS_PER_S_MAX }: Pick<Attack, 'perS'>,
+  requests: readonly LoadRequest[],
+): number {
   const bytes = requests.reduce((sum, one) => sum + requestBytes(one), 0) / requests.length
   return Math.max(1, Math.min(perS, REQUESTS_PER_S_MAX, Math.floor(ATTACK_BYTES_PER_S / bytes)))
 }
 
 function requestBytes({ path, headers, body }: LoadRequest): number {
-  const head = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, path.length + 64)
+  const head = Object.entries(headers).reduce(
+    (sum, [name, value]) => sum + name.length + value.length + 4,
+    path.length + 64,
+  )
   return head + Buffer.byteLength(body)
 }
 
@@ -45,7 +51,9 @@ function asManager({ attacker }: NeighboursStand): Readonly<Record<string, strin
 }
 
 function embeddings(stand: NeighboursStand, body: string): readonly LoadRequest[] {
-  return [{ method: 'POST', path: '/api/v1/embeddings', headers: { ...asInference(stand), ...JSON_TYPE }, body }]
+  return [
+    { method: 'POST', path: '/api/v1/embeddings', headers: { ...asInference(stand), ...JSON_TYPE }, body },
+  ]
 }
 
 /** @param piece repeated, with commas between, up to LARGE_BYTES */
@@ -74,7 +82,10 @@ const WORDS = 200
 /** Texts that share no word: a vector of theirs has few zeros, each of which would take two bytes alone. */
 function denseTexts(): readonly string[] {
   return Array.from({ length: TEXTS }, (_, text) => {
-    const words = Array.from({ length: WORDS }, (__, word) => Math.imul(text * WORDS + word + 1, 0x9e3779b1) >>> 0)
+    const words = Array.from(
+      { length: WORDS },
+      (__, word) => Math.imul(text * WORDS + word + 1, 0x9e3779b1) >>> 0,
+    )
     return words.map((number) => number.toString(36).slice(-5)).join(' ')
   })
 }
@@ -82,7 +93,11 @@ function denseTexts(): readonly string[] {
 const answerAttacks = {
   'embeddings-unread': {
     text: 'embeddings answers that are not read: 512 dense texts of 8,192 dimensions each',
-    requests: (stand) => embeddings(stand, JSON.stringify({ model: 'sluice/lexical-1', input: denseTexts(), dimensions: 8_192 })),
+    requests: (stand) =>
+      embeddings(
+        stand,
+        JSON.stringify({ model: 'sluice/lexical-1', input: denseTexts(), dimensions: 8_192 }),
+      ),
     isUnread: true,
     // The bodies take ten seconds, and the answers a thread half a minute.
     headMs: 30_000,
@@ -95,30 +110,54 @@ const bodyAttacks = {
   multipart: {
     text: 'uploads of a form with 2,000 empty parts',
     requests: (stand) => {
-      const parts = Array.from({ length: PARTS }, (_, nth) => `--edge\r\ncontent-disposition: form-data; name="a${nth}"\r\n\r\n\r\n`).join('')
-      return [{
-        method: 'POST', path: '/api/v1/files', headers: { ...asInference(stand), 'content-type': 'multipart/form-data; boundary=edge' },
-        body: `${parts}--edge--\r\n`,
-      }]
+      const parts = Array.from(
+        { length: PARTS },
+        (_, nth) => `--edge\r\ncontent-disposition: form-data; name="a${nth}"\r\n\r\n\r\n`,
+      ).join('')
+      return [
+        {
+          method: 'POST',
+          path: '/api/v1/files',
+          headers: { ...asInference(stand), 'content-type': 'multipart/form-data; boundary=edge' },
+          body: `${parts}--edge--\r\n`,
+        },
+      ]
     },
   },
   range: {
     text: 'a container file asked for in a thousand ranges',
     async requests(stand) {
       const { attacker } = stand
-      await attacker.made(attacker.inference, { method: 'PUT', path: '/api/v1/containers/neighbour/files/a.txt', body: 'a note\n'.repeat(10_000) })
-      const { data } = await attacker.made(attacker.inference, { method: 'GET', path: '/api/v1/containers/neighbour/files' })
+      await attacker.made(attacker.inference, {
+        method: 'PUT',
+        path: '/api/v1/containers/neighbour/files/a.txt',
+        body: 'a note\n'.repeat(10_000),
+      })
+      const { data } = await attacker.made(attacker.inference, {
+        method: 'GET',
+        path: '/api/v1/containers/neighbour/files',
+      })
       const id = (data as readonly { readonly id: string }[])[0]?.id ?? ''
       const range = `bytes=${Array.from({ length: 1_000 }, (_, nth) => `${nth * 8}-${nth * 8 + 1}`).join(',')}`
-      return [{ method: 'GET', path: `/api/v1/containers/neighbour/files/${id}/content`, headers: { ...asInference(stand), range }, body: '' }]
+      return [
+        {
+          method: 'GET',
+          path: `/api/v1/containers/neighbour/files/${id}/content`,
+          headers: { ...asInference(stand), range },
+          body: '',
+        },
+      ]
     },
   },
   containers: {
     text: 'container files of one byte, ten folders deep',
-    requests: (stand) => Array.from({ length: 500 }, (_, nth) => ({
-      method: 'PUT', path: `/api/v1/containers/deep/files/${Array.from({ length: 10 }, (__, at) => `f${nth}-${at}`).join('/')}/a.txt`,
-      headers: asInference(stand), body: 'x',
-    })),
+    requests: (stand) =>
+      Array.from({ length: 500 }, (_, nth) => ({
+        method: 'PUT',
+        path: `/api/v1/containers/deep/files/${Array.from({ length: 10 }, (__, at) => `f${nth}-${at}`).join('/')}/a.txt`,
+        headers: asInference(stand),
+        body: 'x',
+      })),
     perS: 200,
   },
 } satisfies Readonly<Record<string, Attack>>
@@ -130,15 +169,28 @@ const controlAttacks = {
     text: 'SCIM PATCH of a group with 1,000 filtered operations',
     async requests(stand) {
       const { attacker } = stand
-      const scim = (path: string, body: unknown) => attacker.made(attacker.scimToken, { method: 'POST', path: `/scim/v2/${path}`, body })
+      const scim = (path: string, body: unknown) =>
+        attacker.made(attacker.scimToken, { method: 'POST', path: `/scim/v2/${path}`, body })
       const user = await scim('Users', { userName: 'neighbour@example.com', active: true })
-      const group = await scim('Groups', { displayName: 'Neighbour', members: [{ value: String(user['id']) }] })
-      const operations = Array.from({ length: PATCHES }, (_, nth) => ({ op: 'remove', path: `members[value eq "${nth}"]` }))
-      return [{
-        method: 'PATCH', path: `/scim/v2/Groups/${String(group['id'])}`,
-        headers: { authorization: `Bearer ${attacker.scimToken}`, 'content-type': 'application/scim+json' },
-        body: JSON.stringify({ schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations: operations }),
-      }]
+      const group = await scim('Groups', {
+        displayName: 'Neighbour',
+        members: [{ value: String(user['id']) }],
+      })
+      const operations = Array.from({ length: PATCHES }, (_, nth) => ({
+        op: 'remove',
+        path: `members[value eq "${nth}"]`,
+      }))
+      return [
+        {
+          method: 'PATCH',
+          path: `/scim/v2/Groups/${String(group['id'])}`,
+          headers: { authorization: `Bearer ${attacker.scimToken}`, 'content-type': 'application/scim+json' },
+          body: JSON.stringify({
+            schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+            Operations: operations,
+          }),
+        },
+      ]
     },
   },
   presets: {
@@ -155,7 +207,14 @@ const controlAttacks = {
   },
   unread: {
     text: 'the same pages, asked for by connections that read nothing',
-    requests: (stand) => [{ method: 'GET', path: '/api/v1/presets/neighbour/versions?limit=100', headers: asManager(stand), body: '' }],
+    requests: (stand) => [
+      {
+        method: 'GET',
+        path: '/api/v1/presets/neighbour/versions?limit=100',
+        headers: asManager(stand),
+        body: '',
+      },
+    ],
     isUnread: true,
   },
   list: {
@@ -167,10 +226,13 @@ const controlAttacks = {
   },
   workspace: {
     text: 'one workspace renamed in a loop',
-    requests: (stand) => Array.from({ length: 2 }, (_, nth) => ({
-      method: 'PATCH', path: `/api/v1/workspaces/${stand.attacker.workspaceId}`, headers: { ...asManager(stand), ...JSON_TYPE },
-      body: JSON.stringify({ name: `Neighbour ${nth}` }),
-    })),
+    requests: (stand) =>
+      Array.from({ length: 2 }, (_, nth) => ({
+        method: 'PATCH',
+        path: `/api/v1/workspaces/${stand.attacker.workspaceId}`,
+        headers: { ...asManager(stand), ...JSON_TYPE },
+        body: JSON.stringify({ name: `Neighbour ${nth}` }),
+      })),
     perS: 300,
   },
 } satisfies Readonly<Record<string, Attack>>
@@ -178,26 +240,46 @@ const controlAttacks = {
 const vaultAttacks = {
   egress: {
     text: 'requests with secrets whose form-encoded body is 64 KiB of encoded letters and placeholders',
-    requests: (stand) => [{
-      method: 'POST', path: `/egress/localhost:${stand.mock.port}/v1/embeddings`,
-      headers: { 'x-sluice-key': stand.attacker.inference, 'content-type': 'application/x-www-form-urlencoded' },
-      body: '%41{{secret:a}}'.repeat(Math.floor(65_000 / 15)),
-    }, {
-      method: 'GET', path: `/egress/localhost:${stand.mock.port}/x?${'%41{{secret:a}}'.repeat(500)}`,
-      headers: { 'x-sluice-key': stand.attacker.inference }, body: '',
-    }],
+    requests: (stand) => [
+      {
+        method: 'POST',
+        path: `/egress/localhost:${stand.mock.port}/v1/embeddings`,
+        headers: {
+          'x-sluice-key': stand.attacker.inference,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: '%41{{secret:a}}'.repeat(Math.floor(65_000 / 15)),
+      },
+      {
+        method: 'GET',
+        path: `/egress/localhost:${stand.mock.port}/x?${'%41{{secret:a}}'.repeat(500)}`,
+        headers: { 'x-sluice-key': stand.attacker.inference },
+        body: '',
+      },
+    ],
   },
   audit: {
     text: 'releases that are refused, each of them audited',
-    requests: (stand) => [{
-      method: 'GET', path: '/egress/elsewhere.example/', headers: {
-        'x-sluice-key': stand.attacker.inference, authorization: `Bearer {{secret:${stand.attacker.secret}}}`,
+    requests: (stand) => [
+      {
+        method: 'GET',
+        path: '/egress/elsewhere.example/',
+        headers: {
+          'x-sluice-key': stand.attacker.inference,
+          authorization: `Bearer {{secret:${stand.attacker.secret}}}`,
+        },
+        body: '',
       },
-      body: '',
-    }],
+    ],
   },
 } satisfies Readonly<Record<string, Attack>>
 
-export const ATTACKS = { ...jsonAttacks, ...answerAttacks, ...bodyAttacks, ...controlAttacks, ...vaultAttacks } satisfies Readonly<Record<string, Attack>>
+export const ATTACKS = {
+  ...jsonAttacks,
+  ...answerAttacks,
+  ...bodyAttacks,
+  ...controlAttacks,
+  ...vaultAttacks,
+} satisfies Readonly<Record<string, Attack>>
 export type AttackName = keyof typeof ATTACKS
 export const ATTACK_NAMES = Object.keys(ATTACKS) as readonly AttackName[]

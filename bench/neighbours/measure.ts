@@ -1,4 +1,6 @@
-/** The calls of one organization beside an attack by another one, and beside processes that burn as much CPU. */
+/**
+ * The calls of one organization beside an attack by another one, and beside processes that burn as much CPU.
+ */
 import { startLoad } from '../../test/support/load/load.ts'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { tree } from '../../test/support/load/process-cpu.ts'
@@ -56,7 +58,10 @@ export async function measureAttack(stand: NeighboursStand, input: AttackInput):
   const { perS, statuses, generatorCores } = await stopAttack()
   await clearUploads(stand)
   const attackCores = Math.max(0, cores - coresOfVictims)
-  const stops = [await startBurner({ cores: attackCores, isDetached: true }), await startBurner({ cores: generatorCores, isDetached: false })]
+  const stops = [
+    await startBurner({ cores: attackCores, isDetached: true }),
+    await startBurner({ cores: generatorCores, isDetached: false }),
+  ]
   await delay(HEAD_MS)
   const burner = await victimsFor(stand, durationMs)
   for (const stop of stops) await stop()
@@ -71,20 +76,34 @@ interface AttackEnd {
 }
 
 /** @returns ends it */
-async function startAttack(stand: NeighboursStand, { attack, requests, durationMs }: AttackInput): Promise<() => Promise<AttackEnd>> {
+async function startAttack(
+  stand: NeighboursStand,
+  { attack, requests, durationMs }: AttackInput,
+): Promise<() => Promise<AttackEnd>> {
   const { port } = stand
   const [first] = requests
   if (attack.isUnread === true && first !== undefined) {
-    const stop = startUnread({ port, connections: ATTACK_CONNECTIONS, request: first, bytesPerS: ATTACK_BYTES_PER_S })
+    const stop = startUnread({
+      port,
+      connections: ATTACK_CONNECTIONS,
+      request: first,
+      bytesPerS: ATTACK_BYTES_PER_S,
+    })
     return async () => {
       stop()
       return { perS: 0, statuses: {}, generatorCores: 0 }
     }
   }
   const load = await startLoad({
-    host: '127.0.0.1', port, connections: ATTACK_CONNECTIONS, requests, isInTurn: true,
+    host: '127.0.0.1',
+    port,
+    connections: ATTACK_CONNECTIONS,
+    requests,
+    isInTurn: true,
     // Longer than the victims: it is stopped when they have ended.
-    durationMs: 10 * (durationMs + HEAD_MS), pace: { kind: 'open', ratePerS: attackRate(attack, requests) }, drainMs: 0,
+    durationMs: 10 * (durationMs + HEAD_MS),
+    pace: { kind: 'open', ratePerS: attackRate(attack, requests) },
+    drainMs: 0,
   })
   return async () => {
     const { requests: count, measuredMs, statuses, generatorCores } = await load.stop()
@@ -100,7 +119,9 @@ function nodeCpuS({ pid }: NeighboursStand): number {
 function watchFronts({ pid }: NeighboursStand): { stop(): number } {
   let most = 0
   const look = (): void => {
-    const bytes = tree(pid).filter(isFront).map((row) => residentBytes(row.pid))
+    const bytes = tree(pid)
+      .filter(isFront)
+      .map((row) => residentBytes(row.pid))
     most = Math.max(most, ...bytes)
   }
   look()

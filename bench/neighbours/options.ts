@@ -18,10 +18,13 @@ export const NEIGHBOURS_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} --only ${ATTACK_NAMES.join(',')} --record FILE\n` +
   'an attack takes twice --duration a repeat: beside the attack, and beside a burner of as much CPU'
 
-export const readNeighboursOptions = optionReader({ numbers: NUMBERS, lists: { only: ATTACK_NAMES }, flags: [] }, (given): NeighboursOptions => ({
-  seconds: given.number('duration'),
-  repeats: given.number('repeats'),
-  fronts: given.number('fronts'),
-  only: given.some('only', ATTACK_NAMES),
-  json: given.json,
-}))
+export const readNeighboursOptions = optionReader(
+  { numbers: NUMBERS, lists: { only: ATTACK_NAMES }, flags: [] },
+  (given): NeighboursOptions => ({
+    seconds: given.number('duration'),
+    repeats: given.number('repeats'),
+    fronts: given.number('fronts'),
+    only: given.some('only', ATTACK_NAMES),
+    json: given.json,
+  }),
+)

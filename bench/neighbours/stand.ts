@@ -23,9 +23,13 @@ export interface NeighboursStand extends Stand {
 
 const SECRET = 'provider_key'
 
-/** The provider is this machine's and speaks plain HTTP: what a call costs beside an attack is our part alone. */
+/**
+ * The provider is this machine's and speaks plain HTTP: what a call costs beside an attack is our part alone.
+ */
 export async function startNeighbours(fronts: number): Promise<NeighboursStand> {
-  const stand = await startStand({ settings: { SLUICE_FRONTS: String(fronts), SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' } })
+  const stand = await startStand({
+    settings: { SLUICE_FRONTS: String(fronts), SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' },
+  })
   try {
     // One after the other: the first one's organization is the operator's.
     const victim = await makeTenant(stand, 'victim')
@@ -37,22 +41,55 @@ export async function startNeighbours(fronts: number): Promise<NeighboursStand> 
 }
 
 async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
-  const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
-  const { key: management } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
-  const { token: scimToken } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
+  const { id } = (await stand.cli('organizations', 'create', '--name', name)) as { id: string }
+  const { key: management } = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'management',
+    '--name',
+    name,
+    '--organization',
+    id,
+  )) as { key: string }
+  const { token: scimToken } = (await stand.cli(
+    'scim',
+    'tokens',
+    'create',
+    '--name',
+    name,
+    '--organization',
+    id,
+  )) as { token: string }
   const made = (key: string, input: Ask) => askFor(stand, { ...input, key })
-  const { key: inference, workspace_id: workspaceId } = await made(management, { method: 'POST', path: '/api/v1/keys', body: { name } })
+  const { key: inference, workspace_id: workspaceId } = await made(management, {
+    method: 'POST',
+    path: '/api/v1/keys',
+    body: { name },
+  })
   const key = String(inference)
-  await made(key, { method: 'PUT', path: `/api/v1/vault/secrets/${SECRET}`, body: { hosts: ['localhost'], value: 'a-provider-key' } })
+  await made(key, {
+    method: 'PUT',
+    path: `/api/v1/vault/secrets/${SECRET}`,
+    body: { hosts: ['localhost'], value: 'a-provider-key' },
+  })
   const file = await made(key, { method: 'POST', path: '/api/v1/files', ...FORM })
   return {
-    organizationId: id, management, scimToken, workspaceId: String(workspaceId), inference: key, secret: SECRET, fileId: String(file['id']), made,
+    organizationId: id,
+    management,
+    scimToken,
+    workspaceId: String(workspaceId),
+    inference: key,
+    secret: SECRET,
+    fileId: String(file['id']),
+    made,
   }
 }
 
 async function askFor(stand: Stand, input: Ask): Promise<Told['body']> {
   const told = await ask(stand, input)
-  if (told.status >= 300) throw new Error(`${input.method} ${input.path}: ${told.status} ${told.text.slice(0, 300)}`)
+  if (told.status >= 300)
+    throw new Error(`${input.method} ${input.path}: ${told.status} ${told.text.slice(0, 300)}`)
   const { data } = told.body
   return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
 }

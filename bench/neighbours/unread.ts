@@ -11,7 +11,9 @@ interface Unread {
   readonly port: number
   readonly connections: number
   readonly request: LoadRequest
-  /** Of all connections together. They send at the same time, so that their requests are under way together. */
+  /**
+   * Of all connections together. They send at the same time, so that their requests are under way together.
+   */
   readonly bytesPerS: number
 }
 

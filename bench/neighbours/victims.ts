@@ -8,7 +8,10 @@ import type { NeighboursStand } from './stand.ts'
 export const VICTIM_PER_S = 40
 export const VICTIM_CONNECTIONS = 4
 
-/** Of those whose p99 is judged, and of the one that asks for answers which take room: too few for a p99, but none may fail. */
+/**
+ * Of those whose p99 is judged, and of the one that asks for answers which take room: too few for a p99, but
+ * none may fail.
+ */
 export const PACED_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list'] as const
 export const VICTIM_NAMES = [...PACED_NAMES, 'large embeddings'] as const
 const LARGE_PER_S = 2
@@ -17,24 +20,44 @@ export type VictimName = (typeof VICTIM_NAMES)[number]
 export type VictimResults = Readonly<Record<VictimName, LoadResult>>
 
 /** Its answer is of 1.3 MB: more than what has room of its own. */
-const LARGE_BODY = JSON.stringify({ model: 'sluice/lexical-1', input: Array.from({ length: 160 }, () => 'a text'), encoding_format: 'base64' })
+const LARGE_BODY = JSON.stringify({
+  model: 'sluice/lexical-1',
+  input: Array.from({ length: 160 }, () => 'a text'),
+  encoding_format: 'base64',
+})
 
 /** A release is one that the egress route answers: the secret is opened, and the provider asked with it. */
-export function victimRequests({ victim, mock, embeddings }: NeighboursStand): Readonly<Record<VictimName, LoadRequest>> {
+export function victimRequests({
+  victim,
+  mock,
+  embeddings,
+}: NeighboursStand): Readonly<Record<VictimName, LoadRequest>> {
   const headers = { authorization: `Bearer ${victim.inference}` }
   return {
     'key read': { method: 'GET', path: '/api/v1/key', headers, body: '' },
     embeddings: embeddings(victim.inference),
     'large embeddings': {
-      method: 'POST', path: '/api/v1/embeddings', headers: { ...headers, 'content-type': 'application/json' }, body: LARGE_BODY,
+      method: 'POST',
+      path: '/api/v1/embeddings',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: LARGE_BODY,
     },
     release: {
       method: 'POST',
       path: `/egress/localhost:${mock.port}/v1/embeddings`,
-      headers: { 'x-sluice-key': victim.inference, authorization: `Bearer {{secret:${victim.secret}}}`, 'content-type': 'application/json' },
+      headers: {
+        'x-sluice-key': victim.inference,
+        authorization: `Bearer {{secret:${victim.secret}}}`,
+        'content-type': 'application/json',
+      },
       body: JSON.stringify({ model: 'bench-embed', input: 'x' }),
     },
-    upload: { method: 'POST', path: '/api/v1/files', headers: { ...headers, ...FORM.headers }, body: FORM.body },
+    upload: {
+      method: 'POST',
+      path: '/api/v1/files',
+      headers: { ...headers, ...FORM.headers },
+      body: FORM.body,
+    },
     list: { method: 'GET', path: '/api/v1/files?limit=10', headers, body: '' },
   }
 }
@@ -44,12 +67,21 @@ export async function victimsFor(stand: NeighboursStand, durationMs: number): Pr
   const requests = victimRequests(stand)
   const loads = new Map<VictimName, RunningLoad>()
   for (const name of VICTIM_NAMES) {
-    loads.set(name, await startLoad({
-      host: '127.0.0.1', port: stand.port, connections: VICTIM_CONNECTIONS, durationMs, pace: { kind: 'open', ratePerS: perS(name) },
-      requests: [requests[name]],
-    }))
+    loads.set(
+      name,
+      await startLoad({
+        host: '127.0.0.1',
+        port: stand.port,
+        connections: VICTIM_CONNECTIONS,
+        durationMs,
+        pace: { kind: 'open', ratePerS: perS(name) },
+        requests: [requests[name]],
+      }),
+    )
   }
-  const results = await Promise.all([...loads].map(async ([name, { result }]) => [name, await result] as const))
+  const results = await Promise.all(
+    [...loads].map(async ([name, { result }]) => [name, await result] as const),
+  )
   return Object.fromEntries(results) as VictimResults
 }
 
@@ -57,12 +89,18 @@ export function perS(name: VictimName): number {
   return name === 'large embeddings' ? LARGE_PER_S : VICTIM_PER_S
 }
 
-/** Files that the victim uploaded count against its quota and lengthen its list: they go between two measurements. */
+/**
+ * Files that the victim uploaded count against its quota and lengthen its list: they go between two
+ * measurements.
+ */
 export async function clearUploads({ victim }: NeighboursStand): Promise<void> {
   for (;;) {
     const { data } = await victim.made(victim.inference, { method: 'GET', path: '/api/v1/files?limit=100' })
-    const ids = (data as readonly { readonly id: string }[]).map(({ id }) => id).filter((id) => id !== victim.fileId)
+    const ids = (data as readonly { readonly id: string }[])
+      .map(({ id }) => id)
+      .filter((id) => id !== victim.fileId)
     if (ids.length === 0) return
-    for (const id of ids) await victim.made(victim.inference, { method: 'DELETE', path: `/api/v1/files/${id}` })
+    for (const id of ids)
+      await victim.made(victim.inference, { method: 'DELETE', path: `/api/v1/files/${id}` })
   }
 }

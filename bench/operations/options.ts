@@ -22,7 +22,8 @@ export const OPERATIONS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --only 
 export const readOperationsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: IDS }, flags: [] },
   (given): OperationsOptions => ({
-    durationMs: given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
+    durationMs:
+      given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
     connections: given.number('connections'),
     only: given.some('only', IDS),
     json: given.json,

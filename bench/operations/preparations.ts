@@ -9,28 +9,56 @@ import { OPEN_VIDEO_MODEL, type World } from './world.ts'
 
 /** The example as it is. */
 const example = again(() => [{}])
-const refused = again(({ place }) => [{ params: { intern_id: place.internId } }], { status: FAILURES.not_supported.status[0] })
+const refused = again(({ place }) => [{ params: { intern_id: place.internId } }], {
+  status: FAILURES.not_supported.status[0],
+})
 
 const withFile = again(({ place }) => [{ params: { file_id: place.fileId } }])
-const withContainer = again(({ place }) => [{ params: { container_id: place.containerId, file_id: place.containerFileId } }])
+const withContainer = again(({ place }) => [
+  { params: { container_id: place.containerId, file_id: place.containerFileId } },
+])
 const withVideo = again(({ place }) => [{ params: { job_id: place.videoId } }])
 const withIntern = again(({ place }) => [{ params: { intern_id: place.internId } }])
 const withPreset = again(({ place }) => [{ params: { slug: place.presetSlug } }])
-const withWorkspace = again(({ place }) => [{ params: { id: place.workspaceId, workspace_ref: place.workspaceId } }])
+const withWorkspace = again(({ place }) => [
+  { params: { id: place.workspaceId, workspace_ref: place.workspaceId } },
+])
 const withKey = again(({ place }) => [{ params: { hash: place.inference.hash } }])
 
 const MODELS: Readonly<Record<string, Preparation>> = {
-  'embeddings.create': again(() => [{ body: { model: STAND_MODEL, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' } }]),
-  'models.get': example, 'models.list': example, 'models.count': example, 'models.list_for_user': example, 'models.endpoints': example,
-  'models.retrieve': example, 'models.retrieve_by_author': example, 'embeddings.list_models': example, 'video.list_models': example,
+  'embeddings.create': again(() => [
+    {
+      body: {
+        model: STAND_MODEL,
+        input: 'The quick brown fox jumps over the lazy dog.',
+        encoding_format: 'float',
+      },
+    },
+  ]),
+  'models.get': example,
+  'models.list': example,
+  'models.count': example,
+  'models.list_for_user': example,
+  'models.endpoints': example,
+  'models.retrieve': example,
+  'models.retrieve_by_author': example,
+  'embeddings.list_models': example,
+  'video.list_models': example,
 }
 
-const VIDEO_BODY = { model: OPEN_VIDEO_MODEL, prompt: 'A paper boat on a quiet lake', duration: 4, resolution: '720p' }
+const VIDEO_BODY = {
+  model: OPEN_VIDEO_MODEL,
+  prompt: 'A paper boat on a quiet lake',
+  duration: 4,
+  resolution: '720p',
+}
 
 const VIDEOS: Readonly<Record<string, Preparation>> = {
   // They stay open, and a runner goes on trying them.
   'video.create': again(() => [{ body: VIDEO_BODY }], { most: 500 }),
-  'video.list': example, 'video.get': withVideo, 'video.get_content': withVideo,
+  'video.list': example,
+  'video.get': withVideo,
+  'video.get_content': withVideo,
   'video.cancel': fresh(60, async (world) => {
     const { id } = await world.made('inference', { method: 'POST', path: '/videos', body: VIDEO_BODY })
     return { params: { job_id: String(id) } }
@@ -52,7 +80,9 @@ function savePreset(world: World, slug: string, temperature: number): Promise<un
 const saved = again(() => [{ params: { slug: 'bench-saved' } }])
 
 const PRESETS: Readonly<Record<string, Preparation>> = {
-  'presets.list': example, 'presets.get': withPreset, 'presets.list_versions': withPreset,
+  'presets.list': example,
+  'presets.get': withPreset,
+  'presets.list_versions': withPreset,
   'presets.get_version': again(({ place }) => [{ params: { slug: place.presetSlug, version: '1' } }]),
   'presets.diff': again(async (world) => [{ params: { slug: await twoVersions(world) } }]),
   'presets.designate': again(async (world) => {
@@ -64,36 +94,61 @@ const PRESETS: Readonly<Record<string, Preparation>> = {
     await savePreset(world, slug, 0.1)
     return { params: { slug } }
   }),
-  'presets.create_from_responses': saved, 'presets.create_from_chat': saved, 'presets.create_from_messages': saved,
+  'presets.create_from_responses': saved,
+  'presets.create_from_chat': saved,
+  'presets.create_from_messages': saved,
 }
 
 async function uploaded(world: World): Promise<string> {
-  const { container_id: box, file_id: file } = { container_id: world.place.containerId, file_id: world.place.containerFileId }
-  return String((await world.made('inference', { method: 'POST', path: `/containers/${box}/files/${file}/promote` }))['id'])
+  const { container_id: box, file_id: file } = {
+    container_id: world.place.containerId,
+    file_id: world.place.containerFileId,
+  }
+  return String(
+    (await world.made('inference', { method: 'POST', path: `/containers/${box}/files/${file}/promote` }))[
+      'id'
+    ],
+  )
 }
 
 const FILES: Readonly<Record<string, Preparation>> = {
-  'files.upload': again(() => [{}], { most: 2_000 }), 'files.list': example, 'files.get': withFile,
+  'files.upload': again(() => [{}], { most: 2_000 }),
+  'files.list': example,
+  'files.get': withFile,
   // What was promoted can be read back.
   'files.content': again(async (world) => [{ params: { file_id: await uploaded(world) } }]),
   'files.delete': fresh(100, async (world) => ({ params: { file_id: await uploaded(world) } })),
-  'containers.list_files': withContainer, 'containers.get_file': withContainer, 'containers.file_content': withContainer,
-  'containers.promote': again(({ place }) => [{ params: { container_id: place.containerId, file_id: place.containerFileId } }], { most: 2_000 }),
+  'containers.list_files': withContainer,
+  'containers.get_file': withContainer,
+  'containers.file_content': withContainer,
+  'containers.promote': again(
+    ({ place }) => [{ params: { container_id: place.containerId, file_id: place.containerFileId } }],
+    { most: 2_000 },
+  ),
   'containers.write_file': again(({ place }) => [
     { params: { container_id: place.containerId, file_id: 'bench/report.csv' }, body: 'name,value\none,1\n' },
   ]),
 }
 
 async function newKey(world: World): Promise<string> {
-  return String((await world.made('management', { method: 'POST', path: '/keys', body: { name: 'bench' } }))['hash'])
+  return String(
+    (await world.made('management', { method: 'POST', path: '/keys', body: { name: 'bench' } }))['hash'],
+  )
 }
 
 async function newIntern(world: World, name: string): Promise<string> {
-  return String((await world.made('management', { method: 'POST', path: '/interns', body: { name, provision: false } }))['id'])
+  return String(
+    (await world.made('management', { method: 'POST', path: '/interns', body: { name, provision: false } }))[
+      'id'
+    ],
+  )
 }
 
 const KEYS: Readonly<Record<string, Preparation>> = {
-  'keys.get_current': example, 'keys.list': example, 'keys.create': again(() => [{ body: { name: 'bench' } }], { most: 2_000 }), 'keys.get': withKey,
+  'keys.get_current': example,
+  'keys.list': example,
+  'keys.create': again(() => [{ body: { name: 'bench' } }], { most: 2_000 }),
+  'keys.get': withKey,
   'keys.update': again(async (world) => {
     const hash = await newKey(world)
     return [50, 60].map((limit) => ({ params: { hash }, body: { limit } }))
@@ -101,61 +156,112 @@ const KEYS: Readonly<Record<string, Preparation>> = {
   'keys.delete': fresh(100, async (world) => ({ params: { hash: await newKey(world) } })),
   'keys.rotate': fresh(60, async (world) => ({ params: { hash: await newKey(world) } })),
   'interns.create': fresh(200, (_, nth) => ({ body: { name: `Bench ${nth}`, provision: false } })),
-  'interns.list': example, 'interns.get': withIntern,
-  'interns.update': again(({ place }) => ['One', 'Two'].map((name) => ({ params: { intern_id: place.internId }, body: { name } }))),
-  'interns.delete': fresh(60, async (world, nth) => ({ params: { intern_id: await newIntern(world, `Leaving ${nth}`) } })),
-  'interns.provision': refused, 'interns.suspend': refused,
+  'interns.list': example,
+  'interns.get': withIntern,
+  'interns.update': again(({ place }) =>
+    ['One', 'Two'].map((name) => ({ params: { intern_id: place.internId }, body: { name } })),
+  ),
+  'interns.delete': fresh(60, async (world, nth) => ({
+    params: { intern_id: await newIntern(world, `Leaving ${nth}`) },
+  })),
+  'interns.provision': refused,
+  'interns.suspend': refused,
 }
 
 const SECRET_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
 
 const VAULT: Readonly<Record<string, Preparation>> = {
-  'vault.list_secrets': example, 'vault.put_secret': again(() => [{ params: { name: 'bench_secret' } }]),
+  'vault.list_secrets': example,
+  'vault.put_secret': again(() => [{ params: { name: 'bench_secret' } }]),
   'vault.delete_secret': fresh(100, async (world, nth) => {
     const name = `bench_leaving_${nth}`
     await world.made('inference', { method: 'PUT', path: `/vault/secrets/${name}`, body: SECRET_BODY })
     return { params: { name } }
   }),
   'vault.list_intern_secrets': withIntern,
-  'vault.put_intern_secret': again(({ place }) => [{ params: { intern_id: place.internId, name: 'bench_secret' } }]),
+  'vault.put_intern_secret': again(({ place }) => [
+    { params: { intern_id: place.internId, name: 'bench_secret' } },
+  ]),
   'vault.delete_intern_secret': fresh(100, async (world, nth) => {
     const [name, intern] = [`bench_leaving_${nth}`, world.place.internId]
-    await world.made('inference', { method: 'PUT', path: `/vault/interns/${intern}/secrets/${name}`, body: SECRET_BODY })
+    await world.made('inference', {
+      method: 'PUT',
+      path: `/vault/interns/${intern}/secrets/${name}`,
+      body: SECRET_BODY,
+    })
     return { params: { intern_id: intern, name } }
   }),
-  'vault.copy_secrets': again(({ place }) => [{ params: { intern_id: place.internId }, body: { names: [place.secret] } }]),
+  'vault.copy_secrets': again(({ place }) => [
+    { params: { intern_id: place.internId }, body: { names: [place.secret] } },
+  ]),
   'vault.list_effective_secrets': withIntern,
 }
 
 async function newWorkspace(world: World, slug: string): Promise<string> {
-  return String((await world.made('management', { method: 'POST', path: '/workspaces', body: { name: slug, slug } }))['id'])
+  return String(
+    (await world.made('management', { method: 'POST', path: '/workspaces', body: { name: slug, slug } }))[
+      'id'
+    ],
+  )
 }
 
 const MONEY: Readonly<Record<string, Preparation>> = {
-  'budgets.list': withWorkspace, 'budgets.get': withWorkspace,
-  'budgets.put': again(({ place }) => [250, 300].map((limit) => ({ params: { workspace_ref: place.workspaceId }, body: { limit_usd: limit } }))),
+  'budgets.list': withWorkspace,
+  'budgets.get': withWorkspace,
+  'budgets.put': again(({ place }) =>
+    [250, 300].map((limit) => ({ params: { workspace_ref: place.workspaceId }, body: { limit_usd: limit } })),
+  ),
   'budgets.delete': fresh(40, async (world, nth) => {
     const workspace = await newWorkspace(world, `bench-budget-${nth}`)
-    await world.made('management', { method: 'PUT', path: `/workspaces/${workspace}/budgets/monthly`, body: { limit_usd: 100 } })
+    await world.made('management', {
+      method: 'PUT',
+      path: `/workspaces/${workspace}/budgets/monthly`,
+      body: { limit_usd: 100 },
+    })
     return { params: { workspace_ref: workspace, interval: 'monthly' } }
   }),
-  'caps.get': example, 'caps.update': again(() => [200, 300].map((workspaces) => ({ body: { workspaces } }))),
-  'credits.get': example, 'credits.add': example, 'activity.list': example, 'audit.list': example,
+  'caps.get': example,
+  'caps.update': again(() => [200, 300].map((workspaces) => ({ body: { workspaces } }))),
+  'credits.get': example,
+  'credits.add': example,
+  'activity.list': example,
+  'audit.list': example,
   'workspaces.list': example,
-  'workspaces.create': fresh(100, (_, nth) => ({ body: { name: `Bench ${nth}`, slug: `bench-made-${nth}` } })),
+  'workspaces.create': fresh(100, (_, nth) => ({
+    body: { name: `Bench ${nth}`, slug: `bench-made-${nth}` },
+  })),
   'workspaces.get': withWorkspace,
-  'workspaces.update': again(({ owner }) => ['One', 'Two'].map((name) => ({ params: { id: owner.places.other.workspaceId }, body: { name } }))),
-  'workspaces.delete': fresh(40, async (world, nth) => ({ params: { id: await newWorkspace(world, `bench-leaving-${nth}`) } })),
+  'workspaces.update': again(({ owner }) =>
+    ['One', 'Two'].map((name) => ({ params: { id: owner.places.other.workspaceId }, body: { name } })),
+  ),
+  'workspaces.delete': fresh(40, async (world, nth) => ({
+    params: { id: await newWorkspace(world, `bench-leaving-${nth}`) },
+  })),
   'workspaces.list_members': withWorkspace,
 }
 
 const ADMIN: Readonly<Record<string, Preparation>> = {
-  'admin.get_session': example, 'admin.list_jobs': example, 'admin.get_job': withVideo, 'admin.get_job_content': withVideo,
+  'admin.get_session': example,
+  'admin.list_jobs': example,
+  'admin.get_job': withVideo,
+  'admin.get_job_content': withVideo,
   'admin.list_webhooks': example,
-  'admin.replay_webhook': fresh(60, async ({ stand, place }) => ({ params: { id: await plantDelivery(stand, place.workspaceId) } })),
-  'admin.replay_dead_webhooks': example, 'admin.get_storage': example,
+  'admin.replay_webhook': fresh(60, async ({ stand, place }) => ({
+    params: { id: await plantDelivery(stand, place.workspaceId) },
+  })),
+  'admin.replay_dead_webhooks': example,
+  'admin.get_storage': example,
 }
 
 export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
-  ...MODELS, ...VIDEOS, ...PRESETS, ...FILES, ...KEYS, ...VAULT, ...ENDPOINTS, ...MONEY, ...DIRECTORY, ...ADMIN,
+  ...MODELS,
+  ...VIDEOS,
+  ...PRESETS,
+  ...FILES,
+  ...KEYS,
+  ...VAULT,
+  ...ENDPOINTS,
+  ...MONEY,
+  ...DIRECTORY,
+  ...ADMIN,
 }

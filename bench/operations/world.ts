@@ -17,8 +17,14 @@ export interface World {
   /** Of the key's workspace. */
   readonly place: Place
   keyOf(kind: KeyKind): string
-  /** Makes what an operation will be about; throws when that is refused. @param path below `/api/v1`, or `/scim/v2/…` */
-  made(kind: KeyKind, input: { readonly method: string; readonly path: string; readonly body?: unknown }): Promise<Readonly<Record<string, unknown>>>
+  /**
+   * Makes what an operation will be about; throws when that is refused. @param path below `/api/v1`, or
+   * `/scim/v2/…`
+   */
+  made(
+    kind: KeyKind,
+    input: { readonly method: string; readonly path: string; readonly body?: unknown },
+  ): Promise<Readonly<Record<string, unknown>>>
   /** Where the private endpoints' upstream is. */
   readonly upstreamUrl: string
   readonly upstreamHost: string
@@ -41,14 +47,27 @@ export async function startWorld(): Promise<World> {
 
 function worldOf(stand: Stand, owner: Owner): World {
   const place = owner.places.default
-  const keys = { management: owner.management, scim: owner.scimToken, intern: place.internKey, inference: place.inference.key }
+  const keys = {
+    management: owner.management,
+    scim: owner.scimToken,
+    intern: place.internKey,
+    inference: place.inference.key,
+  }
   const keyOf = (kind: KeyKind): string => keys[kind]
   return {
-    stand, owner, place, keyOf,
+    stand,
+    owner,
+    place,
+    keyOf,
     upstreamHost: PROVIDER_HOST,
     upstreamUrl: `https://${PROVIDER_HOST}:${stand.mock.port}/v1`,
     async made(kind, { method, path, body }) {
-      const told = await ask(stand, { method, path: path.startsWith('/scim/v2') ? path : `/api/v1${path}`, key: keyOf(kind), body })
+      const told = await ask(stand, {
+        method,
+        path: path.startsWith('/scim/v2') ? path : `/api/v1${path}`,
+        key: keyOf(kind),
+        body,
+      })
       if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
       const { data } = told.body
       return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
@@ -61,11 +80,30 @@ function catalogueOf(mockOrigin: string, nobody: number): object {
   const { providers, models } = standCatalogue(mockOrigin, '0.00000002')
   const video = { submit: 'blind', concurrency: 1, polls_per_second: 1 }
   return {
-    providers: [...providers, { slug: 'nobody', protocol: 'openai', base_url: `http://127.0.0.1:${nobody}/v1`, api_key_env: PROVIDER_KEY, video }],
-    models: [...models, {
-      id: OPEN_VIDEO_MODEL, name: 'Open', architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      video: { durations: [4], resolutions: ['720p'], aspect_ratios: ['16:9'], pricing_skus: { duration_seconds: '0.0001' } },
-      endpoints: [{ provider: 'nobody', upstream_model: 'clip' }],
-    }],
+    providers: [
+      ...providers,
+      {
+        slug: 'nobody',
+        protocol: 'openai',
+        base_url: `http://127.0.0.1:${nobody}/v1`,
+        api_key_env: PROVIDER_KEY,
+        video,
+      },
+    ],
+    models: [
+      ...models,
+      {
+        id: OPEN_VIDEO_MODEL,
+        name: 'Open',
+        architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+        video: {
+          durations: [4],
+          resolutions: ['720p'],
+          aspect_ratios: ['16:9'],
+          pricing_skus: { duration_seconds: '0.0001' },
+        },
+        endpoints: [{ provider: 'nobody', upstream_model: 'clip' }],
+      },
+    ],
   }
 }

@@ -1,4 +1,7 @@
-/** Keys in memory: who calls, how often he may, and what he has spent. What a gateway without a store would have. */
+/**
+ * Keys in memory: who calls, how often he may, and what he has spent. What a gateway without a store would
+ * have.
+ */
 import { hashOfKey, type KeyKind } from '../../src/schemas/keys/api-keys.ts'
 import type { Failure } from '../../src/schemas/failures.ts'
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
@@ -36,17 +39,21 @@ export class Callers {
   /** By the key's hash, as the product does: no secret is compared, so that no time tells of one. */
   enter(authorization: string): Entry {
     const hash = hashOfBearer(authorization)
-    if (hash === MISSING) return refused({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } })
+    if (hash === MISSING)
+      return refused({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } })
     const caller = hash === FOREIGN ? undefined : this.#byHash.get(hash)
     if (caller === undefined) return refused({ name: 'key_unknown' })
-    if (caller.kind !== 'inference') return refused({ name: 'wrong_key_kind', fields: { kind: 'an inference key or an intern key' } })
+    if (caller.kind !== 'inference')
+      return refused({ name: 'wrong_key_kind', fields: { kind: 'an inference key or an intern key' } })
     return caller.window === null || caller.limitRpm === null
       ? { caller, failure: null, headers: null }
       : rated(caller, caller.window, caller.limitRpm)
   }
 }
 
-/** @returns null when the budget does not cover what a call may cost at most; else it is held until `settle` */
+/**
+ * @returns null when the budget does not cover what a call may cost at most; else it is held until `settle`
+ */
 export function hold(caller: Caller, nano: number): Failure | null {
   const { limitNano, spentNano, heldNano } = caller
   if (limitNano !== null && spentNano + heldNano + nano > limitNano) return { name: 'key_limit_exceeded' }
@@ -55,7 +62,11 @@ export function hold(caller: Caller, nano: number): Failure | null {
 }
 
 /** @param costNano 0 for a call that failed */
-export function settle(caller: Caller, held: number, { costNano, tokens }: { readonly costNano: number; readonly tokens: number }): void {
+export function settle(
+  caller: Caller,
+  held: number,
+  { costNano, tokens }: { readonly costNano: number; readonly tokens: number },
+): void {
   caller.heldNano -= held
   caller.spentNano += Math.min(costNano, held)
   caller.tokens += tokens
@@ -63,7 +74,8 @@ export function settle(caller: Caller, held: number, { costNano, tokens }: { rea
 }
 
 function callerOf({ kind, limitRpm, limitNano }: ProxyKey): Caller {
-  const window = limitRpm === null ? null : { ...windowOf(limitRpm, burstOf(limitRpm)), levelMs: 0, at: performance.now() }
+  const window =
+    limitRpm === null ? null : { ...windowOf(limitRpm, burstOf(limitRpm)), levelMs: 0, at: performance.now() }
   return { kind, limitRpm, limitNano, window, heldNano: 0, spentNano: 0, calls: 0, tokens: 0 }
 }
 
@@ -75,7 +87,8 @@ function rated(caller: Caller, window: Window, limitRpm: number): Entry {
   const now = performance.now()
   const { isTaken, retryAfterMs } = takeOne(window, now)
   const known = { limitRpm, remaining: freeOf(window, now), epochMs: Date.now() }
-  if (isTaken) return { caller, failure: null, headers: admittedOf({ ...known, resetAfterMs: window.levelMs }).headers }
+  if (isTaken)
+    return { caller, failure: null, headers: admittedOf({ ...known, resetAfterMs: window.levelMs }).headers }
   const { failure, headers } = refusedOf({ ...known, resetAfterMs: retryAfterMs })
   return { caller: null, failure: failure ?? { name: 'rate_limited' }, headers }
 }

@@ -1,4 +1,7 @@
-/** The governing proxy on fastify, without its log; the body is read by the product's compiled validator instead of its own. */
+/**
+ * The governing proxy on fastify, without its log; the body is read by the product's compiled validator
+ * instead of its own.
+ */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
@@ -13,9 +16,13 @@ interface Fastify {
   decorateRequest(name: string, value: null): void
   removeAllContentTypeParsers(): void
   addContentTypeParser(
-    type: string, options: { parseAs: 'buffer' }, parse: (request: unknown, body: Buffer, done: (error: null, body: Buffer) => void) => void,
+    type: string,
+    options: { parseAs: 'buffer' },
+    parse: (request: unknown, body: Buffer, done: (error: null, body: Buffer) => void) => void,
   ): void
-  setErrorHandler(handle: (error: { readonly code?: string }, request: FastifyRequest, reply: FastifyReply) => unknown): void
+  setErrorHandler(
+    handle: (error: { readonly code?: string }, request: FastifyRequest, reply: FastifyReply) => unknown,
+  ): void
   setNotFoundHandler(handle: (request: FastifyRequest, reply: FastifyReply) => unknown): void
   route(route: {
     readonly method: 'POST'
@@ -47,7 +54,10 @@ const FAILURE_OF: Readonly<Record<string, Failure>> = {
 
 const PATH = `${API_PREFIX}/embeddings`
 
-export async function listenWithFastify(governed: Governed, { port, packages }: { readonly port: number; readonly packages: string }): Promise<void> {
+export async function listenWithFastify(
+  governed: Governed,
+  { port, packages }: { readonly port: number; readonly packages: string },
+): Promise<void> {
   const create = createRequire(join(packages, 'package.json'))('fastify') as (options: object) => Fastify
   const app = create({ logger: false, bodyLimit: EMBEDDINGS_BODY_BYTES_MAX })
   app.decorateRequest('entry', null)
@@ -56,7 +66,9 @@ export async function listenWithFastify(governed: Governed, { port, packages }: 
   app.setErrorHandler((error, { entry }, reply) => {
     return send(reply, governed.refuse(FAILURE_OF[error.code ?? ''] ?? { name: 'internal' }, entry?.headers))
   })
-  app.setNotFoundHandler(({ url }, reply) => send(reply, governed.refuse(url === PATH ? WRONG_METHOD : { name: 'route_unknown' }, null, false)))
+  app.setNotFoundHandler(({ url }, reply) =>
+    send(reply, governed.refuse(url === PATH ? WRONG_METHOD : { name: 'route_unknown' }, null, false)),
+  )
   app.route({
     method: 'POST',
     url: PATH,

@@ -1,4 +1,7 @@
-/** What both proxies do of an embeddings call between the HTTP server that each has and the provider: the product's checks, in memory. */
+/**
+ * What both proxies do of an embeddings call between the HTTP server that each has and the provider: the
+ * product's checks, in memory.
+ */
 import { costNano } from '../../src/schemas/money/costs.ts'
 import { fail, ok, type Failure, type Outcome } from '../../src/schemas/failures.ts'
 import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
@@ -58,11 +61,17 @@ export class Governed {
   enter(head: ProxyHead): Entry {
     const entry = this.#callers.enter(head.authorization ?? '')
     if (entry.failure !== null) return entry
-    const failure = contentRefusal({ contentType: head['content-type'] ?? '', contentEncoding: head['content-encoding'] ?? '' })
+    const failure = contentRefusal({
+      contentType: head['content-type'] ?? '',
+      contentEncoding: head['content-encoding'] ?? '',
+    })
     return failure === null ? entry : { caller: null, failure, headers: entry.headers }
   }
 
-  async embed({ caller, headers }: Extract<Entry, { failure: null }>, bytes: Uint8Array = NOTHING): Promise<ProxyReply> {
+  async embed(
+    { caller, headers }: Extract<Entry, { failure: null }>,
+    bytes: Uint8Array = NOTHING,
+  ): Promise<ProxyReply> {
     const wanted = this.#read(bytes)
     if (!wanted.ok) return this.refuse(wanted.failure, headers)
     const { model, request, shape } = wanted.value
@@ -80,18 +89,35 @@ export class Governed {
     const cost = Math.min(held, costNano(usage.promptTokens, price))
     settle(caller, held, { costNano: cost, tokens: usage.promptTokens })
     const figures = `{"prompt_tokens":${usage.promptTokens},"total_tokens":${usage.totalTokens},"cost":${usdOfNano(cost)},"is_byok":false}`
-    const tail = Buffer.from(`,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${figures}}`)
-    return { status: 200, headers: headersOf('application/json', this.#facts(headers), false), body: Buffer.concat([HEAD, read.value.data, tail]) }
+    const tail = Buffer.from(
+      `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${figures}}`,
+    )
+    return {
+      status: 200,
+      headers: headersOf('application/json', this.#facts(headers), false),
+      body: Buffer.concat([HEAD, read.value.data, tail]),
+    }
   }
 
   /** In the product's envelope, with its statuses. @param isRoute false where no operation was found */
   refuse(failure: Failure, limitHeaders: ReplyFacts['limitHeaders'] = null, isRoute = true): ProxyReply {
-    const { status, headers, body } = replyOfFailure(failure, isRoute ? createEmbeddings : null, this.#facts(limitHeaders))
+    const { status, headers, body } = replyOfFailure(
+      failure,
+      isRoute ? createEmbeddings : null,
+      this.#facts(limitHeaders),
+    )
     return { status, headers, body: String(body) }
   }
 
   #facts(limitHeaders: ReplyFacts['limitHeaders']): ReplyFacts {
-    return { requestId: this.#ids.next(), startedAt: performance.now(), notes: {}, limitHeaders, corsHeaders: [], isScim: false }
+    return {
+      requestId: this.#ids.next(),
+      startedAt: performance.now(),
+      notes: {},
+      limitHeaders,
+      corsHeaders: [],
+      isScim: false,
+    }
   }
 
   #read(bytes: Uint8Array): Outcome<Wanted> {
@@ -108,7 +134,12 @@ export class Governed {
 function upstreamBody({ model, request }: Wanted): string | Buffer {
   const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
   const head = `{"model":${JSON.stringify(model.upstreamModel)},"input":`
-  const options = JSON.stringify({ dimensions, encoding_format: encoding === 'base64' ? encoding : undefined, input_type: inputType, user })
+  const options = JSON.stringify({
+    dimensions,
+    encoding_format: encoding === 'base64' ? encoding : undefined,
+    input_type: inputType,
+    user,
+  })
   const tail = options === '{}' ? '}' : `,${options.slice(1)}`
   const bulk = bulkOf(request.input)
   return bulk === null

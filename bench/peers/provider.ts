@@ -2,7 +2,11 @@
 import { Pool, type Dispatcher } from 'undici'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS } from '../../src/schemas/embeddings/embedding-limits.ts'
-import { UPSTREAM_ANSWER_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS } from '../../src/schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_ANSWER_BYTES_MAX,
+  UPSTREAM_CONNECTIONS_MAX,
+  UPSTREAM_KEEP_ALIVE_MS,
+} from '../../src/schemas/models/provider-limits.ts'
 
 type Settle = (answer: Outcome<Buffer>) => void
 
@@ -16,14 +20,20 @@ export class Provider {
     this.#path = `${pathname}/embeddings`
     this.#headers = ['content-type', 'application/json', 'authorization', `Bearer ${apiKey}`]
     this.#pool = new Pool(origin, {
-      connections: UPSTREAM_CONNECTIONS_MAX, pipelining: 1, keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
-      headersTimeout: EMBEDDINGS_DEADLINE_MS, bodyTimeout: EMBEDDINGS_DEADLINE_MS,
+      connections: UPSTREAM_CONNECTIONS_MAX,
+      pipelining: 1,
+      keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
+      headersTimeout: EMBEDDINGS_DEADLINE_MS,
+      bodyTimeout: EMBEDDINGS_DEADLINE_MS,
     })
   }
 
   embed(body: string | Buffer): Promise<Outcome<Buffer>> {
     return new Promise((settle) => {
-      this.#pool.dispatch({ method: 'POST', path: this.#path, headers: this.#headers, body }, new Answer(settle))
+      this.#pool.dispatch(
+        { method: 'POST', path: this.#path, headers: this.#headers, body },
+        new Answer(settle),
+      )
     })
   }
 }
@@ -60,7 +70,8 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onComplete(): void {
     const [first] = this.#chunks
-    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes)
+    const body =
+      first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes)
     this.#settle(this.#status === 200 ? ok(body) : fail('upstream_failed'))
   }
 

@@ -18,8 +18,8 @@ const PROCESS = fileURLToPath(new URL('./proxy-process.js', import.meta.url))
 const PEERS = 'tools/peers'
 
 const ALIKE =
-  'key by its SHA-256 in a map, GCRA rate limit, budget, body limit, the same JSON reader and compiled validator, usage metered, errors in the envelope; '
-  + 'all of it in this process\'s memory: no journal, no ledger, no revocation, no metrics, no log'
+  'key by its SHA-256 in a map, GCRA rate limit, budget, body limit, the same JSON reader and compiled validator, usage metered, errors in the envelope; ' +
+  "all of it in this process's memory: no journal, no ledger, no revocation, no metrics, no log"
 
 export interface ProxyInput {
   /** The repository's root. */
@@ -29,23 +29,35 @@ export interface ProxyInput {
 }
 
 /** Before the stand's own provider, with the stand's own key. */
-export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [] }: ProxyInput): Promise<Target | Absent> {
+export async function startProxy(
+  kind: ProxyKind,
+  stand: Stand,
+  { root, keys = [] }: ProxyInput,
+): Promise<Target | Absent> {
   const packages = join(root, PEERS)
   const installed = join(packages, 'node_modules/fastify')
   if (kind === 'fastify' && !existsSync(installed)) return { name: kind, absent: NO_PEERS }
   const { inference_key: key, management_key: management } = stand.keys
   const settings: ProxySettings = {
-    kind, packages, port: await freePort(),
+    kind,
+    packages,
+    port: await freePort(),
     provider: `http://127.0.0.1:${stand.mock.port}/v1`,
     providerKey: 'stand',
-    models: [{ id: STAND_MODEL, upstreamModel: 'bench-embed', promptNanoPerMillion: PROMPT_NANO_PER_MILLION }],
+    models: [
+      { id: STAND_MODEL, upstreamModel: 'bench-embed', promptNanoPerMillion: PROMPT_NANO_PER_MILLION },
+    ],
     keys: [
       { key, kind: 'inference', limitRpm: null, limitNano: null },
       { key: management, kind: 'management', limitRpm: null, limitNano: null },
       ...keys,
     ],
   }
-  const child = fork(PROCESS, { env: { ...plainEnvironment(), NODE_ENV: 'production' }, execArgv: [...YOUNG_HEAP], detached: true })
+  const child = fork(PROCESS, {
+    env: { ...plainEnvironment(), NODE_ENV: 'production' },
+    execArgv: [...YOUNG_HEAP],
+    detached: true,
+  })
   child.send(settings)
   await Promise.race([
     once(child, 'message'),
@@ -53,7 +65,8 @@ export async function startProxy(kind: ProxyKind, stand: Stand, { root, keys = [
       throw new Error(`the ${kind} proxy did not start`)
     }),
   ])
-  const server = kind === 'fastify' ? `fastify ${packageVersion(installed)}` : `node:http of Node ${process.versions.node}`
+  const server =
+    kind === 'fastify' ? `fastify ${packageVersion(installed)}` : `node:http of Node ${process.versions.node}`
   return {
     name: kind,
     pid: child.pid ?? 0,

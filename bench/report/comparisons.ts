@@ -20,7 +20,10 @@ export interface Comparison {
   readonly verdict: Verdict
   /** Why it is unsure. */
   readonly doubt: string | null
-  /** peer: the product against another; own: against itself or against no gateway at all; other: the product takes no part. */
+  /**
+   * peer: the product against another; own: against itself or against no gateway at all; other: the product
+   * takes no part.
+   */
   readonly kind: 'peer' | 'own' | 'other'
 }
 
@@ -36,7 +39,9 @@ export const IS_LESS_BETTER: Readonly<Record<Metric, boolean>> = {
 
 export const PRODUCT_NAME = 'Sluice'
 const PRODUCT = 'sluice'
-/** Made for the bench to tell what a part of the work costs: nobody runs them, and what they win is not won. */
+/**
+ * Made for the bench to tell what a part of the work costs: nobody runs them, and what they win is not won.
+ */
 const VARIANTS = new Set(['sluice-ungoverned', 'sluice-unsynced', 'sluice-unlimited'])
 /** The same load without a gateway: less than it cannot be done. */
 const NO_GATEWAY = 'direct'
@@ -48,13 +53,18 @@ export function comparisonsOf(results: ResultsFile): readonly Comparison[] {
   return results.scenarios.flatMap(scenarioComparisons)
 }
 
-/** The ratios of the record, each seen from the product if it takes part; and those that its rows allow beside them. */
+/**
+ * The ratios of the record, each seen from the product if it takes part; and those that its rows allow beside
+ * them.
+ */
 export function scenarioComparisons(scenario: ScenarioRecord): readonly Comparison[] {
   const given = scenario.ratios
     .filter(({ ratio }) => isTaken(ratio.median) && ratio.median > 0)
     .map((one) => compared(scenario, seenFromProduct(one)))
   const known = new Set(given.map(nameOf))
-  const more = derived(scenario).map((one) => compared(scenario, one)).filter((one) => !known.has(nameOf(one)))
+  const more = derived(scenario)
+    .map((one) => compared(scenario, one))
+    .filter((one) => !known.has(nameOf(one)))
   return ordered([...given, ...more], scenario)
 }
 
@@ -63,10 +73,11 @@ function ordered(all: readonly Comparison[], { rows }: ScenarioRecord): readonly
   const cases = rows.map((row) => row.case)
   const subjects = rows.map(({ subject }) => subject)
   const metrics = Object.keys(IS_LESS_BETTER)
-  return all.toSorted((a, b) =>
-    cases.indexOf(a.case) - cases.indexOf(b.case) ||
-    subjects.indexOf(a.under) - subjects.indexOf(b.under) ||
-    metrics.indexOf(a.metric) - metrics.indexOf(b.metric),
+  return all.toSorted(
+    (a, b) =>
+      cases.indexOf(a.case) - cases.indexOf(b.case) ||
+      subjects.indexOf(a.under) - subjects.indexOf(b.under) ||
+      metrics.indexOf(a.metric) - metrics.indexOf(b.metric),
   )
 }
 
@@ -79,7 +90,12 @@ function nameOf(one: Pair): string {
 function seenFromProduct(one: RatioRecord): Pair {
   if (!isOurs(one.under) || isOurs(one.over)) return one
   const { median, low, high } = one.ratio
-  return { ...one, over: one.under, under: one.over, ratio: { median: 1 / median, low: 1 / high, high: 1 / low } }
+  return {
+    ...one,
+    over: one.under,
+    under: one.over,
+    ratio: { median: 1 / median, low: 1 / high, high: 1 / low },
+  }
 }
 
 /** As it is run: sealed files and containers are subjects of their own where they are compared. */
@@ -103,20 +119,31 @@ function derived(scenario: ScenarioRecord): readonly Pair[] {
 
 function pairOf(ours: ResultRow, theirs: ResultRow): readonly Pair[] {
   return metricsOf(ours, theirs).flatMap((metric) => {
-    const ratio = pairedRatio(ours.samples.map((one) => read(one, metric)), theirs.samples.map((one) => read(one, metric)))
-    const pair = { scenario: ours.scenario, case: ours.case, metric, over: ours.subject, under: theirs.subject, ratio }
+    const ratio = pairedRatio(
+      ours.samples.map((one) => read(one, metric)),
+      theirs.samples.map((one) => read(one, metric)),
+    )
+    const pair = {
+      scenario: ours.scenario,
+      case: ours.case,
+      metric,
+      over: ours.subject,
+      under: theirs.subject,
+      ratio,
+    }
     return isTaken(ratio.median) && ratio.median > 0 ? [pair] : []
   })
 }
 
 /** Under a fixed rate all serve the same, and without one latency says again what the rate says. */
 function metricsOf(ours: ResultRow, theirs: ResultRow): readonly Metric[] {
-  const isOpen = ours.pace === 'open' && theirs.pace === 'open' && ours.offered_per_second === theirs.offered_per_second
+  const isOpen =
+    ours.pace === 'open' && theirs.pace === 'open' && ours.offered_per_second === theirs.offered_per_second
   const isClosed = ours.pace === 'closed' && theirs.pace === 'closed'
   const isOfBytes = ours.cpu_s_per_gb !== null && theirs.cpu_s_per_gb !== null
   return [
     isOfBytes ? 'cpu_s_per_gb' : 'cpu_us_per_request',
-    ...(isClosed ? [isOfBytes ? 'mb_per_second' as const : 'requests_per_second' as const] : []),
+    ...(isClosed ? [isOfBytes ? ('mb_per_second' as const) : ('requests_per_second' as const)] : []),
     ...(isOpen ? ['latency_p50' as const, 'latency_p99' as const] : []),
     'rss_mb',
   ]
@@ -129,13 +156,22 @@ function read(one: SampleRecord, metric: Metric): number {
 }
 
 function compared(scenario: ScenarioRecord, pair: Pair): Comparison {
-  const rowOf = (subject: string): ResultRow | undefined => scenario.rows.find((row) => row.case === pair.case && row.subject === subject)
+  const rowOf = (subject: string): ResultRow | undefined =>
+    scenario.rows.find((row) => row.case === pair.case && row.subject === subject)
   const [over, under] = [rowOf(pair.over), rowOf(pair.under)]
-  const repeats = over === undefined || under === undefined ? null : Math.min(over.samples.length, under.samples.length)
+  const repeats =
+    over === undefined || under === undefined ? null : Math.min(over.samples.length, under.samples.length)
   const doubt = doubtOf(pair, { over, under, repeats })
   const { scenario: name, case: ofCase, metric, ratio } = pair
   return {
-    scenario: name, case: ofCase, metric, over: pair.over, under: pair.under, ratio, repeats, doubt,
+    scenario: name,
+    case: ofCase,
+    metric,
+    over: pair.over,
+    under: pair.under,
+    ratio,
+    repeats,
+    doubt,
     verdict: doubt === null ? verdictOf(ratio, metric) : 'unsure',
     kind: kindOf(pair),
   }
@@ -162,13 +198,16 @@ interface Sides {
 /** Why neither side can be called ahead, whatever the ratio. */
 function doubtOf(pair: Pair, { over, under, repeats }: Sides): string | null {
   const refused = [over, under].find((row) => row !== undefined && row.failed > 0)
-  if (refused !== undefined) return `${refused.failed.toLocaleString('en-US')} of the requests to ${refused.subject} failed`
+  if (refused !== undefined)
+    return `${refused.failed.toLocaleString('en-US')} of the requests to ${refused.subject} failed`
   if (!isTaken(pair.ratio.low) || !isTaken(pair.ratio.high)) return 'no interval was taken'
   if (repeats !== null && repeats < 2) return 'taken once: no interval'
   if (over === undefined || under === undefined) return null
   const slower = pair.ratio.median < 1 ? over : under
   const isOfRate = pair.metric === 'requests_per_second' || pair.metric === 'mb_per_second'
   const isOfLatency = pair.metric === 'latency_p50' || pair.metric === 'latency_p99'
-  const isHeldBack = (isOfRate && slower.is_generator_limit) || (isOfLatency && (over.is_generator_limit || under.is_generator_limit))
+  const isHeldBack =
+    (isOfRate && slower.is_generator_limit) ||
+    (isOfLatency && (over.is_generator_limit || under.is_generator_limit))
   return isHeldBack ? 'the generator, not the server, was the limit' : null
 }

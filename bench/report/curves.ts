@@ -1,31 +1,71 @@
-/** Lines over one axis: drawn by the script of the page, and as a table for those who do not see or run it. */
+/**
+ * Lines over one axis: drawn by the script of the page, and as a table for those who do not see or run it.
+ */
 import type { CurveRecord } from '../record.ts'
 import { isOfLatency } from './loads.ts'
 import { figure, isTaken, NOT_TAKEN, plain } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 
 /** @param where the curve stands in the file */
-export function curveFigure(curve: CurveRecord, { scenarioAt, curveAt }: { readonly scenarioAt: number; readonly curveAt: number }): Markup {
-  const xs = [...new Set(curve.lines.flatMap(({ points }) => points.map(([x]) => x)))].filter(isTaken).sort((a, b) => a - b)
-  if (xs.length === 0) return html`<figure class="curve"><figcaption>${curve.title}</figcaption><p>No point was taken.</p></figure>`
+export function curveFigure(
+  curve: CurveRecord,
+  { scenarioAt, curveAt }: { readonly scenarioAt: number; readonly curveAt: number },
+): Markup {
+  const xs = [...new Set(curve.lines.flatMap(({ points }) => points.map(([x]) => x)))]
+    .filter(isTaken)
+    .sort((a, b) => a - b)
+  if (xs.length === 0)
+    return html`<figure class="curve">
+      <figcaption>${curve.title}</figcaption>
+      <p>No point was taken.</p>
+    </figure>`
   const scale = isLogarithmic(curve) ? 'log' : 'linear'
-  return html`<figure class="curve"><figcaption>${curve.title}${scale === 'log' ? ' (logarithmic)' : null}</figcaption>
-<div class="plot" role="group" tabindex="0" data-scenario="${scenarioAt}" data-curve="${curveAt}" data-scale="${scale}"
-aria-label="${curve.title}: ${curve.y} against ${curve.x}. Left and right arrow keys read the points; the table below has all of them."></div>
-<p class="reading" aria-live="polite"></p>
-<details><summary>Values of this plot</summary><div class="scroll" role="region" tabindex="0" aria-label="Values of ${curve.title}"><table>
-<caption>${curve.y}</caption>
-<thead><tr><th scope="col" class="n">${curve.x}</th>${curve.lines.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
-<tbody>${tableRows(curve, xs)}</tbody></table></div></details></figure>`
+  return html`<figure class="curve">
+    <figcaption>${curve.title}${scale === 'log' ? ' (logarithmic)' : null}</figcaption>
+    <div
+      class="plot"
+      role="group"
+      tabindex="0"
+      data-scenario="${scenarioAt}"
+      data-curve="${curveAt}"
+      data-scale="${scale}"
+      aria-label="${curve.title}: ${curve.y} against ${curve.x}. Left and right arrow keys read the points; the table below has all of them."
+    ></div>
+    <p class="reading" aria-live="polite"></p>
+    <details>
+      <summary>Values of this plot</summary>
+      <div class="scroll" role="region" tabindex="0" aria-label="Values of ${curve.title}">
+        <table>
+          <caption>
+            ${curve.y}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col" class="n">${curve.x}</th>
+              ${curve.lines.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${tableRows(curve, xs)}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  </figure>`
 }
 
 function tableRows({ lines }: CurveRecord, xs: readonly number[]): readonly Markup[] {
   const byX = lines.map(({ points }) => new Map(points))
-  return xs.map((x) => html`
-<tr><th scope="row" class="n">${plain(x)}</th>${byX.map((values) => {
-    const y = values.get(x)
-    return html`<td class="n">${y === undefined ? NOT_TAKEN : figure(y)}</td>`
-  })}</tr>`)
+  return xs.map(
+    (x) =>
+      html` <tr>
+        <th scope="row" class="n">${plain(x)}</th>
+        ${byX.map((values) => {
+          const y = values.get(x)
+          return html`<td class="n">${y === undefined ? NOT_TAKEN : figure(y)}</td>`
+        })}
+      </tr>`,
+  )
 }
 
 /** Latencies differ by powers of ten, and only above 0 is there a logarithm. */

@@ -1,4 +1,7 @@
-/** How figures are written in the page. What was not taken is a dash: NaN here, null once it has been in a file. */
+/**
+ * How figures are written in the page. What was not taken is a dash: NaN here, null once it has been in a
+ * file.
+ */
 import type { Interval, Spread } from '../statistics.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -41,7 +44,9 @@ function spreadParts(of: Spread | null): { readonly median: string; readonly bou
 }
 
 export function scaled(of: Spread | null, by: number): Spread | null {
-  return of === null || !isTaken(of.median) ? null : { median: of.median * by, min: of.min * by, max: of.max * by }
+  return of === null || !isTaken(of.median)
+    ? null
+    : { median: of.median * by, min: of.min * by, max: of.max * by }
 }
 
 /** False for null too: the type of a figure says number, but a file cannot hold NaN. */
@@ -61,7 +66,9 @@ export function bytes(value: number): string {
 
 export function duration(seconds: number): string {
   if (!isTaken(seconds)) return NOT_TAKEN
-  return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  return seconds < 90
+    ? `${Math.round(seconds)} s`
+    : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {

@@ -1,4 +1,6 @@
-/** Latencies of the product and of another at one load, when each was offered shares of what it holds itself. */
+/**
+ * Latencies of the product and of another at one load, when each was offered shares of what it holds itself.
+ */
 import type { CurveRecord } from '../record.ts'
 import { isOurs, isProduct } from './comparisons.ts'
 import { figure, isTaken, plain } from './figures.ts'
@@ -12,7 +14,10 @@ export interface AtLoad {
   readonly detail: string
 }
 
-/** @returns a sentence for each peer; none for a curve that is not of latency, or of what a few slow requests decide */
+/**
+ * @returns a sentence for each peer; none for a curve that is not of latency, or of what a few slow requests
+ * decide
+ */
 export function latenciesAtLoad(curve: CurveRecord): readonly AtLoad[] {
   if (!isOfLatency(curve) || /p99\.9|slowest|\bmax/i.test(curve.title)) return []
   const [ours] = curve.lines.filter(({ name }) => isProduct(name))
@@ -27,7 +32,12 @@ function besides({ title, x, y }: CurveRecord, ours: Line, other: Line): readonl
   const load = Math.min(a.at(-1)?.[0] ?? Number.NaN, b.at(-1)?.[0] ?? Number.NaN)
   const [own, theirs] = [valueAt(a, load), valueAt(b, load)]
   if (own === null || theirs === null) return []
-  return [{ text: `${ours.name} ${figure(own)} ${y}, ${other.name} ${figure(theirs)} ${y}`, detail: `${title}; ${plain(Math.round(load))} ${x}` }]
+  return [
+    {
+      text: `${ours.name} ${figure(own)} ${y}, ${other.name} ${figure(theirs)} ${y}`,
+      detail: `${title}; ${plain(Math.round(load))} ${x}`,
+    },
+  ]
 }
 
 function taken({ points }: Line): Line['points'] {

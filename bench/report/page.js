@@ -26,18 +26,26 @@
   /** One column of x for all lines, null where a line has no point. */
   function columns(lines, isLog) {
     const isDrawn = (y) => Number.isFinite(y) && (!isLog || y > 0)
-    const xs = [...new Set(lines.flatMap(({ points }) => points.map(([x]) => x)))].filter((x) => x !== null).sort((a, b) => a - b)
-    return [xs, ...lines.map(({ points }) => {
-      const values = new Map(points)
-      return xs.map((x) => (isDrawn(values.get(x)) ? values.get(x) : null))
-    })]
+    const xs = [...new Set(lines.flatMap(({ points }) => points.map(([x]) => x)))]
+      .filter((x) => x !== null)
+      .sort((a, b) => a - b)
+    return [
+      xs,
+      ...lines.map(({ points }) => {
+        const values = new Map(points)
+        return xs.map((x) => (isDrawn(values.get(x)) ? values.get(x) : null))
+      }),
+    ]
   }
 
   /** By name, the same in every curve of a scenario. */
   function places({ curves }) {
     const names = [...new Set(curves.flatMap(({ lines }) => lines.map(({ name }) => name)))]
     const known = names.filter((name) => PLACES.includes(name)).map((name) => PLACES.indexOf(name))
-    const free = names.map((_, at) => at).concat(known.map((_, at) => names.length + at)).filter((at) => !known.includes(at))
+    const free = names
+      .map((_, at) => at)
+      .concat(known.map((_, at) => names.length + at))
+      .filter((at) => !known.includes(at))
     return new Map(names.map((name) => [name, PLACES.includes(name) ? PLACES.indexOf(name) : free.shift()]))
   }
 
@@ -45,15 +53,18 @@
   const dashAt = (place) => (place + Math.floor(place / LINE_COLOURS)) % DASHES.length
 
   function series(lines, unit, at) {
-    return [{ label: unit, value: (_, value) => format(value) }, ...lines.map(({ name, points }) => ({
-      label: name,
-      stroke: colour(`--line-${at.get(name) % LINE_COLOURS}`),
-      width: name === 'sluice' ? 3 : 2,
-      dash: DASHES[dashAt(at.get(name))],
-      spanGaps: true,
-      points: { show: points.length <= 40, size: 7, fill: colour('--paper') },
-      value: (_, value) => format(value),
-    }))]
+    return [
+      { label: unit, value: (_, value) => format(value) },
+      ...lines.map(({ name, points }) => ({
+        label: name,
+        stroke: colour(`--line-${at.get(name) % LINE_COLOURS}`),
+        width: name === 'sluice' ? 3 : 2,
+        dash: DASHES[dashAt(at.get(name))],
+        spanGaps: true,
+        points: { show: points.length <= 40, size: 7, fill: colour('--paper') },
+        value: (_, value) => format(value),
+      })),
+    ]
   }
 
   function axis(label, size) {
@@ -71,10 +82,18 @@
   }
 
   /** As wide as the longest figure on it. */
-  const sizeY = (_, values) => Math.max(36, 7 * Math.max(0, ...(values ?? []).map((value) => value.length)) + 18)
+  const sizeY = (_, values) =>
+    Math.max(36, 7 * Math.max(0, ...(values ?? []).map((value) => value.length)) + 18)
 
   /** There is no half a worker. */
-  const wholeSteps = (xs) => (xs.every(Number.isInteger) ? { incrs: [1, 2, 5].flatMap((n) => Array.from({ length: 10 }, (_, at) => n * 10 ** at)).sort((a, b) => a - b) } : {})
+  const wholeSteps = (xs) =>
+    xs.every(Number.isInteger)
+      ? {
+          incrs: [1, 2, 5]
+            .flatMap((n) => Array.from({ length: 10 }, (_, at) => n * 10 ** at))
+            .sort((a, b) => a - b),
+        }
+      : {}
 
   function draw(place) {
     const { scenario, curve, scale } = place.dataset
@@ -82,19 +101,31 @@
     const isLog = scale === 'log'
     const at = places(results.scenarios[Number(scenario)])
     const data = columns(lines, isLog)
-    const plot = new uPlot({
-      width: place.clientWidth,
-      height: HEIGHT,
-      series: series(lines, x, at),
-      scales: { x: { time: false }, y: isLog ? { distr: 3 } : { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
-      axes: [{ ...axis(x, 30), ...wholeSteps(data[0]) }, axis(y, sizeY)],
-      cursor: { drag: { x: true, y: false } },
-      legend: { markers: { dash: (_, index) => MARKERS[index === 0 ? 0 : dashAt(at.get(lines[index - 1].name))] } },
-    }, data, place)
+    const plot = new uPlot(
+      {
+        width: place.clientWidth,
+        height: HEIGHT,
+        series: series(lines, x, at),
+        scales: {
+          x: { time: false },
+          y: isLog
+            ? { distr: 3 }
+            : { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] },
+        },
+        axes: [{ ...axis(x, 30), ...wholeSteps(data[0]) }, axis(y, sizeY)],
+        cursor: { drag: { x: true, y: false } },
+        legend: {
+          markers: { dash: (_, index) => MARKERS[index === 0 ? 0 : dashAt(at.get(lines[index - 1].name))] },
+        },
+      },
+      data,
+      place,
+    )
     readByKeys(place, plot, { data, lines, x })
     switchByKeys(place, plot)
     new ResizeObserver(() => {
-      if (place.clientWidth > 0 && place.clientWidth !== plot.width) plot.setSize({ width: place.clientWidth, height: HEIGHT })
+      if (place.clientWidth > 0 && place.clientWidth !== plot.width)
+        plot.setSize({ width: place.clientWidth, height: HEIGHT })
     }).observe(place)
     return plot
   }
@@ -104,7 +135,13 @@
     const said = place.parentElement.querySelector('.reading')
     const last = data[0].length - 1
     let at = -1
-    const steps = { ArrowLeft: () => Math.max(0, at - 1), ArrowRight: () => Math.min(last, at + 1), Home: () => 0, End: () => last, Escape: () => -1 }
+    const steps = {
+      ArrowLeft: () => Math.max(0, at - 1),
+      ArrowRight: () => Math.min(last, at + 1),
+      Home: () => 0,
+      End: () => last,
+      Escape: () => -1,
+    }
     place.addEventListener('keydown', (event) => {
       const step = event.target === place ? steps[event.key] : undefined
       if (step === undefined) return
@@ -112,7 +149,9 @@
       at = step()
       const isOut = at < 0
       plot.setCursor({ left: isOut ? -10 : plot.valToPos(data[0][at], 'x'), top: isOut ? -10 : 10 })
-      said.textContent = isOut ? '' : `${x} ${format(data[0][at])}: ${lines.map(({ name }, line) => `${name} ${format(data[line + 1][at])}`).join(', ')}`
+      said.textContent = isOut
+        ? ''
+        : `${x} ${format(data[0][at])}: ${lines.map(({ name }, line) => `${name} ${format(data[line + 1][at])}`).join(', ')}`
     })
   }
 

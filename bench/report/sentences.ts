@@ -69,7 +69,10 @@ function detailOf(group: Group, casesOfAll: number): string {
   const high = Math.max(...group.map(({ ratio }) => ratio.high))
   const named = group.slice(0, CASES_NAMED_MAX).map((one) => `“${one.case}”`)
   const more = group.length - named.length
-  const share = group.length === casesOfAll ? `all ${casesOfAll} cases` : `${group.length} of ${casesOfAll} cases`
-  const intervals = group.every(({ repeats }) => repeats === 1) ? '' : `; intervals within ${range({ low, high })}`
+  const share =
+    group.length === casesOfAll ? `all ${casesOfAll} cases` : `${group.length} of ${casesOfAll} cases`
+  const intervals = group.every(({ repeats }) => repeats === 1)
+    ? ''
+    : `; intervals within ${range({ low, high })}`
   return `${share}: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}${intervals}${why}`
 }

@@ -1,4 +1,7 @@
-/** Fronts under a load that their handlers bound: large bodies of token ids, read, validated and measured on the loop. */
+/**
+ * Fronts under a load that their handlers bound: large bodies of token ids, read, validated and measured on
+ * the loop.
+ */
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { STAND_MODEL, startStand, type Stand } from '../../test/support/nodes/stand.ts'
@@ -13,13 +16,18 @@ const TOKEN_MOST = 100_000
 const WARM_MS = 2_000
 
 /** @returns by count of fronts, one of each repeat; the nth of each count were taken beside each other */
-export async function fronts(options: ScalingOptions, progress: (text: string) => void): Promise<ReadonlyMap<number, readonly Ceiling[]>> {
+export async function fronts(
+  options: ScalingOptions,
+  progress: (text: string) => void,
+): Promise<ReadonlyMap<number, readonly Ceiling[]>> {
   const stands = new Map<number, Stand>()
   const found = new Map<number, Ceiling[]>(options.fronts.map((count) => [count, []]))
   try {
     for (const count of options.fronts) {
       progress(`starting ${count} fronts`)
-      const stand = await startStand({ settings: { SLUICE_FRONTS: String(count), SLUICE_WORKERS: String(count) } })
+      const stand = await startStand({
+        settings: { SLUICE_FRONTS: String(count), SLUICE_WORKERS: String(count) },
+      })
       stands.set(count, stand)
       await drive(stand, options, WARM_MS)
     }
@@ -39,7 +47,12 @@ export async function fronts(options: ScalingOptions, progress: (text: string) =
 function drive(stand: Stand, { connections }: ScalingOptions, durationMs: number): Promise<Ceiling> {
   return accounted(stand, async () => {
     const result = await runLoad({
-      host: '127.0.0.1', port: stand.port, connections, durationMs, pace: { kind: 'closed' }, requests: [heavyRequest(stand.embeddings())],
+      host: '127.0.0.1',
+      port: stand.port,
+      connections,
+      durationMs,
+      pace: { kind: 'closed' },
+      requests: [heavyRequest(stand.embeddings())],
     })
     return foundOf(result, result)
   })

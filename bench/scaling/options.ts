@@ -26,12 +26,13 @@ const NUMBERS = {
 const FRONTS: readonly number[] = [1, 2]
 const WORKERS: readonly number[] = [1, 2, 4]
 
-export const SCALING_OPTIONS_TEXT =
-  `options: --fronts ${FRONTS.join(',')} --workers ${WORKERS.join(',')} --sections ${SCALING_SECTIONS.join(',')} ${numbersText(NUMBERS)} --record FILE`
+export const SCALING_OPTIONS_TEXT = `options: --fronts ${FRONTS.join(',')} --workers ${WORKERS.join(',')} --sections ${SCALING_SECTIONS.join(',')} ${numbersText(NUMBERS)} --record FILE`
 
 export const readScalingOptions = optionReader(
   {
-    numbers: NUMBERS, lists: { sections: SCALING_SECTIONS }, flags: [],
+    numbers: NUMBERS,
+    lists: { sections: SCALING_SECTIONS },
+    flags: [],
     counts: { fronts: [1, FRONTS_MAX, FRONTS], workers: [1, WORKERS_MAX, WORKERS] },
   },
   (given): ScalingOptions => ({

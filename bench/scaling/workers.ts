@@ -14,13 +14,19 @@ const ROUNDS_MOST = 1_000_000
 const WARM_ROUNDS = 2
 
 /** @returns by count of workers, one of each repeat; the nth of each count were taken beside each other */
-export async function workers(options: ScalingOptions, progress: (text: string) => void): Promise<ReadonlyMap<number, readonly WorkersSample[]>> {
+export async function workers(
+  options: ScalingOptions,
+  progress: (text: string) => void,
+): Promise<ReadonlyMap<number, readonly WorkersSample[]>> {
   const gateways = new Map<number, Gateway>()
   const found = new Map<number, WorkersSample[]>(options.workers.map((count) => [count, []]))
   try {
     for (const count of options.workers) {
       progress(`starting ${count} workers`)
-      const gateway = await startUploadGateway({ isSynced: false, settings: { SLUICE_FRONTS: '1', SLUICE_WORKERS: String(count) } })
+      const gateway = await startUploadGateway({
+        isSynced: false,
+        settings: { SLUICE_FRONTS: '1', SLUICE_WORKERS: String(count) },
+      })
       gateways.set(count, gateway)
       await drive(gateway, options, WARM_ROUNDS)
     }
@@ -37,14 +43,26 @@ export async function workers(options: ScalingOptions, progress: (text: string) 
   }
 }
 
-async function drive(gateway: Gateway, { seconds, connections, payloadBytes }: ScalingOptions, rounds: number): Promise<WorkersSample> {
+async function drive(
+  gateway: Gateway,
+  { seconds, connections, payloadBytes }: ScalingOptions,
+  rounds: number,
+): Promise<WorkersSample> {
   const [target] = gateway.targets
   if (target === undefined) throw new Error('a gateway without a target of uploads')
   let times = cpuTimes()
   let cores: Cores = { all: 0, idle: 0 }
-  const one = await sample(target, { connections, payloadBytes, rounds, durationMs: seconds * 1_000 }, {
-    started: () => { times = cpuTimes() },
-    ended: async () => { cores = coresSince(times) },
-  })
+  const one = await sample(
+    target,
+    { connections, payloadBytes, rounds, durationMs: seconds * 1_000 },
+    {
+      started: () => {
+        times = cpuTimes()
+      },
+      ended: async () => {
+        cores = coresSince(times)
+      },
+    },
+  )
   return { ...one, cores }
 }

@@ -5,7 +5,10 @@ import { aliasAt, fileIdAt, keyAt, modelAt } from './objects.ts'
 
 export interface Cell {
   readonly name: string
-  /** Warm: the same requests again and again, sent once before they count. Cold: objects that nobody has asked for before. */
+  /**
+   * Warm: the same requests again and again, sent once before they count. Cold: objects that nobody has asked
+   * for before.
+   */
   readonly warmth: 'warm' | 'cold'
   /** In turn. @param round 0 for the first repeat */
   requests(node: SizedNode, round: number): readonly LoadRequest[]
@@ -19,19 +22,37 @@ const COLD = 20_000
 const [MODELS_PAGE, FILES_PAGE] = [20, 5]
 
 export const CELLS: readonly Cell[] = [
-  warm('embeddings, ten keys', (node) => some(Math.min(10, node.sizes.keys), (at) => embeddings(keyAt(at), modelAt(1)))),
+  warm('embeddings, ten keys', (node) =>
+    some(Math.min(10, node.sizes.keys), (at) => embeddings(keyAt(at), modelAt(1))),
+  ),
   warm('embeddings, many keys', (node) => warmOf(node.sizes.keys, (at) => embeddings(keyAt(at), modelAt(1)))),
-  warm('embeddings, many aliases', (node) => warmOf(node.sizes.models / 2, (at) => embeddings(firstKey(node), aliasAt(2 * at + 1)))),
+  warm('embeddings, many aliases', (node) =>
+    warmOf(node.sizes.models / 2, (at) => embeddings(firstKey(node), aliasAt(2 * at + 1))),
+  ),
   warm('a model', (node) => warmOf(node.sizes.models, (at) => get(node, `/model/${modelAt(at)}`))),
-  warm('a page of models', (node) => some(5, (at) => get(node, `/models?limit=${MODELS_PAGE}&offset=${at * FILES_PAGE}`))),
+  warm('a page of models', (node) =>
+    some(5, (at) => get(node, `/models?limit=${MODELS_PAGE}&offset=${at * FILES_PAGE}`)),
+  ),
   warm('a page of models, filtered and sorted', (node) =>
-    some(3, (at) => get(node, `/models?limit=${MODELS_PAGE}&arch=${['gpt', 'llama', 'other'][at]}&output_modalities=all&sort=newest`))),
+    some(3, (at) =>
+      get(
+        node,
+        `/models?limit=${MODELS_PAGE}&arch=${['gpt', 'llama', 'other'][at]}&output_modalities=all&sort=newest`,
+      ),
+    ),
+  ),
   warm('a file', (node) => warmOf(node.sizes.files, (at) => get(node, `/files/${fileIdAt(at)}`))),
-  warm('a page of files', (node) => some(5, (at) => get(node, `/files?limit=${FILES_PAGE}&after=${fileIdAt(Math.floor((node.sizes.files * at) / 5))}`))),
+  warm('a page of files', (node) =>
+    some(5, (at) =>
+      get(node, `/files?limit=${FILES_PAGE}&after=${fileIdAt(Math.floor((node.sizes.files * at) / 5))}`),
+    ),
+  ),
   warm('bytes of a small file', (node) => node.stored.map((id) => get(node, `/files/${id}/content`))),
   cold('embeddings, a new key each', 'keys', (_, at) => embeddings(keyAt(at), modelAt(1))),
   cold('a model, a new one each', 'models', (node, at) => get(node, `/model/${modelAt(at)}`)),
-  cold('a search for models, a new one each', 'models', (node, at) => get(node, `/models?limit=${MODELS_PAGE}&q=model-${at}&output_modalities=all`)),
+  cold('a search for models, a new one each', 'models', (node, at) =>
+    get(node, `/models?limit=${MODELS_PAGE}&q=model-${at}&output_modalities=all`),
+  ),
   cold('a file, a new one each', 'files', (node, at) => get(node, `/files/${fileIdAt(at)}`)),
 ]
 
@@ -40,7 +61,11 @@ function warm(name: string, requests: (node: SizedNode) => readonly LoadRequest[
 }
 
 /** Where a node has too few objects there is nothing cold about it: then none. */
-function cold(name: string, size: keyof SizedNode['sizes'], request: (node: SizedNode, at: number) => LoadRequest): Cell {
+function cold(
+  name: string,
+  size: keyof SizedNode['sizes'],
+  request: (node: SizedNode, at: number) => LoadRequest,
+): Cell {
   return {
     name,
     warmth: 'cold',
@@ -57,7 +82,10 @@ function warmOf(count: number, request: (at: number) => LoadRequest): readonly L
   return some(Math.min(WARM_MAX, all), (at) => request(scattered(at, all)))
 }
 
-/** Neighbours lie on one page of an index: each comes once, far from the one before. A prime that divides no count of objects. */
+/**
+ * Neighbours lie on one page of an index: each comes once, far from the one before. A prime that divides no
+ * count of objects.
+ */
 const STRIDE = 15_485_863
 
 function scattered(at: number, count: number): number {
@@ -73,7 +101,12 @@ function firstKey({ stand }: SizedNode): string {
 }
 
 function get(node: SizedNode, path: string): LoadRequest {
-  return { method: 'GET', path: `/api/v1${path}`, headers: { authorization: `Bearer ${firstKey(node)}` }, body: '' }
+  return {
+    method: 'GET',
+    path: `/api/v1${path}`,
+    headers: { authorization: `Bearer ${firstKey(node)}` },
+    body: '',
+  }
 }
 
 function embeddings(apiKey: string, model: string): LoadRequest {
@@ -81,6 +114,10 @@ function embeddings(apiKey: string, model: string): LoadRequest {
     method: 'POST',
     path: '/api/v1/embeddings',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({ model, input: 'The quick brown fox jumps over the lazy dog.', encoding_format: 'float' }),
+    body: JSON.stringify({
+      model,
+      input: 'The quick brown fox jumps over the lazy dog.',
+      encoding_format: 'float',
+    }),
   }
 }

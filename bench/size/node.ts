@@ -22,7 +22,11 @@ export interface SizedNode {
 const STORED = 10
 const STORED_BYTES = 4_096
 
-export async function startSized(name: SizedNode['name'], sizes: Sizes, provider: string): Promise<SizedNode> {
+export async function startSized(
+  name: SizedNode['name'],
+  sizes: Sizes,
+  provider: string,
+): Promise<SizedNode> {
   const startedAt = monotonicMs()
   const stand = await startStand({ catalogue: catalogueOf(sizes.models, provider) })
   const readyAt = monotonicMs()

@@ -43,7 +43,11 @@ export function catalogueOf(models: number, origin: string): object {
       aliases: [aliasAt(at)],
       created: 1_700_000_000 + at,
       context_length: 8_192,
-      architecture: { input_modalities: ['text'], output_modalities: [at % 2 === 0 ? 'text' : 'embeddings'], tokenizer: TOKENIZERS[at % TOKENIZERS.length] },
+      architecture: {
+        input_modalities: ['text'],
+        output_modalities: [at % 2 === 0 ? 'text' : 'embeddings'],
+        tokenizer: TOKENIZERS[at % TOKENIZERS.length],
+      },
       endpoints: [{ provider: 'bench', upstream_model: `model-${at}`, pricing: { prompt: '0.00000002' } }],
     })),
   }
@@ -62,8 +66,10 @@ export async function fill({ sql }: Store, owner: FirstKeys, { keys, files }: Si
   // Vacuuming a million rows takes longer than any call of the product may.
   await sql`SET statement_timeout = 0`
   await sql`SET session_replication_role = replica`
-  for (let from = 0; from < keys; from += BLOCK) await fillKeys(sql, owner, { from, to: Math.min(keys, from + BLOCK) - 1 })
-  for (let from = 0; from < files; from += BLOCK) await fillFiles(sql, owner, { from, to: Math.min(files, from + BLOCK) - 1 })
+  for (let from = 0; from < keys; from += BLOCK)
+    await fillKeys(sql, owner, { from, to: Math.min(keys, from + BLOCK) - 1 })
+  for (let from = 0; from < files; from += BLOCK)
+    await fillFiles(sql, owner, { from, to: Math.min(files, from + BLOCK) - 1 })
   for (const table of ['api_keys', 'accounts', 'files']) await sql.unsafe(`VACUUM (ANALYZE) ${table}`)
   await sql`CHECKPOINT`
 }
@@ -73,7 +79,11 @@ interface Block {
   readonly to: number
 }
 
-async function fillKeys(sql: Queryable, { organization_id: organization, workspace_id: workspace }: FirstKeys, { from, to }: Block): Promise<void> {
+async function fillKeys(
+  sql: Queryable,
+  { organization_id: organization, workspace_id: workspace }: FirstKeys,
+  { from, to }: Block,
+): Promise<void> {
   await sql`
     WITH made AS (
       SELECT at, ${KEY_PREFIX}::text || lpad(at::text, ${KEY_DIGITS}::int, '0') AS key FROM generate_series(${from}::int, ${to}::int) at
@@ -86,7 +96,11 @@ async function fillKeys(sql: Queryable, { organization_id: organization, workspa
     SELECT hash, 'size', 'k' || hash, 'inference', 'size ' || at, ${organization}::uuid, ${workspace}::uuid FROM hashed`
 }
 
-async function fillFiles(sql: Queryable, { workspace_id: workspace }: FirstKeys, { from, to }: Block): Promise<void> {
+async function fillFiles(
+  sql: Queryable,
+  { workspace_id: workspace }: FirstKeys,
+  { from, to }: Block,
+): Promise<void> {
   await sql`
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     SELECT ${FILE_PREFIX}::text || lpad(to_hex(at), ${FILE_DIGITS}::int, '0'), ${workspace}::uuid, 'ready', now(), 'size-' || at || '.txt', 'text/plain',

@@ -33,7 +33,8 @@ export const readSizeOptions = optionReader(
     keys: given.number('keys'),
     models: given.number('models'),
     files: given.number('files'),
-    durationMs: given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
+    durationMs:
+      given.number('duration-ms') === 0 ? given.number('duration') * 1_000 : given.number('duration-ms'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
     json: given.json,

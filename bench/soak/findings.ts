@@ -31,21 +31,45 @@ interface Input {
 /** Slopes are checked when the load was long enough for one; everything else always. */
 export function soakChecks(watched: Watched, { seconds, rows }: Input): readonly CheckRecord[] {
   const from = settleMs(seconds)
-  const check = (text: string, found: Spread, atMost: number): CheckRecord => checkRecord(text, found, { bound: { atMost }, rows })
+  const check = (text: string, found: Spread, atMost: number): CheckRecord =>
+    checkRecord(text, found, { bound: { atMost }, rows })
   const settled = (read: (holding: Holding) => number | null) =>
     [...seriesOf(watched.looks, read)].map(([name, readings]) => [name, after(readings, from)] as const)
   const memory = settled(countedBytes)
-  const descriptors = after(totalOf(watched.looks, ({ isOurs, descriptors: open }) => (isOurs ? open ?? 0 : 0)), from)
-  const slopes = seconds < SLOPE_SECONDS_MIN ? [] : [
-    ...memory.map(([name, readings]) => check(`memory of ${name}, MB a minute`, one(slopePerMinute(readings) / MB), SLOPE_MAX)),
-    check('memory of all processes, MB a minute', one(slopePerMinute(after(totalOf(watched.looks, countedBytes), from)) / MB), SLOPE_MAX),
-  ]
+  const descriptors = after(
+    totalOf(watched.looks, ({ isOurs, descriptors: open }) => (isOurs ? (open ?? 0) : 0)),
+    from,
+  )
+  const slopes =
+    seconds < SLOPE_SECONDS_MIN
+      ? []
+      : [
+          ...memory.map(([name, readings]) =>
+            check(`memory of ${name}, MB a minute`, one(slopePerMinute(readings) / MB), SLOPE_MAX),
+          ),
+          check(
+            'memory of all processes, MB a minute',
+            one(slopePerMinute(after(totalOf(watched.looks, countedBytes), from)) / MB),
+            SLOPE_MAX,
+          ),
+        ]
   return [
     ...slopes,
-    check('descriptors of our processes, more at the end than at the start', one(growth(descriptors)), DESCRIPTORS_MAX),
-    ...(watched.loops.length > 0 ? [] : [check('event-loop delay of a front, p99 in ms: none was told', one(Number.NaN), LOOP_P99_MS_MAX)]),
+    check(
+      'descriptors of our processes, more at the end than at the start',
+      one(growth(descriptors)),
+      DESCRIPTORS_MAX,
+    ),
+    ...(watched.loops.length > 0
+      ? []
+      : [check('event-loop delay of a front, p99 in ms: none was told', one(Number.NaN), LOOP_P99_MS_MAX)]),
     ...fronts(watched.loops).map(([front, loops]) =>
-      check(`event-loop delay of front ${front}, p99 in ms`, spread(loops.map(({ p99Ms }) => p99Ms)), LOOP_P99_MS_MAX)),
+      check(
+        `event-loop delay of front ${front}, p99 in ms`,
+        spread(loops.map(({ p99Ms }) => p99Ms)),
+        LOOP_P99_MS_MAX,
+      ),
+    ),
     check('processes that ended', one(ended(watched)), 0),
   ]
 }
@@ -57,7 +81,8 @@ function countedBytes({ isOurs, residentBytes, ownBytes }: Holding): number {
 
 /** Of our own, at the first look. */
 function ended({ looks }: Watched): number {
-  const pids = (at: number): readonly number[] => (looks.at(at)?.holdings ?? []).filter(({ isOurs }) => isOurs).flatMap(({ pids }) => pids)
+  const pids = (at: number): readonly number[] =>
+    (looks.at(at)?.holdings ?? []).filter(({ isOurs }) => isOurs).flatMap(({ pids }) => pids)
   const last = new Set(pids(-1))
   return pids(0).filter((pid) => !last.has(pid)).length
 }
@@ -66,19 +91,35 @@ export function soakCurves(watched: Watched): readonly CurveRecord[] {
   const { looks, loops } = watched
   const resident = seriesOf(looks, (holding) => holding.residentBytes / MB)
   const own = seriesOf(looks, (holding) => (holding.isOurs ? null : holding.ownBytes / MB))
-  const curve = (title: string, y: string, lines: CurveRecord['lines']): CurveRecord =>
-    ({ scenario: 'soak', title, x: 'seconds', y, lines: lines.filter(({ points }) => points.length > 0) })
+  const curve = (title: string, y: string, lines: CurveRecord['lines']): CurveRecord => ({
+    scenario: 'soak',
+    title,
+    x: 'seconds',
+    y,
+    lines: lines.filter(({ points }) => points.length > 0),
+  })
   return [
     curve('Memory over time', 'MB', [
       ...lines(resident),
-      ...lines(own).map(({ name, points }) => ({ name: `${name}, without what its processes share`, points })),
+      ...lines(own).map(({ name, points }) => ({
+        name: `${name}, without what its processes share`,
+        points,
+      })),
       { name: 'all', points: inSeconds(totalOf(looks, (holding) => countedBytes(holding) / MB)) },
     ]),
-    curve('Descriptors over time', 'open descriptors', lines(seriesOf(looks, (holding) => holding.descriptors))),
-    curve('Event-loop delay over time', 'ms', fronts(loops).flatMap(([front, of]) => [
-      { name: `front ${front}, p50`, points: inSeconds(of.map(({ atMs, p50Ms }) => [atMs, p50Ms])) },
-      { name: `front ${front}, p99`, points: inSeconds(of.map(({ atMs, p99Ms }) => [atMs, p99Ms])) },
-    ])),
+    curve(
+      'Descriptors over time',
+      'open descriptors',
+      lines(seriesOf(looks, (holding) => holding.descriptors)),
+    ),
+    curve(
+      'Event-loop delay over time',
+      'ms',
+      fronts(loops).flatMap(([front, of]) => [
+        { name: `front ${front}, p50`, points: inSeconds(of.map(({ atMs, p50Ms }) => [atMs, p50Ms])) },
+        { name: `front ${front}, p99`, points: inSeconds(of.map(({ atMs, p99Ms }) => [atMs, p99Ms])) },
+      ]),
+    ),
   ]
 }
 
@@ -88,8 +129,10 @@ export function soakNotes(watched: Watched, seconds: number): readonly string[] 
   return [
     'Postgres opens the files of its tables as it comes to use them, up to a bound of its own: its descriptors are shown and not judged',
     `slopes are least squares over what was read after the first ${from.toFixed(0)} s`,
-    ...(seconds < SLOPE_SECONDS_MIN ? [`under ${SLOPE_SECONDS_MIN} s memory still settles: its slope is not checked`] : []),
-    'Postgres\' processes share a cache of fixed size that fills as rows are written: their own memory counts, and is added up, as theirs come and go',
+    ...(seconds < SLOPE_SECONDS_MIN
+      ? [`under ${SLOPE_SECONDS_MIN} s memory still settles: its slope is not checked`]
+      : []),
+    "Postgres' processes share a cache of fixed size that fills as rows are written: their own memory counts, and is added up, as theirs come and go",
     `event-loop delay is what each front says at /metrics, of the time since the reading before; at most ${worst.toFixed(1)} ms`,
     ...watched.problems,
   ]
@@ -106,7 +149,9 @@ function totalOf(looks: Watched['looks'], read: (holding: Holding) => number): r
 }
 
 function fronts(loops: readonly LoopReading[]): readonly (readonly [string, readonly LoopReading[]])[] {
-  return [...new Set(loops.map(({ front }) => front))].sort().map((front) => [front, loops.filter((of) => of.front === front)])
+  return [...new Set(loops.map(({ front }) => front))]
+    .sort()
+    .map((front) => [front, loops.filter((of) => of.front === front)])
 }
 
 function lines(series: ReadonlyMap<string, readonly Reading[]>): CurveRecord['lines'] {

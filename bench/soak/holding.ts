@@ -24,7 +24,9 @@ export function holdings(root: number): readonly Holding[] {
     const name = nameOf(row)
     byName.set(name, [...(byName.get(name) ?? []), row])
   }
-  return [...byName].flatMap(([name, rows]) => STORE.test(name) ? [holdingOf(name, rows)] : ours(name, rows))
+  return [...byName].flatMap(([name, rows]) =>
+    STORE.test(name) ? [holdingOf(name, rows)] : ours(name, rows),
+  )
 }
 
 const STORE = /^(postgres|redis|valkey)/

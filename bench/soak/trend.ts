@@ -10,7 +10,8 @@ const END_SHARE = 0.2
 
 /** Least squares. @returns units a minute; NaN for fewer than two instants */
 export function slopePerMinute(readings: readonly Reading[]): number {
-  const mean = (at: 0 | 1): number => readings.reduce((sum, reading) => sum + reading[at], 0) / readings.length
+  const mean = (at: 0 | 1): number =>
+    readings.reduce((sum, reading) => sum + reading[at], 0) / readings.length
   const [meanAt, meanValue] = [mean(0), mean(1)]
   let [together, alone] = [0, 0]
   for (const [at, value] of readings) {

@@ -35,7 +35,10 @@ interface Pace {
   readonly loopEveryMs: number
 }
 
-export async function watch(stand: Pick<Stand, 'pid' | 'admin'>, { lookEveryMs, loopEveryMs }: Pace): Promise<Watch> {
+export async function watch(
+  stand: Pick<Stand, 'pid' | 'admin'>,
+  { lookEveryMs, loopEveryMs }: Pace,
+): Promise<Watch> {
   const startedAt = monotonicMs()
   const [looks, loops, problems]: [Look[], LoopReading[], Set<string>] = [[], [], new Set()]
   const look = (): void => void looks.push({ atMs: monotonicMs() - startedAt, holdings: holdings(stand.pid) })
@@ -70,15 +73,25 @@ const LINE = /^sluice_front_event_loop_delay_seconds\{front="([^"]+)",quantile="
 export function loopReadings(metrics: string, atMs: number): readonly LoopReading[] {
   const byFront = new Map<string, Map<string, number>>()
   for (const [, front = '', quantile = '', seconds] of metrics.matchAll(LINE)) {
-    byFront.set(front, (byFront.get(front) ?? new Map<string, number>()).set(quantile, Number(seconds) * 1_000))
+    byFront.set(
+      front,
+      (byFront.get(front) ?? new Map<string, number>()).set(quantile, Number(seconds) * 1_000),
+    )
   }
   return [...byFront].map(([front, of]) => ({
-    front, atMs, p50Ms: of.get('0.5') ?? Number.NaN, p99Ms: of.get('0.99') ?? Number.NaN, maxMs: of.get('1') ?? Number.NaN,
+    front,
+    atMs,
+    p50Ms: of.get('0.5') ?? Number.NaN,
+    p99Ms: of.get('0.99') ?? Number.NaN,
+    maxMs: of.get('1') ?? Number.NaN,
   }))
 }
 
 /** By name, for those that were there at every look. */
-export function seriesOf(looks: readonly Look[], read: (holding: Holding) => number | null): ReadonlyMap<string, readonly Reading[]> {
+export function seriesOf(
+  looks: readonly Look[],
+  read: (holding: Holding) => number | null,
+): ReadonlyMap<string, readonly Reading[]> {
   const series = new Map<string, Reading[]>()
   for (const { atMs, holdings } of looks) {
     for (const holding of holdings) {

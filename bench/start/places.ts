@@ -1,4 +1,7 @@
-/** Where a node is started: on an empty data directory, on one that is there, and in a fresh clone of the repository. */
+/**
+ * Where a node is started: on an empty data directory, on one that is there, and in a fresh clone of the
+ * repository.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -26,13 +29,18 @@ export async function openPlace(root: string): Promise<Place> {
   const data = join(folder, 'data')
   const [port, adminPort] = [await freePort(), await freePort()]
   const env = {
-    SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(adminPort), SLUICE_DATA: data, SLUICE_FRONTS: '1', SLUICE_WORKERS: '1',
+    SLUICE_PORT: String(port),
+    SLUICE_ADMIN_PORT: String(adminPort),
+    SLUICE_DATA: data,
+    SLUICE_FRONTS: '1',
+    SLUICE_WORKERS: '1',
     // As if npm had started it: it then drains when it is asked to end.
     npm_lifecycle_event: 'start',
   }
   const where = { cwd: root, env, port, keyFile: join(data, 'first-keys.json'), patienceMs: START_MS_MAX }
   return {
-    serve: () => timedStart({ ...where, command: process.execPath, args: [join(root, 'bin/sluice'), 'serve'] }),
+    serve: () =>
+      timedStart({ ...where, command: process.execPath, args: [join(root, 'bin/sluice'), 'serve'] }),
     npmStart: () => timedStart({ ...where, command: 'npm', args: ['start'] }),
     async remove() {
       removeCluster(data)
@@ -50,8 +58,13 @@ export interface CloneStart {
   readonly bootMs: number
 }
 
-/** `git clone` and `npm start` of somebody who has Node, git and nothing else: an empty home, an empty cache of npm. */
-export async function cloneStart(root: string): Promise<{ readonly found: CloneStart; remove(): Promise<void> }> {
+/**
+ * `git clone` and `npm start` of somebody who has Node, git and nothing else: an empty home, an empty cache
+ * of npm.
+ */
+export async function cloneStart(
+  root: string,
+): Promise<{ readonly found: CloneStart; remove(): Promise<void> }> {
   const base = await mkdtemp(join(tmpdir(), 'sluice-bench-clone-'))
   const [home, folder] = [join(base, 'home'), join(base, 'home/sluice')]
   const remove = async (): Promise<void> => {
@@ -64,7 +77,10 @@ export async function cloneStart(root: string): Promise<{ readonly found: CloneS
     const made = spawnSync('git', ['clone', '--quiet', '--no-hardlinks', root, folder], { encoding: 'utf8' })
     if (made.status !== 0) throw new Error(`git clone failed: ${made.error?.message ?? made.stderr}`)
     const clonedAt = monotonicMs()
-    return { found: { ...await partsOf(await launchIn(folder, home)), cloneMs: clonedAt - beganAt }, remove }
+    return {
+      found: { ...(await partsOf(await launchIn(folder, home))), cloneMs: clonedAt - beganAt },
+      remove,
+    }
   } catch (failure) {
     await remove()
     throw failure
@@ -76,10 +92,19 @@ async function launchIn(folder: string, home: string): Promise<Launch> {
   const data = join(folder, '.sluice')
   const registry = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim()
   return {
-    command: 'npm', args: ['start'], cwd: folder, port, keyFile: join(data, 'first-keys.json'), patienceMs: CLONE_MS_MAX,
+    command: 'npm',
+    args: ['start'],
+    cwd: folder,
+    port,
+    keyFile: join(data, 'first-keys.json'),
+    patienceMs: CLONE_MS_MAX,
     env: {
-      HOME: home, npm_config_cache: join(home, '.npm'), ...(registry !== '' && { npm_config_registry: registry }),
-      SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(adminPort), SLUICE_DATA: data,
+      HOME: home,
+      npm_config_cache: join(home, '.npm'),
+      ...(registry !== '' && { npm_config_registry: registry }),
+      SLUICE_PORT: String(port),
+      SLUICE_ADMIN_PORT: String(adminPort),
+      SLUICE_DATA: data,
     },
   }
 }
@@ -96,7 +121,12 @@ async function partsOf(launch: Launch): Promise<Omit<CloneStart, 'cloneMs'>> {
   try {
     const start = await timedStart(launch)
     const [installedAt, builtAt] = [await installed, await built]
-    return { start, installMs: installedAt - beganAt, buildMs: builtAt - installedAt, bootMs: start.tookMs - (builtAt - beganAt) }
+    return {
+      start,
+      installMs: installedAt - beganAt,
+      buildMs: builtAt - installedAt,
+      bootMs: start.tookMs - (builtAt - beganAt),
+    }
   } finally {
     isOver = true
   }

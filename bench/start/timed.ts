@@ -30,13 +30,20 @@ export interface TimedStart {
 
 const TRY_PAUSE_MS = 5
 /** The built-in model: an answer proves key, limits, ledger and catalogue, and needs nobody else. */
-const BODY = JSON.stringify({ model: 'sluice/lexical-1', input: 'The quick brown fox jumps over the lazy dog.' })
+const BODY = JSON.stringify({
+  model: 'sluice/lexical-1',
+  input: 'The quick brown fox jumps over the lazy dog.',
+})
 const LAST_WORDS_CHARS = 600
 
 /** Throws with its last words when it ends or does not answer in time; nothing of it is left then. */
 export async function timedStart(launch: Launch): Promise<TimedStart> {
   const beganAt = monotonicMs()
-  const server = spawnServer(launch.command, launch.args, { cwd: launch.cwd, env: launch.env, detached: true })
+  const server = spawnServer(launch.command, launch.args, {
+    cwd: launch.cwd,
+    env: launch.env,
+    detached: true,
+  })
   try {
     await firstAnswer(server, launch, beganAt + launch.patienceMs)
     const tookMs = monotonicMs() - beganAt
@@ -48,10 +55,16 @@ export async function timedStart(launch: Launch): Promise<TimedStart> {
   }
 }
 
-async function firstAnswer(server: Spawned, { port, keyFile, patienceMs }: Launch, endsAt: number): Promise<void> {
+async function firstAnswer(
+  server: Spawned,
+  { port, keyFile, patienceMs }: Launch,
+  endsAt: number,
+): Promise<void> {
   for (let key = ''; ; await pause(TRY_PAUSE_MS)) {
-    if (hasEnded(server.child)) throw new Error(`it ended before it answered:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
-    if (monotonicMs() > endsAt) throw new Error(`no good answer within ${patienceMs} ms:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
+    if (hasEnded(server.child))
+      throw new Error(`it ended before it answered:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
+    if (monotonicMs() > endsAt)
+      throw new Error(`no good answer within ${patienceMs} ms:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
     if (key === '') key = await keyOf(keyFile)
     if (key !== '' && (await statusOf(port, key)) === 200) return
   }
@@ -70,15 +83,28 @@ async function keyOf(file: string): Promise<string> {
 /** 0 while nobody answers. */
 function statusOf(port: number, key: string): Promise<number> {
   return new Promise((resolve) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': BODY.length }
-    const asked = request({ host: '127.0.0.1', port, path: '/api/v1/embeddings', method: 'POST', headers, agent: false }, (answer) => {
-      answer.resume().once('end', () => resolve(answer.statusCode ?? 0)).once('error', () => resolve(0))
-    })
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': BODY.length,
+    }
+    const asked = request(
+      { host: '127.0.0.1', port, path: '/api/v1/embeddings', method: 'POST', headers, agent: false },
+      (answer) => {
+        answer
+          .resume()
+          .once('end', () => resolve(answer.statusCode ?? 0))
+          .once('error', () => resolve(0))
+      },
+    )
     asked.once('error', () => resolve(0)).end(BODY)
   })
 }
 
-/** npm has the supervisor below it, in the same session; fronts and stores have sessions of their own and end with it. */
+/**
+ * npm has the supervisor below it, in the same session; fronts and stores have sessions of their own and end
+ * with it.
+ */
 async function end(server: Spawned): Promise<void> {
   const { child } = server
   const family = child.pid === undefined ? [] : tree(child.pid).map(({ pid }) => pid)

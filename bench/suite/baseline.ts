@@ -1,6 +1,7 @@
 /**
- * A run against a saved one. Machines differ from day to day: what is compared is how many times as much as a peer of the
- * same run it took, then and now. Noise alone is no slowdown: what is worse must be so in all of its interval and beyond.
+ * A run against a saved one. Machines differ from day to day: what is compared is how many times as much as a
+ * peer of the same run it took, then and now. Noise alone is no slowdown: what is worse must be so in all of
+ * its interval and beyond.
  */
 import type { ResultRow, ResultsFile, SampleRecord } from '../record.ts'
 import { changeOf, type Interval } from '../statistics.ts'
@@ -16,7 +17,17 @@ export interface Comparison {
 
 /** Whom figures are divided by, the first of these that both runs have in the case. */
 const PEERS: readonly string[] = [
-  'nginx', 'node', 'fastify', 'busboy', 'tus', 'bullmq', 'pg-boss', 'portkey', 'rate-limiter-flexible', 'typebox-0.34', 'direct',
+  'nginx',
+  'node',
+  'fastify',
+  'busboy',
+  'tus',
+  'bullmq',
+  'pg-boss',
+  'portkey',
+  'rate-limiter-flexible',
+  'typebox-0.34',
+  'direct',
 ]
 /** Fewer repeats have no interval. */
 const REPEATS_MIN = 3
@@ -32,17 +43,31 @@ interface Figure {
 const FIGURES: readonly Figure[] = [
   { name: 'CPU a request', isMoreWorse: true, read: (one) => one.cpu_us_per_request, isMeant: () => true },
   {
-    name: 'requests a second', isMoreWorse: false, read: (one) => one.requests_per_second,
+    name: 'requests a second',
+    isMoreWorse: false,
+    read: (one) => one.requests_per_second,
     isMeant: (row) => row.pace === 'closed' && !row.is_generator_limit,
   },
-  { name: 'median latency', isMoreWorse: true, read: (one) => one.latency_us?.p50 ?? null, isMeant: (row) => row.pace === 'open' },
+  {
+    name: 'median latency',
+    isMoreWorse: true,
+    read: (one) => one.latency_us?.p50 ?? null,
+    isMeant: (row) => row.pace === 'open',
+  },
 ]
 
 export function compare(then: ResultsFile, now: ResultsFile, failOn: number): Comparison {
   const rowsThen = rowsOf(then)
-  const pairs = rowsOf(now).filter(isOurs).map((row) => ({ row, before: rowsThen.find((one) => isSame(one, row)) ?? null }))
-  const bound = { failOn, isSameMachine: then.machine.cpu === now.machine.cpu && then.machine.cores === now.machine.cores }
-  const found = pairs.flatMap(({ row, before }) => (before === null ? [] : compareRow({ row, before, then: rowsThen, now: rowsOf(now) }, bound)))
+  const pairs = rowsOf(now)
+    .filter(isOurs)
+    .map((row) => ({ row, before: rowsThen.find((one) => isSame(one, row)) ?? null }))
+  const bound = {
+    failOn,
+    isSameMachine: then.machine.cpu === now.machine.cpu && then.machine.cores === now.machine.cores,
+  }
+  const found = pairs.flatMap(({ row, before }) =>
+    before === null ? [] : compareRow({ row, before, then: rowsThen, now: rowsOf(now) }, bound),
+  )
   const missing = rowsThen.filter((one) => isOurs(one) && !pairs.some(({ row }) => isSame(row, one)))
   const fresh = pairs.filter(({ before }) => before === null)
   return {
@@ -50,7 +75,10 @@ export function compare(then: ResultsFile, now: ResultsFile, failOn: number): Co
     remarks: [
       ...new Set(found.flatMap((one) => one.remark ?? [])),
       ...listed(missing, 'in the saved run alone'),
-      ...listed(fresh.map(({ row }) => row), 'in this run alone'),
+      ...listed(
+        fresh.map(({ row }) => row),
+        'in this run alone',
+      ),
     ],
     compared: found.filter((one) => one.isCompared).length,
   }
@@ -74,38 +102,55 @@ interface JudgedBy {
   readonly isSameMachine: boolean
 }
 
-function compareRow({ row, before, then, now }: Beside, { failOn, isSameMachine }: JudgedBy): readonly Found[] {
+function compareRow(
+  { row, before, then, now }: Beside,
+  { failOn, isSameMachine }: JudgedBy,
+): readonly Found[] {
   const title = titleOf(row)
   if (row.failed > 0 && before.failed === 0) {
-    return [{ isCompared: true, worse: `${title}: ${row.failed} requests failed (${row.failures.join('; ')}), none before` }]
+    return [
+      {
+        isCompared: true,
+        worse: `${title}: ${row.failed} requests failed (${row.failures.join('; ')}), none before`,
+      },
+    ]
   }
   if (Math.min(row.samples.length, before.samples.length) < REPEATS_MIN) {
     return [{ isCompared: false, remark: `${title}: fewer than ${REPEATS_MIN} repeats, not judged` }]
   }
-  return FIGURES.filter((one) => one.isMeant(row) && one.isMeant(before)).flatMap((figure): readonly Found[] => {
-    const peer = peerOf(figure, row, { then, now })
-    if (peer === null && !isSameMachine) return [{ isCompared: false, remark: `${title}: no peer in both runs, and another machine, not judged` }]
-    const beforeValues = relative(figure, before, peer?.then ?? null)
-    const values = relative(figure, row, peer?.now ?? null)
-    if (Math.min(values.length, beforeValues.length) < REPEATS_MIN) return []
-    // As how many times as bad: above one is worse, whichever way the figure counts.
-    const change = figure.isMoreWorse ? changeOf(values, beforeValues) : changeOf(beforeValues, values)
-    const against = peer === null ? 'the figure itself, for want of a peer' : `over ${peer.now.subject}`
-    if (!isBeyond(change, failOn)) return [{ isCompared: true }]
-    return [{ isCompared: true, worse: `${title}: ${figure.name}, ${against}: ${worseText(change, figure)}` }]
-  })
+  return FIGURES.filter((one) => one.isMeant(row) && one.isMeant(before)).flatMap(
+    (figure): readonly Found[] => {
+      const peer = peerOf(figure, row, { then, now })
+      if (peer === null && !isSameMachine)
+        return [
+          { isCompared: false, remark: `${title}: no peer in both runs, and another machine, not judged` },
+        ]
+      const beforeValues = relative(figure, before, peer?.then ?? null)
+      const values = relative(figure, row, peer?.now ?? null)
+      if (Math.min(values.length, beforeValues.length) < REPEATS_MIN) return []
+      // As how many times as bad: above one is worse, whichever way the figure counts.
+      const change = figure.isMoreWorse ? changeOf(values, beforeValues) : changeOf(beforeValues, values)
+      const against = peer === null ? 'the figure itself, for want of a peer' : `over ${peer.now.subject}`
+      if (!isBeyond(change, failOn)) return [{ isCompared: true }]
+      return [
+        { isCompared: true, worse: `${title}: ${figure.name}, ${against}: ${worseText(change, figure)}` },
+      ]
+    },
+  )
 }
 
 /**
- * Percentiles of so few repeats are too near to each other: a run of bad luck in all of them looks certain. By half of its width
- * wider, an interval that is narrow stays so, and one that is wide says what it is worth.
+ * Percentiles of so few repeats are too near to each other: a run of bad luck in all of them looks certain.
+ * By half of its width wider, an interval that is narrow stays so, and one that is wide says what it is
+ * worth.
  */
 function isBeyond({ low, high }: Interval, failOn: number): boolean {
   return low / (high / low) ** 0.25 > 1 + failOn
 }
 
 function worseText({ median, low, high }: Interval, { isMoreWorse }: Figure): string {
-  const percent = (of: number): string => `${Math.abs(Math.round((isMoreWorse ? of - 1 : 1 - 1 / of) * 100))} %`
+  const percent = (of: number): string =>
+    `${Math.abs(Math.round((isMoreWorse ? of - 1 : 1 - 1 / of) * 100))} %`
   return `${percent(median)} ${isMoreWorse ? 'more' : 'less'} than before (95 % ${percent(low)} to ${percent(high)})`
 }
 
@@ -113,7 +158,7 @@ function worseText({ median, low, high }: Interval, { isMoreWorse }: Figure): st
 function relative(figure: Figure, row: ResultRow, peer: ResultRow | null): readonly number[] {
   return row.samples.flatMap((one, at) => {
     const value = figure.read(one)
-    const other = peer === null ? 1 : (peer.samples[at] === undefined ? null : figure.read(peer.samples[at]))
+    const other = peer === null ? 1 : peer.samples[at] === undefined ? null : figure.read(peer.samples[at])
     if (typeof value !== 'number' || typeof other !== 'number') return []
     const ratio = value / other
     return Number.isFinite(ratio) && ratio > 0 ? [ratio] : []
@@ -137,14 +182,21 @@ function peerOf(figure: Figure, row: ResultRow, rows: Both<readonly ResultRow[]>
 
 /** Too little CPU to be told by the system's clock is nothing to divide by. */
 function isUsable(figure: Figure, row: ResultRow): boolean {
-  return figure.isMeant(row) && row.samples.length >= REPEATS_MIN && row.failed === 0 && row.samples.every((one) => (figure.read(one) ?? 0) > 0)
+  return (
+    figure.isMeant(row) &&
+    row.samples.length >= REPEATS_MIN &&
+    row.failed === 0 &&
+    row.samples.every((one) => (figure.read(one) ?? 0) > 0)
+  )
 }
 
 function rowsOf({ scenarios }: ResultsFile): readonly ResultRow[] {
   return scenarios.flatMap(({ rows }) => rows)
 }
 
-/** What is not somebody else's: a peer that got slower is no fault of ours. A running deployment is `target`. */
+/**
+ * What is not somebody else's: a peer that got slower is no fault of ours. A running deployment is `target`.
+ */
 function isOurs({ subject }: ResultRow): boolean {
   return subject === 'sluice' || subject === 'target' || subject.startsWith('sluice-')
 }
@@ -158,5 +210,9 @@ function titleOf({ scenario, case: name, subject }: ResultRow): string {
 }
 
 function listed(rows: readonly ResultRow[], text: string): readonly string[] {
-  return rows.length === 0 ? [] : [`${rows.length} rows are ${text}: ${rows.slice(0, 5).map(titleOf).join('; ')}${rows.length > 5 ? '; …' : ''}`]
+  return rows.length === 0
+    ? []
+    : [
+        `${rows.length} rows are ${text}: ${rows.slice(0, 5).map(titleOf).join('; ')}${rows.length > 5 ? '; …' : ''}`,
+      ]
 }

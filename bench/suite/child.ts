@@ -34,7 +34,11 @@ export interface ChildInput {
 /** @param program file and its arguments */
 export function startChild(program: readonly string[], { folder, say }: ChildInput): RunningChild {
   // In a group of its own: a terminal's Ctrl-C is the suite's, which ends its child in order.
-  const child = spawn(process.execPath, program, { env: { ...plainEnvironment(), TMPDIR: folder }, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
+  const child = spawn(process.execPath, program, {
+    env: { ...plainEnvironment(), TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  })
   const last: string[] = []
   let rest = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

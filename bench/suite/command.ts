@@ -23,31 +23,59 @@ export interface Run {
 
 /** Options of the suite itself, which no scenario sees. */
 const OWN = {
-  baseline: { type: 'string' }, 'fail-on': { type: 'string' }, record: { type: 'string' }, json: { type: 'string' }, report: { type: 'string' },
+  baseline: { type: 'string' },
+  'fail-on': { type: 'string' },
+  record: { type: 'string' },
+  json: { type: 'string' },
+  report: { type: 'string' },
 } as const
 /** The list of whom is compared with. */
 const PEERS = 'against'
 const FAIL_ON_BY_DEFAULT = '10%'
 
 /** @returns what is wrong, in one line; 'help' when that is asked for */
-export function readCommand(args: readonly string[], scenarios: readonly Scenario[] = SCENARIOS): Command | string {
+export function readCommand(
+  args: readonly string[],
+  scenarios: readonly Scenario[] = SCENARIOS,
+): Command | string {
   if (args.includes('--help') || args.includes('-h')) return 'help'
   try {
-    const { values, positionals, tokens } = parseArgs({ args: [...args], options: optionsOf(scenarios), allowPositionals: true, tokens: true })
-    const given = tokens.flatMap((one) => (one.kind === 'option' ? [{ name: one.name, value: one.value ?? null }] : []))
+    const { values, positionals, tokens } = parseArgs({
+      args: [...args],
+      options: optionsOf(scenarios),
+      allowPositionals: true,
+      tokens: true,
+    })
+    const given = tokens.flatMap((one) =>
+      one.kind === 'option' ? [{ name: one.name, value: one.value ?? null }] : [],
+    )
     const chosen = chosenOf(positionals, scenarios)
     const runs = chosen.map((scenario) => runOf(scenario, given, positionals.length === 0))
-    const text = ['npm run bench --', ...positionals, ...given.map((one) => written({ ...one, value: shown(one) }))]
-    const stray = given.find(({ name }) => !Object.hasOwn(OWN, name) && !chosen.some((scenario) => takes(scenario, name)))
-    if (stray !== undefined) return `--${stray.name} is an option of ${names(scenarios.filter((one) => takes(one, stray.name)))} alone`
-    const unknown = given.filter(({ name }) => name === PEERS).flatMap(({ value }) => value?.split(',') ?? [])
+    const text = [
+      'npm run bench --',
+      ...positionals,
+      ...given.map((one) => written({ ...one, value: shown(one) })),
+    ]
+    const stray = given.find(
+      ({ name }) => !Object.hasOwn(OWN, name) && !chosen.some((scenario) => takes(scenario, name)),
+    )
+    if (stray !== undefined)
+      return `--${stray.name} is an option of ${names(scenarios.filter((one) => takes(one, stray.name)))} alone`
+    const unknown = given
+      .filter(({ name }) => name === PEERS)
+      .flatMap(({ value }) => value?.split(',') ?? [])
       .find((peer) => !chosen.some(({ options }) => options.lists[PEERS]?.includes(peer)))
-    if (unknown !== undefined) return `--${PEERS}: no scenario that runs has '${unknown}'; there are ${peersOf(chosen).join(',')}`
-    if (values['fail-on'] !== undefined && values['baseline'] === undefined) return '--fail-on says how much worse than --baseline FILE: it needs one'
+    if (unknown !== undefined)
+      return `--${PEERS}: no scenario that runs has '${unknown}'; there are ${peersOf(chosen).join(',')}`
+    if (values['fail-on'] !== undefined && values['baseline'] === undefined)
+      return '--fail-on says how much worse than --baseline FILE: it needs one'
     const json = values['json'] ?? values['record'] ?? null
     if (json !== null && runs.length > 1) return '--record takes the record of one scenario'
     return {
-      runs, baseline: textOf(values['baseline']), failOn: shareOf(textOf(values['fail-on']) ?? FAIL_ON_BY_DEFAULT), json: textOf(json),
+      runs,
+      baseline: textOf(values['baseline']),
+      failOn: shareOf(textOf(values['fail-on']) ?? FAIL_ON_BY_DEFAULT),
+      json: textOf(json),
       report: textOf(values['report']),
       text: text.join(' ').replace(/ --$/, ''),
     }
@@ -57,7 +85,9 @@ export function readCommand(args: readonly string[], scenarios: readonly Scenari
 }
 
 function peersOf(scenarios: readonly Scenario[]): readonly string[] {
-  return [...new Set(scenarios.flatMap(({ options }) => options.lists[PEERS] ?? []))].filter((name) => name !== 'sluice')
+  return [...new Set(scenarios.flatMap(({ options }) => options.lists[PEERS] ?? []))].filter(
+    (name) => name !== 'sluice',
+  )
 }
 
 interface GivenOption {
@@ -67,11 +97,20 @@ interface GivenOption {
 
 /** Of all of them, and of the suite itself. */
 export function optionsOf(scenarios: readonly Scenario[]): Record<string, { type: 'string' | 'boolean' }> {
-  const of = (list: readonly string[], type: 'string' | 'boolean'): Record<string, { type: 'string' | 'boolean' }> =>
+  const of = (
+    list: readonly string[],
+    type: 'string' | 'boolean',
+  ): Record<string, { type: 'string' | 'boolean' }> =>
     Object.fromEntries(list.map((name) => [name, { type }]))
   return {
-    ...of(scenarios.flatMap(({ options }) => options.flags), 'boolean'),
-    ...of(scenarios.flatMap(({ options }) => options.texts), 'string'),
+    ...of(
+      scenarios.flatMap(({ options }) => options.flags),
+      'boolean',
+    ),
+    ...of(
+      scenarios.flatMap(({ options }) => options.texts),
+      'string',
+    ),
     ...OWN,
   }
 }
@@ -87,7 +126,10 @@ function chosenOf(asked: readonly string[], scenarios: readonly Scenario[]): rea
 
 /** An option that one of several scenarios does not have is left out for it. */
 function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boolean): Run {
-  const own = given.filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name)).flatMap((one) => narrowed(one, scenario)).map(written)
+  const own = given
+    .filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name))
+    .flatMap((one) => narrowed(one, scenario))
+    .map(written)
   const args = [...(isSuite ? (scenario.suite?.args ?? []) : []), ...own]
   const problem = scenario.options(args)
   if (typeof problem === 'string') throw new Error(`${scenario.name}: ${problem}`)
@@ -98,7 +140,10 @@ function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boole
 function narrowed(one: GivenOption, { options }: Scenario): readonly GivenOption[] {
   const known = options.lists[PEERS]
   if (one.name !== PEERS || one.value === null || known === undefined) return [one]
-  const value = one.value.split(',').filter((name) => known.includes(name)).join(',')
+  const value = one.value
+    .split(',')
+    .filter((name) => known.includes(name))
+    .join(',')
   return value === '' ? [] : [{ ...one, value }]
 }
 

@@ -1,4 +1,7 @@
-/** `npm run bench`: what was asked for is read, run, written down and, if wished, compared; the exit code says how it went. */
+/**
+ * `npm run bench`: what was asked for is read, run, written down and, if wished, compared; the exit code says
+ * how it went.
+ */
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { writeJson } from '../keep-record.ts'
@@ -26,15 +29,25 @@ const INTERRUPTED = 130
 export type Interrupts = Pick<SuiteDeps, 'signal' | 'hurry'>
 
 /** @returns the exit code */
-export async function runBench(given: readonly string[], deps: Deps, { signal, hurry }: Interrupts): Promise<number> {
+export async function runBench(
+  given: readonly string[],
+  deps: Deps,
+  { signal, hurry }: Interrupts,
+): Promise<number> {
   const command = readCommand(routed(given, deps.scenarios), deps.scenarios)
   if (command === 'help') {
     deps.print(helpText(deps.scenarios))
     return 0
   }
   if (typeof command !== 'string' && command.report !== null) return pageAgain(command.report, deps)
-  const baseline = typeof command === 'string' || command.baseline === null ? null : readResults(command.baseline)
-  const problem = typeof command === 'string' ? command : baseline !== null && 'problem' in baseline ? baseline.problem : await unwritable(command, deps)
+  const baseline =
+    typeof command === 'string' || command.baseline === null ? null : readResults(command.baseline)
+  const problem =
+    typeof command === 'string'
+      ? command
+      : baseline !== null && 'problem' in baseline
+        ? baseline.problem
+        : await unwritable(command, deps)
   if (typeof command === 'string' || problem !== null) {
     deps.screen.write(`${problem ?? ''}\n`)
     return WRONG
@@ -56,7 +69,9 @@ export async function runBench(given: readonly string[], deps: Deps, { signal, h
 
 /** Where results go, and the record that is wished besides. */
 async function unwritable({ json }: Command, { resultsFolder }: Deps): Promise<string | null> {
-  return (await writeProblem(join(resultsFolder, 'results.json'))) ?? (json === null ? null : writeProblem(json))
+  return (
+    (await writeProblem(join(resultsFolder, 'results.json'))) ?? (json === null ? null : writeProblem(json))
+  )
 }
 
 /** Without a baseline the checks decide: figures that the product must reach. */
@@ -73,15 +88,21 @@ interface Judging {
 function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, deps }: Judging): number {
   const { worse, remarks, compared } = compare(saved, results, command.failOn)
   const bound = `${Math.round(command.failOn * 1_000) / 10} %`
-  deps.print([
-    '',
-    `against ${command.baseline ?? ''} of ${saved.at}:`,
-    ...worse.map((line) => `WORSE  ${line}`),
-    ...remarks,
-    ...(compared === 0 ? [] : [worse.length === 0
-      ? `${compared} figures compared, none worse by more than ${bound}`
-      : `${worse.length} of ${compared} figures are worse by more than ${bound}`]),
-  ].join('\n'))
+  deps.print(
+    [
+      '',
+      `against ${command.baseline ?? ''} of ${saved.at}:`,
+      ...worse.map((line) => `WORSE  ${line}`),
+      ...remarks,
+      ...(compared === 0
+        ? []
+        : [
+            worse.length === 0
+              ? `${compared} figures compared, none worse by more than ${bound}`
+              : `${worse.length} of ${compared} figures are worse by more than ${bound}`,
+          ]),
+    ].join('\n'),
+  )
   if (compared === 0) {
     deps.screen.write('nothing could be compared with the saved run\n')
     return 1
@@ -104,16 +125,26 @@ function pageOf(resultsPath: string): string {
 async function pageAgain(file: string, { print, screen }: Deps): Promise<number> {
   const read = readResults(file)
   const problem = 'problem' in read ? read.problem : await writeProblem(pageOf(file))
-  if ('value' in read && problem === null) print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
+  if ('value' in read && problem === null)
+    print(`written: ${relative(process.cwd(), await writePage(read.value, file))}`)
   else screen.write(`${problem ?? ''}\n`)
   return problem === null ? 0 : WRONG
 }
 
-/** Milliseconds in which two of them are one: npm hands a Ctrl-C on that the terminal has sent to everybody already. */
+/**
+ * Milliseconds in which two of them are one: npm hands a Ctrl-C on that the terminal has sent to everybody
+ * already.
+ */
 const SAME_MS = 500
 
-/** The first Ctrl-C ends the child and writes what is there, the second one ends it by force; a terminal that closes is one too. */
-export function interruptsOf(source: Pick<NodeJS.EventEmitter, 'on'>, now = () => performance.now()): Interrupts {
+/**
+ * The first Ctrl-C ends the child and writes what is there, the second one ends it by force; a terminal that
+ * closes is one too.
+ */
+export function interruptsOf(
+  source: Pick<NodeJS.EventEmitter, 'on'>,
+  now = () => performance.now(),
+): Interrupts {
   const [first, second] = [new AbortController(), new AbortController()]
   let at = Number.NEGATIVE_INFINITY
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -131,12 +162,16 @@ export function interruptsOf(source: Pick<NodeJS.EventEmitter, 'on'>, now = () =
 export async function main(args: readonly string[], installPeers: () => Promise<void>): Promise<number> {
   // Whoever reads may go away, with `head` or with the terminal: what is measured is written all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-  return runBench(args, {
-    scenarios: SCENARIOS,
-    screen: process.stderr,
-    print: (text) => void process.stdout.write(`${text}\n`),
-    program: builtProgram,
-    resultsFolder: join(ROOT, 'bench/results'),
-    installPeers,
-  }, interruptsOf(process))
+  return runBench(
+    args,
+    {
+      scenarios: SCENARIOS,
+      screen: process.stderr,
+      print: (text) => void process.stdout.write(`${text}\n`),
+      program: builtProgram,
+      resultsFolder: join(ROOT, 'bench/results'),
+      installPeers,
+    },
+    interruptsOf(process),
+  )
 }

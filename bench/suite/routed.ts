@@ -4,16 +4,29 @@ import { SCENARIOS, type Scenario } from '../scenarios.ts'
 import { optionsOf } from './command.ts'
 
 /**
- * `--target` makes scenarios loads of a running deployment, and `--sweep` makes them mixes that worker counts are found for.
- * The names may stand anywhere among the options.
+ * `--target` makes scenarios loads of a running deployment, and `--sweep` makes them mixes that worker counts
+ * are found for. The names may stand anywhere among the options.
  */
-export function routed(given: readonly string[], scenarios: readonly Scenario[] = SCENARIOS): readonly string[] {
+export function routed(
+  given: readonly string[],
+  scenarios: readonly Scenario[] = SCENARIOS,
+): readonly string[] {
   const options = { ...optionsOf(scenarios), sweep: { type: 'boolean' as const } }
-  const { tokens } = parseArgs({ args: [...given], options, allowPositionals: true, strict: false, tokens: true })
+  const { tokens } = parseArgs({
+    args: [...given],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
   const has = (name: string): boolean => tokens.some((one) => one.kind === 'option' && one.name === name)
   const name = has('sweep') ? 'sweep' : has('target') ? 'deployment' : null
   if (name === null) return given
-  const taken = new Set(tokens.filter((one) => one.kind === 'positional' || (one.kind === 'option' && one.name === 'sweep')).map(({ index }) => index))
+  const taken = new Set(
+    tokens
+      .filter((one) => one.kind === 'positional' || (one.kind === 'option' && one.name === 'sweep'))
+      .map(({ index }) => index),
+  )
   const names = tokens.flatMap((one) => (one.kind === 'positional' && one.value !== name ? [one.value] : []))
   const only = names.length === 0 ? [] : ['--only', names.join(',')]
   return [name, ...only, ...given.filter((_, at) => !taken.has(at))]

@@ -1,4 +1,7 @@
-/** `npm run bench`: scenarios one after the other, each in a process of its own, and the folder that they leave. */
+/**
+ * `npm run bench`: scenarios one after the other, each in a process of its own, and the folder that they
+ * leave.
+ */
 import { join } from 'node:path'
 import { writeJson } from '../keep-record.ts'
 import { headLine, ROOT } from '../text.ts'
@@ -40,12 +43,19 @@ export async function runScenarios(command: Command, deps: SuiteDeps): Promise<S
   const facts = machine()
   const startedAt = new Date()
   const folder = join(deps.resultsFolder, startedAt.toISOString().replace(/[:.]/g, '-'))
-  const progress = new Progress(deps.screen, command.runs.map(({ scenario }) => scenario.suite?.seconds ?? SECONDS_UNKNOWN))
+  const progress = new Progress(
+    deps.screen,
+    command.runs.map(({ scenario }) => scenario.suite?.seconds ?? SECONDS_UNKNOWN),
+  )
   const scenarios: ScenarioRecord[] = []
   const broken: string[] = []
   for (const run of command.runs) {
     if (deps.signal.aborted) break
-    const one = await runOne(run, { ...deps, progress, file: join(folder, 'raw', `${run.scenario.name}.json`) })
+    const one = await runOne(run, {
+      ...deps,
+      progress,
+      file: join(folder, 'raw', `${run.scenario.name}.json`),
+    })
     if (one.isBroken) broken.push(run.scenario.name)
     scenarios.push(one.record)
   }
@@ -71,7 +81,13 @@ interface One {
 
 async function runOne(
   { scenario: { name, text, needs }, args }: Run,
-  { progress, file, program, signal, hurry }: SuiteDeps & { readonly progress: Progress; readonly file: string },
+  {
+    progress,
+    file,
+    program,
+    signal,
+    hurry,
+  }: SuiteDeps & { readonly progress: Progress; readonly file: string },
 ): Promise<One> {
   progress.begin(name)
   const beganAt = performance.now()
@@ -85,13 +101,18 @@ async function runOne(
   const read = readRecord(file)
   // What was left says whether it is whole: a scenario ends with 1 when a check is missed.
   if ('value' in read && read.value.scenario === name) return { record: read.value, isBroken: false }
-  const reason = signal.aborted ? 'interrupted' : brokenText(end, 'problem' in read ? read.problem : `its record is one of '${read.value.scenario}'`)
+  const reason = signal.aborted
+    ? 'interrupted'
+    : brokenText(end, 'problem' in read ? read.problem : `its record is one of '${read.value.scenario}'`)
   progress.say(`${name}: ${reason}`)
   const took = Math.round((performance.now() - beganAt) / 1_000)
   return { record: emptyRecord({ name, text, took, reason }), isBroken: true }
 }
 
-async function endOf(child: RunningChild, { signal, hurry }: Pick<SuiteDeps, 'signal' | 'hurry'>): Promise<ChildEnd> {
+async function endOf(
+  child: RunningChild,
+  { signal, hurry }: Pick<SuiteDeps, 'signal' | 'hurry'>,
+): Promise<ChildEnd> {
   let stopped: Promise<void> | null = null
   const stop = (): void => {
     stopped = child.stop(hurry)
@@ -110,9 +131,23 @@ function brokenText({ code, last }: ChildEnd, problem: string): string {
 }
 
 /** So that whoever reads the results sees that something is missing, and why. */
-function emptyRecord({ name, text, took, reason }: Readonly<Record<'name' | 'text' | 'reason', string>> & { readonly took: number }): ScenarioRecord {
+function emptyRecord({
+  name,
+  text,
+  took,
+  reason,
+}: Readonly<Record<'name' | 'text' | 'reason', string>> & { readonly took: number }): ScenarioRecord {
   return {
-    scenario: name, question: text, settings: {}, took_seconds: took, subjects: [], absent: [], rows: [], ratios: [], curves: [], checks: [],
+    scenario: name,
+    question: text,
+    settings: {},
+    took_seconds: took,
+    subjects: [],
+    absent: [],
+    rows: [],
+    ratios: [],
+    curves: [],
+    checks: [],
     notes: [reason],
   }
 }

@@ -22,7 +22,8 @@ export async function openScratch(): Promise<Scratch> {
     folder,
     async remove() {
       // As root a node has its cluster elsewhere, and only its data directory knows where.
-      for (const name of await readdir(folder)) for (const place of DATA_PLACES) removeCluster(join(folder, name, place))
+      for (const name of await readdir(folder))
+        for (const place of DATA_PLACES) removeCluster(join(folder, name, place))
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -27,7 +27,9 @@ export function versionsOf(subjects: readonly string[]): Readonly<Record<string,
   const nginx = subjects.includes('nginx') ? programOnPath('nginx') : null
   if (nginx !== null) found['nginx'] = versionOf(nginx).replace('nginx/', '')
   for (const name of subjects.flatMap((subject) => PACKAGES[subject] ?? [])) {
-    const folder = ['tools/peers/node_modules', 'node_modules'].map((place) => join(ROOT, place, name)).find((path) => existsSync(path))
+    const folder = ['tools/peers/node_modules', 'node_modules']
+      .map((place) => join(ROOT, place, name))
+      .find((path) => existsSync(path))
     if (folder !== undefined) found[name] = packageVersion(folder)
   }
   return found

@@ -2,7 +2,9 @@
 import { access, constants, mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Makes the folder that the file is to be in. @returns in one line why it cannot be written; null when it can */
+/**
+ * Makes the folder that the file is to be in. @returns in one line why it cannot be written; null when it can
+ */
 export async function writeProblem(file: string): Promise<string | null> {
   // As of `--record=$FILE` where the shell knows no FILE: its folder is there, and it is none.
   if (file === '') return "'' cannot be written: it names no file"

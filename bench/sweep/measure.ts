@@ -1,4 +1,7 @@
-/** What one pair of worker counts holds: a node of its own, as much as it takes, then the highest fixed rate that is answered in time. */
+/**
+ * What one pair of worker counts holds: a node of its own, as much as it takes, then the highest fixed rate
+ * that is answered in time.
+ */
 import { loadFrom } from '../../src/server/cli/operator/doctor-load.ts'
 import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
 import { processRow, treeCpuS } from '../../test/support/load/process-cpu.ts'
@@ -12,7 +15,10 @@ export interface Ceiling extends Found {
   readonly serverCores: number
   readonly mockCores: number
   readonly cores: Cores
-  /** The most that all processes had resident together, and what they had at the end with shared pages counted once. */
+  /**
+   * The most that all processes had resident together, and what they had at the end with shared pages counted
+   * once.
+   */
   readonly rssMb: number
   readonly ownMb: number
   /** What the node told of its fronts under this load: what `sluice doctor` would have seen. */
@@ -45,14 +51,19 @@ export async function measure(stand: Stand, load: SweepLoad, { p99Ms, progress }
   const held = await highestHeld(ceiling.ratePerS, async (ratePerS) => {
     const found = await openLoop(stand, load, ratePerS)
     const isHeld = isInTime(found, { ratePerS, p99Ms })
-    progress(`  ${ratePerS.toFixed(0)}/s: p99 ${found.latency.p99.toFixed(1)} ms, ${isHeld ? 'held' : 'not held'}`)
+    progress(
+      `  ${ratePerS.toFixed(0)}/s: p99 ${found.latency.p99.toFixed(1)} ms, ${isHeld ? 'held' : 'not held'}`,
+    )
     return isHeld ? found : null
   })
   return { ceiling, held }
 }
 
 /** By halves of the span, what was found at the highest rate that was held. @param ask null: not held */
-export async function highestHeld<T>(ceilingPerS: number, ask: (ratePerS: number) => Promise<T | null>): Promise<T | null> {
+export async function highestHeld<T>(
+  ceilingPerS: number,
+  ask: (ratePerS: number) => Promise<T | null>,
+): Promise<T | null> {
   let held: T | null = null
   let [low, high] = SPAN
   for (let step = 0; step < HALVINGS; step++) {
@@ -64,8 +75,15 @@ export async function highestHeld<T>(ceilingPerS: number, ask: (ratePerS: number
   return held
 }
 
-export function isInTime(found: Pick<Found, 'ratePerS' | 'latency' | 'failed'>, offered: { readonly ratePerS: number; readonly p99Ms: number }): boolean {
-  return found.failed === 0 && found.latency.p99 <= offered.p99Ms && found.ratePerS >= offered.ratePerS * ANSWERED_MIN
+export function isInTime(
+  found: Pick<Found, 'ratePerS' | 'latency' | 'failed'>,
+  offered: { readonly ratePerS: number; readonly p99Ms: number },
+): boolean {
+  return (
+    found.failed === 0 &&
+    found.latency.p99 <= offered.p99Ms &&
+    found.ratePerS >= offered.ratePerS * ANSWERED_MIN
+  )
 }
 
 /** A load with what it cost the node, and what that told of itself. */
@@ -73,7 +91,12 @@ export async function accounted(stand: Stand, run: () => Promise<Found>): Promis
   const memory = watchMemory(stand.pid)
   // What the node tells is since it was last asked.
   await stand.admin('/metrics')
-  const before = { at: performance.now(), server: treeCpuS(stand.pid), mock: mockCpuS(stand), times: cpuTimes() }
+  const before = {
+    at: performance.now(),
+    server: treeCpuS(stand.pid),
+    mock: mockCpuS(stand),
+    times: cpuTimes(),
+  }
   const found = await run()
   const seconds = (performance.now() - before.at) / 1_000
   const cpuS = treeCpuS(stand.pid) - before.server

@@ -26,12 +26,14 @@ const NUMBERS = {
 const TRIED: readonly number[] = [1, 2, 4]
 
 export const SWEEP_OPTIONS_TEXT =
-  `options: --fronts ${TRIED.join(',')} --workers ${TRIED.join(',')} --only ${MIXES.join('|')} `
-  + `${numbersText(NUMBERS)} --record FILE`
+  `options: --fronts ${TRIED.join(',')} --workers ${TRIED.join(',')} --only ${MIXES.join('|')} ` +
+  `${numbersText(NUMBERS)} --record FILE`
 
 export const readSweepOptions = optionReader(
   {
-    numbers: NUMBERS, lists: { only: MIXES }, flags: [],
+    numbers: NUMBERS,
+    lists: { only: MIXES },
+    flags: [],
     counts: { fronts: [1, FRONTS_MAX, TRIED], workers: [1, WORKERS_MAX, TRIED] },
   },
   (given): SweepOptions => {

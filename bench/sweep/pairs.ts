@@ -8,10 +8,14 @@ export interface Pair {
 
 /** Every front count with every worker count, each pair once as it is in effect, fewest processes first. */
 export function pairsOf(fronts: readonly number[], workers: readonly number[]): readonly Pair[] {
-  const all = fronts.flatMap((front) => workers.map((worker): Pair => ({
-    fronts: front, workers: sessionThreads(worker, front).reduce((sum, threads) => sum + threads, 0),
-  })))
-  const isFirst = (pair: Pair, at: number): boolean => all.findIndex((other) => textOf(other) === textOf(pair)) === at
+  const all = fronts.flatMap((front) =>
+    workers.map((worker): Pair => ({
+      fronts: front,
+      workers: sessionThreads(worker, front).reduce((sum, threads) => sum + threads, 0),
+    })),
+  )
+  const isFirst = (pair: Pair, at: number): boolean =>
+    all.findIndex((other) => textOf(other) === textOf(pair)) === at
   return all.filter(isFirst).sort((a, b) => a.fronts - b.fronts || a.workers - b.workers)
 }
 

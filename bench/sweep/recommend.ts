@@ -12,7 +12,10 @@ export interface PairFound {
   readonly repeats: readonly Measured[]
 }
 
-/** What costs more processes and threads must bring so much more: less is noise, and memory for nothing. Decision. */
+/**
+ * What costs more processes and threads must bring so much more: less is noise, and memory for nothing.
+ * Decision.
+ */
 export const GAIN_MIN = 0.05
 
 export interface Recommended {
@@ -20,7 +23,10 @@ export interface Recommended {
   readonly sentence: string
 }
 
-/** Requests a second that a pair is judged by: those that it answers in time, or as many as it takes where none does. */
+/**
+ * Requests a second that a pair is judged by: those that it answers in time, or as many as it takes where
+ * none does.
+ */
 export type Judged = (found: PairFound) => number
 
 export function judgedBy(all: readonly PairFound[]): Judged {
@@ -35,7 +41,9 @@ export function recommend(all: readonly PairFound[], cores: number): Recommended
   const [best] = [...fit].sort((a, b) => rateOf(b) - rateOf(a))
   if (best === undefined) return null
   const enough = fit.filter((one) => rateOf(one) >= rateOf(best) * (1 - GAIN_MIN))
-  const [chosen = best] = [...enough].sort((a, b) => sizeOf(a.pair) - sizeOf(b.pair) || a.pair.fronts - b.pair.fronts)
+  const [chosen = best] = [...enough].sort(
+    (a, b) => sizeOf(a.pair) - sizeOf(b.pair) || a.pair.fronts - b.pair.fronts,
+  )
   const { fronts, workers } = chosen.pair
   const head = `On this machine of ${cores} ${cores === 1 ? 'core' : 'cores'} this mix wants SLUICE_FRONTS=${fronts} SLUICE_WORKERS=${workers}`
   return { pair: chosen.pair, sentence: `${head}: ${reason({ chosen, fit, rateOf, tried: all.length })}` }
@@ -50,10 +58,14 @@ interface Reasoned {
 
 function reason({ chosen, fit, rateOf, tried }: Reasoned): string {
   const others = fit.filter((one) => one !== chosen)
-  const [larger] = others.filter((one) => sizeOf(one.pair) > sizeOf(chosen.pair)).sort((a, b) => rateOf(b) - rateOf(a))
-  if (larger !== undefined) return `${textOf(larger.pair)} ${gainText(rateOf(larger) / rateOf(chosen))} and costs ${costText(larger, chosen)}`
+  const [larger] = others
+    .filter((one) => sizeOf(one.pair) > sizeOf(chosen.pair))
+    .sort((a, b) => rateOf(b) - rateOf(a))
+  if (larger !== undefined)
+    return `${textOf(larger.pair)} ${gainText(rateOf(larger) / rateOf(chosen))} and costs ${costText(larger, chosen)}`
   const [smaller] = others.sort((a, b) => rateOf(b) - rateOf(a))
-  if (smaller === undefined) return tried === 1 ? 'no other pair was tried' : 'no other pair that fits its cores answers in time'
+  if (smaller === undefined)
+    return tried === 1 ? 'no other pair was tried' : 'no other pair that fits its cores answers in time'
   return `${textOf(smaller.pair)} ${gainText(rateOf(smaller) / rateOf(chosen))}`
 }
 
@@ -84,8 +96,13 @@ export function ceilingRate({ repeats }: PairFound): number {
 
 /** What kept a pair from more at its ceiling; each figure against the bound that `doctor` has for it. */
 export function limitText({ pair, repeats }: PairFound): string {
-  const of = (read: (one: Measured['ceiling']) => number): number => spread(repeats.map(({ ceiling }) => read(ceiling))).median
-  const [server, generator, mock] = [of((one) => one.serverCores), of((one) => one.generatorCores), of((one) => one.mockCores)]
+  const of = (read: (one: Measured['ceiling']) => number): number =>
+    spread(repeats.map(({ ceiling }) => read(ceiling))).median
+  const [server, generator, mock] = [
+    of((one) => one.serverCores),
+    of((one) => one.generatorCores),
+    of((one) => one.mockCores),
+  ]
   const idle = of(({ cores }) => cores.idle)
   const all = repeats[0]?.ceiling.cores.all ?? 0
   const others = all - idle - server - generator - mock
@@ -95,8 +112,12 @@ export function limitText({ pair, repeats }: PairFound): string {
     ...(generator > GENERATOR_CORES_MAX ? ['the generator was the limit'] : []),
     ...(mock > GENERATOR_CORES_MAX ? ['the provider that stands in for others was the limit'] : []),
     ...(idle < IDLE_CORES_MIN ? ['no core was idle'] : []),
-    ...(others >= IDLE_CORES_MIN ? [`other programs had ${others.toFixed(1)} cores, and these figures are theirs too`] : []),
-    ...(loop > BUSY_SHARE_MAX ? [`its busiest event loop was busy ${Math.round(loop * 100)} % of the time`] : []),
+    ...(others >= IDLE_CORES_MIN
+      ? [`other programs had ${others.toFixed(1)} cores, and these figures are theirs too`]
+      : []),
+    ...(loop > BUSY_SHARE_MAX
+      ? [`its busiest event loop was busy ${Math.round(loop * 100)} % of the time`]
+      : []),
   ]
   return `${textOf(pair)}: ${used}; ${limits.length === 0 ? `${idle.toFixed(1)} cores idle` : limits.join(', ')}`
 }

@@ -8,7 +8,10 @@ import { ceilingRate, heldRate, type PairFound } from './recommend.ts'
 export const SWEPT = 'sluice'
 
 /** Its ceiling, and the highest rate that it answers in time, if there is one. */
-export function rowsOf({ pair, repeats }: PairFound, { connections, p99Ms }: { readonly connections: number; readonly p99Ms: number }): readonly ResultRow[] {
+export function rowsOf(
+  { pair, repeats }: PairFound,
+  { connections, p99Ms }: { readonly connections: number; readonly p99Ms: number },
+): readonly ResultRow[] {
   const head = { scenario: 'sweep', subject: SWEPT, connections, payload_bytes: null }
   const held = repeats.flatMap((one) => (one.held === null ? [] : [{ ...one.held, of: one.ceiling }]))
   const ceiling = resultRow(
@@ -17,10 +20,13 @@ export function rowsOf({ pair, repeats }: PairFound, { connections, p99Ms }: { r
   )
   if (held.length === 0) return [ceiling]
   const offered = Math.round(heldRate({ pair, repeats }))
-  return [ceiling, resultRow(
-    { ...head, case: `${textOf(pair)}, p99 within ${p99Ms} ms`, pace: 'open', offered_per_second: offered },
-    held.map((one) => sampleOf(one, null)),
-  )]
+  return [
+    ceiling,
+    resultRow(
+      { ...head, case: `${textOf(pair)}, p99 within ${p99Ms} ms`, pace: 'open', offered_per_second: offered },
+      held.map((one) => sampleOf(one, null)),
+    ),
+  ]
 }
 
 /** @param accounts of processes, which are only taken at the ceiling */
@@ -42,12 +48,19 @@ export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'
 export function curvesOf(all: readonly PairFound[], p99Ms: number): readonly CurveRecord[] {
   const fronts = [...new Set(all.map(({ pair }) => pair.fronts))]
   const curve = (title: string, read: (one: PairFound) => number): CurveRecord => ({
-    scenario: 'sweep', title, x: 'worker threads', y: 'requests a second',
+    scenario: 'sweep',
+    title,
+    x: 'worker threads',
+    y: 'requests a second',
     lines: fronts.map((count) => ({
       name: `${count} front${count === 1 ? '' : 's'}`,
-      points: all.filter(({ pair }) => pair.fronts === count).map((one) => [one.pair.workers, read(one)] as const),
+      points: all
+        .filter(({ pair }) => pair.fronts === count)
+        .map((one) => [one.pair.workers, read(one)] as const),
     })),
   })
-  return [curve(`Highest rate with p99 within ${p99Ms} ms, by worker threads`, heldRate), curve('Ceiling, by worker threads', ceilingRate)]
+  return [
+    curve(`Highest rate with p99 within ${p99Ms} ms, by worker threads`, heldRate),
+    curve('Ceiling, by worker threads', ceilingRate),
+  ]
 }
-

@@ -1,4 +1,7 @@
-/** CPU that does nothing else: what a machine as busy as under transfers does to everybody, whoever serves them. */
+/**
+ * CPU that does nothing else: what a machine as busy as under transfers does to everybody, whoever serves
+ * them.
+ */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
@@ -26,7 +29,10 @@ export async function startBurner({ cores, isDetached }: Burn): Promise<() => Pr
   return () => stopServer(child)
 }
 
-/** Burns whenever the process has had less than its share: on a crowded machine it asks for CPU as a server does. */
+/**
+ * Burns whenever the process has had less than its share: on a crowded machine it asks for CPU as a server
+ * does.
+ */
 function burn(cores: number): void {
   const startedAt = performance.now()
   const before = process.cpuUsage()

@@ -16,7 +16,9 @@ const TEXT_BYTES = 2_048
 /** Between two reads of a slow reader. */
 const BEAT_MS = 1_000
 
-/** One keep-alive connection that writes prepared buffers and counts what comes, into one buffer of its own. */
+/**
+ * One keep-alive connection that writes prepared buffers and counts what comes, into one buffer of its own.
+ */
 export class TransferConnection {
   readonly #socket: Socket
   readonly #isSlow: boolean
@@ -84,7 +86,8 @@ export class TransferConnection {
     this.#status = Number(head.slice(9, 12))
     if (this.#status === 100) return this.#read(body)
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-    this.#left = length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) ? Infinity : Number(length ?? 0)
+    this.#left =
+      length === undefined && /\r\ntransfer-encoding: *chunked/i.test(head) ? Infinity : Number(length ?? 0)
     this.#count(body)
   }
 

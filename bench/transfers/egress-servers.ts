@@ -1,4 +1,7 @@
-/** The target of the egress bench, nginx as a reverse proxy to it, and our own node: TLS to the target in both. */
+/**
+ * The target of the egress bench, nginx as a reverse proxy to it, and our own node: TLS to the target in
+ * both.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,14 +24,21 @@ export interface EgressTarget extends FileServer {
 type Way = 'up' | 'down'
 const WAYS: readonly Way[] = ['up', 'down']
 
-function requestOf(way: Way, bytes: number, base = '', headers: TransferRequest['headers'] = {}): TransferRequest {
+function requestOf(
+  way: Way,
+  bytes: number,
+  base = '',
+  headers: TransferRequest['headers'] = {},
+): TransferRequest {
   return way === 'up'
     ? { method: 'POST', path: `${base}/up`, headers, body: 'raw', status: 200 }
     : { method: 'GET', path: `${base}/files/${bytes}.wav`, headers, body: 'none', status: 200 }
 }
 
 function frame(folder: string, http: string): string {
-  const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
+  const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user} worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 4096; }
@@ -40,7 +50,10 @@ ${http}
 `
 }
 
-/** Its small files, asked without TLS and without anybody between, are what the others' latency is counted from. */
+/**
+ * Its small files, asked without TLS and without anybody between, are what the others' latency is counted
+ * from.
+ */
 export async function startEgressTarget(sizes: readonly number[]): Promise<EgressTarget | Absent> {
   const program = programOnPath('nginx')
   if (program === null) return { name: 'the target', absent: NO_NGINX }
@@ -51,14 +64,27 @@ export async function startEgressTarget(sizes: readonly number[]): Promise<Egres
   const undone: (() => void)[] = []
   const certificate = selfSigned({ teardown: (done) => undone.push(done) })
   const [port, tlsPort] = [await freePort(), await freePort()]
-  const nginx = await startNginx(program, folder, port, frame(folder, `  ssl_certificate ${certificate.certFile}; ssl_certificate_key ${certificate.keyFile};
+  const nginx = await startNginx(
+    program,
+    folder,
+    port,
+    frame(
+      folder,
+      `  ssl_certificate ${certificate.certFile}; ssl_certificate_key ${certificate.keyFile};
   server {
     listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl;
     location = /up { proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_pass http://127.0.0.1:${port}/ok; }
     location = /ok { return 200 ok; }
     location /files/ { root ${folder}; }
-  }`))
-  const direct: FileTarget = { ...nginx, name: 'direct', request: (bytes) => requestOf('down', bytes), note: 'the target itself, without TLS' }
+  }`,
+    ),
+  )
+  const direct: FileTarget = {
+    ...nginx,
+    name: 'direct',
+    request: (bytes) => requestOf('down', bytes),
+    note: 'the target itself, without TLS',
+  }
   return {
     targets: [direct],
     tlsPort,
@@ -76,7 +102,13 @@ export async function startEgressNginx({ tlsPort, certificate }: EgressTarget): 
   if (program === null) return { name: 'nginx', absent: NO_NGINX }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-proxy-'))
   const port = await freePort()
-  const nginx = await startNginx(program, folder, port, frame(folder, `  upstream target { server 127.0.0.1:${tlsPort}; keepalive 64; }
+  const nginx = await startNginx(
+    program,
+    folder,
+    port,
+    frame(
+      folder,
+      `  upstream target { server 127.0.0.1:${tlsPort}; keepalive 64; }
   server {
     listen 127.0.0.1:${port};
     location / {
@@ -84,15 +116,26 @@ export async function startEgressNginx({ tlsPort, certificate }: EgressTarget): 
       proxy_ssl_verify on; proxy_ssl_trusted_certificate ${certificate.certFile}; proxy_ssl_name localhost; proxy_ssl_server_name on;
       proxy_request_buffering off; proxy_max_temp_file_size 0; proxy_buffer_size 64k; proxy_buffers 8 64k; client_body_buffer_size 256k;
     }
-  }`))
+  }`,
+    ),
+  )
   const note = `${versionOf(program)}, one worker, the same target over TLS, its certificate verified, keep-alive, nothing buffered on disk`
-  const targets = WAYS.map((way) => ({ ...nginx, name: `nginx, ${way}`, request: (bytes: number) => requestOf(way, bytes), note }))
+  const targets = WAYS.map((way) => ({
+    ...nginx,
+    name: `nginx, ${way}`,
+    request: (bytes: number) => requestOf(way, bytes),
+    note,
+  }))
   return { targets, stop: nginx.stop }
 }
 
 export async function startEgressSluice({ tlsPort, certificate }: EgressTarget): Promise<FileServer> {
   const stand = await startStand({
-    settings: { SLUICE_FRONTS: '1', SLUICE_EGRESS_ALLOW: '127.0.0.1', SLUICE_EGRESS_CA: certificate.certFile },
+    settings: {
+      SLUICE_FRONTS: '1',
+      SLUICE_EGRESS_ALLOW: '127.0.0.1',
+      SLUICE_EGRESS_CA: certificate.certFile,
+    },
   })
   const base = `/egress/127.0.0.1:${tlsPort}`
   const headers = { 'x-sluice-key': stand.keys.inference_key }
@@ -113,7 +156,11 @@ type Running = Omit<FileTarget, 'name' | 'request' | 'note'> & { readonly stop: 
 
 async function startNginx(program: string, folder: string, port: number, config: string): Promise<Running> {
   await writeFile(join(folder, 'nginx.conf'), config)
-  const server = spawnServer(program, ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`], { detached: true })
+  const server = spawnServer(
+    program,
+    ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`],
+    { detached: true },
+  )
   await untilListening(port, server)
   const pid = server.child.pid ?? 0
   return {

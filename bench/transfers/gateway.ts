@@ -30,7 +30,10 @@ export interface UploadInput {
 }
 
 export async function startUploadGateway({ isSynced, settings }: UploadInput): Promise<Gateway> {
-  const gateway = await startGateway({ ...settings, ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }) })
+  const gateway = await startGateway({
+    ...settings,
+    ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }),
+  })
   const name = isSynced ? 'sluice' : 'sluice-unsynced'
   const target = targetOf(gateway.stand, {
     name,
@@ -81,7 +84,13 @@ export async function startGateway(settings: Readonly<Record<string, string>>): 
   return {
     stand,
     targets: [],
-    tiny: () => ({ method: 'GET', path: TINY_PATH, headers: authorization(stand), body: 'none', status: 200 }),
+    tiny: () => ({
+      method: 'GET',
+      path: TINY_PATH,
+      headers: authorization(stand),
+      body: 'none',
+      status: 200,
+    }),
     loopP99Ms: () => loopP99Ms(stand),
     stop: () => stand.stop(),
   }
@@ -118,10 +127,15 @@ export function loopP99Of(metrics: string): number | null {
 async function seed(stand: Stand, bytes: number): Promise<string> {
   const name = `${bytes}.wav`
   const headers = authorization(stand)
-  const put = await ask(stand, `/api/v1/containers/${CONTAINER}/files/${name}`, { method: 'PUT', headers, body: wholeFile(bytes) })
+  const put = await ask(stand, `/api/v1/containers/${CONTAINER}/files/${name}`, {
+    method: 'PUT',
+    headers,
+    body: wholeFile(bytes),
+  })
   if (put.status !== 200) throw new Error(`the container file was not written: ${put.status} ${put.text}`)
   const promoted = await ask(stand, `${containerPath(name)}/promote`, { method: 'POST', headers })
-  if (promoted.status !== 200) throw new Error(`the container file was not promoted: ${promoted.status} ${promoted.text}`)
+  if (promoted.status !== 200)
+    throw new Error(`the container file was not promoted: ${promoted.status} ${promoted.text}`)
   return (JSON.parse(promoted.text) as { readonly id: string }).id
 }
 
@@ -129,14 +143,22 @@ async function removeFiles(stand: Stand, { ids }: TransferResult): Promise<void>
   const left = [...ids]
   const work = async (): Promise<void> => {
     for (let id = left.pop(); id !== undefined; id = left.pop()) {
-      const gone = await ask(stand, `/api/v1/files/${id}`, { method: 'DELETE', headers: authorization(stand) })
-      if (gone.status !== 200) throw new Error(`an uploaded file was not removed: ${gone.status} ${gone.text}`)
+      const gone = await ask(stand, `/api/v1/files/${id}`, {
+        method: 'DELETE',
+        headers: authorization(stand),
+      })
+      if (gone.status !== 200)
+        throw new Error(`an uploaded file was not removed: ${gone.status} ${gone.text}`)
     }
   }
   await Promise.all(Array.from({ length: DELETIONS }, work))
 }
 
-async function ask(stand: Stand, path: string, init: RequestInit): Promise<{ readonly status: number; readonly text: string }> {
+async function ask(
+  stand: Stand,
+  path: string,
+  init: RequestInit,
+): Promise<{ readonly status: number; readonly text: string }> {
   const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, init)
   return { status: answer.status, text: await answer.text() }
 }

@@ -51,7 +51,13 @@ class Transfers {
       failures: this.#failures,
       bytes: this.#bytes,
       measuredMs,
-      latency: { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: this.#histogram.maxValue / 1_000 },
+      latency: {
+        p50: at(50),
+        p90: at(90),
+        p99: at(99),
+        p99_9: at(99.9),
+        max: this.#histogram.maxValue / 1_000,
+      },
       generatorCores: (user + system) / 1_000 / measuredMs,
       alive: this.#alive,
       ids: this.#ids,
@@ -60,7 +66,11 @@ class Transfers {
 
   async #work(): Promise<void> {
     let connection = this.#connect()
-    for (let round = 0; round < this.#plan.rounds && !this.#isCut && performance.now() < this.#endsAt; round++) {
+    for (
+      let round = 0;
+      round < this.#plan.rounds && !this.#isCut && performance.now() < this.#endsAt;
+      round++
+    ) {
       if (!connection.isOpen) {
         this.#open.delete(connection)
         connection = this.#connect()
@@ -107,7 +117,8 @@ class Transfers {
     this.#isCut = true
     const now = performance.now()
     for (const connection of this.#open) {
-      const isAlive = connection.isOpen && (this.#plan.request.body !== 'none' || now - connection.lastReadAt < ALIVE_MS)
+      const isAlive =
+        connection.isOpen && (this.#plan.request.body !== 'none' || now - connection.lastReadAt < ALIVE_MS)
       if (!this.#plan.isCutAtEnd || !isAlive) this.#failed++
       else this.#alive++
       this.#bytes += connection.bytes

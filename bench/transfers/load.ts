@@ -5,7 +5,9 @@ import type { TransferPlan, TransferResult } from './plan.ts'
 
 const PROGRAM = fileURLToPath(new URL('./load-process.js', import.meta.url))
 
-/** Runs a plan in a process of its own; `started` is called when its payload is made and its connections open. */
+/**
+ * Runs a plan in a process of its own; `started` is called when its payload is made and its connections open.
+ */
 export function runTransfers(plan: TransferPlan, started: () => void = () => {}): Promise<TransferResult> {
   // JSON has no infinite number of rounds.
   const child = fork(PROGRAM, { env: plainEnvironment(), execArgv: [], serialization: 'advanced' })
@@ -15,7 +17,9 @@ export function runTransfers(plan: TransferPlan, started: () => void = () => {})
       else resolve(message)
     })
     child.once('error', reject)
-    child.once('exit', (code, signal) => reject(new Error(`the generator of transfers ended early: ${code ?? signal}`)))
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the generator of transfers ended early: ${code ?? signal}`)),
+    )
     child.send(plan)
   })
 }

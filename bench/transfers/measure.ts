@@ -64,7 +64,10 @@ export async function sample(target: FileTarget, ask: Ask, beside: Beside = {}):
     },
     beside.started,
   )
-  const cpu = cpuBetween(before, readCpu(target.pid, (row) => target.serves(row)))
+  const cpu = cpuBetween(
+    before,
+    readCpu(target.pid, (row) => target.serves(row)),
+  )
   const peak = memory.end()
   const { sharedOnceGrowth } = memory
   const one = toSample(result, { cpu, idle, peak, sharedOnceGrowth, loopP99Ms: await target.loopP99Ms() })
@@ -106,7 +109,8 @@ function toSample(result: TransferResult, { cpu, ...deps }: EngineDeps): Transfe
 const SETTLE_MS = 500
 
 /**
- * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all targets.
+ * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all
+ * targets.
  * @returns per target its samples, in order, so that ratios can be taken inside a repeat
  */
 export async function interleaveTransfers(
@@ -118,7 +122,9 @@ export async function interleaveTransfers(
   for (let repeat = 0; repeat < repeats; repeat++) {
     for (const target of rotated(targets, repeat)) {
       const one = await sample(target, ask)
-      progress(`${target.name}: ${ask.connections} × ${ask.payloadBytes / 1e6} MB, ${one.mbPerS.toFixed(0)} MB/s`)
+      progress(
+        `${target.name}: ${ask.connections} × ${ask.payloadBytes / 1e6} MB, ${one.mbPerS.toFixed(0)} MB/s`,
+      )
       found.get(target.name)?.push(one)
       await sleep(SETTLE_MS)
     }
@@ -136,7 +142,10 @@ const RECOVERY_MS = 10_000
 /** After the warm-up, until processes have given back what they give back by themselves. */
 const IDLE_MS = 3_000
 
-/** How far the memory of a target's processes grows under a load, after one transfer that warms it up, and what is left of that. */
+/**
+ * How far the memory of a target's processes grows under a load, after one transfer that warms it up, and
+ * what is left of that.
+ */
 export async function growth(target: FileTarget, ask: Ask): Promise<Growth> {
   await sample(target, { connections: 1, payloadBytes: ask.payloadBytes, rounds: 1, durationMs: 60_000 })
   await sleep(IDLE_MS)
@@ -152,7 +161,7 @@ export async function growth(target: FileTarget, ask: Ask): Promise<Growth> {
 async function leastMemory(pid: number): Promise<Memory> {
   const watch = new MemoryWatch(pid)
   let least = watch.now
-  for (const endsAt = performance.now() + RECOVERY_MS; performance.now() < endsAt; ) {
+  for (const endsAt = performance.now() + RECOVERY_MS; performance.now() < endsAt;) {
     await sleep(100)
     if (totalOf(watch.now) < totalOf(least)) least = watch.now
   }

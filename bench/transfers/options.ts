@@ -13,7 +13,9 @@ export const SECTIONS = {
 export type Scenario = keyof typeof SECTIONS
 export type Section = (typeof SECTIONS)[Scenario][number]
 
-/** Only run when they are asked for: the others together take both scenarios some four minutes on two cores. */
+/**
+ * Only run when they are asked for: the others together take both scenarios some four minutes on two cores.
+ */
 const LONG: readonly Section[] = ['crowd', 'sizes', 's3', 'sink']
 
 export interface TransferOptions {
@@ -50,7 +52,11 @@ export const TRANSFER_OPTIONS_TEXT =
   `sections: uploads ${SECTIONS.uploads.join(',')}; downloads ${SECTIONS.downloads.join(',')}; egress ${SECTIONS.egress.join(',')}; --all runs every one`
 
 export const readTransferOptions = optionReader(
-  { numbers: NUMBERS, lists: { only: TRANSFER_TARGETS, against: TRANSFER_TARGETS, sections: ALL_SECTIONS }, flags: ['all'] },
+  {
+    numbers: NUMBERS,
+    lists: { only: TRANSFER_TARGETS, against: TRANSFER_TARGETS, sections: ALL_SECTIONS },
+    flags: ['all'],
+  },
   (given): TransferOptions => ({
     repeats: given.number('repeats'),
     connections: given.number('connections'),

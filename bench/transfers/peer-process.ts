@@ -1,4 +1,7 @@
-/** Servers on node:http that the bench compares with, in a process of their own: busboy to disk, and the tus server. */
+/**
+ * Servers on node:http that the bench compares with, in a process of their own: busboy to disk, and the tus
+ * server.
+ */
 import busboy from 'busboy'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
@@ -41,7 +44,10 @@ async function sync(path: string): Promise<void> {
 
 async function handOut(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = join(folder, request.url ?? '')
-  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': (await stat(path)).size })
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': (await stat(path)).size,
+  })
   await pipeline(createReadStream(path, { highWaterMark: READ_BYTES }), response)
 }
 
@@ -62,7 +68,8 @@ async function startTus({ folder, packages, port }: PeerSettings): Promise<void>
 
 function startBusboy({ folder, port }: PeerSettings): void {
   createServer((request, response) => {
-    const work = request.method === 'POST' ? receive(folder, request, response) : handOut(folder, request, response)
+    const work =
+      request.method === 'POST' ? receive(folder, request, response) : handOut(folder, request, response)
     work.catch(() => response.destroy())
   }).listen(port, '127.0.0.1')
 }

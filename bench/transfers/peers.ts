@@ -1,4 +1,6 @@
-/** Other people's servers for files on the same rig, each with one process that serves, as one front of ours. */
+/**
+ * Other people's servers for files on the same rig, each with one process that serves, as one front of ours.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -26,11 +28,13 @@ const FETCH: Omit<TransferRequest, 'path'> = { method: 'GET', headers: {}, body:
 const NO_LOOP = (): Promise<null> => Promise.resolve(null)
 
 /**
- * With buffers that make it quicker than its own 16 KB do. Reads each body into a file before it passes an empty request
- * on to itself; hands files out with `sendfile`.
+ * With buffers that make it quicker than its own 16 KB do. Reads each body into a file before it passes an
+ * empty request on to itself; hands files out with `sendfile`.
  */
 function nginxConfig(folder: string, port: number): string {
-  const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
+  const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user} worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 4096; }
@@ -70,8 +74,9 @@ export async function startFileNginx(input: PeerInput): Promise<FileServer | Abs
         request: (bytes) => requestOf(input, bytes, { ...FORM, path: '/upload' }),
         loopP99Ms: NO_LOOP,
         clear: () => Promise.resolve(),
-        note: `${versionOf(program)}, one worker: uploads by client_body_in_file_only through buffers of 512 KB, without `
-          + 'fsync, the form as it came; downloads by sendfile',
+        note:
+          `${versionOf(program)}, one worker: uploads by client_body_in_file_only through buffers of 512 KB, without ` +
+          'fsync, the form as it came; downloads by sendfile',
       },
     ],
     async stop() {
@@ -176,6 +181,7 @@ function requestOf(input: PeerInput, bytes: number, upload: TransferRequest): Tr
 async function folderWithFiles(name: string, input: PeerInput): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-bench-${name}-`))
   await mkdir(join(folder, 'files'))
-  for (const bytes of input.downloadBytes) await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
+  for (const bytes of input.downloadBytes)
+    await writeFile(join(folder, 'files', `${bytes}.wav`), wholeFile(bytes))
   return folder
 }

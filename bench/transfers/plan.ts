@@ -1,4 +1,6 @@
-/** What a load of transfers is and what it found. Shared by the generator's process and by those who start it. */
+/**
+ * What a load of transfers is and what it found. Shared by the generator's process and by those who start it.
+ */
 import type { LatencyRecord } from '../record.ts'
 
 export interface TransferRequest {

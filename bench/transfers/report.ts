@@ -12,12 +12,24 @@ export interface TransferCase {
   readonly what: string
 }
 
-export function transferRow({ scenario, subject, what }: TransferCase, ask: Ask, samples: readonly TransferSample[]): ResultRow {
+export function transferRow(
+  { scenario, subject, what }: TransferCase,
+  ask: Ask,
+  samples: readonly TransferSample[],
+): ResultRow {
   const load = `${ask.connections} × ${bytesText(ask.payloadBytes)}`
-  return resultRow({
-    scenario, case: what === '' ? load : `${what}, ${load}`, subject, pace: 'closed', connections: ask.connections,
-    offered_per_second: null, payload_bytes: ask.payloadBytes,
-  }, samples.map((one) => transferSample(one, ask.payloadBytes)))
+  return resultRow(
+    {
+      scenario,
+      case: what === '' ? load : `${what}, ${load}`,
+      subject,
+      pace: 'closed',
+      connections: ask.connections,
+      offered_per_second: null,
+      payload_bytes: ask.payloadBytes,
+    },
+    samples.map((one) => transferSample(one, ask.payloadBytes)),
+  )
 }
 
 export function transferSample(one: TransferSample, payloadBytes: number): SampleRecord {
@@ -41,13 +53,28 @@ export function cpuOf(one: Pick<TransferSample, 'mainPerGb' | 'threadsPerGb' | '
 }
 
 /** What a row has no place for: where its CPU and its memory went. */
-export function splitText(row: Pick<ResultRow, 'case' | 'subject'>, samples: readonly TransferSample[]): string {
+export function splitText(
+  row: Pick<ResultRow, 'case' | 'subject'>,
+  samples: readonly TransferSample[],
+): string {
   const of = (read: (sample: TransferSample) => number): Spread => spread(samples.map(read))
   const loop = of((one) => one.loopP99Ms ?? Number.NaN)
   return (
-    `${row.subject}, ${row.case}: CPU s/GB main thread ${spreadText(of((one) => one.mainPerGb), 2)}, ` +
-    `other threads ${spreadText(of((one) => one.threadsPerGb), 2)}, other processes ${spreadText(of((one) => one.restPerGb), 2)}; ` +
-    `RSS +${spreadText(of((one) => growthOf(one) / 1e6), 0)} MB` +
+    `${row.subject}, ${row.case}: CPU s/GB main thread ${spreadText(
+      of((one) => one.mainPerGb),
+      2,
+    )}, ` +
+    `other threads ${spreadText(
+      of((one) => one.threadsPerGb),
+      2,
+    )}, other processes ${spreadText(
+      of((one) => one.restPerGb),
+      2,
+    )}; ` +
+    `RSS +${spreadText(
+      of((one) => growthOf(one) / 1e6),
+      0,
+    )} MB` +
     (Number.isFinite(loop.median) ? `; event-loop delay p99 ${spreadText(loop, 1)} ms` : '')
   )
 }

@@ -41,7 +41,10 @@ function firstThreadS(pid: number): number {
   }
 }
 
-/** Resident bytes of each kind of process. What processes share is counted in each: what the kernel says, not less. */
+/**
+ * Resident bytes of each kind of process. What processes share is counted in each: what the kernel says, not
+ * less.
+ */
 export type Memory = Readonly<Record<string, number>>
 
 export function readMemory(rows: readonly ProcessRow[]): Memory {
@@ -76,7 +79,10 @@ export class MemoryWatch {
     this.#rows = tree(root)
     this.#look()
     this.#sharedOnce = this.#sharedOncePeak = sharedOnceBytes(this.#rows)
-    this.#timers = [setInterval(() => this.#look(), SAMPLE_MS), setInterval(() => this.#lookLonger(), TREE_MS)]
+    this.#timers = [
+      setInterval(() => this.#look(), SAMPLE_MS),
+      setInterval(() => this.#lookLonger(), TREE_MS),
+    ]
   }
 
   /** By how much all processes grew when what they share is counted once (PSS), looked at less often. */

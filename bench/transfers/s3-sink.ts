@@ -1,4 +1,6 @@
-/** A bucket that keeps no bytes, as fast as it can or at a rate: where uploads go while memory is looked at. */
+/**
+ * A bucket that keeps no bytes, as fast as it can or at a rate: where uploads go while memory is looked at.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -57,7 +59,11 @@ class Bucket {
       this.#kept.delete(key)
       response.writeHead(204).end()
     } else if (request.method === 'HEAD' && kept !== undefined) {
-      const headers = { 'content-length': kept.bytes, etag: '"bench"', 'last-modified': new Date().toUTCString() }
+      const headers = {
+        'content-length': kept.bytes,
+        etag: '"bench"',
+        'last-modified': new Date().toUTCString(),
+      }
       response.writeHead(200, { ...headers, ...kept.metadata }).end()
     } else if (request.method === 'GET' && request.url?.includes('list-type=2') === true) {
       response.writeHead(200, { 'content-type': 'application/xml' }).end('<ListBucketResult/>')
@@ -71,7 +77,10 @@ class Bucket {
       await this.#pace(chunk.length)
     }
     const metadata = Object.entries(request.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
-    this.#kept.set(key, { bytes, metadata: Object.fromEntries(metadata.map(([name, value]) => [name, String(value)])) })
+    this.#kept.set(key, {
+      bytes,
+      metadata: Object.fromEntries(metadata.map(([name, value]) => [name, String(value)])),
+    })
     response.writeHead(200, { etag: '"bench"' }).end()
   }
 

@@ -22,7 +22,8 @@ const LONG_MS = 120_000
 const QUESTIONS: Readonly<Record<Scenario, string>> = {
   uploads: 'what receiving, checking, sealing and storing files costs, against servers that only receive',
   downloads: 'what sending container files and sealed files costs, against servers that only send',
-  egress: 'what passing requests on through the gate costs, against nginx as a reverse proxy to the same target over TLS',
+  egress:
+    'what passing requests on through the gate costs, against nginx as a reverse proxy to the same target over TLS',
 }
 
 export class Bench {
@@ -55,7 +56,10 @@ export class Bench {
   }
 
   /** Starts a server if it was asked for; what cannot run here is left out with its reason. */
-  async start<T extends FileServer>(name: TransferTarget, starter: () => Promise<T | Absent>): Promise<T | null> {
+  async start<T extends FileServer>(
+    name: TransferTarget,
+    starter: () => Promise<T | Absent>,
+  ): Promise<T | null> {
     if (!this.options.only.includes(name)) return null
     progress(`starting ${name}`)
     const server = await starter()
@@ -107,7 +111,11 @@ export class Bench {
   rows(what: string, ask: Ask, found: ReadonlyMap<string, readonly TransferSample[]>): void {
     for (const [name, samples] of found) {
       const [subject = '', way] = name.split(', ')
-      const row = transferRow({ scenario: this.#scenario, subject, what: [way ?? '', what].filter((one) => one !== '').join(', ') }, ask, samples)
+      const row = transferRow(
+        { scenario: this.#scenario, subject, what: [way ?? '', what].filter((one) => one !== '').join(', ') },
+        ask,
+        samples,
+      )
       // The same number at once may be asked for by two sections; the first has more repeats.
       if (this.#rows.some((one) => one.case === row.case && one.subject === subject)) continue
       this.#rows.push(row)
@@ -116,7 +124,11 @@ export class Bench {
   }
 
   /** @param samples those that the figure is taken from */
-  check(text: string, found: Spread, { bound, samples }: { readonly bound: Bound; readonly samples: readonly { readonly failed: number }[] }): void {
+  check(
+    text: string,
+    found: Spread,
+    { bound, samples }: { readonly bound: Bound; readonly samples: readonly { readonly failed: number }[] },
+  ): void {
     this.#checks.push({ ...checkRecord(text, found, { bound, rows: samples }), scenario: this.#scenario })
   }
 
@@ -140,26 +152,29 @@ export class Bench {
     const { options } = this
     const ours = [...this.#subjects.keys()].filter((name) => name.startsWith('sluice'))
     const ratios = ours.flatMap((name) => ratiosOver(this.#rows, name, ['cpu_s_per_gb', 'mb_per_second']))
-    await keepRecord({
-      scenario: this.#scenario,
-      question: QUESTIONS[this.#scenario],
-      settings: {
-        connections: options.connections,
-        repeats: options.repeats,
-        payloadMb: options.payloadBytes / 1e6,
-        sections: options.sections.join(','),
+    await keepRecord(
+      {
+        scenario: this.#scenario,
+        question: QUESTIONS[this.#scenario],
+        settings: {
+          connections: options.connections,
+          repeats: options.repeats,
+          payloadMb: options.payloadBytes / 1e6,
+          sections: options.sections.join(','),
+        },
+        subjects: [...this.#subjects].map(([name, note]) => ({ name, note })),
+        absent: this.#absent.map(({ name, absent }) => ({ name, reason: absent })),
+        rows: this.#rows,
+        ratios: ratios.filter(({ under }) => !ours.includes(under)),
+        curves: [],
+        checks: this.#checks,
+        notes: [
+          ...this.#facts,
+          `generator and servers share ${availableParallelism()} cores; MB is 1e6 bytes of files, forms not counted`,
+          "a node's loop figure is the largest of its processes",
+        ],
       },
-      subjects: [...this.#subjects].map(([name, note]) => ({ name, note })),
-      absent: this.#absent.map(({ name, absent }) => ({ name, reason: absent })),
-      rows: this.#rows,
-      ratios: ratios.filter(({ under }) => !ours.includes(under)),
-      curves: [],
-      checks: this.#checks,
-      notes: [
-        ...this.#facts,
-        `generator and servers share ${availableParallelism()} cores; MB is 1e6 bytes of files, forms not counted`,
-        "a node's loop figure is the largest of its processes",
-      ],
-    }, options.json)
+      options.json,
+    )
   }
 }

@@ -10,7 +10,10 @@ export interface FileTarget {
   /** Of that tree, a process that serves: its first thread and its other threads are told apart. */
   serves(row: ProcessRow): boolean
   request(payloadBytes: number): TransferRequest
-  /** 99th percentile of its event loop's delay since the last call; null for a server without one that can be asked. */
+  /**
+   * 99th percentile of its event loop's delay since the last call; null for a server without one that can be
+   * asked.
+   */
   loopP99Ms(): Promise<number | null>
   /** Removes what a load has stored; what is not counted. */
   clear(result: TransferResult): Promise<void>

@@ -55,7 +55,10 @@ export interface LoadBeside<T> {
   run(started: () => void): Promise<T>
 }
 
-export async function besideLoad<T extends Busy>(gateway: Gateway, { tinyMs, run }: LoadBeside<T>): Promise<TinyRepeat<T>> {
+export async function besideLoad<T extends Busy>(
+  gateway: Gateway,
+  { tinyMs, run }: LoadBeside<T>,
+): Promise<TinyRepeat<T>> {
   let tiny: Promise<Latency> | null = null
   const load = await run(() => {
     tiny = delay(HEAD_MS).then(() => tinyLatency(gateway, tinyMs))

@@ -40,7 +40,8 @@ function checkerOf(schema: TSchema, name: ValidatorSettings['name'], packages: s
       const compiled = (load('zod') as Zod).fromJSONSchema(plain(schema))
       return (value) => compiled.safeParse(value).success
     }
-    default: return name satisfies never
+    default:
+      return name satisfies never
   }
 }
 

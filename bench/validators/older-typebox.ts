@@ -1,4 +1,7 @@
-/** Our shapes in the words of `@sinclair/typebox` 0.34, whose compiler reads marks of its own beside the JSON Schema. */
+/**
+ * Our shapes in the words of `@sinclair/typebox` 0.34, whose compiler reads marks of its own beside the JSON
+ * Schema.
+ */
 import { FormatRegistry, Type, type TSchema } from '@sinclair/typebox'
 import Format from 'typebox/format'
 
@@ -20,14 +23,41 @@ interface Shape {
 
 /** Keywords that both versions read in the same place. */
 const BOUNDS = [
-  'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems',
-  'minProperties', 'maxProperties', 'uniqueItems', 'multipleOf', 'format',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'uniqueItems',
+  'multipleOf',
+  'format',
 ]
 /** Keywords that check nothing. */
 const WORDS = ['title', 'description', 'default', 'examples', 'writeOnly']
-const READ = [...BOUNDS, ...WORDS, 'type', 'anyOf', 'const', 'enum', 'items', 'properties', 'required', 'additionalProperties', 'propertyNames']
+const READ = [
+  ...BOUNDS,
+  ...WORDS,
+  'type',
+  'anyOf',
+  'const',
+  'enum',
+  'items',
+  'properties',
+  'required',
+  'additionalProperties',
+  'propertyNames',
+]
 
-/** Throws on a keyword that it does not know: a check that is left out would be a difference that nobody planted. */
+/**
+ * Throws on a keyword that it does not know: a check that is left out would be a difference that nobody
+ * planted.
+ */
 export function olderTypebox(schema: object): TSchema {
   const shape: Shape = schema
   const unknown = Object.keys(shape).find((name) => !READ.includes(name) && !name.startsWith('~'))
@@ -40,15 +70,24 @@ export function olderTypebox(schema: object): TSchema {
   if (shape.const !== undefined) return Type.Literal(shape.const)
   if (shape.enum !== undefined) return Type.Union(shape.enum.map((word) => Type.Literal(word)))
   switch (shape.type) {
-    case 'string': return Type.String(bounds)
-    case 'integer': return Type.Integer(bounds)
-    case 'number': return Type.Number(bounds)
-    case 'boolean': return Type.Boolean()
-    case 'null': return Type.Null()
-    case 'array': return Type.Array(olderTypebox(shape.items ?? {}), bounds)
-    case 'object': return objectOf(shape, bounds)
-    case undefined: return Type.Unknown()
-    default: throw new Error(`no 0.34 form of the type '${shape.type}'`)
+    case 'string':
+      return Type.String(bounds)
+    case 'integer':
+      return Type.Integer(bounds)
+    case 'number':
+      return Type.Number(bounds)
+    case 'boolean':
+      return Type.Boolean()
+    case 'null':
+      return Type.Null()
+    case 'array':
+      return Type.Array(olderTypebox(shape.items ?? {}), bounds)
+    case 'object':
+      return objectOf(shape, bounds)
+    case undefined:
+      return Type.Unknown()
+    default:
+      throw new Error(`no 0.34 form of the type '${shape.type}'`)
   }
 }
 
@@ -59,13 +98,24 @@ function objectOf(shape: Shape, bounds: object): TSchema {
     const type = olderTypebox(member)
     return [name, required.includes(name) ? type : Type.Optional(type)] as const
   })
-  const others = typeof additionalProperties === 'object' ? olderTypebox(additionalProperties) : additionalProperties
-  return Type.Object(Object.fromEntries(members), { ...bounds, ...(others !== undefined && { additionalProperties: others }) })
+  const others =
+    typeof additionalProperties === 'object' ? olderTypebox(additionalProperties) : additionalProperties
+  return Type.Object(Object.fromEntries(members), {
+    ...bounds,
+    ...(others !== undefined && { additionalProperties: others }),
+  })
 }
 
 /** 0.34 has no `propertyNames`: a pattern over all keys says the same. */
-function recordOf({ maxLength, pattern = '^' }: Shape, values: Shape['additionalProperties'], bounds: object): TSchema {
+function recordOf(
+  { maxLength, pattern = '^' }: Shape,
+  values: Shape['additionalProperties'],
+  bounds: object,
+): TSchema {
   const length = maxLength === undefined ? '' : `(?=[\\s\\S]{0,${maxLength}}$)`
   const keys = Type.String({ pattern: `^${length}${pattern.replace(/^\^/, '')}` })
-  return Type.Record(keys, olderTypebox(typeof values === 'object' ? values : {}), { ...bounds, additionalProperties: false })
+  return Type.Record(keys, olderTypebox(typeof values === 'object' ? values : {}), {
+    ...bounds,
+    additionalProperties: false,
+  })
 }

@@ -13,8 +13,7 @@ export interface ValidatorsOptions {
 
 const NUMBERS = { duration: [1, 60, 1], repeats: [1, 100, 5] } as const
 
-export const VALIDATORS_OPTIONS_TEXT =
-  `options: ${numbersText(NUMBERS)} --against ${VALIDATORS.filter((name) => name !== 'sluice').join(',')} --record FILE`
+export const VALIDATORS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${VALIDATORS.filter((name) => name !== 'sluice').join(',')} --record FILE`
 
 export const readValidatorsOptions = optionReader(
   { numbers: NUMBERS, lists: { against: VALIDATORS }, flags: [] },

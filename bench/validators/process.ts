@@ -1,9 +1,15 @@
-/** One validator in a process of its own: the code that one of them leaves in the caches must not serve or hinder another. */
+/**
+ * One validator in a process of its own: the code that one of them leaves in the caches must not serve or
+ * hinder another.
+ */
 import { checkersOf, type Check } from './checkers.ts'
 import { SAMPLES } from './samples.ts'
 import type { Found, ValidatedBody, ValidatorSettings, Input } from './settings.ts'
 
-/** Equal values that are taken in turn: a single one would be checked by guesses of the engine that no server can make. */
+/**
+ * Equal values that are taken in turn: a single one would be checked by guesses of the engine that no server
+ * can make.
+ */
 const COPIES = 4
 /** Microseconds of a batch, between two looks at the clock. */
 const BATCH_US = 2_000
@@ -26,7 +32,7 @@ class Validator {
     let batch = 1
     let same = true
     for (let now = startedAt; now - startedAt < durationMs;) {
-      for (let at = 0; at < batch; at++) same = (check?.(values[at % COPIES]) === isAccepted) && same
+      for (let at = 0; at < batch; at++) same = check?.(values[at % COPIES]) === isAccepted && same
       validations += batch
       const until = performance.now()
       if ((until - now) * 1_000 < BATCH_US) batch *= 2
@@ -34,7 +40,13 @@ class Validator {
     }
     const { user, system } = process.cpuUsage(cpu)
     if (!same) throw new Error('the same value was judged in two ways')
-    return { validations, cpuUs: user + system, wallMs: performance.now() - startedAt, rssBytes: process.memoryUsage.rss(), isAccepted }
+    return {
+      validations,
+      cpuUs: user + system,
+      wallMs: performance.now() - startedAt,
+      rssBytes: process.memoryUsage.rss(),
+      isAccepted,
+    }
   }
 
   /** As they come off the wire. */

@@ -21,8 +21,16 @@ const PROCESS = fileURLToPath(new URL('./process.js', import.meta.url))
 const PACKAGES: Readonly<Record<ValidatorName, readonly [name: string, folder: string, how: string]>> = {
   sluice: ['typebox', 'node_modules', 'compiled, as the product has it'],
   'typebox-0.34': ['@sinclair/typebox', 'node_modules', 'compiled, the same shapes in its own words'],
-  ajv: ['ajv', 'tools/peers/node_modules', 'compiled from the same JSON Schema; it stops at the first mistake'],
-  zod: ['zod', 'tools/peers/node_modules', 'made from the same JSON Schema by its own reader; it copies what it accepts and lists every mistake'],
+  ajv: [
+    'ajv',
+    'tools/peers/node_modules',
+    'compiled from the same JSON Schema; it stops at the first mistake',
+  ],
+  zod: [
+    'zod',
+    'tools/peers/node_modules',
+    'made from the same JSON Schema by its own reader; it copies what it accepts and lists every mistake',
+  ],
 }
 
 /** @param root the repository's root */

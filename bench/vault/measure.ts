@@ -29,7 +29,13 @@ export async function measure(gateway: Gateway, { seconds, ratePerS, series }: I
   let loopP99Ms: number | null = null
   const run = async (started: () => void): Promise<Writes & Busy> => {
     await gateway.loopP99Ms()
-    const one = await write(gateway.stand, { ratePerS, series, durationMs: tinyMs + 2 * HEAD_MS, ofReads, started })
+    const one = await write(gateway.stand, {
+      ratePerS,
+      series,
+      durationMs: tinyMs + 2 * HEAD_MS,
+      ofReads,
+      started,
+    })
     loopP99Ms = await gateway.loopP99Ms()
     return one
   }
@@ -46,8 +52,14 @@ interface WriteInput {
   readonly started: () => void
 }
 
-async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, ofReads, started }: WriteInput): Promise<Writes & Busy> {
-  const requests = writes(stand.keys.inference_key, { series, count: Math.ceil((durationMs / 1_000) * offeredPerS) })
+async function write(
+  stand: Stand,
+  { series, ratePerS: offeredPerS, durationMs, ofReads, started }: WriteInput,
+): Promise<Writes & Busy> {
+  const requests = writes(stand.keys.inference_key, {
+    series,
+    count: Math.ceil((durationMs / 1_000) * offeredPerS),
+  })
   const before = readCpu(stand.pid, isFront)
   const load = await startLoad({
     host: '127.0.0.1',
@@ -62,7 +74,11 @@ async function write(stand: Stand, { series, ratePerS: offeredPerS, durationMs, 
   started()
   const result = await load.result
   const cpu = perSecond(cpuBetween(before, readCpu(stand.pid, isFront)), performance.now() - beganAt)
-  const own = { mainS: cpu.mainS - ofReads.mainS, threadsS: cpu.threadsS - ofReads.threadsS, restS: cpu.restS - ofReads.restS }
+  const own = {
+    mainS: cpu.mainS - ofReads.mainS,
+    threadsS: cpu.threadsS - ofReads.threadsS,
+    restS: cpu.restS - ofReads.restS,
+  }
   const ratePerS = answeredPerS(result)
   const perWriteUs = (cores: number): number => (cores / ratePerS) * 1e6
   return {

@@ -14,7 +14,10 @@ export interface VaultOptions {
 
 const NUMBERS = { duration: [1, 60, 10], repeats: [1, 20, 3], rate: [1, 5_000, 300] } as const
 
-/** Milliseconds of reads, then of writes, before the first repeat: a compiler that still works is not what a write costs. */
+/**
+ * Milliseconds of reads, then of writes, before the first repeat: a compiler that still works is not what a
+ * write costs.
+ */
 export const WARM_UP_MS = 8_000
 /** Half of all writes are new secrets of the one vault. */
 const WRITES_MAX = 2 * SECRETS_PER_VAULT_MAX
@@ -25,17 +28,21 @@ export const VAULT_OPTIONS_TEXT =
 
 /** With those that warm up. */
 export function writesOf({ seconds, repeats, ratePerS }: Omit<VaultOptions, 'json'>): number {
-  return Math.ceil(((seconds * 1_000 + 2 * HEAD_MS) * repeats + WARM_UP_MS) / 1_000 * ratePerS)
+  return Math.ceil((((seconds * 1_000 + 2 * HEAD_MS) * repeats + WARM_UP_MS) / 1_000) * ratePerS)
 }
 
-export const readVaultOptions = optionReader({ numbers: NUMBERS, lists: {}, flags: [] }, (given): VaultOptions => {
-  const options = {
-    seconds: given.number('duration'),
-    repeats: given.number('repeats'),
-    ratePerS: given.number('rate'),
-    json: given.json,
-  }
-  const count = writesOf(options)
-  if (count > WRITES_MAX) throw new Error(`--duration, --repeats and --rate make ${count} writes, more than ${WRITES_MAX}`)
-  return options
-})
+export const readVaultOptions = optionReader(
+  { numbers: NUMBERS, lists: {}, flags: [] },
+  (given): VaultOptions => {
+    const options = {
+      seconds: given.number('duration'),
+      repeats: given.number('repeats'),
+      ratePerS: given.number('rate'),
+      json: given.json,
+    }
+    const count = writesOf(options)
+    if (count > WRITES_MAX)
+      throw new Error(`--duration, --repeats and --rate make ${count} writes, more than ${WRITES_MAX}`)
+    return options
+  },
+)

@@ -41,15 +41,27 @@ const FIGURES: readonly Figure[] = [
 ]
 
 export function figureLines(repeats: readonly VaultRepeat[]): readonly string[] {
-  return FIGURES.map(([name, digits, read]) => `${name}: ${spreadText(spread(repeats.map((one) => read(one) ?? Number.NaN)), digits)}`)
+  return FIGURES.map(
+    ([name, digits, read]) =>
+      `${name}: ${spreadText(spread(repeats.map((one) => read(one) ?? Number.NaN)), digits)}`,
+  )
 }
 
-export function vaultRows(repeats: readonly VaultRepeat[], { ratePerS }: { readonly ratePerS: number }): readonly ResultRow[] {
+export function vaultRows(
+  repeats: readonly VaultRepeat[],
+  { ratePerS }: { readonly ratePerS: number },
+): readonly ResultRow[] {
   const head = { scenario: 'vault', subject: 'sluice', pace: 'open', payload_bytes: null } as const
   const reads = (name: string, read: (one: VaultRepeat) => Latency): ResultRow =>
-    resultRow({ ...head, case: name, connections: TINY_CONNECTIONS, offered_per_second: TINY_PER_S }, repeats.map((one) => readSample(read(one))))
+    resultRow(
+      { ...head, case: name, connections: TINY_CONNECTIONS, offered_per_second: TINY_PER_S },
+      repeats.map((one) => readSample(read(one))),
+    )
   return [
-    resultRow({ ...head, case: 'writes of secrets', connections: WRITE_CONNECTIONS, offered_per_second: ratePerS }, repeats.map(writeSample)),
+    resultRow(
+      { ...head, case: 'writes of secrets', connections: WRITE_CONNECTIONS, offered_per_second: ratePerS },
+      repeats.map(writeSample),
+    ),
     reads('model read alone', (one) => one.alone),
     reads('model read beside writes', (one) => one.beside),
     reads('model read beside a burner', (one) => one.burner),
@@ -61,15 +73,29 @@ export const WRITE_CONNECTIONS = 64
 
 function writeSample({ writes }: VaultRepeat): SampleRecord {
   return {
-    cpu_us_per_request: writes.mainUs + writes.threadsUs + writes.restUs, cpu_s_per_gb: null, requests_per_second: writes.ratePerS, mb_per_second: null,
-    latency_us: writes.latencyUs, rss_mb: writes.rssMb, generator_cores: writes.generatorCores, failed: writes.failed, failures: writes.failures,
+    cpu_us_per_request: writes.mainUs + writes.threadsUs + writes.restUs,
+    cpu_s_per_gb: null,
+    requests_per_second: writes.ratePerS,
+    mb_per_second: null,
+    latency_us: writes.latencyUs,
+    rss_mb: writes.rssMb,
+    generator_cores: writes.generatorCores,
+    failed: writes.failed,
+    failures: writes.failures,
   }
 }
 
 /** Beside something else, whose CPU cannot be told from its own. */
 function readSample(one: Latency): SampleRecord {
   return {
-    cpu_us_per_request: Number.NaN, cpu_s_per_gb: null, requests_per_second: one.ratePerS, mb_per_second: null,
-    latency_us: one.latencyUs, rss_mb: null, generator_cores: one.generatorCores, failed: one.failed, failures: one.failures,
+    cpu_us_per_request: Number.NaN,
+    cpu_s_per_gb: null,
+    requests_per_second: one.ratePerS,
+    mb_per_second: null,
+    latency_us: one.latencyUs,
+    rss_mb: null,
+    generator_cores: one.generatorCores,
+    failed: one.failed,
+    failures: one.failures,
   }
 }

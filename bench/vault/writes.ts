@@ -9,7 +9,10 @@ const VALUE_CHARS: readonly number[] = [64, 4_096]
  * New names and replacements in turn, of each as many with a short value as with a long one.
  * @param series begins the names, a letter; those of another series are left alone
  */
-export function writes(apiKey: string, { series, count }: { readonly series: string; readonly count: number }): readonly LoadRequest[] {
+export function writes(
+  apiKey: string,
+  { series, count }: { readonly series: string; readonly count: number },
+): readonly LoadRequest[] {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
   return Array.from({ length: count }, (_, nth) => {
     const made = Math.ceil(nth / 2)

@@ -23,10 +23,13 @@ export const VIDEOS_OPTIONS_TEXT =
 
 const LISTS = { only: VIDEOS_TARGETS, against: VIDEOS_TARGETS } as const
 
-export const readVideosOptions = optionReader({ numbers: NUMBERS, lists: LISTS, flags: [] }, (given): VideosOptions => ({
-  seconds: given.number('duration'),
-  repeats: given.number('repeats'),
-  connections: given.number('connections'),
-  only: given.some('only', [...given.some('against', VIDEOS_TARGETS), 'sluice']),
-  json: given.json,
-}))
+export const readVideosOptions = optionReader(
+  { numbers: NUMBERS, lists: LISTS, flags: [] },
+  (given): VideosOptions => ({
+    seconds: given.number('duration'),
+    repeats: given.number('repeats'),
+    connections: given.number('connections'),
+    only: given.some('only', [...given.some('against', VIDEOS_TARGETS), 'sluice']),
+    json: given.json,
+  }),
+)

@@ -1,4 +1,7 @@
-/** What somebody would write in an afternoon: node:http, one insert, one job queue. In a process of its own; nothing works the queue. */
+/**
+ * What somebody would write in an afternoon: node:http, one insert, one job queue. In a process of its own;
+ * nothing works the queue.
+ */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
@@ -59,13 +62,17 @@ async function start(settings: PeerSettings): Promise<void> {
       id uuid PRIMARY KEY, state text NOT NULL, request jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now())`
   const enqueue = await queueOf(settings)
   const server = createServer((request, response) => {
-    void textOf(request).then(async (text) => {
-      const id = randomUUID()
-      await sql`INSERT INTO peer_jobs (id, state, request) VALUES (${id}, 'pending', ${sql.json(JSON.parse(text) as never)})`
-      await enqueue(id)
-      const body = JSON.stringify({ id, polling_url: `/videos/${id}`, status: 'pending' })
-      response.writeHead(202, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body)
-    }).catch((problem: unknown) => void response.writeHead(500).end(String(problem)))
+    void textOf(request)
+      .then(async (text) => {
+        const id = randomUUID()
+        await sql`INSERT INTO peer_jobs (id, state, request) VALUES (${id}, 'pending', ${sql.json(JSON.parse(text) as never)})`
+        await enqueue(id)
+        const body = JSON.stringify({ id, polling_url: `/videos/${id}`, status: 'pending' })
+        response
+          .writeHead(202, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+          .end(body)
+      })
+      .catch((problem: unknown) => void response.writeHead(500).end(String(problem)))
   })
   server.listen(settings.port, '127.0.0.1', () => process.send?.('ready'))
 }

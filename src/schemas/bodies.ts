@@ -18,7 +18,10 @@ import { PresetResponsesBody } from './presets/preset-responses.ts'
 import { presetInputOf } from './presets/preset-input.ts'
 import { DesignateBody } from './presets/preset-changes.ts'
 import {
-  CreateEndpointBody, SetEndpointPricingBody, UpdateEndpointBody, ValidateEndpointBody,
+  CreateEndpointBody,
+  SetEndpointPricingBody,
+  UpdateEndpointBody,
+  ValidateEndpointBody,
 } from './endpoints/private-endpoints.ts'
 import { SCIM_USER_BODY_BYTES_MAX } from './scim/scim-resource-limits.ts'
 import { ScimGroupBody, ScimPatchBody, ScimSearchBody, ScimUserBody } from './scim/scim-resources.ts'
@@ -31,18 +34,23 @@ export interface BodyForm {
   readonly schema: TSchema
   readonly bytesMax: number
   /**
-   * The one member that may be large. When a body is too large for the loop, it is checked in a short job and this
-   * member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as parsing it.
-   * A form without one comes back whole: its `bytesMax` is a few MiB, and a few long texts are cloned at once.
+   * The one member that may be large. When a body is too large for the loop, it is checked in a short job and
+   * this member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as
+   * parsing it. A form without one comes back whole: its `bytesMax` is a few MiB, and a few long texts are
+   * cloned at once.
    */
   readonly bulk?: string
-  /** Members that the shape does not name stay, and the operation reads them; its `bytesMax` is INLINE_JSON_BYTES_MAX at most. */
+  /**
+   * Members that the shape does not name stay, and the operation reads them; its `bytesMax` is
+   * INLINE_JSON_BYTES_MAX at most.
+   */
   readonly keepsOthers?: true
   /** It holds what nobody may find: its bytes are cleared when they were read. */
   readonly isSecret?: true
   /**
-   * What the operation gets in its place, made where the body is checked: a large one with thousands of parts, of which
-   * little is kept, never reaches the loop. Pure; the body has passed the schema. It excludes `bulk`.
+   * What the operation gets in its place, made where the body is checked: a large one with thousands of
+   * parts, of which little is kept, never reaches the loop. Pure; the body has passed the schema. It excludes
+   * `bulk`.
    */
   readonly digest?: (body: Readonly<Record<string, unknown>>) => Outcome<object>
 }
@@ -67,9 +75,21 @@ export const BODIES = {
   video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
-  preset_responses: { schema: PresetResponsesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'responses') },
-  preset_chat: { schema: PresetChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'chat') },
-  preset_messages: { schema: PresetMessagesBody, bytesMax: JSON_BODY_BYTES_MAX, digest: (body) => presetInputOf(body, 'messages') },
+  preset_responses: {
+    schema: PresetResponsesBody,
+    bytesMax: JSON_BODY_BYTES_MAX,
+    digest: (body) => presetInputOf(body, 'responses'),
+  },
+  preset_chat: {
+    schema: PresetChatBody,
+    bytesMax: JSON_BODY_BYTES_MAX,
+    digest: (body) => presetInputOf(body, 'chat'),
+  },
+  preset_messages: {
+    schema: PresetMessagesBody,
+    bytesMax: JSON_BODY_BYTES_MAX,
+    digest: (body) => presetInputOf(body, 'messages'),
+  },
   create_mapping: { schema: CreateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   update_mapping: { schema: UpdateMappingBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_user: { schema: ScimUserBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },

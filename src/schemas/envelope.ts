@@ -6,14 +6,19 @@ export const ErrorEnvelope = Type.Object({
     code: Type.Integer({ description: 'Equals the HTTP status.' }),
     message: Type.String(),
     metadata: Type.Optional(
-      Type.Object({
-        error_type: Type.String({ description: 'Stable code from the failure catalogue.' }),
-        request_id: Type.String(),
-        docs_url: Type.Optional(Type.String({ description: 'Path of the page of that error type on this node.' })),
-        issues: Type.Optional(
-          Type.Array(Type.Object({ path: Type.String(), message: Type.String(), expected: Type.String() })),
-        ),
-      }, { additionalProperties: true }),
+      Type.Object(
+        {
+          error_type: Type.String({ description: 'Stable code from the failure catalogue.' }),
+          request_id: Type.String(),
+          docs_url: Type.Optional(
+            Type.String({ description: 'Path of the page of that error type on this node.' }),
+          ),
+          issues: Type.Optional(
+            Type.Array(Type.Object({ path: Type.String(), message: Type.String(), expected: Type.String() })),
+          ),
+        },
+        { additionalProperties: true },
+      ),
     ),
   }),
 })

@@ -1,9 +1,9 @@
 import { API_PREFIX } from './api-prefix.ts'
 
 /**
- * The failure catalogue. A row carries all that follows from a failure; no other file spells an error's status.
- * `status`: the reply uses the first one that the operation lists; when it lists none, 400 or 500 by `fault`
- * (contract C2). `text` may hold `{name}` places that `Failure.fields` fills.
+ * The failure catalogue. A row carries all that follows from a failure; no other file spells an error's
+ * status. `status`: the reply uses the first one that the operation lists; when it lists none, 400 or 500 by
+ * `fault` (contract C2). `text` may hold `{name}` places that `Failure.fields` fills.
  */
 export interface FailureRow {
   readonly status: readonly [number, ...number[]]
@@ -14,6 +14,7 @@ export interface FailureRow {
   readonly text: string
 }
 
+// prettier-ignore: a table of one failure a row
 export const FAILURES = {
   // Request line and headers
   route_unknown: row([404], 'caller', 'no', `No such path; the API is under ${API_PREFIX}, see /docs.`),
@@ -28,10 +29,12 @@ export const FAILURES = {
   key_expired: row([401], 'caller', 'after_change', 'This API key has expired.'),
   key_disabled: row([403, 401], 'caller', 'after_change', 'This API key is disabled.'),
   wrong_key_kind: row([403, 401], 'caller', 'after_change', 'This operation needs {kind}.'),
-  scope_missing: row([403], 'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add it.'),
+  scope_missing: row([403],
+    'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add it.'),
   operator_only: row([403], 'caller', 'no', 'This is for the organization that operates the installation.'),
   /** Of the admin port: a page elsewhere may have its own name lead here. */
-  admin_host_refused: row([403], 'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
+  admin_host_refused: row([403],
+    'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),
@@ -44,24 +47,32 @@ export const FAILURES = {
     'The key is over its limit of {limit} requests a minute (one each {each} s, burst {burst}); try again in {retry} s.',
   ),
   // Money (contract C14, C15)
-  credit_exhausted: row([402], 'caller', 'after_change', 'The credit of the organization does not cover this call.'),
-  key_limit_exceeded: row([403, 402], 'caller', 'after_change', 'The limit of the key does not cover this call.'),
-  budget_exceeded: row([403, 402], 'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
+  credit_exhausted: row([402],
+    'caller', 'after_change', 'The credit of the organization does not cover this call.'),
+  key_limit_exceeded: row([403, 402],
+    'caller', 'after_change', 'The limit of the key does not cover this call.'),
+  budget_exceeded: row([403, 402],
+    'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
   cost_unbounded: row(
     [403, 402], 'caller', 'after_change', 'Nobody can tell what this call may cost at most, and {scope} has a limit.',
   ),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget on this interval.'),
-  budgets_unordered: row([400], 'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
-  credit_out_of_range: row([400], 'caller', 'after_change', 'All credit of an organization together lies between 0 and {limit} USD.'),
+  budgets_unordered: row([400],
+    'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
+  credit_out_of_range: row([400],
+    'caller', 'after_change', 'All credit of an organization together lies between 0 and {limit} USD.'),
   // Keys and workspaces as objects of management
   model_not_allowed: row([403, 404], 'caller', 'after_change', 'This API key may not use this model.'),
   api_key_unknown: row([404], 'caller', 'after_change', 'There is no such API key.'),
-  key_unscoped: row([400], 'caller', 'after_change', 'Only inference and intern keys have scopes; a management key acts for its organization.'),
+  key_unscoped: row([400],
+    'caller', 'after_change', 'Only inference and intern keys have scopes; a management key acts for its organization.'),
   user_unknown: row([404], 'caller', 'after_change', 'There is no such user.'),
-  default_workspace_kept: row([400], 'caller', 'after_change', 'This is the default workspace of the organization.'),
+  default_workspace_kept: row([400],
+    'caller', 'after_change', 'This is the default workspace of the organization.'),
   callback_url_invalid: row([400], 'caller', 'after_change', 'This is no address that webhooks may go to.'),
   // Bodies
-  content_type_unsupported: row([415, 400], 'caller', 'after_change', 'The body is of another type than the operation takes.'),
+  content_type_unsupported: row([415, 400],
+    'caller', 'after_change', 'The body is of another type than the operation takes.'),
   body_malformed: row([400], 'caller', 'after_change', 'The body is not valid JSON.'),
   body_invalid: row([400], 'caller', 'after_change', 'The body is not valid.'),
   body_too_large: row([413], 'caller', 'after_change', 'The body is larger than {limit} bytes.'),
@@ -70,25 +81,32 @@ export const FAILURES = {
   model_unknown: row([404], 'caller', 'after_change', 'There is no such model.'),
   model_unfit: row([400], 'caller', 'after_change', 'This model does not serve this operation.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model takes such an input.'),
-  endpoint_excluded: row([404], 'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
-  endpoint_unconfigured: row([404], 'caller', 'no', 'No provider of this model is set up on this installation.'),
-  endpoint_unavailable: row([503], 'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
+  endpoint_excluded: row([404],
+    'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
+  endpoint_unconfigured: row([404],
+    'caller', 'no', 'No provider of this model is set up on this installation.'),
+  endpoint_unavailable: row([503],
+    'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
   hops_exceeded: row(
     [502], 'ours', 'no', 'The call came through {hops} gateways: a provider or a private endpoint leads back to where it is called from.', 'warn',
   ),
   // What a provider's failure becomes (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
-  upstream_invalid: row([502], 'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
+  upstream_invalid: row([502],
+    'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
   upstream_too_large: row([502], 'ours', 'no', 'The provider returned more than {limit} bytes.', 'warn'),
-  upstream_credential: row([502], 'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
+  upstream_credential: row([502],
+    'ours', 'no', 'The provider refused the credential of this installation.', 'error'),
   upstream_own_key: row(
     [502], 'caller', 'after_change',
     'The provider refused the workspace\'s own key: replace the secret `{secret}` of its vault, or remove it. The operator\'s key was not tried.',
   ),
   upstream_overloaded: row([529, 503], 'ours', 'backoff', 'The provider is overloaded.', 'warn'),
-  upstream_slow: row([524, 504], 'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
+  upstream_slow: row([524, 504],
+    'ours', 'backoff', 'The {party} did not answer within its time-out.', 'warn'),
   upstream_refused: row([400], 'caller', 'after_change', 'The provider refused the input.'),
-  deadline_exceeded: row([504, 524], 'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
+  deadline_exceeded: row([504, 524],
+    'ours', 'backoff', 'The call did not finish within its deadline.', 'warn'),
   // Files and containers
   workspace_forbidden: row([403], 'caller', 'after_change', 'The key does not belong to this workspace.'),
   form_malformed: row([400], 'caller', 'after_change', 'The form is malformed.'),
@@ -96,7 +114,8 @@ export const FAILURES = {
   filename_invalid: row([400], 'caller', 'after_change', 'The filename is not valid.'),
   file_empty: row([400], 'caller', 'after_change', 'The file is empty.'),
   file_too_large: row([413], 'caller', 'after_change', 'The file is larger than {limit} bytes.'),
-  content_unsupported: row([400], 'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
+  content_unsupported: row([400],
+    'caller', 'after_change', 'This content is not accepted: it is {found}. Accepted: {accepted}.'),
   provider_key_missing: row(
     [400], 'caller', 'after_change',
     'The workspace has no key of its own for {provider}: store it in its vault as `{secret}`, bound to the host {host} '
@@ -115,54 +134,71 @@ export const FAILURES = {
   video_ended: row([400], 'caller', 'no', 'The video job has ended.'),
   video_output_unknown: row([404], 'caller', 'after_change', 'The video job has no clip of this index.'),
   video_expired: row([410], 'caller', 'no', 'The clip is no longer kept.'),
-  video_jobs_full: row([429], 'caller', 'backoff', 'The workspace has as many open video jobs as it may: {limit}, or {chars} characters of requests.'),
+  video_jobs_full: row([429],
+    'caller', 'backoff', 'The workspace has as many open video jobs as it may: {limit}, or {chars} characters of requests.'),
   video_clip_invalid: row([502], 'ours', 'no', 'The provider sent no MP4.', 'warn'),
   video_clip_gone: row([502], 'ours', 'no', 'The provider no longer has the clip.', 'warn'),
   // What operators repair
   delivery_unknown: row([404], 'caller', 'after_change', 'There is no such delivery.'),
   delivery_waiting: row([409], 'caller', 'no', 'The delivery waits for its next attempt anyway.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),
-  file_not_downloadable: row([400], 'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
-  range_unsatisfiable: row([416], 'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),
-  container_too_large: row([400], 'caller', 'after_change', 'The container has more entries than one listing reads.'),
+  file_not_downloadable: row([400],
+    'caller', 'no', 'An uploaded file cannot be downloaded; promoted container files can.'),
+  range_unsatisfiable: row([416],
+    'caller', 'after_change', 'The range lies outside of the {size} bytes of the file.'),
+  container_too_large: row([400],
+    'caller', 'after_change', 'The container has more entries than one listing reads.'),
   container_path_invalid: row([400], 'caller', 'after_change', 'This path cannot be written.'),
-  quota_exceeded: row([403], 'caller', 'after_change', 'The {owner} may {have} {limit} {unit}, and this does not fit.'),
+  quota_exceeded: row([403],
+    'caller', 'after_change', 'The {owner} may {have} {limit} {unit}, and this does not fit.'),
   storage_full: row([503], 'ours', 'backoff', 'There is no room to store this at the moment.', 'error'),
-  storage_unavailable: row([503], 'ours', 'backoff', 'The storage of files cannot be reached or failed.', 'error'),
-  containers_unsupported: row([503], 'ours', 'no', 'Container folders on disk can be read safely on Linux alone.', 'error'),
+  storage_unavailable: row([503],
+    'ours', 'backoff', 'The storage of files cannot be reached or failed.', 'error'),
+  containers_unsupported: row([503],
+    'ours', 'no', 'Container folders on disk can be read safely on Linux alone.', 'error'),
   /** A row without its object, and an object that is not what was stored: both are for the operator. */
   content_missing: row([500], 'ours', 'no', 'The content of this file is missing.', 'error'),
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
   /** The sweep gave the upload up meanwhile. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was given up.', 'warn'),
   // The vault (contract §4.4, B1.4, B2.4)
-  programme_closed: row([404], 'caller', 'no', 'The workspace is not in the programme for interns and their vaults.'),
+  programme_closed: row([404],
+    'caller', 'no', 'The workspace is not in the programme for interns and their vaults.'),
   regional_refused: row([403], 'caller', 'no', 'This operation is not served on a regional hostname.'),
-  vault_writes_disabled: row([503], 'ours', 'backoff', 'Writes to vaults are disabled for this workspace.', 'info'),
+  vault_writes_disabled: row([503],
+    'ours', 'backoff', 'Writes to vaults are disabled for this workspace.', 'info'),
   secret_unknown: row([404], 'caller', 'after_change', 'There is no such secret.'),
-  secret_uncopyable: row([409], 'caller', 'after_change', 'A secret without hosts cannot be copied; store it again first.'),
+  secret_uncopyable: row([409],
+    'caller', 'after_change', 'A secret without hosts cannot be copied; store it again first.'),
   intern_in_transfer: row([409], 'caller', 'backoff', 'The intern is in transfer; try again later.'),
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),
   /** One answer for an unknown name, another host and a row that does not open: callers learn nothing of what there is. */
-  secret_not_released: row([403], 'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
+  secret_not_released: row([403],
+    'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
   not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
   // Private endpoints (contract B1.10, B2.6, C28)
   endpoint_unknown: row([404], 'caller', 'after_change', 'There is no such private endpoint.'),
-  endpoints_full: row([409], 'caller', 'after_change', 'An organization has at most {limit} private endpoints.'),
-  workspace_endpoints_full: row([409], 'caller', 'after_change', 'A workspace has at most {limit} active private endpoints.'),
+  endpoints_full: row([409],
+    'caller', 'after_change', 'An organization has at most {limit} private endpoints.'),
+  workspace_endpoints_full: row([409],
+    'caller', 'after_change', 'A workspace has at most {limit} active private endpoints.'),
   endpoint_not_draft: row([409], 'caller', 'after_change', 'Only a draft can be changed.'),
   endpoint_active: row([409], 'caller', 'after_change', 'The private endpoint is active already.'),
   endpoint_not_active: row([409], 'caller', 'after_change', 'The private endpoint is not active.'),
   endpoint_not_disabled: row([409], 'caller', 'after_change', 'The private endpoint is not disabled.'),
-  endpoint_was_active: row([409], 'caller', 'after_change', 'The private endpoint was active before, so that `draft_only` keeps it.'),
+  endpoint_was_active: row([409],
+    'caller', 'after_change', 'The private endpoint was active before, so that `draft_only` keeps it.'),
   not_validated: row([409], 'caller', 'after_change', 'The private endpoint has no passing validation.'),
-  validation_stale: row([409], 'caller', 'after_change', 'The validation is stale: the endpoint was changed since, or it is too old.'),
-  probe_running: row([409], 'caller', 'backoff', 'The private endpoint is being probed; one probe runs at a time.'),
-  endpoint_changed: row([409], 'caller', 'after_change', 'The private endpoint was changed while it was probed.'),
+  validation_stale: row([409],
+    'caller', 'after_change', 'The validation is stale: the endpoint was changed since, or it is too old.'),
+  probe_running: row([409],
+    'caller', 'backoff', 'The private endpoint is being probed; one probe runs at a time.'),
+  endpoint_changed: row([409],
+    'caller', 'after_change', 'The private endpoint was changed while it was probed.'),
   base_url_invalid: row([422], 'caller', 'after_change', 'The `base_url` is not one that Sluice may call.'),
   provider_unsupported: row(
     [400], 'caller', 'after_change',
@@ -176,22 +212,27 @@ export const FAILURES = {
     [422, 502], 'caller', 'after_change', 'The stored credential cannot be used: it is gone, or bound to other hosts.',
   ),
   /** The first use's fields are compared, without `activate`. B2.6. */
-  idempotency_key_reused: row([422], 'caller', 'after_change', 'This `Idempotency-Key` was used with other fields.'),
+  idempotency_key_reused: row([422],
+    'caller', 'after_change', 'This `Idempotency-Key` was used with other fields.'),
   // Presets (contract C19, C20)
   preset_unknown: row([404], 'caller', 'after_change', 'There is no such preset.'),
   preset_version_unknown: row([404], 'caller', 'after_change', 'The preset has no such version.'),
-  preset_conflict: row([409], 'caller', 'backoff', 'Another request changed the preset at the same time; try again.'),
-  preset_archived: row([409], 'caller', 'after_change', 'The preset is archived; save a request under its slug to use it again.'),
+  preset_conflict: row([409],
+    'caller', 'backoff', 'Another request changed the preset at the same time; try again.'),
+  preset_archived: row([409],
+    'caller', 'after_change', 'The preset is archived; save a request under its slug to use it again.'),
   previous_response_unsupported: row(
     [400], 'caller', 'after_change', 'A preset goes on from no response: leave out `previous_response_id`, and send the full history in `input`.',
   ),
-  preset_too_large: row([400], 'caller', 'after_change', 'What the preset would keep has more than {limit} bytes.'),
+  preset_too_large: row([400],
+    'caller', 'after_change', 'What the preset would keep has more than {limit} bytes.'),
   presets_full: row([400], 'caller', 'after_change', 'A workspace has at most {limit} presets.'),
   preset_reference_invalid: row(
     [400], 'caller', 'after_change', 'A preset is named as `@preset/<slug>`, `@preset/<slug>@<version>` or `<model>@preset/<slug>`.',
   ),
   presets_differ: row([400], 'caller', 'after_change', 'The request names two different presets.'),
-  preset_without_model: row([400], 'caller', 'after_change', 'The preset has no model: name one as `<model>@preset/<slug>`.'),
+  preset_without_model: row([400],
+    'caller', 'after_change', 'The preset has no model: name one as `<model>@preset/<slug>`.'),
   // SCIM group mappings (contract §4.5, §4.6, B2.5)
   mapping_unknown: row([404], 'caller', 'after_change', 'There is no such group mapping.'),
   mapping_role_differs: row(
@@ -204,26 +245,35 @@ export const FAILURES = {
   scim_group_taken: row([409], 'caller', 'after_change', 'This displayName is taken in the organization.'),
   scim_member_unknown: row([400], 'caller', 'after_change', 'A member is no user of this organization.'),
   scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
-  scim_too_many: row([400], 'caller', 'after_change', 'The first group of this page has over {limit} members: ask with `excludedAttributes=members`.'),
+  scim_too_many: row([400],
+    'caller', 'after_change', 'The first group of this page has over {limit} members: ask with `excludedAttributes=members`.'),
   /** Of what the service says about itself: whoever filters must not take all for what matches. */
-  scim_filter_refused: row([403], 'caller', 'after_change', 'There is no filter here: ask for all, or for one by its id.'),
-  scim_path_invalid: row([400], 'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),
+  scim_filter_refused: row([403],
+    'caller', 'after_change', 'There is no filter here: ask for all, or for one by its id.'),
+  scim_path_invalid: row([400],
+    'caller', 'after_change', 'The path of a PATCH operation is not one that Sluice understands.'),
   scim_target_missing: row([400], 'caller', 'after_change', 'The path of a PATCH operation selects nothing.'),
   scim_value_invalid: row([400], 'caller', 'after_change', 'A value is missing or not valid.'),
   scim_immutable: row([400], 'caller', 'after_change', 'This attribute cannot be changed.'),
   scim_resource_unknown: row([404], 'caller', 'no', 'There is no such SCIM resource.'),
-  scim_version_differs: row([412], 'caller', 'after_change', 'The resource was changed: its version is another than `If-Match` says.'),
-  scim_tokens_full: row([409], 'caller', 'after_change', 'An organization has at most {limit} live SCIM tokens.'),
+  scim_version_differs: row([412],
+    'caller', 'after_change', 'The resource was changed: its version is another than `If-Match` says.'),
+  scim_tokens_full: row([409],
+    'caller', 'after_change', 'An organization has at most {limit} live SCIM tokens.'),
   scim_token_unknown: row([404], 'caller', 'after_change', 'There is no such SCIM token.'),
   scim_unsupported: row([501], 'caller', 'no', 'Sluice does not support this part of SCIM: {what}.'),
   // Idempotency (contract C16)
-  idempotency_mismatch: row([422, 409], 'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
-  idempotency_running: row([503], 'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
+  idempotency_mismatch: row([422, 409],
+    'caller', 'after_change', 'This `Idempotency-Key` was used for another request.'),
+  idempotency_running: row([503],
+    'ours', 'backoff', 'The first request with this `Idempotency-Key` is still running.', 'info'),
   // Keys of the key ring
-  data_key_unavailable: row([500], 'ours', 'no', 'A key that this needs cannot be opened on this installation.', 'error'),
+  data_key_unavailable: row([500],
+    'ours', 'no', 'A key that this needs cannot be opened on this installation.', 'error'),
   // Ourselves
   busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
-  store_unavailable: row([503], 'ours', 'backoff', 'A store that this call needs cannot be reached.', 'error'),
+  store_unavailable: row([503],
+    'ours', 'backoff', 'A store that this call needs cannot be reached.', 'error'),
   draining: row([503], 'ours', 'backoff', 'This node is shutting down.'),
   internal: row([500], 'ours', 'backoff', 'Internal error.', 'error'),
   /** Never reaches the wire: the caller is gone. It ends awaits and is counted. */
@@ -279,13 +329,17 @@ export interface Failure {
   readonly cause?: unknown
 }
 
-export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
+export type Outcome<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
 export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }
 }
 
-export function fail(name: FailureName, more: Omit<Failure, 'name'> = {}): { readonly ok: false; readonly failure: Failure } {
+export function fail(
+  name: FailureName,
+  more: Omit<Failure, 'name'> = {},
+): { readonly ok: false; readonly failure: Failure } {
   return { ok: false, failure: { name, ...more } }
 }
 
@@ -297,12 +351,14 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
 }
 
 /**
- * The caller's text of a failure: the row's text with its places filled, its first issue, and the detail. The issue
- * stands here too because clients show the message and nothing else.
+ * The caller's text of a failure: the row's text with its places filled, its first issue, and the detail. The
+ * issue stands here too because clients show the message and nothing else.
  */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
-  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) => String(fields[name] ?? place))
+  const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) =>
+    String(fields[name] ?? place),
+  )
   const whole = withIssue(text, failure.metadata?.issues)
   return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
 }
@@ -321,7 +377,10 @@ function withIssue(text: string, issues: readonly Issue[] | undefined): string {
 /** Reason phrases of the statuses that HTTP itself does not know. */
 export const REASONS: Readonly<Record<number, string>> = { 524: 'A Timeout Occurred', 529: 'Overloaded' }
 
-/** 401 is listed by every operation (contract C2, §5 rule 5); 404 and 405 of an unknown route have no operation. */
+/**
+ * 401 is listed by every operation (contract C2, §5 rule 5); 404 and 405 of an unknown route have no
+ * operation.
+ */
 const ANYWHERE: readonly number[] = [401, 405]
 
 function row(

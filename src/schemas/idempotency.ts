@@ -24,11 +24,16 @@ export interface KeyedRequest {
  */
 export function readIdempotency({ header, apiKeyHash, request }: KeyedRequest): Outcome<Repeatable | null> {
   if (header === undefined) return ok(null)
-  const isTooLong = header.length > IDEMPOTENCY_KEY_CHARS_MAX && [...header].length > IDEMPOTENCY_KEY_CHARS_MAX
+  const isTooLong =
+    header.length > IDEMPOTENCY_KEY_CHARS_MAX && [...header].length > IDEMPOTENCY_KEY_CHARS_MAX
   if (header === '' || isTooLong) {
     const message = header === '' ? 'is empty' : 'is too long'
     return fail('header_invalid', {
-      metadata: { issues: [{ path: '/idempotency-key', message, expected: `1 to ${IDEMPOTENCY_KEY_CHARS_MAX} characters` }] },
+      metadata: {
+        issues: [
+          { path: '/idempotency-key', message, expected: `1 to ${IDEMPOTENCY_KEY_CHARS_MAX} characters` },
+        ],
+      },
     })
   }
   const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest('hex')

@@ -32,8 +32,8 @@ interface Shape {
 const PATH_NAME_CHARS_MAX = 64
 
 /**
- * What is wrong with a value that its compiled validator refused, in words a caller can act on. Made only on failure:
- * it costs far more than the check.
+ * What is wrong with a value that its compiled validator refused, in words a caller can act on. Made only on
+ * failure: it costs far more than the check.
  * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value. Contract C13.
  */
 export function issuesOf(schema: TSchema, value: unknown): Issue[] {
@@ -50,7 +50,8 @@ export function expectedBy(schema: TSchema): string {
   if (shape.anyOf !== undefined) return alternatives(shape.anyOf)
   if ('const' in shape) return JSON.stringify(shape.const)
   if (shape.enum !== undefined) return oneOf(shape.enum)
-  if (shape.type === 'array') return `array of ${plural(shape.items === undefined ? 'value' : expectedBy(shape.items))}`
+  if (shape.type === 'array')
+    return `array of ${plural(shape.items === undefined ? 'value' : expectedBy(shape.items))}`
   return `${shape.type ?? 'value'}${bounds(shape)}`
 }
 
@@ -58,9 +59,11 @@ function explain(schema: TSchema, value: unknown, path: string, issues: Issue[])
   if (issues.length >= ISSUES_MAX) return
   const shape: Shape = schema
   if (shape.anyOf !== undefined) return explainUnion(schema, value, path, issues)
-  if (shape.type === 'object' && kindOf(value) === 'object') return explainObject(shape, value as object, path, issues)
+  if (shape.type === 'object' && kindOf(value) === 'object')
+    return explainObject(shape, value as object, path, issues)
   if (shape.type === 'array' && Array.isArray(value)) return explainArray(shape, value, path, issues)
-  if (!fits(schema, value)) issues.push({ path, message: complaint(shape, value), expected: expectedBy(schema) })
+  if (!fits(schema, value))
+    issues.push({ path, message: complaint(shape, value), expected: expectedBy(schema) })
 }
 
 function explainObject(shape: Shape, value: object, path: string, issues: Issue[]): void {
@@ -83,17 +86,26 @@ function explainObject(shape: Shape, value: object, path: string, issues: Issue[
     const schema = Object.hasOwn(known, name) ? known[name] : shape.additionalProperties
     const at = below(path, name)
     if (shape.propertyNames !== undefined && !fits(shape.propertyNames, name)) {
-      issues.push({ path: at, message: 'has a name that is not allowed', expected: `name: ${expectedBy(shape.propertyNames)}` })
+      issues.push({
+        path: at,
+        message: 'has a name that is not allowed',
+        expected: `name: ${expectedBy(shape.propertyNames)}`,
+      })
     }
     if (typeof schema === 'object') explain(schema, members[name], at, issues)
-    else if (schema === false) issues.push({ path: at, message: 'is not a known member', expected: Object.keys(known).join(', ') })
+    else if (schema === false)
+      issues.push({ path: at, message: 'is not a known member', expected: Object.keys(known).join(', ') })
   }
 }
 
 function explainArray(shape: Shape, value: readonly unknown[], path: string, issues: Issue[]): void {
   const isTooShort = value.length < (shape.minItems ?? 0)
   if (isTooShort || value.length > (shape.maxItems ?? Infinity)) {
-    issues.push({ path, message: isTooShort ? 'has too few elements' : 'has too many elements', expected: elementsOf(shape) })
+    issues.push({
+      path,
+      message: isTooShort ? 'has too few elements' : 'has too many elements',
+      expected: elementsOf(shape),
+    })
     return
   }
   if (shape.items === undefined) return
@@ -103,7 +115,8 @@ function explainArray(shape: Shape, value: readonly unknown[], path: string, iss
 }
 
 function elementsOf({ minItems: least, maxItems: most }: Shape): string {
-  if (least !== undefined && most !== undefined) return least === most ? `${least} elements` : `${least} to ${most} elements`
+  if (least !== undefined && most !== undefined)
+    return least === most ? `${least} elements` : `${least} to ${most} elements`
   return least === undefined ? `at most ${most} elements` : `at least ${least} elements`
 }
 
@@ -123,15 +136,22 @@ function explainUnion(schema: TSchema, value: unknown, path: string, issues: Iss
 
 /** Unions inside of unions taken apart. */
 function flat(branches: readonly TSchema[]): readonly TSchema[] {
-  return branches.flatMap((branch: Shape & TSchema) => (branch.anyOf === undefined || branch.title !== undefined ? [branch] : flat(branch.anyOf)))
+  return branches.flatMap((branch: Shape & TSchema) =>
+    branch.anyOf === undefined || branch.title !== undefined ? [branch] : flat(branch.anyOf),
+  )
 }
 
-/** The member that tells the branches of a union of objects apart; null when there is none. Null beside them is no object. */
+/**
+ * The member that tells the branches of a union of objects apart; null when there is none. Null beside them
+ * is no object.
+ */
 function tagOf(branches: readonly TSchema[]): string | null {
   const objects = branches.filter((branch) => (branch as Shape).type === 'object')
   const [first] = objects
   const names = Object.keys((first as Shape | undefined)?.properties ?? {})
-  return names.find((name) => objects.every((branch: Shape) => tells(name, branch.properties?.[name]))) ?? null
+  return (
+    names.find((name) => objects.every((branch: Shape) => tells(name, branch.properties?.[name]))) ?? null
+  )
 }
 
 /** A literal tells kinds apart; so does a `type` that is one of a few, or of a pattern. */
@@ -145,10 +165,20 @@ interface Place {
   readonly path: string
 }
 
-function explainTag(tag: string, branches: readonly TSchema[], { value, path }: Place, issues: Issue[]): void {
-  const tags = branches.flatMap((branch: Shape): readonly Shape[] => branch.properties?.[tag] === undefined ? [] : [branch.properties[tag]])
-  const literals = tags.flatMap((member) => ('const' in member ? [member.const] : member.enum ?? []))
-  const expected = [oneOf(literals), ...tags.filter((member) => member.pattern !== undefined).map(expectedBy)].join('; ')
+function explainTag(
+  tag: string,
+  branches: readonly TSchema[],
+  { value, path }: Place,
+  issues: Issue[],
+): void {
+  const tags = branches.flatMap((branch: Shape): readonly Shape[] =>
+    branch.properties?.[tag] === undefined ? [] : [branch.properties[tag]],
+  )
+  const literals = tags.flatMap((member) => ('const' in member ? [member.const] : (member.enum ?? [])))
+  const expected = [
+    oneOf(literals),
+    ...tags.filter((member) => member.pattern !== undefined).map(expectedBy),
+  ].join('; ')
   const message = Object.hasOwn(value, tag) ? 'is not one of the allowed values' : 'is required'
   issues.push({ path: below(path, tag), message, expected })
 }
@@ -162,16 +192,20 @@ function resembles(schema: TSchema, value: unknown): boolean {
   if ('const' in shape) return shape.const === value
   if (shape.enum !== undefined) return shape.enum.includes(value)
   if (shape.type !== kind) return false
-  if (Array.isArray(value)) return value.length === 0 || shape.items === undefined || resembles(shape.items, value[0])
+  if (Array.isArray(value))
+    return value.length === 0 || shape.items === undefined || resembles(shape.items, value[0])
   if (kind !== 'object') return true
   const members = value as Readonly<Record<string, unknown>>
   const telling = Object.entries(shape.properties ?? {}).filter(([name, member]) => tells(name, member))
-  return telling.every(([name, member]) => (Object.hasOwn(members, name) ? fits(member, members[name]) : shape.required?.includes(name) !== true))
+  return telling.every(([name, member]) =>
+    Object.hasOwn(members, name) ? fits(member, members[name]) : shape.required?.includes(name) !== true,
+  )
 }
 
 function complaint(shape: Shape, value: unknown): string {
   const kind = kindOf(value)
-  const isClosed = shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)
+  const isClosed =
+    shape.enum !== undefined || 'const' in shape || shape.anyOf?.every((branch) => 'const' in branch)
   if (isClosed) return 'is not one of the allowed values'
   if (shape.type === undefined) return 'matches none of the allowed forms'
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
@@ -183,14 +217,16 @@ function complaint(shape: Shape, value: unknown): string {
     return chars > most ? 'is too long' : 'has the wrong form'
   }
   if (typeof value === 'number') {
-    if (value < (shape.minimum ?? -Number.MAX_VALUE) || value <= (shape.exclusiveMinimum ?? -Infinity)) return 'is too small'
+    if (value < (shape.minimum ?? -Number.MAX_VALUE) || value <= (shape.exclusiveMinimum ?? -Infinity))
+      return 'is too small'
     return value > (shape.maximum ?? Number.MAX_VALUE) ? 'is too large' : 'is not a whole number'
   }
   return 'is not valid'
 }
 
 function bounds(shape: Shape): string {
-  if (shape.minimum !== undefined && shape.maximum !== undefined) return ` from ${shape.minimum} to ${shape.maximum}`
+  if (shape.minimum !== undefined && shape.maximum !== undefined)
+    return ` from ${shape.minimum} to ${shape.maximum}`
   if (shape.minimum !== undefined) return ` of at least ${shape.minimum}`
   if (shape.maximum !== undefined) return ` of at most ${shape.maximum}`
   if (shape.format !== undefined) return ` (${shape.format})`

@@ -9,8 +9,8 @@ interface Shape {
 }
 
 /**
- * A value that passed its schema, without the members that the schema does not know, at any depth: an object whose
- * schema says nothing of other members has none. Order stays. C25.
+ * A value that passed its schema, without the members that the schema does not know, at any depth: an object
+ * whose schema says nothing of other members has none. Order stays. C25.
  */
 export function knownOf(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
@@ -23,7 +23,9 @@ export function knownOf(schema: TSchema, value: unknown): unknown {
     const { items } = shape
     return items === undefined ? value : value.map((item) => knownOf(items, item))
   }
-  return shape.properties === undefined && shape.additionalProperties === undefined ? value : knownObject(shape, value)
+  return shape.properties === undefined && shape.additionalProperties === undefined
+    ? value
+    : knownObject(shape, value)
 }
 
 function knownObject({ properties = {}, additionalProperties: others }: Shape, value: object): object {

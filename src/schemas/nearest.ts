@@ -10,11 +10,17 @@ const NAME_SHOWN_CHARS_MAX = 96
 /** A caller's name in a message: one short line in backticks, and nothing of what may be a key. C13, C39. */
 export function shown(name: string): string {
   if (/^(?:Bearer )?(?:sk|pk|key|AIza)[-_\w]*$/i.test(name) && name.length > 20) return '`[…]`'
-  const line = name.slice(0, NAME_SHOWN_CHARS_MAX).replace(/[\p{C}\s`]+/gu, ' ').replace(/[\ud800-\udbff]$/, '')
+  const line = name
+    .slice(0, NAME_SHOWN_CHARS_MAX)
+    .replace(/[\p{C}\s`]+/gu, ' ')
+    .replace(/[\ud800-\udbff]$/, '')
   return `\`${line}${name.length > NAME_SHOWN_CHARS_MAX ? '…' : ''}\``
 }
 
-/** The known names that a misspelt one may stand for, the nearest first; case does not count. @param known the first NAMES_COMPARED_MAX are looked at */
+/**
+ * The known names that a misspelt one may stand for, the nearest first; case does not count. @param known the
+ * first NAMES_COMPARED_MAX are looked at
+ */
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
   const asked = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
   const most = Math.max(1, Math.min(NAME_MISTAKES_MAX, Math.floor(asked.length / 3)))
@@ -25,7 +31,10 @@ export function nearest(name: string, known: Iterable<string>): readonly string[
     const distance = nearness(asked, candidate.toLowerCase(), most)
     if (distance <= most) found.push({ name: candidate, distance })
   }
-  return found.sort((one, other) => one.distance - other.distance).slice(0, NEAREST_NAMES_MAX).map((each) => each.name)
+  return found
+    .sort((one, other) => one.distance - other.distance)
+    .slice(0, NEAREST_NAMES_MAX)
+    .map((each) => each.name)
 }
 
 /** The end of a message; empty when nothing is near. */
@@ -40,12 +49,14 @@ function nearness(asked: string, known: string, most: number): number {
 }
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours that make one text of the other; `most` + 1 as soon as there
- * are more. Only places that are at most so many apart are compared: the cost grows with the length, not with its square.
+ * Insertions, deletions, replacements and swaps of neighbours that make one text of the other; `most` + 1 as
+ * soon as there are more. Only places that are at most so many apart are compared: the cost grows with the
+ * length, not with its square.
  */
 export function editDistance(one: string, other: string, most: number): number {
   const far = most + 1
-  if (Math.abs(one.length - other.length) > most || Math.max(one.length, other.length) >= ROW_MAX) return one === other ? 0 : far
+  if (Math.abs(one.length - other.length) > most || Math.max(one.length, other.length) >= ROW_MAX)
+    return one === other ? 0 : far
   // What both begin with is the same, and most names of one catalogue begin alike.
   let start = 0
   while (start < one.length && one[start] === other[start]) start++
@@ -58,9 +69,16 @@ export function editDistance(one: string, other: string, most: number): number {
     let least = line[start] ?? far
     for (let column = from; column <= to; column++) {
       const isSame = one.charCodeAt(row - 1) === other.charCodeAt(column - 1)
-      let cost = Math.min((last[column] ?? far) + 1, (line[column - 1] ?? far) + 1, (last[column - 1] ?? far) + (isSame ? 0 : 1))
-      const isSwap = row > start + 1 && column > start + 1
-        && one.charCodeAt(row - 1) === other.charCodeAt(column - 2) && one.charCodeAt(row - 2) === other.charCodeAt(column - 1)
+      let cost = Math.min(
+        (last[column] ?? far) + 1,
+        (line[column - 1] ?? far) + 1,
+        (last[column - 1] ?? far) + (isSame ? 0 : 1),
+      )
+      const isSwap =
+        row > start + 1 &&
+        column > start + 1 &&
+        one.charCodeAt(row - 1) === other.charCodeAt(column - 2) &&
+        one.charCodeAt(row - 2) === other.charCodeAt(column - 1)
       if (isSwap) cost = Math.min(cost, (before[column - 2] ?? far) + 1)
       line[column] = Math.min(cost, far)
       least = Math.min(least, cost)
@@ -71,6 +89,9 @@ export function editDistance(one: string, other: string, most: number): number {
   return last[other.length] ?? far
 }
 
-/** Characters of a text that are compared, and the three rows of costs: a name among thousands makes none of its own. */
+/**
+ * Characters of a text that are compared, and the three rows of costs: a name among thousands makes none of
+ * its own.
+ */
 const ROW_MAX = 256
 const ROWS = [new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1)] as const

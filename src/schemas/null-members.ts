@@ -11,16 +11,18 @@ interface Shape {
 }
 
 /**
- * A value without the optional members that are null although their shape does not take null, at any depth: clients of many
- * languages write what they leave out as null. Members that take null keep it, for there it has a meaning. C35.
- * What holds no such member is returned itself, not a copy.
+ * A value without the optional members that are null although their shape does not take null, at any depth:
+ * clients of many languages write what they leave out as null. Members that take null keep it, for there it
+ * has a meaning. C35. What holds no such member is returned itself, not a copy.
  */
 export function withoutNulls(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const shape: Shape = schema
   if (shape.anyOf !== undefined) return ofUnion(shape.anyOf, value)
   if (Array.isArray(value)) return shape.items === undefined ? value : ofArray(shape.items, value)
-  return shape.properties === undefined && typeof shape.additionalProperties !== 'object' ? value : ofObject(shape, value)
+  return shape.properties === undefined && typeof shape.additionalProperties !== 'object'
+    ? value
+    : ofObject(shape, value)
 }
 
 /** The first branch that takes the value once its nulls are gone; the value as it is when none does. */

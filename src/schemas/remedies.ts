@@ -1,15 +1,23 @@
 import type { FailureName, FailureRow } from './failures.ts'
 
-/** What callers or operators do about a failure, beyond what its text says; the pages of the error types are made of it. C39. */
+/**
+ * What callers or operators do about a failure, beyond what its text says; the pages of the error types are
+ * made of it. C39.
+ */
 const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
-  route_unknown: 'Compare the path with the API reference: every path of the API begins with /api/v1, those of SCIM with /scim/v2.',
-  not_served: 'Send such requests to another service: this one serves embeddings, videos, files, secrets and the management of them.',
+  route_unknown:
+    'Compare the path with the API reference: every path of the API begins with /api/v1, those of SCIM with /scim/v2.',
+  not_served:
+    'Send such requests to another service: this one serves embeddings, videos, files, secrets and the management of them.',
   method_not_allowed: 'Use one of the methods of the `Allow` header.',
   params_invalid: 'Correct the segment of the path that `metadata.issues` names.',
-  query_invalid: 'Correct the parameter that `metadata.issues` names; integers are plain decimal digits, and each parameter is given once.',
+  query_invalid:
+    'Correct the parameter that `metadata.issues` names; integers are plain decimal digits, and each parameter is given once.',
   header_invalid: 'Correct the header that `metadata.issues` names.',
-  credentials_missing: 'Send `Authorization: Bearer <key>`. The first keys of an installation are in `first-keys.json` of its data directory.',
-  key_unknown: 'Look whether the key was cut, deleted or made on another installation; `sluice keys list` shows those that exist.',
+  credentials_missing:
+    'Send `Authorization: Bearer <key>`. The first keys of an installation are in `first-keys.json` of its data directory.',
+  key_unknown:
+    'Look whether the key was cut, deleted or made on another installation; `sluice keys list` shows those that exist.',
   key_expired: 'Ask for a new key, or rotate it before it expires next time.',
   key_disabled: 'Ask who manages the key to enable it again.',
   wrong_key_kind: 'Call models with an inference key, and manage with a management key.',
@@ -17,29 +25,37 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   rate_limited: 'Wait as `Retry-After` says, space calls evenly, or have the limit of the key raised.',
   credit_exhausted: 'Add credit to the organization.',
   key_limit_exceeded: 'Raise the limit of the key, or wait until its interval begins anew.',
-  budget_exceeded: 'Raise the budget of the workspace, or wait until its interval begins anew: `metadata.reset_at`.',
-  cost_unbounded: 'Give the endpoint a price in the catalogue, or `"free": true`; or lift the limit that counts the call.',
+  budget_exceeded:
+    'Raise the budget of the workspace, or wait until its interval begins anew: `metadata.reset_at`.',
+  cost_unbounded:
+    'Give the endpoint a price in the catalogue, or `"free": true`; or lift the limit that counts the call.',
   model_not_allowed: 'Use a model that the key allows, or have its list of models changed.',
   content_type_unsupported: 'Send `Content-Type: application/json`.',
   body_malformed: 'Send strict JSON in UTF-8, without a byte order mark, comments or trailing commas.',
   body_invalid: 'Correct the members that `metadata.issues` names by their JSON pointers.',
   body_too_large: 'Send less at once: split the input over several calls.',
   body_slow: 'Send the body without long pauses, and look at the network between.',
-  model_unknown: 'Take an id of `GET /api/v1/models?output_modalities=all`: the message names those that are near.',
+  model_unknown:
+    'Take an id of `GET /api/v1/models?output_modalities=all`: the message names those that are near.',
   model_unfit: 'Take a model of `GET /api/v1/embeddings/models` or `GET /api/v1/videos/models`.',
   input_unsupported: 'Send a form of input that the message names, or take another model.',
   endpoint_excluded: 'Loosen the preference of `provider` that the message names.',
-  endpoint_unconfigured: 'The operator sets the environment variable of the provider\'s key: `sluice models list` and the log name it.',
+  endpoint_unconfigured:
+    "The operator sets the environment variable of the provider's key: `sluice models list` and the log name it.",
   endpoint_unavailable: 'Try again later; the operator sees on the dashboard which provider fails.',
-  hops_exceeded: 'The operator corrects the `base_url` of the provider or private endpoint that leads back to this node.',
-  upstream_failed: 'Try again; if it goes on, the operator looks into the log for what the provider answered.',
-  upstream_invalid: 'Try again; if it goes on, the provider does not speak the protocol that the catalogue says.',
+  hops_exceeded:
+    'The operator corrects the `base_url` of the provider or private endpoint that leads back to this node.',
+  upstream_failed:
+    'Try again; if it goes on, the operator looks into the log for what the provider answered.',
+  upstream_invalid:
+    'Try again; if it goes on, the provider does not speak the protocol that the catalogue says.',
   upstream_too_large: 'Ask for less at once.',
   upstream_credential: 'The operator replaces the key of the provider.',
-  upstream_own_key: 'Replace the secret in the vault of the workspace, or remove it, so that the operator\'s key is used.',
+  upstream_own_key:
+    "Replace the secret in the vault of the workspace, or remove it, so that the operator's key is used.",
   upstream_overloaded: 'Try again after a while, as `Retry-After` says.',
   upstream_slow: 'Try again, or ask for less at once.',
-  upstream_refused: 'Change the input as the provider\'s words in the message say.',
+  upstream_refused: "Change the input as the provider's words in the message say.",
   deadline_exceeded: 'Try again, or ask for less at once.',
   form_malformed: 'Let a client library write the multipart form, with its boundary in the content type.',
   form_invalid: 'Send one part named `file` with a filename, and few short fields beside it.',
@@ -47,11 +63,12 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   quota_exceeded: 'Remove files of the workspace, or have its quota raised.',
   storage_full: 'The operator frees or adds room where files are stored.',
   storage_unavailable: 'The operator looks at the disk or bucket of files.',
-  provider_key_missing: 'Store the workspace\'s own key for the provider under the name in the message.',
+  provider_key_missing: "Store the workspace's own key for the provider under the name in the message.",
   video_unfinished: 'Poll the job until it has completed, or have a webhook sent.',
   video_jobs_full: 'Wait until jobs of the workspace have ended.',
   video_expired: 'Submit the job again, and download its clip in time.',
-  secret_not_released: 'Bind the secret to exactly the host that is called: no parent domain and no other spelling counts.',
+  secret_not_released:
+    'Bind the secret to exactly the host that is called: no parent domain and no other spelling counts.',
   destination_refused: 'Call a public address by https; the operator may allow others.',
   validation_stale: 'Validate the endpoint again, and then activate it.',
   not_validated: 'Validate the endpoint first: its checks say what is wrong.',

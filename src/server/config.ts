@@ -43,7 +43,10 @@ export interface Config {
   readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig
-  /** Where the root keys are; both null: in the data directory. And ids of those without which it starts. Design §8. */
+  /**
+   * Where the root keys are; both null: in the data directory. And ids of those without which it starts.
+   * Design §8.
+   */
   readonly rootKey: Secret | null
   readonly rootKeyFile: string | null
   readonly rootKeysLost: readonly string[]
@@ -89,7 +92,11 @@ export class ConfigInvalid extends Error {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
-    super(problems.map(({ name, said, expected, got }) => `${name}: ${said ?? `expected ${expected}, got ${got}`}`).join('\n'))
+    super(
+      problems
+        .map(({ name, said, expected, got }) => `${name}: ${said ?? `expected ${expected}, got ${got}`}`)
+        .join('\n'),
+    )
     this.problems = problems
   }
 }
@@ -147,12 +154,16 @@ export function readFrom(env: Texts): Reading {
 }
 
 /**
- * How glibc's malloc keeps what is freed. By itself it keeps ever larger buffers in heaps that nothing shrinks: 130 MB
- * after a hundred uploads. Below 128 KiB the pages of each buffer would cost more than sealing it. Decision.
+ * How glibc's malloc keeps what is freed. By itself it keeps ever larger buffers in heaps that nothing
+ * shrinks: 130 MB after a hundred uploads. Below 128 KiB the pages of each buffer would cost more than
+ * sealing it. Decision.
  */
 export const MALLOC = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' } as const
 
-/** The environment of a forked process of ours: ours, with the thread pool of design §2. What is set for malloc stays. */
+/**
+ * The environment of a forked process of ours: ours, with the thread pool of design §2. What is set for
+ * malloc stays.
+ */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...MALLOC, ...process.env, UV_THREADPOOL_SIZE: '32' }
 }
@@ -171,13 +182,26 @@ export function managementKeyGiven(): Secret | null {
 
 /** Settings that the environment gives, of all that there are; what a file says is not among them. */
 export function settingsGiven(): Texts {
-  return Object.fromEntries(Object.entries(environment()).filter(([name]) => Object.hasOwn(Settings.properties, name)))
+  return Object.fromEntries(
+    Object.entries(environment()).filter(([name]) => Object.hasOwn(Settings.properties, name)),
+  )
 }
 
-/** What the environment says of the terminal: no colour (NO_COLOR), no screen to draw on, nobody who could answer (CI). */
-export function terminalPreferences(): { readonly isPlain: boolean; readonly isDumb: boolean; readonly isUnattended: boolean } {
+/**
+ * What the environment says of the terminal: no colour (NO_COLOR), no screen to draw on, nobody who could
+ * answer (CI).
+ */
+export function terminalPreferences(): {
+  readonly isPlain: boolean
+  readonly isDumb: boolean
+  readonly isUnattended: boolean
+} {
   const { NO_COLOR, TERM, CI } = environment()
-  return { isPlain: NO_COLOR !== undefined, isDumb: TERM === undefined || TERM === 'dumb', isUnattended: CI !== undefined && CI !== 'false' }
+  return {
+    isPlain: NO_COLOR !== undefined,
+    isDumb: TERM === undefined || TERM === 'dumb',
+    isUnattended: CI !== undefined && CI !== 'false',
+  }
 }
 
 /** What whoever started this process types before a verb. */
@@ -240,7 +264,9 @@ function configOf(values: Settings): Config {
     keyGraceMs: durationMs(values.SLUICE_KEY_GRACE),
     catalogFile: path(values.SLUICE_CATALOG),
     corsOrigins: Object.freeze(values.SLUICE_CORS_ORIGINS),
-    regionalHosts: Object.freeze(values.SLUICE_REGIONAL_HOSTS.map((name) => name.toLowerCase().replace(/\.$/, ''))),
+    regionalHosts: Object.freeze(
+      values.SLUICE_REGIONAL_HOSTS.map((name) => name.toLowerCase().replace(/\.$/, '')),
+    ),
     logLevel: values.SLUICE_LOG_LEVEL,
     broadcastUrl: secret(values.SLUICE_BROADCAST),
     otlpEndpoint: secret(values.OTEL_EXPORTER_OTLP_ENDPOINT),
@@ -254,7 +280,9 @@ function configOf(values: Settings): Config {
     operatorOrganization: values.SLUICE_OPERATOR_ORGANIZATION ?? null,
     caps: capsOf(values),
     kept: keptOf(values),
-    publicOrigin: values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ?? originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
+    publicOrigin:
+      values.SLUICE_PUBLIC_URL?.replace(/\/$/, '') ??
+      originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
   })
@@ -262,7 +290,8 @@ function configOf(values: Settings): Config {
 
 function objectsOf(values: Settings): ObjectsConfig {
   const given = values.SLUICE_OBJECTS
-  if (given === undefined) return Object.freeze({ kind: 'disk', folder: resolve(values.SLUICE_DATA, 'files') })
+  if (given === undefined)
+    return Object.freeze({ kind: 'disk', folder: resolve(values.SLUICE_DATA, 'files') })
   const [, bucket, prefix = ''] = S3_PLACE.exec(given) ?? []
   if (bucket === undefined) return Object.freeze({ kind: 'disk', folder: resolve(given) })
   const endpoint = values.SLUICE_S3_ENDPOINT ?? null
@@ -285,26 +314,42 @@ function objectsOf(values: Settings): ObjectsConfig {
 const S3_PLACE = /^s3:\/\/([^/]+)(?:\/(.*))?$/
 
 /** What a setting's form alone cannot tell. */
-function contradictions(values: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): readonly Problem[] {
+function contradictions(
+  values: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string>,
+): readonly Problem[] {
   const problems: Problem[] = []
-  for (const [one, other] of [['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'], ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT']] as const) {
+  for (const [one, other] of [
+    ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'],
+    ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT'],
+  ] as const) {
     if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
     problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
   }
   if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
-    problems.push({ name: 'SLUICE_ROOT_KEY_FILE', expected: 'nothing, since SLUICE_ROOT_KEY is set', got: 'a file' })
+    problems.push({
+      name: 'SLUICE_ROOT_KEY_FILE',
+      expected: 'nothing, since SLUICE_ROOT_KEY is set',
+      got: 'a file',
+    })
   }
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
-    if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name)) continue
+    if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
+      continue
     problems.push({ name, expected: 'a value, since SLUICE_OBJECTS is a bucket', got: 'nothing' })
   }
   const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
   if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
-    problems.push({ name: 'SLUICE_KEY_GRACE', expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`, got: JSON.stringify(grace) })
+    problems.push({
+      name: 'SLUICE_KEY_GRACE',
+      expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`,
+      got: JSON.stringify(grace),
+    })
   }
   for (const entry of (values['SLUICE_EGRESS_ALLOW'] ?? []) as readonly string[]) {
     const parsed = parseAllowEntry(entry)
-    if (typeof parsed === 'string') problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
+    if (typeof parsed === 'string')
+      problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
   }
   if (port === adminPort && port !== undefined) {
     const expected = 'another port than SLUICE_PORT'
@@ -324,7 +369,11 @@ function environment(): Texts {
 
 function convert(schema: TSchema, given: string | undefined): unknown {
   if (given === undefined) return 'default' in schema ? schema.default : undefined
-  if (Type.IsArray(schema)) return given.split(',').map((item) => item.trim()).filter((item) => item !== '')
+  if (Type.IsArray(schema))
+    return given
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
   const takesNumber = Type.IsInteger(schema) || Type.IsUnion(schema)
   return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
 }
@@ -366,10 +415,15 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
 
 /** A problem shows what was given, cut short, and never the password in it, wherever somebody wrote one. */
 function shown(schema: TSchema, given: string): string {
-  return JSON.stringify('mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80))
+  return JSON.stringify(
+    'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),
+  )
 }
 
-/** A key with an id before it reads like an URL with a path: what is nothing but a secret is never shown in parts. */
+/**
+ * A key with an id before it reads like an URL with a path: what is nothing but a secret is never shown in
+ * parts.
+ */
 function hidden(schema: TSchema, given: string): string {
   return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
 }
@@ -379,7 +433,9 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
   // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
   const isServiceLink = given?.startsWith('tcp://') === true
   if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
-  return given?.includes('@') === true && !isParsable(schema, given) ? `${expected} (# / and % in a password are %23 %2F and %25)` : expected
+  return given?.includes('@') === true && !isParsable(schema, given)
+    ? `${expected} (# / and % in a password are %23 %2F and %25)`
+    : expected
 }
 
 /** The file of settings itself, and the name under which the banner's line expects a caller's key. */

@@ -1,9 +1,23 @@
 import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
 import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import * as json from './json-bytes.ts'
-import { endOfLiteral, endOfSpace, endOfString, endOfText, isWritten, jsonBytes, LONE_SURROGATE, NOT_FINITE, WRONG, type JsonBytes } from './json-syntax.ts'
+import {
+  endOfLiteral,
+  endOfSpace,
+  endOfString,
+  endOfText,
+  isWritten,
+  jsonBytes,
+  LONE_SURROGATE,
+  NOT_FINITE,
+  WRONG,
+  type JsonBytes,
+} from './json-syntax.ts'
 
-/** Names of this module's own: those of another one are looked up at each use, a tenth of the time of these loops. */
+/**
+ * Names of this module's own: those of another one are looked up at each use, a tenth of the time of these
+ * loops.
+ */
 const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } = json
 
 const TOO_DEEP = -4
@@ -25,11 +39,16 @@ export interface Member extends json.Span {
 }
 
 export type BodyScan =
-  /** Of a member that comes twice the last one, at the place of the first. Of those that are not known so many as were asked for. */
+  /**
+   * Of a member that comes twice the last one, at the place of the first. Of those that are not known so many
+   * as were asked for.
+   */
   | { readonly ok: true; readonly known: readonly Member[]; readonly others: readonly Member[] }
   /** The body is no object: the kind of value that it is. */
   | { readonly ok: true; readonly known: null; readonly first: number }
-  /** `at` is the byte where the syntax is wrong; null when it is right, and `detail` says what is not taken. */
+  /**
+   * `at` is the byte where the syntax is wrong; null when it is right, and `detail` says what is not taken.
+   */
   | { readonly ok: false; readonly detail: string | null; readonly at: number | null }
 
 export interface ScanInput {
@@ -40,9 +59,10 @@ export interface ScanInput {
 }
 
 /**
- * One pass over the bytes of a JSON body, which are UTF-8, before anything of it is built: it is strict JSON, no deeper
- * than JSON_DEPTH_MAX, and what its known members hold fits into the heap of a thread. It judges as `JSON.parse` and
- * `jsonFault` do, also of members that come twice; the strings of known members are left to these. C10.
+ * One pass over the bytes of a JSON body, which are UTF-8, before anything of it is built: it is strict JSON,
+ * no deeper than JSON_DEPTH_MAX, and what its known members hold fits into the heap of a thread. It judges as
+ * `JSON.parse` and `jsonFault` do, also of members that come twice; the strings of known members are left to
+ * these. C10.
  */
 export function scanBody(bytes: Uint8Array, input: ScanInput): BodyScan {
   return new BodyScanner(bytes, input).run()

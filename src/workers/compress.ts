@@ -1,6 +1,9 @@
 import { gzipSync } from 'node:zlib'
 
-/** Level 1 takes a third of the time of the usual one, and makes a list of JSON some 15 % larger than that does. Decision. */
+/**
+ * Level 1 takes a third of the time of the usual one, and makes a list of JSON some 15 % larger than that
+ * does. Decision.
+ */
 const GZIP_LEVEL = 1
 
 /** In a buffer of its own, which can be moved: that of zlib may be larger. */

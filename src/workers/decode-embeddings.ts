@@ -1,4 +1,8 @@
-import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../schemas/models/provider-limits.ts'
+import {
+  PARSED_MARKS_MAX,
+  PARSED_NUMBERS_MAX,
+  SCANNED_INLINE_BYTES_MAX,
+} from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { takeAnswer } from './scan-answer.ts'
@@ -13,7 +17,9 @@ interface Reading {
   readonly totalTokens: unknown
 }
 
-/** Parses a provider's answer, checks every vector and writes it anew in our form and the encoding asked for. */
+/**
+ * Parses a provider's answer, checks every vector and writes it anew in our form and the encoding asked for.
+ */
 export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   const { protocol, answer, encoding, count } = job
   const taken = scanned(job)

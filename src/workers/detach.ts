@@ -5,9 +5,10 @@ const { port1: nowhere } = new MessageChannel()
 nowhere.close()
 
 /**
- * Frees the memory of buffers that are done with; they have no bytes any more. A collection would do it when enough
- * garbage has come together: tens of megabytes later, or never in a thread that became idle. Malloc gives the same
- * bytes, still in the cache, to the next buffer: sealing takes 360 µs of CPU per MB so, and 430 with garbage.
+ * Frees the memory of buffers that are done with; they have no bytes any more. A collection would do it when
+ * enough garbage has come together: tens of megabytes later, or never in a thread that became idle. Malloc
+ * gives the same bytes, still in the cache, to the next buffer: sealing takes 360 µs of CPU per MB so, and
+ * 430 with garbage.
  * @param buffers each once, and none that others hold
  */
 export function detach(buffers: readonly ArrayBuffer[]): void {
@@ -18,7 +19,8 @@ export function detach(buffers: readonly ArrayBuffer[]): void {
 export function wholeBuffers(pieces: readonly Uint8Array[], bytesMin: number): ArrayBuffer[] {
   const whole: ArrayBuffer[] = []
   for (const { buffer, length } of pieces) {
-    if (length >= bytesMin && buffer instanceof ArrayBuffer && buffer.byteLength === length) whole.push(buffer)
+    if (length >= bytesMin && buffer instanceof ArrayBuffer && buffer.byteLength === length)
+      whole.push(buffer)
   }
   return whole
 }

@@ -10,13 +10,15 @@ const GRAM = { seed: 0x85ebca6b, weight: 0.35 }
 const GRAM_CHARS_MIN = 3
 const GRAM_CHARS_MAX = 5
 
-/** Decimals of a written number: enough for float32 of a unit vector, and half as long as its full expansion. */
+/**
+ * Decimals of a written number: enough for float32 of a unit vector, and half as long as its full expansion.
+ */
 const PRECISION = 1e7
 
 /**
- * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each weighed
- * by 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows nothing of meaning.
- * The same text gives the same vector on every machine.
+ * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each
+ * weighed by 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows
+ * nothing of meaning. The same text gives the same vector on every machine.
  */
 export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexical['in']): Lexical['out'] {
   let tokens = 0
@@ -40,7 +42,11 @@ type Kind = typeof WORD | typeof BIGRAM | typeof GRAM
 type Counts = ReadonlyMap<Kind, Map<number, number>>
 
 function countFeatures(texts: readonly string[]): Counts {
-  const [words, bigrams, grams] = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()]
+  const [words, bigrams, grams] = [
+    new Map<number, number>(),
+    new Map<number, number>(),
+    new Map<number, number>(),
+  ]
   let before = ''
   for (const word of texts) {
     count(words, mix(fold(word, WORD.seed)))
@@ -48,10 +54,16 @@ function countFeatures(texts: readonly string[]): Counts {
     before = word
     countGrams(grams, ` ${word} `)
   }
-  return new Map<Kind, Map<number, number>>([[WORD, words], [BIGRAM, bigrams], [GRAM, grams]])
+  return new Map<Kind, Map<number, number>>([
+    [WORD, words],
+    [BIGRAM, bigrams],
+    [GRAM, grams],
+  ])
 }
 
-/** Each part is folded from the one that is a unit shorter: this is the loop that most of the time goes to. */
+/**
+ * Each part is folded from the one that is a unit shorter: this is the loop that most of the time goes to.
+ */
 function countGrams(grams: Map<number, number>, padded: string): void {
   for (let from = 0; from + GRAM_CHARS_MIN <= padded.length; from++) {
     const end = Math.min(padded.length, from + GRAM_CHARS_MAX)
@@ -77,7 +89,8 @@ function vectorOf(counts: Counts, dimensions: number): readonly number[] {
     }
   }
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
-  // Features of opposite sign may cancel each other in very few dimensions; a vector of zeros has no direction.
+  // Features of opposite sign may cancel each other in very few dimensions; a vector of zeros has no
+  // direction.
   if (length === 0) vector[0] = 1
   return vector.map((value) => Math.round((value / (length || 1)) * PRECISION) / PRECISION)
 }
@@ -93,7 +106,9 @@ function step(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193)
 }
 
-/** Makes the low bits as good as the high ones. Signed: numbers of 32 bits are found faster than larger ones. */
+/**
+ * Makes the low bits as good as the high ones. Signed: numbers of 32 bits are found faster than larger ones.
+ */
 function mix(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)

@@ -5,7 +5,9 @@ import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 type Encoding = ShortJobTypes['encode_embeddings']
 type Part = Record<string, unknown>
 
-/** Writes the body of one call in another protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`. */
+/**
+ * Writes the body of one call in another protocol: Cohere's `POST /v2/embed`, Gemini's `:batchEmbedContents`.
+ */
 export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
   const input =
     job.input instanceof Uint8Array

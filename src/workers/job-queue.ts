@@ -1,20 +1,27 @@
 import type { Caller } from '../schemas/values/callers.ts'
 import type { Failure } from '../schemas/failures.ts'
 
-/** Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the queue. */
+/**
+ * Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the
+ * queue.
+ */
 export type QueuedJob = (refusal: Failure | null) => void
 
 const BUSY: Failure = { name: 'busy', retryAfterS: 1 }
 
-/** Milliseconds that a job counts for until it has ended, and at least: so that turns change hands where jobs are tiny. */
+/**
+ * Milliseconds that a job counts for until it has ended, and at least: so that turns change hands where jobs
+ * are tiny.
+ */
 const JOB_MS_MIN = 1
 
 type Path = readonly string[]
 
 /**
- * Jobs that wait for a thread. Organizations share its time, workspaces the time of their organization, keys that of
- * their workspace: the one that has had the least of it comes next, and a job that runs counts as time that was had.
- * When all places are taken, the organization with the most of them gives way to those who have fewer; in it likewise.
+ * Jobs that wait for a thread. Organizations share its time, workspaces the time of their organization, keys
+ * that of their workspace: the one that has had the least of it comes next, and a job that runs counts as
+ * time that was had. When all places are taken, the organization with the most of them gives way to those who
+ * have fewer; in it likewise.
  */
 export class JobQueue {
   readonly #all = new Share()
@@ -31,7 +38,10 @@ export class JobQueue {
     return this.#all.waiting
   }
 
-  /** Null when there is a place for one more of this caller's, which may cost another job its own. Failure: busy. */
+  /**
+   * Null when there is a place for one more of this caller's, which may cost another job its own. Failure:
+   * busy.
+   */
   makeRoom(caller: Caller): Failure | null {
     const path = pathOf(caller)
     const organization = this.#all.below.get(caller.organizationId)
@@ -53,7 +63,10 @@ export class JobQueue {
     return this.#all.next()
   }
 
-  /** A job of this caller's begins, before it is removed where it waited; `ended` tells how long it had a thread. */
+  /**
+   * A job of this caller's begins, before it is removed where it waited; `ended` tells how long it had a
+   * thread.
+   */
   began(caller: Caller): void {
     this.#all.began(pathOf(caller))
   }
@@ -73,8 +86,9 @@ function pathOf({ organizationId, workspaceId, key }: Caller): Path {
 }
 
 /**
- * What waits and runs of all, of an organization, a workspace or a key. Fair queueing by start tags: of those who wait,
- * the least tag is next; a tag is where the share's time ended, or where the others are by now if that is later.
+ * What waits and runs of all, of an organization, a workspace or a key. Fair queueing by start tags: of those
+ * who wait, the least tag is next; a tag is where the share's time ended, or where the others are by now if
+ * that is later.
  */
 class Share {
   readonly below = new Map<string, Share>()
@@ -96,7 +110,8 @@ class Share {
   /** @returns whether it waited here */
   remove(path: Path, turn: QueuedJob): boolean {
     const [name = '', ...rest] = path
-    const wasThere = path.length === 0 ? this.#turns.delete(turn) : this.below.get(name)?.remove(rest, turn) === true
+    const wasThere =
+      path.length === 0 ? this.#turns.delete(turn) : this.below.get(name)?.remove(rest, turn) === true
     if (!wasThere) return false
     this.waiting--
     this.#forget(name)
@@ -133,7 +148,10 @@ class Share {
     this.#forget(name)
   }
 
-  /** Refuses the youngest job of whoever has more than this one would have with one more. @returns whether there was one */
+  /**
+   * Refuses the youngest job of whoever has more than this one would have with one more. @returns whether
+   * there was one
+   */
   giveWay(path: Path): boolean {
     const [name = '', ...rest] = path
     const own = this.below.get(name)

@@ -5,8 +5,9 @@ const LONE_SURROGATE = 'A string holds a lone surrogate.'
 const NOT_FINITE = 'A number is out of range.'
 
 /**
- * What `JSON.parse` lets pass and we do not: depth over JSON_DEPTH_MAX, lone surrogates, numbers that overflow.
- * Members called `__proto__` are dropped on the way, so that no later copy can mistake one for a prototype.
+ * What `JSON.parse` lets pass and we do not: depth over JSON_DEPTH_MAX, lone surrogates, numbers that
+ * overflow. Members called `__proto__` are dropped on the way, so that no later copy can mistake one for a
+ * prototype.
  * @param text the text that `value` was parsed from: strings need a look only when it holds `\u` escapes
  * @returns a sentence for the caller, or null. Source: contract C10.
  */

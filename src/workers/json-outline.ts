@@ -3,12 +3,15 @@ import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 
-/** `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX, or commas beyond their own limit. */
+/**
+ * `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX, or commas
+ * beyond their own limit.
+ */
 export type Outline = 'plain' | 'deep' | 'many'
 
 /**
- * Looks at brackets, colons and commas alone, before a body is parsed on the loop: what a few bytes each would make thousands of
- * objects. It says nothing of what is no JSON.
+ * Looks at brackets, colons and commas alone, before a body is parsed on the loop: what a few bytes each
+ * would make thousands of objects. It says nothing of what is no JSON.
  */
 export function outlineOf(bytes: Buffer, commasMax: number): Outline {
   const { length } = bytes

@@ -1,6 +1,9 @@
 import * as json from './json-bytes.ts'
 
-/** Names of this module's own: those of another one are looked up at each use, a tenth of the time of these loops. */
+/**
+ * Names of this module's own: those of another one are looked up at each use, a tenth of the time of these
+ * loops.
+ */
 const { BACKSLASH, DOT, isDigit, LOWER_E, MINUS, PLUS, QUOTE, UPPER_E, ZERO } = json
 
 /** What `JSON.parse` refuses, and what it lets pass and we do not. */
@@ -35,7 +38,10 @@ export interface JsonBytes {
 }
 
 export function jsonBytes({ buffer, byteOffset, byteLength }: Uint8Array): JsonBytes {
-  return { bytes: Buffer.from(buffer, byteOffset, byteLength), view: new DataView(buffer, byteOffset, byteLength) }
+  return {
+    bytes: Buffer.from(buffer, byteOffset, byteLength),
+    view: new DataView(buffer, byteOffset, byteLength),
+  }
 }
 
 /** @param at behind the opening quote; @returns behind the closing one, or a fault */
@@ -55,7 +61,10 @@ export function endOfString({ bytes, view }: JsonBytes, at: number): number {
   return WRONG
 }
 
-/** Of a string that a parser judges later. @param at behind the opening quote; @returns behind the closing one, or WRONG */
+/**
+ * Of a string that a parser judges later. @param at behind the opening quote; @returns behind the closing
+ * one, or WRONG
+ */
 export function endOfText(bytes: Buffer, from: number): number {
   const near = Math.min(from + SHORT_STRING_BYTES, bytes.length)
   for (let at = from; at < near; at++) {
@@ -71,20 +80,28 @@ export function endOfText(bytes: Buffer, from: number): number {
   return WRONG
 }
 
-/** Whether none of four bytes is a quote, a back-slash or a control character: such a one leaves its highest bit here. */
+/**
+ * Whether none of four bytes is a quote, a back-slash or a control character: such a one leaves its highest
+ * bit here.
+ */
 function isPlain(four: number): boolean {
   const quotes = four ^ 0x22222222
   const slashes = four ^ 0x5c5c5c5c
-  const found = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
+  const found =
+    ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
   return (found & 0x80808080) === 0
 }
 
-/** Whether a string, at most some of whose letters are escaped, is this one. @param at behind the opening quote */
+/**
+ * Whether a string, at most some of whose letters are escaped, is this one. @param at behind the opening
+ * quote
+ */
 export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) {
     const code = ascii.charCodeAt(nth)
     if (bytes[at] === code) at++
-    else if (bytes[at] === BACKSLASH && bytes[at + 1] === LOWER_U && hexOf(bytes, at + 2) === code) at += ESCAPE_BYTES
+    else if (bytes[at] === BACKSLASH && bytes[at + 1] === LOWER_U && hexOf(bytes, at + 2) === code)
+      at += ESCAPE_BYTES
     else return false
   }
   return bytes[at] === QUOTE
@@ -158,7 +175,9 @@ function isFiniteNumber(bytes: Buffer, start: number, end: number): boolean {
   return Number.isFinite(Number(bytes.toString('latin1', start, end)))
 }
 
-const LITERALS: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
+const LITERALS: ReadonlyMap<number, Uint8Array> = new Map(
+  ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
+)
 
 /** `true`, `false`, `null` or a number. */
 export function endOfLiteral(bytes: Buffer, at: number): number {

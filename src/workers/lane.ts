@@ -10,7 +10,10 @@ import { threadHeap } from './thread-heap.ts'
 
 /** As that of the process. Decision. */
 const SEMI_SPACE_MIB = 8
-/** How much less a thread of a runner counts than the loops of fronts on the same machine: nobody waits for a clip as for a call. Decision. */
+/**
+ * How much less a thread of a runner counts than the loops of fronts on the same machine: nobody waits for a
+ * clip as for a call. Decision.
+ */
 const BACKGROUND_NICE = 5
 
 export interface LaneOptions {
@@ -20,11 +23,14 @@ export interface LaneOptions {
   readonly organizationQueueMax: number
   /** Milliseconds of one job; beyond, its thread is ended and another one started. */
   readonly jobMsMax: number
-  /** Of JavaScript objects of a thread. It is no fence: a thread that runs out may end the process, so that tasks bound their input. */
+  /**
+   * Of JavaScript objects of a thread. It is no fence: a thread that runs out may end the process, so that
+   * tasks bound their input.
+   */
   readonly heapMib: number
   /**
-   * Null: threads stand ready from the start. Else they start with the first job, and end when there was none for so many
-   * milliseconds: the memory that the heap of a large body took goes back.
+   * Null: threads stand ready from the start. Else they start with the first job, and end when there was none
+   * for so many milliseconds: the memory that the heap of a large body took goes back.
    */
   readonly idleMs: number | null
   readonly isBackground: boolean
@@ -40,7 +46,10 @@ export interface LaneLoad {
   readonly busyMs: number
 }
 
-/** A thread that ends without a job is told here alone; unheard, it would end the process. Another one is started. */
+/**
+ * A thread that ends without a job is told here alone; unheard, it would end the process. Another one is
+ * started.
+ */
 function hear(threads: Piscina, log: Pick<Log, 'error'>): void {
   threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
 }
@@ -50,8 +59,8 @@ type Threads = Piscina<ThreadJob, unknown>
 const TOO_LATE: Failure = { name: 'deadline_exceeded' }
 
 /**
- * Threads and the jobs that wait for them. The queue stands in front of Piscina, which never queues here: a job that
- * waits can then be cancelled, while Piscina's own way to cancel ends the thread that runs it.
+ * Threads and the jobs that wait for them. The queue stands in front of Piscina, which never queues here: a
+ * job that waits can then be cancelled, while Piscina's own way to cancel ends the thread that runs it.
  */
 export class Lane {
   readonly #options: LaneOptions
@@ -131,17 +140,23 @@ export class Lane {
     turn(null)
   }
 
-  /** Ends threads that have nothing to do for long. Those that are loading then have nothing to do for longer. */
+  /**
+   * Ends threads that have nothing to do for long. Those that are loading then have nothing to do for longer.
+   */
   #rest(): void {
     const { idleMs } = this.#options
     if (idleMs === null || this.#running > 0 || this.#isClosed) return
     clearTimeout(this.#idle)
     const threads = this.#threads
-    this.#idle = setTimeout(() => void this.#loaded.then(() => {
-      if (this.#running > 0 || this.#isClosed || this.#threads !== threads) return
-      this.#threads = null
-      this.#ending = Promise.allSettled([this.#ending, threads?.destroy()])
-    }), idleMs)
+    this.#idle = setTimeout(
+      () =>
+        void this.#loaded.then(() => {
+          if (this.#running > 0 || this.#isClosed || this.#threads !== threads) return
+          this.#threads = null
+          this.#ending = Promise.allSettled([this.#ending, threads?.destroy()])
+        }),
+      idleMs,
+    )
     this.#idle.unref()
   }
 

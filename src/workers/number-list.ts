@@ -1,7 +1,10 @@
 import * as json from './json-bytes.ts'
 import { PLAIN_BYTES_MIN, type PlainNumbers } from './plain-numbers.ts'
 
-/** Names of this module's own: those of another one are looked up at each use, a tenth of the time of this loop. */
+/**
+ * Names of this module's own: those of another one are looked up at each use, a tenth of the time of this
+ * loop.
+ */
 const { CLOSE_LIST, COMMA, DOT, isDigit, isSpace, LOWER_E, MINUS, PLUS, UPPER_E, ZERO } = json
 
 /** Digits before the point, and in a negative and in another exponent, beyond which a parser has to judge. */
@@ -23,8 +26,8 @@ export interface NumberBytes {
 }
 
 /**
- * Reads over the rest of a JSON array of at least one number without making numbers of it: five times as fast as a
- * parser, since no double is computed. What it takes is valid JSON and finite, also as float32.
+ * Reads over the rest of a JSON array of at least one number without making numbers of it: five times as fast
+ * as a parser, since no double is computed. What it takes is valid JSON and finite, also as float32.
  * @param at behind the opening bracket; @returns behind the closing one, or -1
  */
 export function endOfNumbers({ bytes, view, plain }: NumberBytes, at: number): number {

@@ -40,7 +40,11 @@ const int = (value: number): readonly number[] => [0x41, value]
 const vector = (lanes: readonly number[]): readonly number[] => [0xfd, 0x0c, ...lanes]
 const all = (lane: number): readonly number[] => vector(KNOWN.map(() => lane))
 /** Of two vectors behind each other, those 16 bytes that begin so many before the second. */
-const back = (bytes: number): readonly number[] => [0xfd, 0x0d, ...KNOWN.map((_, lane) => STEP_BYTES - bytes + lane)]
+const back = (bytes: number): readonly number[] => [
+  0xfd,
+  0x0d,
+  ...KNOWN.map((_, lane) => STEP_BYTES - bytes + lane),
+]
 const ADD = [0x6a]
 const IS_ABOVE = [0x4b]
 const RETURN_AT_IF = [0x04, 0x40, ...get(AT), 0x0f, 0x0b]
@@ -58,35 +62,95 @@ const LEAST = [0xfd, 0x77]
 
 /** `(at, end) → at` behind the last step of which every byte fits to the two before it. */
 const RUN = [
-  ...all(COMMA), ...set(LAST),
-  0x03, 0x40,
-  ...get(AT), ...int(STEP_BYTES), ...ADD, ...get(END), ...IS_ABOVE, ...RETURN_AT_IF,
+  ...all(COMMA),
+  ...set(LAST),
+  0x03,
+  0x40,
+  ...get(AT),
+  ...int(STEP_BYTES),
+  ...ADD,
+  ...get(END),
+  ...IS_ABOVE,
+  ...RETURN_AT_IF,
   // The bytes, with spaces as line breaks.
-  ...get(AT), ...LOAD, ...keep(LOW),
-  ...get(LOW), ...all(SPACE_BYTE), ...EQUAL, ...all(SPACE_BYTE ^ LINE_BREAK_BYTE), ...AND, ...XOR, ...keep(BEFORE),
-  ...all(0x0f), ...AND, ...set(LOW),
+  ...get(AT),
+  ...LOAD,
+  ...keep(LOW),
+  ...get(LOW),
+  ...all(SPACE_BYTE),
+  ...EQUAL,
+  ...all(SPACE_BYTE ^ LINE_BREAK_BYTE),
+  ...AND,
+  ...XOR,
+  ...keep(BEFORE),
+  ...all(0x0f),
+  ...AND,
+  ...set(LOW),
   // Their classes, 0 for bytes that are none of those known.
-  ...vector(KNOWN.map(([byte]) => byte)), ...get(LOW), ...LOOK_UP, ...get(BEFORE), ...EQUAL,
-  ...vector(KNOWN.map(([, itsClass]) => itsClass)), ...get(LOW), ...LOOK_UP, ...AND, ...set(CLASSES),
+  ...vector(KNOWN.map(([byte]) => byte)),
+  ...get(LOW),
+  ...LOOK_UP,
+  ...get(BEFORE),
+  ...EQUAL,
+  ...vector(KNOWN.map(([, itsClass]) => itsClass)),
+  ...get(LOW),
+  ...LOOK_UP,
+  ...AND,
+  ...set(CLASSES),
   ...get(CLASSES),
   // Its neighbour is one that may stand there.
-  ...get(LAST), ...get(CLASSES), ...back(1), ...keep(BEFORE),
-  ...vector(KNOWN.map(([, , before]) => before)), ...get(LOW), ...LOOK_UP, ...AND, ...LEAST,
+  ...get(LAST),
+  ...get(CLASSES),
+  ...back(1),
+  ...keep(BEFORE),
+  ...vector(KNOWN.map(([, , before]) => before)),
+  ...get(LOW),
+  ...LOOK_UP,
+  ...AND,
+  ...LEAST,
   // Behind the first digit of a number stands a point, and behind nothing else.
-  ...get(BEFORE), ...all(DIGIT), ...EQUAL,
-  ...get(LAST), ...get(CLASSES), ...back(2), ...all(BEFORE_NUMBER), ...AND, ...all(0), ...DIFFER, ...AND,
-  ...get(CLASSES), ...all(DOT), ...EQUAL, ...XOR,
-  ...AND_NOT, ...ALL_TRUE, ...IS_FALSE, ...RETURN_AT_IF,
-  ...get(CLASSES), ...set(LAST),
-  ...get(AT), ...int(STEP_BYTES), ...ADD, ...set(AT), 0x0c, 0x00,
-  0x0b, 0x00, 0x0b,
+  ...get(BEFORE),
+  ...all(DIGIT),
+  ...EQUAL,
+  ...get(LAST),
+  ...get(CLASSES),
+  ...back(2),
+  ...all(BEFORE_NUMBER),
+  ...AND,
+  ...all(0),
+  ...DIFFER,
+  ...AND,
+  ...get(CLASSES),
+  ...all(DOT),
+  ...EQUAL,
+  ...XOR,
+  ...AND_NOT,
+  ...ALL_TRUE,
+  ...IS_FALSE,
+  ...RETURN_AT_IF,
+  ...get(CLASSES),
+  ...set(LAST),
+  ...get(AT),
+  ...int(STEP_BYTES),
+  ...ADD,
+  ...set(AT),
+  0x0c,
+  0x00,
+  0x0b,
+  0x00,
+  0x0b,
 ]
 
 /** A module that exports its `memory` of 64 KiB, and `run`. */
 export function plainNumbersCode(): Uint8Array {
   const code = [1, 4, V128, ...RUN]
   return Uint8Array.from([
-    0x00, ...latin1('asm'), 1, 0, 0, 0,
+    0x00,
+    ...latin1('asm'),
+    1,
+    0,
+    0,
+    0,
     ...section(1, [1, 0x60, 2, I32, I32, 1, I32]),
     ...section(3, [1, 0]),
     ...section(5, [1, 1, PAGES, PAGES]),
@@ -106,7 +170,8 @@ function named(name: string): readonly number[] {
 /** Behind its length, in pieces of seven bits. */
 function sized(content: readonly number[]): readonly number[] {
   const length: number[] = []
-  for (let rest = content.length; rest > 0 || length.length === 0; rest >>= 7) length.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0))
+  for (let rest = content.length; rest > 0 || length.length === 0; rest >>= 7)
+    length.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0))
   return [...length, ...content]
 }
 

@@ -16,13 +16,17 @@ interface Code {
 /** Bytes below which looking at each is as fast. */
 export const PLAIN_BYTES_MIN = 64
 
-/** Null where the processor, or a flag of Node's, has no vectors of 16 bytes: every number is then read by itself. */
+/**
+ * Null where the processor, or a flag of Node's, has no vectors of 16 bytes: every number is then read by
+ * itself.
+ */
 const CODE = load()
 
 /**
- * Reads over numbers as embeddings have them (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and line breaks behind
- * commas), 16 bytes at a time. Each of them is a valid and finite number of JSON; what is written otherwise is not judged.
- * Made for one answer and used up before the next one's: all share the memory that the code can see. Places only go up.
+ * Reads over numbers as embeddings have them (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and
+ * line breaks behind commas), 16 bytes at a time. Each of them is a valid and finite number of JSON; what is
+ * written otherwise is not judged. Made for one answer and used up before the next one's: all share the
+ * memory that the code can see. Places only go up.
  */
 export class PlainNumbers {
   readonly #bytes: Uint8Array

@@ -2,12 +2,21 @@ import { ok, type Outcome } from '../schemas/failures.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
 import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
 import type { Log } from '../server/ports/observe.ts'
-import type { PromptJobName, ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type {
+  PromptJobName,
+  ShortJobMore,
+  ShortJobName,
+  ShortJobs,
+  ShortJobTypes,
+} from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { isBriefJob, runTask } from './tasks.ts'
 
-/** Milliseconds without a long job after which their thread ends, and gives back what its heap has grown to. Decision. */
+/**
+ * Milliseconds without a long job after which their thread ends, and gives back what its heap has grown to.
+ * Decision.
+ */
 const LONG_IDLE_MS = 60_000
 
 export interface Pools {
@@ -36,7 +45,10 @@ export interface PoolOptions {
   /** Of each lane: of the jobs below a millisecond, and of the others. */
   readonly shortThreads: number
   readonly sessionThreads: number
-  /** Short jobs of a lane that may wait for a thread; one more is `busy`, of the organization that has the most of them. */
+  /**
+   * Short jobs of a lane that may wait for a thread; one more is `busy`, of the organization that has the
+   * most of them.
+   */
   readonly queueMax: number
   /** Of one organization, as many as of all when left out; one more is `busy`. */
   readonly organizationQueueMax?: number
@@ -44,7 +56,10 @@ export interface PoolOptions {
   readonly jobMsMax?: number
   /** Milliseconds without a job after which a thread for jobs above a millisecond ends. */
   readonly idleMs?: number
-  /** Of a runner: short jobs give way to fronts on the same machine, and may take so much longer; all threads start with their first. */
+  /**
+   * Of a runner: short jobs give way to fronts on the same machine, and may take so much longer; all threads
+   * start with their first.
+   */
   readonly isBackground?: boolean
   /** No thread starts before the first job, or `warm`. */
   readonly isLazy?: boolean
@@ -63,7 +78,18 @@ export function openPools(options: PoolOptions): Pools {
     jobs.warm()
     sessions.warm()
   }
-  return { jobs, sessions, warm, close, get shortJobsWaiting() { return jobs.waiting }, get shortJobsLoad() { return jobs.load } }
+  return {
+    jobs,
+    sessions,
+    warm,
+    close,
+    get shortJobsWaiting() {
+      return jobs.waiting
+    },
+    get shortJobsLoad() {
+      return jobs.load
+    },
+  }
 }
 
 /** Two lanes: who needs a secret does not wait for the body of somebody else. */
@@ -73,8 +99,16 @@ class ShortPool implements ShortJobs {
   readonly #threads: number
 
   constructor(options: PoolOptions) {
-    const { shortThreads: threadCount, queueMax, organizationQueueMax = queueMax, isBackground = false, isLazy = false, log } = options
-    const { jobMsMax = isBackground ? BACKGROUND_JOB_MS_MAX : SHORT_JOB_MS_MAX, idleMs = LONG_IDLE_MS } = options
+    const {
+      shortThreads: threadCount,
+      queueMax,
+      organizationQueueMax = queueMax,
+      isBackground = false,
+      isLazy = false,
+      log,
+    } = options
+    const { jobMsMax = isBackground ? BACKGROUND_JOB_MS_MAX : SHORT_JOB_MS_MAX, idleMs = LONG_IDLE_MS } =
+      options
     const common = { threadCount, queueMax, organizationQueueMax, jobMsMax, isBackground, isLazy, log }
     this.#brief = new Lane({ ...common, heapMib: BRIEF_HEAP_MIB, idleMs: isBackground ? idleMs : null })
     this.#long = new Lane({ ...common, heapMib: LONG_HEAP_MIB, idleMs })
@@ -106,8 +140,10 @@ class ShortPool implements ShortJobs {
   get load(): PoolLoad {
     const [brief, long] = [this.#brief.load, this.#long.load]
     return {
-      threads: this.#threads, begun: brief.begun + long.begun,
-      waitS: (brief.waitMs + long.waitMs) / 1_000, busyS: (brief.busyMs + long.busyMs) / 1_000,
+      threads: this.#threads,
+      begun: brief.begun + long.begun,
+      waitS: (brief.waitMs + long.waitMs) / 1_000,
+      busyS: (brief.busyMs + long.busyMs) / 1_000,
     }
   }
 

@@ -5,8 +5,17 @@ import { BODIES, type BodyForm, type BodyName } from '../schemas/bodies.ts'
 import { kindOf, type EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
 import { fail } from '../schemas/failures.ts'
 import { issuesOf } from '../schemas/issues.ts'
-import { INLINE_DIGESTED_COMMAS_MAX, INLINE_JSON_COMMAS_MAX, OUTLINED_BYTES_MIN } from '../schemas/limits/json-limits.ts'
-import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, ISSUES_MAX, JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
+import {
+  INLINE_DIGESTED_COMMAS_MAX,
+  INLINE_JSON_COMMAS_MAX,
+  OUTLINED_BYTES_MIN,
+} from '../schemas/limits/json-limits.ts'
+import {
+  INLINE_ISSUES_BYTES_MAX,
+  INLINE_JSON_BYTES_MAX,
+  ISSUES_MAX,
+  JSON_DEPTH_MAX,
+} from '../schemas/limits/limits.ts'
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'
@@ -14,7 +23,9 @@ import { OPEN_LIST, OPEN_OBJECT, type Span } from './json-bytes.ts'
 import { jsonFault } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 
-const VALIDATORS = new Map(Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]))
+const VALIDATORS = new Map(
+  Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
+)
 const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
@@ -29,16 +40,19 @@ const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: '
 const NAMES = new WeakMap<TSchema, readonly string[]>()
 
 /**
- * Reads a JSON body. On the loop it is parsed and validated whole. In a thread its bytes are scanned before anything of it
- * is built, and its known members alone are parsed; the bulky one comes back as its bytes, a span of the input's own
- * buffer, so that both can be moved: the parsed value never leaves the thread, since cloning it blocks as long as parsing did.
- * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX, which are only borrowed: nothing of the verdict points into them. What
- * would hold the loop for too long is left to a thread: many values, and what is wrong with more than INLINE_ISSUES_BYTES_MAX
+ * Reads a JSON body. On the loop it is parsed and validated whole. In a thread its bytes are scanned before
+ * anything of it is built, and its known members alone are parsed; the bulky one comes back as its bytes, a
+ * span of the input's own buffer, so that both can be moved: the parsed value never leaves the thread, since
+ * cloning it blocks as long as parsing did.
+ * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX, which are only borrowed: nothing of the verdict points
+ * into them. What would hold the loop for too long is left to a thread: many values, and what is wrong with
+ * more than INLINE_ISSUES_BYTES_MAX
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   const { bytes } = input
   const form: BodyForm = BODIES[input.body]
-  const isWhole = input.isOnLoop === true || (form.keepsOthers === true && bytes.length <= INLINE_JSON_BYTES_MAX)
+  const isWhole =
+    input.isOnLoop === true || (form.keepsOthers === true && bytes.length <= INLINE_JSON_BYTES_MAX)
   const read = isWhole ? readWhole(input) : readKnown(input)
   // Bytes that are left to a thread are read once more.
   if (form.isSecret === true && read !== FOR_THREAD) bytes.fill(0)
@@ -61,8 +75,8 @@ interface Read {
 type Refused = Extract<BodyVerdict, { ok: false }>
 
 /**
- * Failures: `body_malformed` for what is not strict JSON (C10: UTF-8 without a mark, depth, well-formed strings, finite
- * numbers), `body_invalid` with issues for what the schema refuses.
+ * Failures: `body_malformed` for what is not strict JSON (C10: UTF-8 without a mark, depth, well-formed
+ * strings, finite numbers), `body_invalid` with issues for what the schema refuses.
  */
 function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -96,7 +110,10 @@ function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Rea
   if (!isUtf8(buffer)) return malformed('It is not UTF-8.')
   const form: BodyForm = BODIES[name]
   const isShut = isClosed(form.schema)
-  const scan = scanBody(buffer, { names: namesOf(form.schema), othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? 0 : Infinity })
+  const scan = scanBody(buffer, {
+    names: namesOf(form.schema),
+    othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? 0 : Infinity,
+  })
   if (!scan.ok) return malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
   if (scan.known === null) return checkedAs(name, standIn(scan.first), false) as Refused
   const value: Record<string, unknown> = {}
@@ -112,12 +129,17 @@ function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Rea
   const checked = checkedAs(name, value, false)
   if (!checked.ok) return checked
   const spans = new Map(scan.known.map((member) => [member.name, member]))
-  const bytesOf = (member: string): Uint8Array => bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
+  const bytesOf = (member: string): Uint8Array =>
+    bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
   return { ok: true, value: knownMembers(form, checked.value), bytesOf }
 }
 
 /** @param isLeft what is wrong is not looked for here */
-function checkedAs(name: BodyName, value: unknown, isLeft: boolean): { readonly ok: true; readonly value: Record<string, unknown> } | Refused {
+function checkedAs(
+  name: BodyName,
+  value: unknown,
+  isLeft: boolean,
+): { readonly ok: true; readonly value: Record<string, unknown> } | Refused {
   const { schema } = BODIES[name]
   const validator = VALIDATORS.get(name)
   // Every form is that of an object.
@@ -125,7 +147,8 @@ function checkedAs(name: BodyName, value: unknown, isLeft: boolean): { readonly 
   if (isLeft) return FOR_THREAD
   // Only what is refused is looked through: bodies without such nulls cost nothing more. C35.
   const without = withoutNulls(schema, value)
-  if (without !== value && validator?.Check(without) === true) return { ok: true, value: without as Record<string, unknown> }
+  if (without !== value && validator?.Check(without) === true)
+    return { ok: true, value: without as Record<string, unknown> }
   return fail('body_invalid', { metadata: { issues: issuesOf(schema, without) } })
 }
 
@@ -142,18 +165,24 @@ function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: tr
   // A checked body's one bulky member is an embedding input.
   const kind = kindOf(value as EmbeddingInput)
   const count = Array.isArray(value) ? value.length : 1
-  // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped here.
+  // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped
+  // here.
   if (kind === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), kind, count }
   return { json, kind, count }
 }
 
 /** A digest is made of all members: it tells the names of those that are not kept. */
 function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknown>): Record<string, unknown> {
-  return digest === undefined ? Object.fromEntries(Object.entries(value).filter(([name]) => namesOf(schema).includes(name))) : value
+  return digest === undefined
+    ? Object.fromEntries(Object.entries(value).filter(([name]) => namesOf(schema).includes(name)))
+    : value
 }
 
 /** Of a known member, whose strings were not judged. Failure: body_malformed. */
-function valueOf(bytes: Buffer, { start, end }: Span): { readonly ok: true; readonly value: unknown } | Refused {
+function valueOf(
+  bytes: Buffer,
+  { start, end }: Span,
+): { readonly ok: true; readonly value: unknown } | Refused {
   const part = bytes.subarray(start, end)
   const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
   let value: unknown
@@ -166,10 +195,15 @@ function valueOf(bytes: Buffer, { start, end }: Span): { readonly ok: true; read
   return fault === null ? { ok: true, value } : malformed(fault)
 }
 
-/** Of a member that is not known its name is told, unless it is null or the default: what it holds is not looked at. */
+/**
+ * Of a member that is not known its name is told, unless it is null or the default: what it holds is not
+ * looked at.
+ */
 function scalarOf(bytes: Buffer, span: Span): unknown {
   const first = bytes[span.start]
-  return first === OPEN_LIST || first === OPEN_OBJECT ? NOT_KNOWN : JSON.parse(bytes.toString('utf8', span.start, span.end))
+  return first === OPEN_LIST || first === OPEN_OBJECT
+    ? NOT_KNOWN
+    : JSON.parse(bytes.toString('utf8', span.start, span.end))
 }
 
 /** A value of the kind that begins with this byte: no shape takes it, and it is told by its kind alone. */
@@ -186,7 +220,9 @@ function textOfUtf8(buffer: Buffer): string | null {
 /** In characters, as the parser counts. Of a text that ends too early it tells no place either. */
 function wrongAt(bytes: Buffer, at: number): string | undefined {
   if (BYTE_ORDER_MARK.every((byte, nth) => bytes[nth] === byte)) return WITH_MARK
-  return at >= bytes.length ? undefined : `The error is near character ${bytes.toString('utf8', 0, at).length}.`
+  return at >= bytes.length
+    ? undefined
+    : `The error is near character ${bytes.toString('utf8', 0, at).length}.`
 }
 
 /** The parser's own message quotes the text; only its position may be told. */

@@ -2,7 +2,18 @@ import { isUtf8 } from 'node:buffer'
 import { USAGE_BYTES_MAX } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes, VectorEncoding } from '../server/ports/short-jobs.ts'
 import {
-  BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, isDigit, isSpace, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span, ZERO,
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  isDigit,
+  isSpace,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+  type Span,
+  ZERO,
 } from './json-bytes.ts'
 import { endOfNumbers, endOfSpace, type NumberBytes } from './number-list.ts'
 import { PlainNumbers } from './plain-numbers.ts'
@@ -36,9 +47,10 @@ export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out']
 }
 
 /**
- * One structural pass over an answer of the OpenAI form: it finds where the members lie, and sees that all of it is
- * valid JSON. Vectors are the bulk of it: numbers are read over by four bytes, base64 is decoded and encoded by the
- * runtime. What it does not expect it does not judge: null means that a parser has to. Design §4.
+ * One structural pass over an answer of the OpenAI form: it finds where the members lie, and sees that all of
+ * it is valid JSON. Vectors are the bulk of it: numbers are read over by four bytes, base64 is decoded and
+ * encoded by the runtime. What it does not expect it does not judge: null means that a parser has to. Design
+ * §4.
  * @param countMax items of `data`; the pass gives up at one more
  */
 export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans | null {
@@ -100,8 +112,8 @@ class Scanner {
   }
 
   /**
-   * An item must say that it is an embedding, stand at the place that its index names, and have one vector of the
-   * form that all others have: callers read it as it is. §2.5
+   * An item must say that it is an embedding, stand at the place that its index names, and have one vector of
+   * the form that all others have: callers read it as it is. §2.5
    */
   #item(at: number): number {
     const index = this.#count++
@@ -196,7 +208,9 @@ class Scanner {
     }
   }
 
-  /** Whole finite float32 numbers in the one way that base64 writes them: decoding and encoding give the same. */
+  /**
+   * Whole finite float32 numbers in the one way that base64 writes them: decoding and encoding give the same.
+   */
   #base64(open: number): number {
     const close = this.#bytes.indexOf(QUOTE, open + 1)
     if (close === -1) return FAILED

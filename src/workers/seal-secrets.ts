@@ -7,7 +7,11 @@ import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../serv
  * Fingerprint and envelope of each value, under the keys of their vault. Design §8.
  * Every task here owns what it is given: keys and values are cleared, whatever happens.
  */
-export function sealSecrets({ vault, keys, secrets }: ShortJobTypes['seal_secrets']['in']): readonly SealedOut[] {
+export function sealSecrets({
+  vault,
+  keys,
+  secrets,
+}: ShortJobTypes['seal_secrets']['in']): readonly SealedOut[] {
   try {
     return secrets.map(({ facts, value }) => seal(value, keys, boundTo(vault, facts)))
   } finally {
@@ -15,7 +19,12 @@ export function sealSecrets({ vault, keys, secrets }: ShortJobTypes['seal_secret
   }
 }
 
-export function openSecret({ vault, facts, sealed, sealingKey }: SealedValue): Uint8Array<ArrayBuffer> | null {
+export function openSecret({
+  vault,
+  facts,
+  sealed,
+  sealingKey,
+}: SealedValue): Uint8Array<ArrayBuffer> | null {
   try {
     const plain = openValue(sealingKey, sealed, boundTo(vault, facts))
     return plain === null ? null : moved(plain)
@@ -41,7 +50,10 @@ export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): 
   }
 }
 
-/** Seals a value anew for the same place and facts, so that its fingerprint and version stay. Null when it does not open. */
+/**
+ * Seals a value anew for the same place and facts, so that its fingerprint and version stay. Null when it
+ * does not open.
+ */
 export function resealSecret(from: SealedValue, sealingKey: Uint8Array): Uint8Array | null {
   try {
     const plain = openSecret(from)
@@ -64,7 +76,10 @@ function boundTo({ workspaceId, vaultId }: VaultPlace, { name, hosts, version }:
   return lengthPrefixed('sluice secret', workspaceId, vaultId, name, String(hosts.length), ...hosts, version)
 }
 
-/** In a buffer of its own: a small one of Node's lies in a pool, whose other bytes would be moved or copied with it. */
+/**
+ * In a buffer of its own: a small one of Node's lies in a pool, whose other bytes would be moved or copied
+ * with it.
+ */
 function moved(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const own = new Uint8Array(bytes)
   bytes.fill(0)

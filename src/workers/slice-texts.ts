@@ -1,10 +1,16 @@
 import type { EmbeddingInput } from '../schemas/embeddings/embeddings.ts'
-import { LEXICAL_SLICE_NUMBERS, LEXICAL_SLICE_UNITS, LEXICAL_TEXT_UNITS_MAX } from '../schemas/embeddings/embedding-limits.ts'
+import {
+  LEXICAL_SLICE_NUMBERS,
+  LEXICAL_SLICE_UNITS,
+  LEXICAL_TEXT_UNITS_MAX,
+} from '../schemas/embeddings/embedding-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 type Slicing = ShortJobTypes['slice_texts']
 
-/** Cuts the texts of a call into slices that `embed_lexical` takes one by one; of bytes they are bytes again. */
+/**
+ * Cuts the texts of a call into slices that `embed_lexical` takes one by one; of bytes they are bytes again.
+ */
 export function sliceTexts({ input, dimensions }: Slicing['in']): Slicing['out'] {
   const isBytes = input instanceof Uint8Array
   const value = isBytes ? (JSON.parse(new TextDecoder().decode(input)) as EmbeddingInput) : input
@@ -16,7 +22,10 @@ export function sliceTexts({ input, dimensions }: Slicing['in']): Slicing['out']
   for (let from = 0; from < texts.length;) {
     const slice = texts.slice(from, endOfSlice(texts, from, dimensions))
     from += slice.length
-    slices.push({ texts: isBytes ? new TextEncoder().encode(JSON.stringify(slice)) : slice, count: slice.length })
+    slices.push({
+      texts: isBytes ? new TextEncoder().encode(JSON.stringify(slice)) : slice,
+      count: slice.length,
+    })
   }
   return { ok: true, slices }
 }

@@ -12,7 +12,10 @@ import { sliceTexts } from './slice-texts.ts'
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] | Promise<ShortJobTypes[N]['out']>
-  /** Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer twice. */
+  /**
+   * Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer
+   * twice.
+   */
   moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
   /** Whether it takes less than a millisecond; left out: it may take more. */
   isBrief?(input: ShortJobTypes[N]['in']): boolean
@@ -28,7 +31,10 @@ interface PromptTask<N extends PromptJobName> extends Task<N> {
  * A new task is declared in `ports/short-jobs.ts` and named here.
  */
 const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
-  read_body: { run: readBody, moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []) },
+  read_body: {
+    run: readBody,
+    moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []),
+  },
   slice_texts: {
     run: sliceTexts,
     moves: (sliced) =>
@@ -44,7 +50,11 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
     moves: (all) => all.map(({ sealed }) => sealed),
     isBrief: ({ secrets }) => areBrief(secrets.map(({ value }) => value)),
   },
-  open_secret: { run: openSecret, moves: (value) => (value === null ? [] : [value]), isBrief: ({ sealed }) => areBrief([sealed]) },
+  open_secret: {
+    run: openSecret,
+    moves: (value) => (value === null ? [] : [value]),
+    isBrief: ({ sealed }) => areBrief([sealed]),
+  },
   copy_secrets: {
     run: copySecrets,
     moves: (copies) => (copies ?? []).map(({ sealed }) => sealed),
@@ -72,13 +82,19 @@ export function isBriefJob<N extends ShortJobName>(name: N, input: ShortJobTypes
 }
 
 /** Runs a task on this thread. */
-export function runTask<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
+export function runTask<N extends PromptJobName>(
+  name: N,
+  input: ShortJobTypes[N]['in'],
+): ShortJobTypes[N]['out'] {
   const task: PromptTask<N> = PROMPT_TASKS[name]
   return task.run(input)
 }
 
 /** Runs a task of either kind on this thread. */
-export async function answerTask<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): Promise<ShortJobTypes[N]['out']> {
+export async function answerTask<N extends ShortJobName>(
+  name: N,
+  input: ShortJobTypes[N]['in'],
+): Promise<ShortJobTypes[N]['out']> {
   const task: Task<N> = TASKS[name]
   return task.run(input)
 }

@@ -10,10 +10,14 @@ export interface ThreadHeap {
 }
 
 /**
- * Limits of a thread's heap. The flags that give the process its own would override them; the process's heap has its
- * limits since its start, and they do not change any more.
+ * Limits of a thread's heap. The flags that give the process its own would override them; the process's heap
+ * has its limits since its start, and they do not change any more.
  */
-export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): { readonly maxOldGenerationSizeMb: number; readonly maxYoungGenerationSizeMb: number } {
-  for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0', '--max-old-space-size=0']) setFlagsFromString(flag)
+export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): {
+  readonly maxOldGenerationSizeMb: number
+  readonly maxYoungGenerationSizeMb: number
+} {
+  for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0', '--max-old-space-size=0'])
+    setFlagsFromString(flag)
   return { maxOldGenerationSizeMb: heapMib, maxYoungGenerationSizeMb: SEMI_SPACES * semiSpaceMib }
 }

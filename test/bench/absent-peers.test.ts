@@ -7,9 +7,12 @@ import { startTus } from '../../bench/transfers/peers.ts'
 
 const upstream = { port: 1, embeddings: '{}', chat: '{}' }
 
-t.test('a peer of npm that is not installed is left out, in one line that says how it is added', async (t) => {
-  const root = mkdtempSync(join(tmpdir(), 'sluice-absent-'))
-  const reason = 'it is not installed; `npm ci --ignore-scripts --prefix tools/peers` adds it'
-  t.same(await startPortkey(root, upstream), { name: 'portkey', absent: reason })
-  t.same(await startTus({ root, downloadBytes: [] }), { name: 'tus', absent: reason })
-})
+t.test(
+  'a peer of npm that is not installed is left out, in one line that says how it is added',
+  async (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'sluice-absent-'))
+    const reason = 'it is not installed; `npm ci --ignore-scripts --prefix tools/peers` adds it'
+    t.same(await startPortkey(root, upstream), { name: 'portkey', absent: reason })
+    t.same(await startTus({ root, downloadBytes: [] }), { name: 'tus', absent: reason })
+  },
+)

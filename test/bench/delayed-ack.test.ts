@@ -1,4 +1,7 @@
-/** Forty milliseconds are what the kernel waits for a packet to acknowledge another one with: who answers in two packets, and waits, takes that long. */
+/**
+ * Forty milliseconds are what the kernel waits for a packet to acknowledge another one with: who answers in
+ * two packets, and waits, takes that long.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Histogram } from 'hdr-histogram-js'
@@ -20,18 +23,20 @@ const REST_MS = 25
 /** Of requests one after the other on each of a few connections, at rest between them. */
 async function drive(port: number, request: SplitRequest, expected = 200): Promise<Histogram> {
   const histogram = latencies()
-  await Promise.all(Array.from({ length: CONNECTIONS }, async (_, nth) => {
-    const client = await SplitClient.open(port)
-    await pause((nth * REST_MS) / CONNECTIONS)
-    for (let sent = 0; sent < REQUESTS / CONNECTIONS; sent++) {
-      const startedAt = performance.now()
-      const status = await client.ask(request)
-      if (status !== expected) throw new Error(`status ${status}`)
-      noteMs(histogram, performance.now() - startedAt)
-      await pause(REST_MS)
-    }
-    client.close()
-  }))
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async (_, nth) => {
+      const client = await SplitClient.open(port)
+      await pause((nth * REST_MS) / CONNECTIONS)
+      for (let sent = 0; sent < REQUESTS / CONNECTIONS; sent++) {
+        const startedAt = performance.now()
+        const status = await client.ask(request)
+        if (status !== expected) throw new Error(`status ${status}`)
+        noteMs(histogram, performance.now() - startedAt)
+        await pause(REST_MS)
+      }
+      client.close()
+    }),
+  )
   return histogram
 }
 
@@ -44,7 +49,10 @@ function written(stand: Stand, { body, headers = {} }: Written): readonly [head:
   const own = stand.embeddings()
   const all = { host: 'a', ...own.headers, ...headers, 'content-length': String(Buffer.byteLength(body)) }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  return [Buffer.from(`${own.method} ${own.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), Buffer.from(body)]
+  return [
+    Buffer.from(`${own.method} ${own.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`),
+    Buffer.from(body),
+  ]
 }
 
 /** The ways in which a request may come and an answer leave. */
@@ -52,14 +60,25 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
   const { body } = stand.embeddings()
   const [head, rest] = written(stand, { body })
   const [asking] = written(stand, { body, headers: { expect: '100-continue' } })
-  const [longHead, long] = written(stand, { body: body.replace('The quick', `${'The quick '.repeat(4_000)}`) })
+  const [longHead, long] = written(stand, {
+    body: body.replace('The quick', `${'The quick '.repeat(4_000)}`),
+  })
   return {
     'a request in one packet': [stand, { pieces: [Buffer.concat([head, rest])] }],
     'head and body in two packets': [stand, { pieces: [head, rest] }],
     // Cut behind the first line: within it the library refuses.
-    'head and body in many packets': [stand, {
-      pieces: [head.subarray(0, 60), head.subarray(60), rest.subarray(0, 10), rest.subarray(10, 30), rest.subarray(30)],
-    }],
+    'head and body in many packets': [
+      stand,
+      {
+        pieces: [
+          head.subarray(0, 60),
+          head.subarray(60),
+          rest.subarray(0, 10),
+          rest.subarray(10, 30),
+          rest.subarray(30),
+        ],
+      },
+    ],
     'a body that waits until it is asked for': [stand, { pieces: [asking, rest], isAsking: true }],
     'a body that says that it waits, and does not': [stand, { pieces: [asking, rest] }],
     'a long body': [stand, { pieces: [longHead, long.subarray(0, 16_000), long.subarray(16_000)] }],
@@ -91,13 +110,18 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
   const missed: string[] = []
   let isSeen = false
   for (let tried = 0; tried < SEEN_TRIES && missed.length < MISSED_TRIES && !isSeen; tried++) {
-    const [late, prompt] = await Promise.all([server, atOnce].map((one) => drive((one.address() as AddressInfo).port, request)))
+    const [late, prompt] = await Promise.all(
+      [server, atOnce].map((one) => drive((one.address() as AddressInfo).port, request)),
+    )
     const found = clusterAt(present(late), 40)
     isSeen = found.isCluster
     // On a crowded machine the forty milliseconds are fifty, or a hundred: such a try tells nothing.
-    if (!isSeen && present(prompt).getValueAtPercentile(90) / 1e3 <= CALM_MS) missed.push(JSON.stringify(found))
+    if (!isSeen && present(prompt).getValueAtPercentile(90) / 1e3 <= CALM_MS)
+      missed.push(JSON.stringify(found))
   }
-  t.ok(isSeen, missed.join('; '), { skip: !isSeen && missed.length < MISSED_TRIES && 'answers without any wait are late here as well' })
+  t.ok(isSeen, missed.join('; '), {
+    skip: !isSeen && missed.length < MISSED_TRIES && 'answers without any wait are late here as well',
+  })
 })
 
 t.test('a spread of latencies is no cluster, and neither are the few that any machine has', async (t) => {
@@ -112,14 +136,18 @@ t.test('a spread of latencies is no cluster, and neither are the few that any ma
 })
 
 t.test('no way of asking the product takes some 40 ms', async (t) => {
-  const [stand, bigStand] = await Promise.all([startStand({ dimensions: 64 }), startStand({ dimensions: 8_192 })])
+  const [stand, bigStand] = await Promise.all([
+    startStand({ dimensions: 64 }),
+    startStand({ dimensions: 8_192 }),
+  ])
   t.teardown(() => Promise.all([stand.stop(), bigStand.stop()]))
   for (const [name, [{ port }, request]] of Object.entries(modes(stand, bigStand))) {
     const told: string[] = []
     for (let tried = 0; tried < TRIES && told.length === tried; tried++) {
       const histogram = await drive(port, request)
       const found = clusterAt(histogram, 40)
-      if (found.isCluster) told.push(`${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`)
+      if (found.isCluster)
+        told.push(`${JSON.stringify(found)}, p50 ${(histogram.getValueAtPercentile(50) / 1e3).toFixed(2)} ms`)
       t.equal(histogram.totalCount, REQUESTS)
     }
     t.ok(told.length < TRIES, `${name}: ${told.join('; ')}`)

@@ -26,7 +26,10 @@ const wrong = [
   [['stray'], /^Unexpected argument 'stray'[^\n]*$/],
   [['--duration', 'soon'], /^--duration takes a whole number from 1 to 600, not 'soon'$/],
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
-  [['--only', 'apache'], /^--only takes some of direct,nginx,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/],
+  [
+    ['--only', 'apache'],
+    /^--only takes some of direct,nginx,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/,
+  ],
   [['--help'], /^help$/],
 ] as const
 for (const [args, line] of wrong) {
@@ -36,7 +39,9 @@ for (const [args, line] of wrong) {
 }
 
 t.test('a scenario with an unknown option says so and starts nothing', async (t) => {
-  const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/embeddings.js`, '--bogus'], { encoding: 'utf8' })
+  const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/embeddings.js`, '--bogus'], {
+    encoding: 'utf8',
+  })
   t.same([ran.status, ran.stdout], [2, ''])
   t.match(ran.stderr, /^Unknown option '--bogus'[^\n]*\n$/)
 })

@@ -27,52 +27,100 @@ t.test('ratios are taken inside a repeat, so that a slow machine slows both side
 })
 
 t.test('each repeat begins with another one', async (t) => {
-  t.same([0, 1, 2, 3].map((by) => rotated(['a', 'b', 'c'], by).join('')), ['abc', 'bca', 'cab', 'abc'])
+  t.same(
+    [0, 1, 2, 3].map((by) => rotated(['a', 'b', 'c'], by).join('')),
+    ['abc', 'bca', 'cab', 'abc'],
+  )
 })
 
 t.test('each target has a row under load and a row alone', async (t) => {
-  const rows = rowsOf('a', new Map([['x', [repeat(8)]], ['y', [repeat(4)]]]), { connections: 48, durationMs: 1, warmUpMs: 0, repeats: 1 })
-  t.same(rows.map((row) => [row.case, row.subject, row.connections, row.cpu_us_per_request.median]), [
-    ['48 connections', 'x', 48, 8],
-    ['48 connections', 'y', 48, 4],
-    ['one connection', 'x', 1, 4],
-    ['one connection', 'y', 1, 2],
-  ])
+  const rows = rowsOf(
+    'a',
+    new Map([
+      ['x', [repeat(8)]],
+      ['y', [repeat(4)]],
+    ]),
+    { connections: 48, durationMs: 1, warmUpMs: 0, repeats: 1 },
+  )
+  t.same(
+    rows.map((row) => [row.case, row.subject, row.connections, row.cpu_us_per_request.median]),
+    [
+      ['48 connections', 'x', 48, 8],
+      ['48 connections', 'y', 48, 4],
+      ['one connection', 'x', 1, 4],
+      ['one connection', 'y', 1, 2],
+    ],
+  )
 })
 
 t.test('a row is compared with the others of its case alone, in figures that both have', async (t) => {
   const rows = [rowRecord('x', [4]), rowRecord('y', [2]), rowRecord('y', [1], { head: { case: 'another' } })]
-  t.match(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']), [{ case: 'b', over: 'x', under: 'y', ratio: { median: 2 } }])
+  t.match(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']), [
+    { case: 'b', over: 'x', under: 'y', ratio: { median: 2 } },
+  ])
   t.equal(ratiosOver(rows, 'x', ['cpu_us_per_request', 'mb_per_second']).length, 1)
 })
 
-const loaded = (more: Partial<LoadResult>): LoadResult => ({
-  latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }, generatorCores: 0.5, failures: ['closed'], sockets: [], rows: [], answerBytes: 0, ...more,
-} as LoadResult)
+const loaded = (more: Partial<LoadResult>): LoadResult =>
+  ({
+    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
+    generatorCores: 0.5,
+    failures: ['closed'],
+    sockets: [],
+    rows: [],
+    answerBytes: 0,
+    ...more,
+  }) as LoadResult
 
-t.test('CPU is divided by the warm-up too, the rate is not, and what had another status failed', async (t) => {
-  const result = loaded({
-    statuses: { 200: 90, 503: 10 }, requests: 100, requestsWithWarmUp: 200, measuredMs: 500,
-  })
-  t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
-    cpu_us_per_request: 500, requests_per_second: 200, latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
-    rss_mb: 5, failed: 10, failures: ['status 503', 'closed'],
-  })
-})
+t.test(
+  'CPU is divided by the warm-up too, the rate is not, and what had another status failed',
+  async (t) => {
+    const result = loaded({
+      statuses: { 200: 90, 503: 10 },
+      requests: 100,
+      requestsWithWarmUp: 200,
+      measuredMs: 500,
+    })
+    t.match(sampleOf(result, { cpuS: 0.1, rssBytes: 5e6, successStatus: 200 }), {
+      cpu_us_per_request: 500,
+      requests_per_second: 200,
+      latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
+      rss_mb: 5,
+      failed: 10,
+      failures: ['status 503', 'closed'],
+    })
+  },
+)
 
 t.test('what was never sent or answered is no throughput, and has failed', async (t) => {
-  const result = loaded({ statuses: { 0: 60, 200: 40 }, requests: 100, requestsWithWarmUp: 40, measuredMs: 1_000 })
-  t.match(sampleOf(result, { cpuS: 1, rssBytes: null, successStatus: 200 }), { requests_per_second: 40, failed: 60 })
+  const result = loaded({
+    statuses: { 0: 60, 200: 40 },
+    requests: 100,
+    requestsWithWarmUp: 40,
+    measuredMs: 1_000,
+  })
+  t.match(sampleOf(result, { cpuS: 1, rssBytes: null, successStatus: 200 }), {
+    requests_per_second: 40,
+    failed: 60,
+  })
 })
 
 t.test('a subject that takes no connection is not a quick and cheap one: it has failed', async (t) => {
   const result = loaded({ statuses: {}, requests: 0, requestsWithWarmUp: 0, measuredMs: 1_000 })
   t.match(sampleOf(result, { cpuS: 0, rssBytes: null, successStatus: 200 }), {
-    requests_per_second: 0, latency_us: null, failed: 1, failures: ['nothing was answered'],
+    requests_per_second: 0,
+    latency_us: null,
+    failed: 1,
+    failures: ['nothing was answered'],
   })
 })
 
-const plain = { name: 'x', request: { method: 'GET', path: '/', headers: {}, body: '' }, note: '', stop: () => Promise.resolve() }
+const plain = {
+  name: 'x',
+  request: { method: 'GET', path: '/', headers: {}, body: '' },
+  note: '',
+  stop: () => Promise.resolve(),
+}
 
 t.test('a target is warmed, then asked by all connections and by one, in each repeat', async (t) => {
   const mosts: number[] = []
@@ -91,22 +139,43 @@ t.test('a target is warmed, then asked by all connections and by one, in each re
   }
   const target = { ...plain, pid: process.pid, port, before }
   // A generator that stands still for longer than its whole load has sent nothing when that ends.
-  const found = await interleave([target], { connections: 3, durationMs: 1_500, warmUpMs: 1_500, repeats: 2 }, () => undefined)
+  const found = await interleave(
+    [target],
+    { connections: 3, durationMs: 1_500, warmUpMs: 1_500, repeats: 2 },
+    () => undefined,
+  )
   t.same([...mosts, most], [0, 3, 3, 1, 3, 1])
-  t.same(found.get('x')?.map(({ loaded: at, alone }) => at.failed + alone.failed), [0, 0])
+  t.same(
+    found.get('x')?.map(({ loaded: at, alone }) => at.failed + alone.failed),
+    [0, 0],
+  )
 })
 
-t.test('CPU of a sample is that of its own requests, not of what came before', { skip: process.platform !== 'linux' && 'read from /proc' }, async (t) => {
-  const port = await freePort()
-  // On a crowded machine few requests are answered, and what HTTP itself costs is more: the burning is to outweigh both.
-  const burnUs = 20_000
-  const child = fork(join(ROOT, 'dist/test/support/load/tiny-scenario.js'), ['serve', String(port), String(burnUs)], { env: plainEnvironment(), execArgv: [] })
-  t.teardown(() => stopServer(child))
-  await untilListening(port, { child, output: () => '' })
-  // CPU is told in hundredths of a second: on a crowded machine a short load has had a few of them.
-  const input = { connections: 2, durationMs: 2_000, warmUpMs: 400, repeats: 2 }
-  const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], input, () => undefined)
-  const each = found.get('x')?.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request]) ?? []
-  t.equal(each.length, 4)
-  t.ok(each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs), each.join(', '))
-})
+t.test(
+  'CPU of a sample is that of its own requests, not of what came before',
+  { skip: process.platform !== 'linux' && 'read from /proc' },
+  async (t) => {
+    const port = await freePort()
+    // On a crowded machine few requests are answered, and what HTTP itself costs is more: the burning is to
+    // outweigh both.
+    const burnUs = 20_000
+    const child = fork(
+      join(ROOT, 'dist/test/support/load/tiny-scenario.js'),
+      ['serve', String(port), String(burnUs)],
+      { env: plainEnvironment(), execArgv: [] },
+    )
+    t.teardown(() => stopServer(child))
+    await untilListening(port, { child, output: () => '' })
+    // CPU is told in hundredths of a second: on a crowded machine a short load has had a few of them.
+    const input = { connections: 2, durationMs: 2_000, warmUpMs: 400, repeats: 2 }
+    const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], input, () => undefined)
+    const each =
+      found.get('x')?.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request]) ??
+      []
+    t.equal(each.length, 4)
+    t.ok(
+      each.every((us) => us > 0.8 * burnUs && us < 2 * burnUs),
+      each.join(', '),
+    )
+  },
+)

@@ -11,7 +11,11 @@ import { rowRecord, scenarioRecord } from '../support/load/bench-records.ts'
 
 const rows = [
   rowRecord('sluice', [8, 10], { generator_cores: 0.95 }),
-  rowRecord('nginx', [4, 5], { latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 }, failed: 2, failures: ['503 busy'] }),
+  rowRecord('nginx', [4, 5], {
+    latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
+    failed: 2,
+    failures: ['503 busy'],
+  }),
 ]
 const record = scenarioRecord(rows, {
   ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request']),
@@ -31,17 +35,20 @@ t.test('the table has a line of each subject, and no column that nobody has a fi
   t.match(text, /^nginx +4\.5 \(4\.0–5\.0\) +1\.00 +1\.00 +2\.00 +3\.00 +4\.0 +0\.10 +4$/m)
 })
 
-t.test('ratios, checks, absent peers and reasons of failures are told, and why the generator is marked', async (t) => {
-  const text = recordText(record).join('\n')
-  t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
-  t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
-  t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
-  t.match(text, /^failed: nginx, b: 503 busy$/m)
-  t.match(text, /^nginx: a proxy$/m)
-  t.match(text, /^portkey: left out, it is not installed$/m)
-  t.match(text, /^a note$/m)
-  t.match(text, /^\* the generator used more than 0\.9 of a core/m)
-})
+t.test(
+  'ratios, checks, absent peers and reasons of failures are told, and why the generator is marked',
+  async (t) => {
+    const text = recordText(record).join('\n')
+    t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
+    t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
+    t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
+    t.match(text, /^failed: nginx, b: 503 busy$/m)
+    t.match(text, /^nginx: a proxy$/m)
+    t.match(text, /^portkey: left out, it is not installed$/m)
+    t.match(text, /^a note$/m)
+    t.match(text, /^\* the generator used more than 0\.9 of a core/m)
+  },
+)
 
 t.test('a scenario in which nothing could run has a text too', async (t) => {
   t.match(recordText(scenarioRecord([])), ['a: what it costs'])
@@ -50,5 +57,7 @@ t.test('a scenario in which nothing could run has a text too', async (t) => {
 t.test('a figure that there is none of is null on disk', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-record-')), 'deep/record.json')
   await writeJson(file, scenarioRecord([rowRecord('x', [NaN])]))
-  t.match(JSON.parse(readFileSync(file, 'utf8')), { rows: [{ cpu_us_per_request: { median: null }, rss_mb: null }] })
+  t.match(JSON.parse(readFileSync(file, 'utf8')), {
+    rows: [{ cpu_us_per_request: { median: null }, rss_mb: null }],
+  })
 })

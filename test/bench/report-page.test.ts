@@ -12,7 +12,8 @@ import { fullResults, HOSTILE } from './report/full-results.ts'
 
 const skip = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
-const browser = browserFile === null ? null : await chromium.launch({ executablePath: browserFile, args: ['--no-sandbox'] })
+const browser =
+  browserFile === null ? null : await chromium.launch({ executablePath: browserFile, args: ['--no-sandbox'] })
 t.teardown(() => browser?.close())
 
 interface Opened {
@@ -45,97 +46,146 @@ const cellsOf = async (rows: Locator): Promise<readonly (readonly string[])[]> =
   Promise.all((await rows.all()).map((row) => row.locator('th, td').allTextContents()))
 const flat = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-t.test('a page asks nobody for anything and has no error, whatever stands in the results', { skip }, async (t) => {
-  const { page, requests, errors, address } = await open(t, fullResults())
-  await page.waitForSelector('.plot canvas')
-  t.same(requests, [address])
-  t.same(errors, [])
-  t.equal(await page.locator('img').count(), 0)
-  t.equal(await page.title(), 'Sluice bench, 2026-11-21')
-})
+t.test(
+  'a page asks nobody for anything and has no error, whatever stands in the results',
+  { skip },
+  async (t) => {
+    const { page, requests, errors, address } = await open(t, fullResults())
+    await page.waitForSelector('.plot canvas')
+    t.same(requests, [address])
+    t.same(errors, [])
+    t.equal(await page.locator('img').count(), 0)
+    t.equal(await page.title(), 'Sluice bench, 2026-11-21')
+  },
+)
 
-t.test('the browser itself keeps what is in the page from asking or running anything', { skip }, async (t) => {
-  const { page, requests, address } = await open(t, fullResults())
-  const refused = "fetch('http://127.0.0.1:9/').then(() => 'asked', (error) => error.name)"
-  t.equal(await page.evaluate(refused), 'TypeError')
-  const added = `(() => {
+t.test(
+  'the browser itself keeps what is in the page from asking or running anything',
+  { skip },
+  async (t) => {
+    const { page, requests, address } = await open(t, fullResults())
+    const refused = "fetch('http://127.0.0.1:9/').then(() => 'asked', (error) => error.name)"
+    t.equal(await page.evaluate(refused), 'TypeError')
+    const added = `(() => {
     const one = document.createElement('script')
     one.textContent = 'window.ran = true'
     document.body.append(one)
     return window.ran === true
   })()`
-  t.equal(await page.evaluate(added), false)
-  t.same(requests, [address])
-})
+    t.equal(await page.evaluate(added), false)
+    t.same(requests, [address])
+  },
+)
 
 t.test('machine, versions, command and load stand on top', { skip }, async (t) => {
   const { page } = await open(t, fullResults())
   const text = flat(await page.locator('header').innerText())
   const told = [
-    'npm run bench -- --repeats 5', '10 min 12 s', '2 × Planted CPU @ 2.50GHz, 8.2 GB', 'glibc 2.36', 'Load before 0.12',
+    'npm run bench -- --repeats 5',
+    '10 min 12 s',
+    '2 × Planted CPU @ 2.50GHz, 8.2 GB',
+    'glibc 2.36',
+    'Load before 0.12',
     'sluice 0.1.0, node v20.20.2 and nginx 1.22.1',
   ]
   for (const fact of told) t.match(text, fact)
 })
 
-t.test('every row, ratio, check, subject, absent peer and note has its place in the part of its scenario', { skip }, async (t) => {
-  const results = fullResults()
-  const { page } = await open(t, results)
-  for (const [at, scenario] of results.scenarios.entries()) {
-    const part = page.locator('main > section').nth(at + 1)
-    const text = flat((await part.textContent()) ?? '')
-    const told = [
-      scenario.scenario, scenario.question, ...scenario.notes, ...scenario.subjects.flatMap(({ name, note }) => [name, note]),
-      ...scenario.absent.flatMap(({ name, reason }) => [name, reason]),
-      ...scenario.checks.map((check) => check.text), ...scenario.curves.map(({ title }) => title),
-      ...scenario.rows.flatMap((row) => row.failures),
-    ]
-    t.same(told.filter((one) => !text.includes(flat(one))), [])
-    t.equal(await part.locator('.rows tbody tr').count(), scenario.rows.length)
-    t.equal(await part.locator('.checks tbody tr').count(), scenario.checks.length)
-    const cells = await cellsOf(part.locator('.rows tbody tr'))
-    t.same(cells.map((row) => row.slice(0, 2)), scenario.rows.map((row) => [row.case, row.subject]))
-    t.ok((await part.locator('.ratios tbody tr').count()) >= scenario.ratios.length)
-  }
-})
+t.test(
+  'every row, ratio, check, subject, absent peer and note has its place in the part of its scenario',
+  { skip },
+  async (t) => {
+    const results = fullResults()
+    const { page } = await open(t, results)
+    for (const [at, scenario] of results.scenarios.entries()) {
+      const part = page.locator('main > section').nth(at + 1)
+      const text = flat((await part.textContent()) ?? '')
+      const told = [
+        scenario.scenario,
+        scenario.question,
+        ...scenario.notes,
+        ...scenario.subjects.flatMap(({ name, note }) => [name, note]),
+        ...scenario.absent.flatMap(({ name, reason }) => [name, reason]),
+        ...scenario.checks.map((check) => check.text),
+        ...scenario.curves.map(({ title }) => title),
+        ...scenario.rows.flatMap((row) => row.failures),
+      ]
+      t.same(
+        told.filter((one) => !text.includes(flat(one))),
+        [],
+      )
+      t.equal(await part.locator('.rows tbody tr').count(), scenario.rows.length)
+      t.equal(await part.locator('.checks tbody tr').count(), scenario.checks.length)
+      const cells = await cellsOf(part.locator('.rows tbody tr'))
+      t.same(
+        cells.map((row) => row.slice(0, 2)),
+        scenario.rows.map((row) => [row.case, row.subject]),
+      )
+      t.ok((await part.locator('.ratios tbody tr').count()) >= scenario.ratios.length)
+    }
+  },
+)
 
-t.test('figures are written with their spread, limits of the generator are marked, and what was not taken is a dash', { skip }, async (t) => {
-  const { page } = await open(t, fullResults())
-  const row = (name: string, subject: string) =>
-    page.locator('.rows tbody tr', { hasText: name }).filter({ has: page.locator(`th:text-is("${subject}")`) })
-  t.match(flat(await row('48 connections', 'sluice').first().innerText()), / 85\.2 82\.7–86\.1 9,100 9,009–9,191 /)
-  t.match(await row('48 connections', 'direct').first().innerText(), '*')
-  t.ok((await row('ten minutes', 'sluice').locator('td').allInnerTexts()).includes(NOT_TAKEN))
-})
+t.test(
+  'figures are written with their spread, limits of the generator are marked, and what was not taken is a dash',
+  { skip },
+  async (t) => {
+    const { page } = await open(t, fullResults())
+    const row = (name: string, subject: string) =>
+      page
+        .locator('.rows tbody tr', { hasText: name })
+        .filter({ has: page.locator(`th:text-is("${subject}")`) })
+    t.match(
+      flat(await row('48 connections', 'sluice').first().innerText()),
+      / 85\.2 82\.7–86\.1 9,100 9,009–9,191 /,
+    )
+    t.match(await row('48 connections', 'direct').first().innerText(), '*')
+    t.ok((await row('ten minutes', 'sluice').locator('td').allInnerTexts()).includes(NOT_TAKEN))
+  },
+)
 
-t.test('every curve is drawn, in colours that differ, and has a table that says the same', { skip }, async (t) => {
-  const results = fullResults()
-  const { page } = await open(t, results)
-  await page.waitForSelector('.plot canvas')
-  const curves = results.scenarios.flatMap((scenario) => scenario.curves)
-  const drawn = curves.filter(({ lines }) => lines.length > 0)
-  t.equal(await page.locator('figure.curve').count(), curves.length)
-  const colours = `[...document.querySelectorAll('.plot canvas')].map((canvas) => {
+t.test(
+  'every curve is drawn, in colours that differ, and has a table that says the same',
+  { skip },
+  async (t) => {
+    const results = fullResults()
+    const { page } = await open(t, results)
+    await page.waitForSelector('.plot canvas')
+    const curves = results.scenarios.flatMap((scenario) => scenario.curves)
+    const drawn = curves.filter(({ lines }) => lines.length > 0)
+    t.equal(await page.locator('figure.curve').count(), curves.length)
+    const colours = `[...document.querySelectorAll('.plot canvas')].map((canvas) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
     const strong = new Set()
     for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) strong.add(data.subarray(at, at + 3).join())
     return strong.size
   })`
-  const found = await page.evaluate<readonly number[]>(colours)
-  t.equal(found.length, drawn.length)
-  t.ok(found.every((count, at) => count > (drawn[at]?.lines.length ?? 0)))
-  const tables = page.locator('figure.curve details table')
-  t.equal(await tables.count(), drawn.length)
-  const cells = await cellsOf(tables.nth(1).locator('tbody tr'))
-  t.same(cells, [
-    ['1,000', '0.400', '0.300'], ['2,500', '0.500', '0.350'], ['5,000', '0.900', '0.500'], ['7,500', '2.50', NOT_TAKEN], ['9,000', '44.0', '0.800'],
-    ['18,000', NOT_TAKEN, '6.00'],
-  ])
-})
+    const found = await page.evaluate<readonly number[]>(colours)
+    t.equal(found.length, drawn.length)
+    t.ok(found.every((count, at) => count > (drawn[at]?.lines.length ?? 0)))
+    const tables = page.locator('figure.curve details table')
+    t.equal(await tables.count(), drawn.length)
+    const cells = await cellsOf(tables.nth(1).locator('tbody tr'))
+    t.same(cells, [
+      ['1,000', '0.400', '0.300'],
+      ['2,500', '0.500', '0.350'],
+      ['5,000', '0.900', '0.500'],
+      ['7,500', '2.50', NOT_TAKEN],
+      ['9,000', '44.0', '0.800'],
+      ['18,000', NOT_TAKEN, '6.00'],
+    ])
+  },
+)
 
 t.test('latency is drawn on a logarithmic scale, memory from zero on', { skip }, async (t) => {
   const { page } = await open(t, fullResults())
-  t.same(await page.locator('.plot').evaluateAll((all) => all.map((one) => one.getAttribute('data-scale'))), ['log', 'log', 'linear', 'linear', 'linear'])
+  t.same(await page.locator('.plot').evaluateAll((all) => all.map((one) => one.getAttribute('data-scale'))), [
+    'log',
+    'log',
+    'linear',
+    'linear',
+    'linear',
+  ])
 })
 
 t.test('a plot is read with the keyboard alone', { skip }, async (t) => {
@@ -162,7 +212,10 @@ t.test('results.json comes out of the page as it went in', { skip }, async (t) =
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('#download')])
   t.equal(download.suggestedFilename(), 'results.json')
   t.same(JSON.parse(readFileSync(await download.path(), 'utf8')), JSON.parse(JSON.stringify(fullResults())))
-  t.same(requests.filter((url) => url !== address && !url.startsWith('blob:')), [])
+  t.same(
+    requests.filter((url) => url !== address && !url.startsWith('blob:')),
+    [],
+  )
 })
 
 t.test('without scripts nothing but the plots is missing', { skip }, async (t) => {
@@ -173,22 +226,35 @@ t.test('without scripts nothing but the plots is missing', { skip }, async (t) =
   t.ok(text.includes(flat(HOSTILE)))
 })
 
-t.test('a narrow screen scrolls tables, not the page; dark screens have a dark page, paper has not', { skip }, async (t) => {
-  const { page } = await open(t, fullResults(), { viewport: { width: 360, height: 740 }, colorScheme: 'dark' })
-  await page.waitForSelector('.plot canvas')
-  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360)
-  const paper = "getComputedStyle(document.body).backgroundColor"
-  t.equal(await page.evaluate(paper), 'rgb(20, 24, 28)')
-  await page.evaluate("dispatchEvent(new Event('beforeprint'))")
-  t.equal(await page.evaluate(paper), 'rgb(255, 255, 255)')
-  await page.evaluate("dispatchEvent(new Event('afterprint'))")
-  t.equal(await page.evaluate(paper), 'rgb(20, 24, 28)')
-})
+t.test(
+  'a narrow screen scrolls tables, not the page; dark screens have a dark page, paper has not',
+  { skip },
+  async (t) => {
+    const { page } = await open(t, fullResults(), {
+      viewport: { width: 360, height: 740 },
+      colorScheme: 'dark',
+    })
+    await page.waitForSelector('.plot canvas')
+    t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360)
+    const paper = 'getComputedStyle(document.body).backgroundColor'
+    t.equal(await page.evaluate(paper), 'rgb(20, 24, 28)')
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    t.equal(await page.evaluate(paper), 'rgb(255, 255, 255)')
+    await page.evaluate("dispatchEvent(new Event('afterprint'))")
+    t.equal(await page.evaluate(paper), 'rgb(20, 24, 28)')
+  },
+)
 
 t.test('no scenario, one row and two hundred rows make a page each', { skip }, async (t) => {
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => rowRecord({ scenario: 'operations', case: `operation ${at}`, subject: 'sluice' }))
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      rowRecord({ scenario: 'operations', case: `operation ${at}`, subject: 'sluice' }),
+    )
   for (const count of [1, 200]) {
-    const { page, errors } = await open(t, resultsFile([scenarioRecord({ scenario: 'operations', rows: rows(count) })]))
+    const { page, errors } = await open(
+      t,
+      resultsFile([scenarioRecord({ scenario: 'operations', rows: rows(count) })]),
+    )
     t.equal(await page.locator('.rows tbody tr').count(), count)
     t.equal(await page.locator('.bars li').count(), 2 * count)
     t.same(errors, [])

@@ -18,29 +18,50 @@ t.test('each scenario is a program, and its part in the suite is what it takes',
 t.test('the whole suite takes as long as the page on the bench says', async (t) => {
   const minutes = SCENARIOS.reduce((sum, { suite }) => sum + (suite?.seconds ?? 0), 0) / 60
   t.equal(Math.round(minutes), 11)
-  t.match(readFileSync(`${ROOT}docs/operate/bench.md`, 'utf8'), /every scenario, shortened: some eleven minutes on two cores/)
+  t.match(
+    readFileSync(`${ROOT}docs/operate/bench.md`, 'utf8'),
+    /every scenario, shortened: some eleven minutes on two cores/,
+  )
   t.match(helpText(), /some eleven minutes/)
 })
 
 t.test('the chart of the README shows the bounds that the bench has', async (t) => {
   const code = readFileSync(`${ROOT}bench/embeddings.ts`, 'utf8')
-  const bounds = [...code.matchAll(/\.\.\.against\('[^']*', '[\w-]+', ([\d. /]+)\)/g)].map(([, bound = '']) => {
-    const [over = '', under = '1'] = bound.split(' / ')
-    return Number(over) / Number(under)
-  })
-  const chart = [...readFileSync(`${ROOT}README.md`, 'utf8').matchAll(/^over .* [█▌]+ ([\d.]+)$/gm)].map(([, bound = '']) => Number(bound))
+  const bounds = [...code.matchAll(/\.\.\.against\('[^']*', '[\w-]+', ([\d. /]+)\)/g)].map(
+    ([, bound = '']) => {
+      const [over = '', under = '1'] = bound.split(' / ')
+      return Number(over) / Number(under)
+    },
+  )
+  const chart = [...readFileSync(`${ROOT}README.md`, 'utf8').matchAll(/^over .* [█▌]+ ([\d.]+)$/gm)].map(
+    ([, bound = '']) => Number(bound),
+  )
   t.equal(bounds.length, 4)
   t.same(chart.sort(), bounds.sort())
 })
 
 const read = optionReader(
-  { numbers: { payload: [1, 5e6, 1], rate: [1, 9, 1] }, lists: {}, flags: ['all'], counts: { fronts: [1, 8, [1]] } },
-  (given) => ({ payload: given.number('payload'), rate: given.number('rate'), fronts: given.counts('fronts'), json: given.json }),
+  {
+    numbers: { payload: [1, 5e6, 1], rate: [1, 9, 1] },
+    lists: {},
+    flags: ['all'],
+    counts: { fronts: [1, 8, [1]] },
+  },
+  (given) => ({
+    payload: given.number('payload'),
+    rate: given.number('rate'),
+    fronts: given.counts('fronts'),
+    json: given.json,
+  }),
 )
 
 t.test('sizes have units, lists of counts are sorted, and the record has two names', async (t) => {
   t.match(read([]), { payload: 1, fronts: [1], json: null })
-  t.match(read(['--payload', '2MB', '--fronts', '4,1,4', '--record', 'a']), { payload: 2e6, fronts: [1, 4], json: 'a' })
+  t.match(read(['--payload', '2MB', '--fronts', '4,1,4', '--record', 'a']), {
+    payload: 2e6,
+    fronts: [1, 4],
+    json: 'a',
+  })
   t.match(read(['--payload=64kb', '--json=b']), { payload: 64e3, json: 'b' })
   t.match(read(['--rate', '1MB']), /^--rate takes a whole number from 1 to 9, not '1MB'$/)
   t.match(read(['--fronts', '1,9']), /^--fronts takes a whole number from 1 to 8, not '9'$/)

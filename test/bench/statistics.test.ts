@@ -3,11 +3,25 @@ import { checkRecord, ratioRecord, resultRow, type RowHead, type SampleRecord } 
 import { pairedRatio, spread } from '../../bench/statistics.ts'
 
 const head = (subject: string): RowHead => ({
-  scenario: 'a', case: 'b', subject, pace: 'closed', connections: 1, offered_per_second: null, payload_bytes: null,
+  scenario: 'a',
+  case: 'b',
+  subject,
+  pace: 'closed',
+  connections: 1,
+  offered_per_second: null,
+  payload_bytes: null,
 })
 const sample = (cpuUs: number, more: Partial<SampleRecord> = {}): SampleRecord => ({
-  cpu_us_per_request: cpuUs, cpu_s_per_gb: null, requests_per_second: 1, mb_per_second: null, latency_us: null, rss_mb: null,
-  generator_cores: 0.1, failed: 0, failures: [], ...more,
+  cpu_us_per_request: cpuUs,
+  cpu_s_per_gb: null,
+  requests_per_second: 1,
+  mb_per_second: null,
+  latency_us: null,
+  rss_mb: null,
+  generator_cores: 0.1,
+  failed: 0,
+  failures: [],
+  ...more,
 })
 
 t.test('no values have no median', async (t) => {
@@ -18,13 +32,19 @@ t.test('a ratio that is the same in each repeat has no width, however much the r
   t.same(pairedRatio([2, 20, 200], [1, 10, 100]), { median: 2, low: 2, high: 2 })
 })
 
-t.test('the interval of a ratio lies around its median, within its values, and is the same each time', async (t) => {
-  const [over, under] = [[1, 1.2, 0.9, 1.1, 1.4], [1, 1, 1, 1, 1]]
-  const { median, low, high } = pairedRatio(over, under)
-  t.equal(median, 1.1)
-  t.same([low, high], [0.9, 1.4], 'in one of 17 draws each of the outer ones is the median')
-  t.same(pairedRatio(over, under), { median, low, high })
-})
+t.test(
+  'the interval of a ratio lies around its median, within its values, and is the same each time',
+  async (t) => {
+    const [over, under] = [
+      [1, 1.2, 0.9, 1.1, 1.4],
+      [1, 1, 1, 1, 1],
+    ]
+    const { median, low, high } = pairedRatio(over, under)
+    t.equal(median, 1.1)
+    t.same([low, high], [0.9, 1.4], 'in one of 17 draws each of the outer ones is the median')
+    t.same(pairedRatio(over, under), { median, low, high })
+  },
+)
 
 t.test('repeats without a partner, and those divided by nothing, say nothing', async (t) => {
   t.equal(pairedRatio([2, 4, 9], [1, 0]).median, 2)
@@ -32,13 +52,21 @@ t.test('repeats without a partner, and those divided by nothing, say nothing', a
 })
 
 t.test('a repeat that lacks a figure leaves its pair out, and shifts no other', async (t) => {
-  const rows = (...values: readonly (number | null)[]) => resultRow(head('x'), values.map((value) => sample(1, { mb_per_second: value })))
+  const rows = (...values: readonly (number | null)[]) =>
+    resultRow(
+      head('x'),
+      values.map((value) => sample(1, { mb_per_second: value })),
+    )
   t.equal(ratioRecord('mb_per_second', rows(null, 20, 300), rows(1, 10, 150))?.ratio.median, 2)
   t.same(spread([3, Number.NaN, 1, 2]), { median: 2, min: 1, max: 3 })
 })
 
 t.test('a row has the median of its repeats, and nothing where no repeat has a figure', async (t) => {
-  const row = resultRow(head('x'), [sample(3, { rss_mb: 5 }), sample(1), sample(2, { generator_cores: 0.95, failed: 2, failures: ['cut', 'cut'] })])
+  const row = resultRow(head('x'), [
+    sample(3, { rss_mb: 5 }),
+    sample(1),
+    sample(2, { generator_cores: 0.95, failed: 2, failures: ['cut', 'cut'] }),
+  ])
   t.same(row.cpu_us_per_request, { median: 2, min: 1, max: 3 })
   t.same(row.rss_mb, { median: 5, min: 5, max: 5 })
   t.equal(row.mb_per_second, null)
@@ -53,14 +81,21 @@ t.test('a ratio of figures that one side lacks is none', async (t) => {
   t.equal(ratioRecord('mb_per_second', over, under), null)
 })
 
-t.test('a figure is missed above its bound, when something failed, and when nothing was measured', async (t) => {
-  const row = resultRow(head('x'), [sample(1)])
-  const bound = { atMost: 1.2 }
-  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [row] }).is_met, true)
-  t.equal(checkRecord('f', spread([1.3]), { bound, rows: [row] }).is_met, false)
-  t.equal(checkRecord('f', spread([1.1]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
-  t.equal(checkRecord('f', spread([1, 1.3, 1.4]), { bound, rows: [row] }).is_met, false, 'the median counts')
-  t.equal(checkRecord('f', spread([1, 1.1, 1.4]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
-  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [{ ...row, failed: 1 }] }).is_met, false)
-  t.equal(checkRecord('f', spread([1.1]), { bound, rows: [] }).is_met, false)
-})
+t.test(
+  'a figure is missed above its bound, when something failed, and when nothing was measured',
+  async (t) => {
+    const row = resultRow(head('x'), [sample(1)])
+    const bound = { atMost: 1.2 }
+    t.equal(checkRecord('f', spread([1.1]), { bound, rows: [row] }).is_met, true)
+    t.equal(checkRecord('f', spread([1.3]), { bound, rows: [row] }).is_met, false)
+    t.equal(checkRecord('f', spread([1.1]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
+    t.equal(
+      checkRecord('f', spread([1, 1.3, 1.4]), { bound, rows: [row] }).is_met,
+      false,
+      'the median counts',
+    )
+    t.equal(checkRecord('f', spread([1, 1.1, 1.4]), { bound: { atLeast: 1.2 }, rows: [row] }).is_met, false)
+    t.equal(checkRecord('f', spread([1.1]), { bound, rows: [{ ...row, failed: 1 }] }).is_met, false)
+    t.equal(checkRecord('f', spread([1.1]), { bound, rows: [] }).is_met, false)
+  },
+)

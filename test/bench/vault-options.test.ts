@@ -10,20 +10,31 @@ t.test('the default is 300 secrets a second for ten seconds', async (t) => {
 
 t.test('more new secrets than a vault holds are refused before anything starts', async (t) => {
   t.match(readVaultOptions(['--rate', '1000', '--repeats', '1']), { ratePerS: 1_000 })
-  t.match(readVaultOptions(['--rate', '1000', '--repeats', '2']), /^--duration, --repeats and --rate make 30000 writes, more than 20000$/)
-  const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/vault.js`, '--rate', '5000'], { encoding: 'utf8' })
+  t.match(
+    readVaultOptions(['--rate', '1000', '--repeats', '2']),
+    /^--duration, --repeats and --rate make 30000 writes, more than 20000$/,
+  )
+  const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/vault.js`, '--rate', '5000'], {
+    encoding: 'utf8',
+  })
   t.same([ran.status, ran.stdout], [2, ''])
 })
 
-t.test('half of the writes are new names, half replace what an earlier write made; short and long values in both', async (t) => {
-  const made = new Map<string, number>()
-  let replaced = 0
-  for (const { path, body } of writes('key', { series: 'a', count: 400 })) {
-    if (made.has(path)) replaced++
-    const { value } = JSON.parse(body) as { readonly value: string }
-    made.set(path, value.length)
-  }
-  t.same([made.size, replaced], [200, 200])
-  const lengths = [...made.values()]
-  t.same([...new Set(lengths)].sort((a, b) => a - b), [64, 4_096])
-})
+t.test(
+  'half of the writes are new names, half replace what an earlier write made; short and long values in both',
+  async (t) => {
+    const made = new Map<string, number>()
+    let replaced = 0
+    for (const { path, body } of writes('key', { series: 'a', count: 400 })) {
+      if (made.has(path)) replaced++
+      const { value } = JSON.parse(body) as { readonly value: string }
+      made.set(path, value.length)
+    }
+    t.same([made.size, replaced], [200, 200])
+    const lengths = [...made.values()]
+    t.same(
+      [...new Set(lengths)].sort((a, b) => a - b),
+      [64, 4_096],
+    )
+  },
+)

@@ -2,12 +2,21 @@ import t from 'tap'
 import { readVideosOptions } from '../../bench/videos/options.ts'
 
 t.test('the default is 64 connections against both queues', async (t) => {
-  t.match(readVideosOptions([]), { seconds: 2, repeats: 5, connections: 64, only: ['sluice', 'bullmq', 'pg-boss'], json: null })
+  t.match(readVideosOptions([]), {
+    seconds: 2,
+    repeats: 5,
+    connections: 64,
+    only: ['sluice', 'bullmq', 'pg-boss'],
+    json: null,
+  })
 })
 
 t.test('one target may be measured alone, and an unknown one is named', async (t) => {
   t.match(readVideosOptions(['--only', 'sluice']), { only: ['sluice'] })
-  t.match(readVideosOptions(['--only', 'celery']), /^--only takes some of sluice,bullmq,pg-boss, not 'celery'$/)
+  t.match(
+    readVideosOptions(['--only', 'celery']),
+    /^--only takes some of sluice,bullmq,pg-boss, not 'celery'$/,
+  )
 })
 
 t.test('a record has a file, or none is wished', async (t) => {

@@ -1,5 +1,11 @@
 import t from 'tap'
-import { hangsUp, refuses, sendsHalfJson, sendsHtml, type Behaviour } from '../support/embeddings/provider-behaviours.ts'
+import {
+  hangsUp,
+  refuses,
+  sendsHalfJson,
+  sendsHtml,
+  type Behaviour,
+} from '../support/embeddings/provider-behaviours.ts'
 import { startProvider } from '../support/embeddings/provider.ts'
 import { pause } from '../support/nodes/spawned.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../support/nodes/stand.ts'
@@ -96,8 +102,15 @@ t.test('neither logs nor pages of the operator hold a canary or an API key', asy
 })
 
 t.test('no prompt, address or webhook secret of a video job is in a reply, a log or a page', async (t) => {
-  const { data: [{ secret }] } = await stand.cli('webhooks', 'secret', 'show', 'default') as { data: [{ secret: string }] }
-  const job = { model: 'sluice/clip-1', prompt: PROMPT_CANARY, duration: 1, callback_url: `https://hooks.invalid/in?token=${CALLBACK_CANARY}` }
+  const {
+    data: [{ secret }],
+  } = (await stand.cli('webhooks', 'secret', 'show', 'default')) as { data: [{ secret: string }] }
+  const job = {
+    model: 'sluice/clip-1',
+    prompt: PROMPT_CANARY,
+    duration: 1,
+    callback_url: `https://hooks.invalid/in?token=${CALLBACK_CANARY}`,
+  }
   const image_url = { url: `https://images.invalid/a.png?sig=${IMAGE_CANARY}` }
   const bodies = [
     job,
@@ -107,10 +120,17 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
     { ...job, prompt: [PROMPT_CANARY], [PROMPT_CANARY]: 1 },
   ]
   const said = await Promise.all(bodies.map((body) => videos('', body)))
-  t.same(said.map(({ status }) => status), [202, 202, 400, 400, 400])
+  t.same(
+    said.map(({ status }) => status),
+    [202, 202, 400, 400, 400],
+  )
   const ids = said.slice(0, 2).map(({ body }) => String(body['id']))
   const ends = await Promise.all(ids.map(untilEnded))
-  t.same(ends.map(({ body }) => body['status']), ['completed', 'failed'], 'the canaries are alive')
+  t.same(
+    ends.map(({ body }) => body['status']),
+    ['completed', 'failed'],
+    'the canaries are alive',
+  )
   await untilTried(ids)
   for (const id of ids) t.match(stand.output(), id, 'the log speaks of the job')
   const pages = await Promise.all(['/metrics', '/readyz', '/healthz'].map((path) => stand.admin(path)))
@@ -118,29 +138,61 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
   // It ends with 1: the first keys are still there.
   const doctor = await runVerb(stand.settings, ['doctor', '--json'])
   t.match(JSON.parse(doctor.stdout), { ok: false })
-  const printed = [doctor, ...await Promise.all(verbs.map((verb) => stand.cli(...verb)))]
+  const printed = [doctor, ...(await Promise.all(verbs.map((verb) => stand.cli(...verb))))]
   const listed = await videos('')
-  const outputs = [stand.output(), JSON.stringify([pages, printed]), ...[...said, ...ends, listed].map(({ text }) => text)]
+  const outputs = [
+    stand.output(),
+    JSON.stringify([pages, printed]),
+    ...[...said, ...ends, listed].map(({ text }) => text),
+  ]
   for (const canary of [PROMPT_CANARY, CALLBACK_CANARY, IMAGE_CANARY, secret]) {
-    t.same(outputs.filter((text) => text.includes(canary)).map((text) => text.slice(0, 80)), [], canary.slice(0, 20))
+    t.same(
+      outputs.filter((text) => text.includes(canary)).map((text) => text.slice(0, 80)),
+      [],
+      canary.slice(0, 20),
+    )
   }
 })
 
 t.test('no SCIM token is in a reply, a log, a page, a list or the audit log', async (t) => {
-  const made = await stand.cli('scim', 'tokens', 'create', '--name', 'canary') as { token: string; id: string }
+  const made = (await stand.cli('scim', 'tokens', 'create', '--name', 'canary')) as {
+    token: string
+    id: string
+  }
   const call = async (path: string, key: string): Promise<string> => {
-    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
     return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`
   }
-  const paths = ['/scim/v2/ServiceProviderConfig', '/scim/v2/Nothing', '/api/v1/models', `/scim/v2/${made.token}`]
+  const paths = [
+    '/scim/v2/ServiceProviderConfig',
+    '/scim/v2/Nothing',
+    '/api/v1/models',
+    `/scim/v2/${made.token}`,
+  ]
   const said = await Promise.all(paths.map((path) => call(path, made.token)))
   t.match(said, [/^200 .*"patch":\{"supported":true\}/, /^404 /, /^403 .*needs an inference/, /^404 /])
-  const printed = await Promise.all([['scim', 'tokens', 'list'], ['keys', 'list'], ['audit', 'list']].map((verb) => stand.cli(...verb)))
+  const printed = await Promise.all(
+    [
+      ['scim', 'tokens', 'list'],
+      ['keys', 'list'],
+      ['audit', 'list'],
+    ].map((verb) => stand.cli(...verb)),
+  )
   t.match(JSON.stringify(printed), made.id, 'the canary is alive')
   await stand.cli('scim', 'tokens', 'revoke', made.id)
   const pages = await Promise.all(['/metrics', '/readyz'].map((path) => stand.admin(path)))
-  const outputs = [stand.output(), ...said, ...printed.map((one) => JSON.stringify(one)), ...pages.map(({ text }) => text)]
-  t.same(outputs.filter((text) => text.includes(made.token)).map((text) => text.slice(0, 80)), [])
+  const outputs = [
+    stand.output(),
+    ...said,
+    ...printed.map((one) => JSON.stringify(one)),
+    ...pages.map(({ text }) => text),
+  ]
+  t.same(
+    outputs.filter((text) => text.includes(made.token)).map((text) => text.slice(0, 80)),
+    [],
+  )
 })
 
 interface Said {
@@ -155,7 +207,7 @@ async function videos(path: string, body?: object): Promise<Said> {
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   })
   const text = `${JSON.stringify([...answer.headers])} ${await answer.clone().text()}`
-  return { status: answer.status, text, body: await answer.json() as Said['body'] }
+  return { status: answer.status, text, body: (await answer.json()) as Said['body'] }
 }
 
 async function untilEnded(id: string): Promise<Said> {
@@ -171,7 +223,7 @@ async function untilTried(ids: readonly string[]): Promise<void> {
   const headers = { authorization: `Bearer ${stand.keys.management_key}`, connection: 'close' }
   for (;;) {
     const answer = await fetch(`${stand.keys.base_url}/admin/webhooks`, { headers })
-    const { data } = await answer.json() as { data: readonly { job_id: string; attempts: number }[] }
+    const { data } = (await answer.json()) as { data: readonly { job_id: string; attempts: number }[] }
     if (ids.every((id) => data.some((row) => row.job_id === id && row.attempts > 0))) return
     await pause(LOOK_MS)
   }

@@ -1,4 +1,7 @@
-/** Finds citations of the contract and the design, and their anchors. docs/inside/contract.md says how a citation is read. */
+/**
+ * Finds citations of the contract and the design, and their anchors. docs/inside/contract.md says how a
+ * citation is read.
+ */
 import type { SourceFile } from '../support/source.ts'
 
 /** A page of the documentation, by its path from the repository's root. */
@@ -29,7 +32,23 @@ const HOMES: Readonly<Record<Exclude<Origin, 'unknown'>, RegExp>> = {
 /** Standards, whose sections stand in no page of ours. */
 const STANDARD = /(?:RFC ?\d+|ISO\/IEC [\d-]+|draft-[\w-]+)$/
 /** Words before a section of the contract. Any other word is the name of a document. */
-const CONNECTING = new Set(['and', 'as', 'beside', 'by', 'contract', 'from', 'in', 'of', 'or', 'see', 'than', 'that', 'to', 'what', 'with'])
+const CONNECTING = new Set([
+  'and',
+  'as',
+  'beside',
+  'by',
+  'contract',
+  'from',
+  'in',
+  'of',
+  'or',
+  'see',
+  'than',
+  'that',
+  'to',
+  'what',
+  'with',
+])
 
 /** Matches each text with a citation. Cheaper than reading a file as tokens. */
 export const MAY_CITE = /§|\b[BC]\d|\b(?:issue|acceptance(?: line)?)s? \d/i
@@ -42,8 +61,12 @@ export function citationsIn(text: string, line: number, path: string): readonly 
 
 /** Numbers of tasks, which lead nowhere in the repository. */
 function tasksIn(text: string, at: (index: number) => string): readonly Citation[] {
-  return [...text.matchAll(/\b(?:issue|acceptance(?: line)?)s? \d+\b/gi)].map((match) =>
-    ({ at: at(match.index), text: match[0], origin: 'unknown', anchor: match[0] }))
+  return [...text.matchAll(/\b(?:issue|acceptance(?: line)?)s? \d+\b/gi)].map((match) => ({
+    at: at(match.index),
+    text: match[0],
+    origin: 'unknown',
+    anchor: match[0],
+  }))
 }
 
 function sectionsIn(text: string, at: (index: number) => string): readonly Citation[] {
@@ -58,7 +81,10 @@ function sectionsIn(text: string, at: (index: number) => string): readonly Citat
     if (origin === null) continue
     const isDesign = origin === 'design'
     found.push({
-      at: at(match.index), text: `${isDesign ? 'design ' : ''}§${number}`, origin, anchor: `${isDesign ? 'design-' : 's'}${number.replaceAll('.', '-')}`,
+      at: at(match.index),
+      text: `${isDesign ? 'design ' : ''}§${number}`,
+      origin,
+      anchor: `${isDesign ? 'design-' : 's'}${number.replaceAll('.', '-')}`,
     })
   }
   return found
@@ -74,19 +100,29 @@ function originOf(before: string): Origin | null {
 }
 
 function numbersIn(text: string, at: (index: number) => string): readonly Citation[] {
-  const cite = (name: string, index: number): Citation =>
-    ({ at: at(index), text: name, origin: 'contract', anchor: name.toLowerCase().replaceAll('.', '-') })
-  return [...text.matchAll(/(?<![\w.:#/-])([BC])(\d+)((?:\.\d+)?)(?:–\1(\d+))?(?!\w|:[A-Z]|\.\d)/g)].flatMap((match) => {
-    const [, letter = '', first = '', part = '', last = first] = match
-    const count = Math.max(1, Number(last) - Number(first) + 1)
-    return Array.from({ length: count }, (_, nth) => cite(`${letter}${Number(first) + nth}${part}`, match.index))
+  const cite = (name: string, index: number): Citation => ({
+    at: at(index),
+    text: name,
+    origin: 'contract',
+    anchor: name.toLowerCase().replaceAll('.', '-'),
   })
+  return [...text.matchAll(/(?<![\w.:#/-])([BC])(\d+)((?:\.\d+)?)(?:–\1(\d+))?(?!\w|:[A-Z]|\.\d)/g)].flatMap(
+    (match) => {
+      const [, letter = '', first = '', part = '', last = first] = match
+      const count = Math.max(1, Number(last) - Number(first) + 1)
+      return Array.from({ length: count }, (_, nth) =>
+        cite(`${letter}${Number(first) + nth}${part}`, match.index),
+      )
+    },
+  )
 }
 
 /** Citations in the comments of a file, and in its strings of words: sources of rows, titles of tests. */
 export function citationsOf(file: SourceFile): readonly Citation[] {
   const comments = joined(file).flatMap(({ text, line }) => citationsIn(text, line, file.path))
-  const texts = file.tokens.filter(({ kind, text }) => kind === 'string' && MAY_CITE.test(text) && isProse(text))
+  const texts = file.tokens.filter(
+    ({ kind, text }) => kind === 'string' && MAY_CITE.test(text) && isProse(text),
+  )
   return [...comments, ...texts.flatMap(({ text, line }) => citationsIn(text, line, file.path))]
 }
 
@@ -151,12 +187,23 @@ export function unresolved(citations: readonly Citation[], { byOrigin }: Anchors
   })
 }
 
-/** Anchors that nothing cites, one line each. @param listed anchors that may stay uncited, each with its reason */
-export function uncited(anchors: Anchors, citations: readonly Citation[], listed: Readonly<Record<string, string>>): readonly string[] {
+/**
+ * Anchors that nothing cites, one line each. @param listed anchors that may stay uncited, each with its
+ * reason
+ */
+export function uncited(
+  anchors: Anchors,
+  citations: readonly Citation[],
+  listed: Readonly<Record<string, string>>,
+): readonly string[] {
   const all = new Map([...anchors.byOrigin.contract, ...anchors.byOrigin.design])
   const cited = new Set(citations.filter(({ at }) => !isHome(at)).map(({ anchor }) => anchor))
-  const forgotten = [...all].filter(([id]) => !cited.has(id) && !Object.hasOwn(listed, id)).map(([id, path]) => `${path}#${id} is cited by nothing`)
-  const stale = Object.keys(listed).filter((id) => cited.has(id) || !all.has(id)).map((id) => `${id} is listed as uncited, and is not`)
+  const forgotten = [...all]
+    .filter(([id]) => !cited.has(id) && !Object.hasOwn(listed, id))
+    .map(([id, path]) => `${path}#${id} is cited by nothing`)
+  const stale = Object.keys(listed)
+    .filter((id) => cited.has(id) || !all.has(id))
+    .map((id) => `${id} is listed as uncited, and is not`)
   return [...forgotten, ...stale]
 }
 

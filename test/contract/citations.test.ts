@@ -1,7 +1,16 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import t from 'tap'
 import { ROOT, sourceFile } from '../support/source.ts'
-import { anchorsOf, citationsIn, citationsOf, citationsOnPage, MAY_CITE, uncited, unresolved, type Page } from './citation-rules.ts'
+import {
+  anchorsOf,
+  citationsIn,
+  citationsOf,
+  citationsOnPage,
+  MAY_CITE,
+  uncited,
+  unresolved,
+  type Page,
+} from './citation-rules.ts'
 import { deadLinks, linksOf } from './link-rules.ts'
 
 /** It plants citations that lead nowhere. */
@@ -11,14 +20,22 @@ const UNCITED: Readonly<Record<string, string>> = {}
 
 const files = (folder: string, ext: RegExp): readonly string[] =>
   readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
-    .map((name) => (folder === '' ? name : `${folder}/${name}`)).filter((path) => ext.test(path) && !path.includes('node_modules/')).sort()
+    .map((name) => (folder === '' ? name : `${folder}/${name}`))
+    .filter((path) => ext.test(path) && !path.includes('node_modules/'))
+    .sort()
 
 const read = (path: string): Page => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') })
 
-const pages = [...readdirSync(ROOT).filter((name) => name.endsWith('.md')), ...files('docs', /\.md$/)].map(read)
+const pages = [...readdirSync(ROOT).filter((name) => name.endsWith('.md')), ...files('docs', /\.md$/)].map(
+  read,
+)
 /** Only files that may hold a citation are read as tokens. */
-const sources = ['src', 'test', 'bench', 'tools'].flatMap((folder) => files(folder, /\.(?:ts|tsx|mjs)$/)).filter((path) => path !== THIS)
-  .map(read).filter(({ text }) => MAY_CITE.test(text)).map(({ path, text }) => sourceFile(path, text))
+const sources = ['src', 'test', 'bench', 'tools']
+  .flatMap((folder) => files(folder, /\.(?:ts|tsx|mjs)$/))
+  .filter((path) => path !== THIS)
+  .map(read)
+  .filter(({ text }) => MAY_CITE.test(text))
+  .map(({ path, text }) => sourceFile(path, text))
 const citations = [...sources.flatMap(citationsOf), ...pages.flatMap(citationsOnPage)]
 const anchors = anchorsOf(pages)
 
@@ -44,22 +61,45 @@ const PLANTED: readonly Page[] = [
   { path: 'docs/inside/design.md', text: '<a id="design-6-4"></a>' },
 ]
 
-const unresolvedIn = (text: string): readonly string[] => unresolved(citationsOf(sourceFile('src/a.ts', text)), anchorsOf(PLANTED))
+const unresolvedIn = (text: string): readonly string[] =>
+  unresolved(citationsOf(sourceFile('src/a.ts', text)), anchorsOf(PLANTED))
 
 t.test('a citation without an anchor is found, in each kind of comment', async (t) => {
   const planted = [
-    '/** Refused. C24. */', '// As §4.9 has it.', '/**\n * Source: §4.3,\n * §4.4. */', '/** B2.5 */',
-    '// Design §6.5.', '// design §6.4 and §9', '// Style §2.', '/** Facts §8. */', '// toolchain §4.1', '/** C2–C4 */',
-    "const source = '§4.3, §7 embeddings'", "t.test('the sizes are those of C10', f)",
-    '// see RFC 9110\n// as §1 says', '// Source: issue 9.', "const text = 'It holds (Issue 9, see there)'", '// Acceptance line 4: it holds.',
+    '/** Refused. C24. */',
+    '// As §4.9 has it.',
+    '/**\n * Source: §4.3,\n * §4.4. */',
+    '/** B2.5 */',
+    '// Design §6.5.',
+    '// design §6.4 and §9',
+    '// Style §2.',
+    '/** Facts §8. */',
+    '// toolchain §4.1',
+    '/** C2–C4 */',
+    "const source = '§4.3, §7 embeddings'",
+    "t.test('the sizes are those of C10', f)",
+    '// see RFC 9110\n// as §1 says',
+    '// Source: issue 9.',
+    "const text = 'It holds (Issue 9, see there)'",
+    '// Acceptance line 4: it holds.',
   ]
-  t.same(planted.filter((text) => unresolvedIn(text).length !== 1), [])
+  t.same(
+    planted.filter((text) => unresolvedIn(text).length !== 1),
+    [],
+  )
 })
 
 t.test('what has an anchor, and sections of standards, are not found', async (t) => {
   const planted = [
-    '/** Source: §4.3, C2, C3, B2.4: design §6.4. */', '// RFC 9110 §8.6, §9.2 and §3', '/* RFC\n * 7644 §3.5.2 */', '// ISO/IEC 14496-12 §4.2',
-    '/** C2–C3 */', "const id = 'C24'", 'const C24 = B9', "const cell = 'B2:C3'", '// RFC 9110\n// §8.6',
+    '/** Source: §4.3, C2, C3, B2.4: design §6.4. */',
+    '// RFC 9110 §8.6, §9.2 and §3',
+    '/* RFC\n * 7644 §3.5.2 */',
+    '// ISO/IEC 14496-12 §4.2',
+    '/** C2–C3 */',
+    "const id = 'C24'",
+    'const C24 = B9',
+    "const cell = 'B2:C3'",
+    '// RFC 9110\n// §8.6',
     '// at most 20 issues of 3',
   ]
   t.same(planted.flatMap(unresolvedIn), [])
@@ -72,21 +112,30 @@ t.test('a line is told where a citation stands', async (t) => {
 t.test('an anchor that only its own page cites is found, and one that is listed without need', async (t) => {
   const cited = [...citationsIn('C3, B2.4, design §6.4', 1, 'src/a.ts'), ...PLANTED.flatMap(citationsOnPage)]
   t.same(uncited(anchorsOf(PLANTED), cited, { 's4-3': 'kept', c3: 'stale', c9: 'gone' }), [
-    'docs/inside/contract.md#c2 is cited by nothing', 'c3 is listed as uncited, and is not', 'c9 is listed as uncited, and is not',
+    'docs/inside/contract.md#c2 is cited by nothing',
+    'c3 is listed as uncited, and is not',
+    'c9 is listed as uncited, and is not',
   ])
 })
 
 t.test('an anchor that stands twice is found', async (t) => {
-  t.same(anchorsOf([...PLANTED, { path: 'docs/inside/contract-more.md', text: '<a id="c2"></a>' }]).findings, [
-    'docs/inside/contract-more.md#c2 stands in docs/inside/contract.md too',
-  ])
+  t.same(
+    anchorsOf([...PLANTED, { path: 'docs/inside/contract-more.md', text: '<a id="c2"></a>' }]).findings,
+    ['docs/inside/contract-more.md#c2 stands in docs/inside/contract.md too'],
+  )
 })
 
 t.test('a dead link is found: file, anchor and image', async (t) => {
   const page = (path: string, text: string): Page => ({ path, text })
   const planted = [
-    page('docs/use/a.md', '# A\n[x](b.md) [x](b.md#two-words) [x](#a) [y](#none) ![p](../p.svg)\n<img src="q.svg">\n[z](../../out.md)'),
-    page('docs/use/b.md', '## Two `words`!\n```\n[x](gone.md)\n```\n`[x](gone.md)` [h](https://a.example) [d](/docs) [x](gone.md) [x](a.md#A)'),
+    page(
+      'docs/use/a.md',
+      '# A\n[x](b.md) [x](b.md#two-words) [x](#a) [y](#none) ![p](../p.svg)\n<img src="q.svg">\n[z](../../out.md)',
+    ),
+    page(
+      'docs/use/b.md',
+      '## Two `words`!\n```\n[x](gone.md)\n```\n`[x](gone.md)` [h](https://a.example) [d](/docs) [x](gone.md) [x](a.md#A)',
+    ),
   ]
   const there = new Set(['docs/use/a.md', 'docs/use/b.md', 'docs/p.svg'])
   t.same(deadLinks({ pages: planted, exists: (path) => there.has(path) }), [
@@ -99,5 +148,8 @@ t.test('a dead link is found: file, anchor and image', async (t) => {
 })
 
 t.test('links are found in prose, and not in code', async (t) => {
-  t.same(linksOf('[a](b.md "title") `[c](d.md)`\n\n[e]: f.md').map(({ target }) => target), ['b.md', 'f.md'])
+  t.same(
+    linksOf('[a](b.md "title") `[c](d.md)`\n\n[e]: f.md').map(({ target }) => target),
+    ['b.md', 'f.md'],
+  )
 })

@@ -11,7 +11,9 @@ import { SCIM_RESOURCE_ROWS } from './scim-resource-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
 
-/** The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2. */
+/**
+ * The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2.
+ */
 export interface ContractRow {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
   readonly path: string
@@ -20,7 +22,10 @@ export interface ContractRow {
   /** Without 401, which every operation has (C2). */
   readonly statuses: readonly number[]
   readonly keys: readonly ('inference' | 'management' | 'intern' | 'scim')[]
-  /** Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault writes are disabled. */
+  /**
+   * Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault
+   * writes are disabled.
+   */
   readonly gates?: readonly ('programme' | 'regional' | 'writes')[]
   readonly source: string
   /** Statuses that nothing can cause yet, with what they wait for; they need no test. */

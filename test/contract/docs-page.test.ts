@@ -2,7 +2,14 @@ import t from 'tap'
 import type { Page } from 'playwright-core'
 import { WEBHOOKS } from '../../src/server/http/reference/openapi-webhooks.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import { axeFindings, LOOKS, openBrowser, showAs, skipWithoutBrowser as skip, watch } from '../support/wire/browser.ts'
+import {
+  axeFindings,
+  LOOKS,
+  openBrowser,
+  showAs,
+  skipWithoutBrowser as skip,
+  watch,
+} from '../support/wire/browser.ts'
 import { openFront } from '../support/front.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
@@ -16,8 +23,11 @@ t.test(
     const page = await (await openBrowser(t)).newPage()
     const seen = watch(page, { origin: url })
     await page.goto(`${url}/docs`)
-    // One of all methods is shown under each of the usual ones; what we send to receivers stands below what we take.
-    const paths = OPERATIONS.flatMap(({ path, method }) => method === 'any' ? Array.from({ length: 7 }, () => path) : [path])
+    // One of all methods is shown under each of the usual ones; what we send to receivers stands below what
+    // we take.
+    const paths = OPERATIONS.flatMap(({ path, method }) =>
+      method === 'any' ? Array.from({ length: 7 }, () => path) : [path],
+    )
     const expected = [...paths, ...Object.keys(WEBHOOKS)].sort()
     await page.locator('.opblock-summary-path').first().waitFor()
     t.same((await shownBy(page)).map((text) => text.replaceAll('\u200b', '')).sort(), expected)
@@ -28,19 +38,26 @@ t.test(
   },
 )
 
-t.test('guides can be read in both colours and on a telephone, and ask nobody else for anything', { skip }, async (t) => {
-  const { url } = await openFront(t, [])
-  const page = await (await openBrowser(t)).newPage()
-  const seen = watch(page, { origin: url })
-  for (const path of ['', 'money'])
-    for (const look of LOOKS.filter(({ name }) => name !== 'light')) {
-      await showAs(page, look)
-      await page.goto(`${url}/docs/guides/${path}`)
-      t.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= look.width, `${path} ${look.name}`)
-      t.same(await axeFindings(page), [], `${path} ${look.name}`)
-    }
-  t.same({ ...seen }, { abroad: [], errors: [] })
-})
+t.test(
+  'guides can be read in both colours and on a telephone, and ask nobody else for anything',
+  { skip },
+  async (t) => {
+    const { url } = await openFront(t, [])
+    const page = await (await openBrowser(t)).newPage()
+    const seen = watch(page, { origin: url })
+    for (const path of ['', 'money'])
+      for (const look of LOOKS.filter(({ name }) => name !== 'light')) {
+        await showAs(page, look)
+        await page.goto(`${url}/docs/guides/${path}`)
+        t.ok(
+          (await page.evaluate<number>('document.documentElement.scrollWidth')) <= look.width,
+          `${path} ${look.name}`,
+        )
+        t.same(await axeFindings(page), [], `${path} ${look.name}`)
+      }
+    t.same({ ...seen }, { abroad: [], errors: [] })
+  },
+)
 
 /** Of so many operations the page holds those alone that are to be seen: it is scrolled through. */
 async function shownBy(page: Page): Promise<readonly string[]> {
@@ -54,7 +71,8 @@ async function shownBy(page: Page): Promise<readonly string[]> {
   }
 }
 
-const BLOCKS = "[...document.querySelectorAll('.opblock')].map((one) => [one.id, one.querySelector('.opblock-summary-path').innerText])"
+const BLOCKS =
+  "[...document.querySelectorAll('.opblock')].map((one) => [one.id, one.querySelector('.opblock-summary-path').innerText])"
 /** Two frames: what comes into view is drawn in the second one. @returns whether there is nothing below */
 const FURTHER = `new Promise((resolve) => {
   const before = scrollY

@@ -30,7 +30,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   vault: [...DRIVER, 'structures'],
   // The one form of an envelope: the front's own small secrets are sealed by it too.
   workers: [...DRIVER, 'vault/envelope'],
-  http: ['schemas', 'ports', 'access', 'limits', 'observe', 'structures', 'operations/define', 'operations/index'],
+  http: [
+    'schemas',
+    'ports',
+    'access',
+    'limits',
+    'observe',
+    'structures',
+    'operations/define',
+    'operations/index',
+  ],
   // It implements the port `Observer`, whose types it takes.
   observe: ['schemas', 'ports'],
   config: ['schemas'],
@@ -53,8 +62,23 @@ export function importTable(): string {
 
 /** The subjects of the product: a subfolder of a layer bears the name of one. */
 export const SUBJECTS = [
-  'models', 'embeddings', 'files', 'containers', 'videos', 'webhooks', 'vault', 'endpoints', 'egress', 'keys', 'workspaces',
-  'money', 'presets', 'scim', 'audit', 'operator', 'inference',
+  'models',
+  'embeddings',
+  'files',
+  'containers',
+  'videos',
+  'webhooks',
+  'vault',
+  'endpoints',
+  'egress',
+  'keys',
+  'workspaces',
+  'money',
+  'presets',
+  'scim',
+  'audit',
+  'operator',
+  'inference',
 ] as const
 
 interface SubjectRules {
@@ -72,15 +96,13 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     base: ['lists', 'limits', 'values'],
     above: [],
     rows: {
-      containers: ['files'],
       embeddings: ['models', 'presets'],
       endpoints: ['money', 'vault'],
       files: ['containers'],
-      keys: ['money'],
       models: ['workspaces'],
       money: ['operator'],
       // What the installation is set up with, and what its operators see of everything.
-      operator: ['files', 'scim', 'videos', 'webhooks'],
+      operator: ['videos', 'webhooks'],
       presets: ['models'],
       scim: ['workspaces'],
       videos: ['money', 'presets', 'webhooks'],
@@ -165,7 +187,9 @@ const SOCKET_MODULES = new Set(['undici', 'net', 'tls', 'http', 'https', 'http2'
 const MAY_OPEN_SOCKETS = new Set(['egress', 'store', 'redis', 'storage/s3', 'observe', 'http', 'supervisor'])
 const SOCKET_GLOBALS = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
 
-/** The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time. */
+/**
+ * The uWebSockets.js repack exports `default` alone: a named value import type-checks and fails at run time.
+ */
 const UWS_CLAUSE = /^uWS(?: , \{ type \w+(?: , type \w+)*(?: ,)? \})?$/
 
 /** Imports that the table does not allow, one line each. */
@@ -185,12 +209,16 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
   })
 }
 
-/** Imports of another subject that no row of its layer allows, and folders that are no subject; one line each. */
+/**
+ * Imports of another subject that no row of its layer allows, and folders that are no subject; one line each.
+ */
 export function wrongSubjects(files: readonly SourceFile[]): readonly string[] {
-  const strangers = new Set(files.flatMap((file) => {
-    const at = subjectOf(file.path)
-    return at === null || isKnownFolder(at) ? [] : [`${at.layer}/${at.folder} is the name of no subject`]
-  }))
+  const strangers = new Set(
+    files.flatMap((file) => {
+      const at = subjectOf(file.path)
+      return at === null || isKnownFolder(at) ? [] : [`${at.layer}/${at.folder} is the name of no subject`]
+    }),
+  )
   const imports = eachImport(files, (file, found) => {
     const target = ourTarget(file, found)
     const from = subjectOf(file.path)
@@ -198,8 +226,11 @@ export function wrongSubjects(files: readonly SourceFile[]): readonly string[] {
     if (from === null || to === null || from.layer !== to.layer || from.folder === to.folder) return null
     const { base, above, rows } = rulesOf(from.layer)
     if (base.includes(to.folder) || above.includes(from.folder) || isLimits(target)) return null
-    if (base.includes(from.folder)) return `${from.folder} is below the subjects and may not import ${to.folder}`
-    return rows[from.folder]?.includes(to.folder) === true ? null : `${from.layer}/${from.folder} may not import ${to.folder}`
+    if (base.includes(from.folder))
+      return `${from.folder} is below the subjects and may not import ${to.folder}`
+    return rows[from.folder]?.includes(to.folder) === true
+      ? null
+      : `${from.layer}/${from.folder} may not import ${to.folder}`
   })
   return [...strangers, ...imports]
 }
@@ -226,19 +257,29 @@ function rulesOf(layer: string): SubjectRules {
 
 function isKnownFolder({ layer, folder }: SubjectPlace): boolean {
   const { base, above, rows } = rulesOf(layer)
-  return SUBJECTS.some((name) => name === folder) || [...base, ...above, ...Object.keys(rows)].includes(folder)
+  return (
+    SUBJECTS.some((name) => name === folder) || [...base, ...above, ...Object.keys(rows)].includes(folder)
+  )
 }
 
 /** Rows of the table of subjects that nothing needs, one line each. */
 export function idleSubjectRows(files: readonly SourceFile[]): readonly string[] {
-  const used = new Set(files.flatMap((file) => importsOf(file).flatMap((found) => {
-    const target = ourTarget(file, found)
-    const from = subjectOf(file.path)
-    const to = target === null ? null : subjectOf(target)
-    return from === null || to === null || isLimits(target) ? [] : [`${from.layer}: ${from.folder} → ${to.folder}`]
-  })))
-  return Object.entries(SUBJECT_LAYERS).flatMap(([layer, { rows }]) =>
-    Object.entries(rows).flatMap(([from, names]) => names.map((to) => `${layer}: ${from} → ${to}`)))
+  const used = new Set(
+    files.flatMap((file) =>
+      importsOf(file).flatMap((found) => {
+        const target = ourTarget(file, found)
+        const from = subjectOf(file.path)
+        const to = target === null ? null : subjectOf(target)
+        return from === null || to === null || isLimits(target)
+          ? []
+          : [`${from.layer}: ${from.folder} → ${to.folder}`]
+      }),
+    ),
+  )
+  return Object.entries(SUBJECT_LAYERS)
+    .flatMap(([layer, { rows }]) =>
+      Object.entries(rows).flatMap(([from, names]) => names.map((to) => `${layer}: ${from} → ${to}`)),
+    )
     .filter((row) => !used.has(row))
 }
 
@@ -325,7 +366,9 @@ function packageOf(specifier: string): string | null {
 }
 
 /** What belongs to every resource. */
-const EVERYBODYS = ['define', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map((name) => `${SERVER}operations/${name}.ts`)
+const EVERYBODYS = ['define', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map(
+  (name) => `${SERVER}operations/${name}.ts`,
+)
 
 /** Resources do not import each other's operations; index.ts lists them all. */
 function otherResource(from: string, to: string): string | null {
@@ -341,5 +384,9 @@ function otherResource(from: string, to: string): string | null {
 const PAGE_CALLS = `${SERVER}dashboard/page/api.ts`
 
 function mayOpenSockets(file: SourceFile): boolean {
-  return MAY_OPEN_SOCKETS.has(folderOf(file.path)) || file.path.startsWith(`${SERVER}storage/s3`) || file.path === PAGE_CALLS
+  return (
+    MAY_OPEN_SOCKETS.has(folderOf(file.path)) ||
+    file.path.startsWith(`${SERVER}storage/s3`) ||
+    file.path === PAGE_CALLS
+  )
 }

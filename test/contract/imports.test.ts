@@ -62,14 +62,17 @@ t.test('a folder that is no subject and an import of a foreign subject are found
   t.equal(wrongSubjects(planted).length, planted.length)
 })
 
-t.test('a subject may import the base of its layer, and what lies above the subjects all of them', async (t) => {
-  const planted = [
-    sourceFile('src/server/store/presets/a.ts', "import { b } from '../base/open.ts'"),
-    sourceFile('src/server/store/lifecycle/a.ts', "import { b } from '../videos/b.ts'"),
-    sourceFile('src/schemas/bodies.ts', "import { b } from './keys/keys.ts'"),
-  ]
-  t.same(wrongSubjects(planted), [])
-})
+t.test(
+  'a subject may import the base of its layer, and what lies above the subjects all of them',
+  async (t) => {
+    const planted = [
+      sourceFile('src/server/store/presets/a.ts', "import { b } from '../base/open.ts'"),
+      sourceFile('src/server/store/lifecycle/a.ts', "import { b } from '../videos/b.ts'"),
+      sourceFile('src/schemas/bodies.ts', "import { b } from './keys/keys.ts'"),
+    ]
+    t.same(wrongSubjects(planted), [])
+  },
+)
 
 t.test('client libraries are imported in their home alone', async (t) => {
   t.same(packagesAbroad(src), [])

@@ -6,7 +6,9 @@ const tests = readSources('test').filter((file) => !file.path.startsWith('test/c
 /** Every file whose name ends with `limits.ts`. */
 const LIMITS_FILES = src.map(({ path }) => path).filter((path) => /^src\/schemas\/.*limits\.ts$/.test(path))
 const FILES = await Promise.all(
-  LIMITS_FILES.map(async (path) => (await import(`../../${path.replace(/ts$/, 'js')}`)) as Readonly<Record<string, unknown>>),
+  LIMITS_FILES.map(
+    async (path) => (await import(`../../${path.replace(/ts$/, 'js')}`)) as Readonly<Record<string, unknown>>,
+  ),
 )
 const limits: Readonly<Record<string, unknown>> = Object.assign({}, ...FILES)
 
@@ -28,7 +30,10 @@ const UNTESTED: Readonly<Record<string, string>> = {
 t.test('no name of a limit stands in two files', async (t) => {
   t.ok(LIMITS_FILES.length > 20)
   const ofAll = FILES.map((file) => Object.keys(file).length)
-  t.equal(Object.keys(limits).length, ofAll.reduce((sum, count) => sum + count))
+  t.equal(
+    Object.keys(limits).length,
+    ofAll.reduce((sum, count) => sum + count),
+  )
 })
 
 t.test('every limit is used by code, be it by another limit', async (t) => {

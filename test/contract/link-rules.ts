@@ -20,14 +20,18 @@ export function deadLinks({ pages, exists }: Repository): readonly string[] {
     anchors.set(page.path, known)
     return known
   }
-  return pages.flatMap((page) => linksOf(page.text).flatMap(({ target, line }) => {
-    const [file = '', anchor] = target.split('#', 2)
-    const path = file === '' ? page.path : posix.normalize(posix.join(posix.dirname(page.path), decodeURI(file)))
-    if (path.startsWith('../') || !exists(path)) return [`${page.path}:${line} ${target}: there is no ${path}`]
-    const there = pages.find((one) => one.path === path)
-    if (anchor === undefined || there === undefined || anchorsOn(there).has(anchor)) return []
-    return [`${page.path}:${line} ${target}: ${path} has no ${anchor}`]
-  }))
+  return pages.flatMap((page) =>
+    linksOf(page.text).flatMap(({ target, line }) => {
+      const [file = '', anchor] = target.split('#', 2)
+      const path =
+        file === '' ? page.path : posix.normalize(posix.join(posix.dirname(page.path), decodeURI(file)))
+      if (path.startsWith('../') || !exists(path))
+        return [`${page.path}:${line} ${target}: there is no ${path}`]
+      const there = pages.find((one) => one.path === path)
+      if (anchor === undefined || there === undefined || anchorsOn(there).has(anchor)) return []
+      return [`${page.path}:${line} ${target}: ${path} has no ${anchor}`]
+    }),
+  )
 }
 
 interface Link {
@@ -38,8 +42,13 @@ interface Link {
 /** Links and images inside the repository, those in code left out. */
 export function linksOf(text: string): readonly Link[] {
   const prose = withoutBlocks(text).replace(/`[^`\n]*`/g, (code) => '_'.repeat(code.length))
-  const shapes = [/\]\(\s*<?([^\s)>]+)>?(?:\s+"[^"]*")?\s*\)/g, /\b(?:href|src)="([^"]+)"/g, /^ *\[[^\]\n]+\]:\s*(\S+)/gm]
-  return shapes.flatMap((shape) => [...prose.matchAll(shape)])
+  const shapes = [
+    /\]\(\s*<?([^\s)>]+)>?(?:\s+"[^"]*")?\s*\)/g,
+    /\b(?:href|src)="([^"]+)"/g,
+    /^ *\[[^\]\n]+\]:\s*(\S+)/gm,
+  ]
+  return shapes
+    .flatMap((shape) => [...prose.matchAll(shape)])
     .map((match) => ({ target: match[1] ?? '', line: prose.slice(0, match.index).split('\n').length }))
     .filter(({ target }) => !ELSEWHERE.test(target))
 }
@@ -48,7 +57,11 @@ export function linksOf(text: string): readonly Link[] {
 function slugsOf(text: string): readonly string[] {
   const seen = new Map<string, number>()
   return [...withoutBlocks(text).matchAll(/^ {0,3}#{1,6} +(.+?) *#*$/gm)].map(([, heading = '']) => {
-    const words = heading.replace(/<[^>]*>/g, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').trim().toLowerCase()
+    const words = heading
+      .replace(/<[^>]*>/g, '')
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .trim()
+      .toLowerCase()
     const slug = words.replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-')
     const count = seen.get(slug) ?? 0
     seen.set(slug, count + 1)

@@ -34,10 +34,17 @@ t.test('the document is OpenAPI 3.1 of interface version 1.0.0', async (t) => {
 
 t.test('the document describes every operation and nothing else', async (t) => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, one]) => method === 'servers' ? [] : [`${method} ${path} ${one.operationId}`]),
+    Object.entries(methods).flatMap(([method, one]) =>
+      method === 'servers' ? [] : [`${method} ${path} ${one.operationId}`],
+    ),
   )
-  const expected = OPERATIONS.flatMap(({ method, path, id }) => method !== 'any' ? [`${method} ${path} ${id}`]
-    : ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'].map((one) => `${one} ${path} ${id}.${one}`))
+  const expected = OPERATIONS.flatMap(({ method, path, id }) =>
+    method !== 'any'
+      ? [`${method} ${path} ${id}`]
+      : ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'].map(
+          (one) => `${one} ${path} ${id}.${one}`,
+        ),
+  )
   t.same(described.sort(), expected.sort())
 })
 
@@ -59,17 +66,25 @@ for (const operation of OPERATIONS) {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
     const ofQuery = operation.input.query === undefined ? [] : [400]
     const ofCondition = operation.success.isConditional === true ? [304] : []
-    const statuses = [operation.success.status, 401, ...operation.statuses, ...ofContent, ...ofQuery, ...ofCondition].map(String)
+    const statuses = [
+      operation.success.status,
+      401,
+      ...operation.statuses,
+      ...ofContent,
+      ...ofQuery,
+      ...ofCondition,
+    ].map(String)
     t.same(Object.keys(described.responses).sort(), [...new Set(statuses)].sort())
   })
 
   t.test(`${operation.id}: the document has its shapes`, async (t) => {
     const json = operation.area === 'scim' ? 'application/scim+json' : 'application/json'
-    const type = operation.success.isRelayed === true ? '*/*' : operation.success.content ?? json
+    const type = operation.success.isRelayed === true ? '*/*' : (operation.success.content ?? json)
     const success = described.responses[String(operation.success.status)]?.content?.[type]?.schema
     // One that only ever refuses is described by its error.
     const isRefusal = operation.statuses.includes(operation.success.status)
-    if (!isRefusal) t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
+    if (!isRefusal)
+      t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
     const body = described.requestBody?.content[json]?.schema
     t.same(
       body === undefined ? undefined : deref(body),
@@ -86,7 +101,8 @@ for (const operation of OPERATIONS) {
     t.same(named('path'), [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort())
     t.same(named('query'), membersOf(operation.input.query))
     const ofContent = operation.success.content === undefined ? [] : ['range', 'if-range', 'if-none-match']
-    const keyed = operation.idempotent === undefined || operation.idempotent === 'refused' ? [] : ['idempotency-key']
+    const keyed =
+      operation.idempotent === undefined || operation.idempotent === 'refused' ? [] : ['idempotency-key']
     t.same(named('header'), [...(operation.input.headers ?? []), ...ofContent, ...keyed].sort())
   })
 

@@ -22,24 +22,37 @@ for (const operation of OPERATIONS) {
     t.equal(operation.method, row.method)
     t.equal(operation.path, row.path)
     t.equal(operation.area, row.area)
-    t.equal(operation.access.keys.includes('scim'), row.area === 'scim', 'tokens of SCIM are for SCIM, and nothing else is')
+    t.equal(
+      operation.access.keys.includes('scim'),
+      row.area === 'scim',
+      'tokens of SCIM are for SCIM, and nothing else is',
+    )
     if (row.area === 'scim') t.same(operation.access.keys, ['scim'])
     t.equal(operation.success.status, row.success)
     t.same([...operation.statuses].sort(), [...row.statuses].sort())
     t.same([...operation.access.keys].sort(), [...row.keys].sort())
-    t.same(gatesOf(operation), [...row.gates ?? []].sort())
+    t.same(gatesOf(operation), [...(row.gates ?? [])].sort())
   })
 
   t.test(`${operation.id} lists the statuses of what its access refuses`, async (t) => {
     const statuses = gatesOf(operation).flatMap((gate) => FAILURES[GATE_FAILURES[gate]].status)
-    t.same(statuses.filter((status) => !operation.statuses.includes(status)), [])
+    t.same(
+      statuses.filter((status) => !operation.statuses.includes(status)),
+      [],
+    )
   })
 
   t.test(`every failure of ${operation.id} has a status that it lists, or 400 or 500`, async (t) => {
     const possible = [...operation.statuses, 400, 401, 500]
     const failures: readonly FailureName[] = operation.failures
-    t.same(failures.filter((name) => !possible.includes(statusOf(name, operation.statuses))), [])
-    t.same(failures.filter((name) => !(name in FAILURES)), [])
+    t.same(
+      failures.filter((name) => !possible.includes(statusOf(name, operation.statuses))),
+      [],
+    )
+    t.same(
+      failures.filter((name) => !(name in FAILURES)),
+      [],
+    )
   })
 
   t.test(`a test shows every status of ${operation.id} that has a cause`, async (t) => {
@@ -47,7 +60,10 @@ for (const operation of OPERATIONS) {
     const wanted = [row.success, ...operation.statuses].filter(
       (status) => !(status in row.uncaused) && !sharedStatuses(operation).includes(status),
     )
-    t.same(wanted.filter((status) => !covered.has(status)), [])
+    t.same(
+      wanted.filter((status) => !covered.has(status)),
+      [],
+    )
   })
 }
 
@@ -62,16 +78,23 @@ function gatesOf({ access }: AnyOperation): readonly Gate[] {
 type Gate = NonNullable<ContractRow['gates']>[number]
 
 const GATE_FAILURES: Readonly<Record<Gate, FailureName>> = {
-  programme: 'programme_closed', regional: 'regional_refused', writes: 'vault_writes_disabled',
+  programme: 'programme_closed',
+  regional: 'regional_refused',
+  writes: 'vault_writes_disabled',
 }
 
 t.test('ids and method-path pairs are unique', async (t) => {
   t.equal(new Set(OPERATIONS.map((operation) => operation.id)).size, OPERATIONS.length)
-  t.equal(new Set(OPERATIONS.map((operation) => `${operation.method} ${operation.path}`)).size, OPERATIONS.length)
+  t.equal(
+    new Set(OPERATIONS.map((operation) => `${operation.method} ${operation.path}`)).size,
+    OPERATIONS.length,
+  )
 })
 
 t.test('an operation is rate-limited exactly when its row lists 429', async (t) => {
   const limited = OPERATIONS.filter(isRateLimited).map((operation) => operation.id)
-  const listed = Object.entries(CONTRACT_ROWS).filter(([, { statuses }]) => statuses.includes(429)).map(([id]) => id)
+  const listed = Object.entries(CONTRACT_ROWS)
+    .filter(([, { statuses }]) => statuses.includes(429))
+    .map(([id]) => id)
   t.same(limited.sort(), listed.sort())
 })

@@ -1,6 +1,12 @@
 import type { ContractRow } from './contract-rows.ts'
 
-const SAVING = { method: 'post', success: 200, statuses: [400, 403, 404, 409, 500], keys: ['management'], uncaused: {} } as const
+const SAVING = {
+  method: 'post',
+  success: 200,
+  statuses: [400, 403, 404, 409, 500],
+  keys: ['management'],
+  uncaused: {},
+} as const
 
 /** Part of CONTRACT_ROWS. */
 export const PRESET_SAVING_ROWS: Readonly<Record<string, ContractRow>> = {

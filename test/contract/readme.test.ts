@@ -36,28 +36,46 @@ t.test('the pages for users name no setting that does not exist', async (t) => {
   )
 })
 
-t.test('the pages of decisions and limits are as the source has them (node tools/decisions.mjs)', async (t) => {
-  for (const [path, text] of Object.entries(generatedPages(readSources('src')))) t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)
-})
+t.test(
+  'the pages of decisions and limits are as the source has them (node tools/decisions.mjs)',
+  async (t) => {
+    for (const [path, text] of Object.entries(generatedPages(readSources('src'))))
+      t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)
+  },
+)
 
-t.test('every commented limit of the files of limits is on one of the two pages, and on no more', async (t) => {
-  const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
-  const all = files.flatMap(({ text }) => [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name))
-  const decided = decisions(files).map(({ name }) => name)
-  const given = contractLimits(files).map(({ name }) => name)
-  t.ok(all.length > 450)
-  t.same(all.filter((name) => Number(decided.includes(name)) + Number(given.includes(name)) !== 1), ['KIB', 'MIB'])
-})
+t.test(
+  'every commented limit of the files of limits is on one of the two pages, and on no more',
+  async (t) => {
+    const files = readSources('src/schemas').filter(({ path }) => /(?:^|[-/])limits\.ts$/.test(path))
+    const all = files.flatMap(({ text }) =>
+      [...text.matchAll(/^export const ([A-Z_0-9]+) = /gm)].map(([, name = '']) => name),
+    )
+    const decided = decisions(files).map(({ name }) => name)
+    const given = contractLimits(files).map(({ name }) => name)
+    t.ok(all.length > 450)
+    t.same(
+      all.filter((name) => Number(decided.includes(name)) + Number(given.includes(name)) !== 1),
+      ['KIB', 'MIB'],
+    )
+  },
+)
 
 t.test('no two decisions have the same name', async (t) => {
   const names = decisions(readSources('src')).map(({ name }) => name)
-  t.same(names.filter((name, at) => names.indexOf(name) !== at), [])
+  t.same(
+    names.filter((name, at) => names.indexOf(name) !== at),
+    [],
+  )
 })
 
 t.test('only numbers are limits, whatever else stands beside them', async (t) => {
   const text =
     "/** Why. Decision. */\nconst A_MAX = 64 * KIB\nconst EMPTY = new Uint8Array(0)\nconst BUSY = fail('busy')\nconst B = 1 / 4\n"
-  t.same(decisions([sourceFile('a.ts', text)]).map(({ name }) => name), ['A_MAX', 'B'])
+  t.same(
+    decisions([sourceFile('a.ts', text)]).map(({ name }) => name),
+    ['A_MAX', 'B'],
+  )
 })
 
 t.test('a decision is found with each constant that its comment covers', async (t) => {
@@ -75,7 +93,9 @@ t.test('`npm run prove` and the page on proofs each list every long run once', a
     .map(({ path }) => basename(path, '.ts'))
   const printed = spawnSync(process.execPath, ['tools/prove.mjs'], { cwd: ROOT, encoding: 'utf8' }).stdout
   const offered = [...printed.matchAll(/^ {2}([\w-]+) /gm)].map((match) => match[1] ?? '')
-  const listed = (/```text\n([^`]*)\n```/.exec(readFileSync(`${ROOT}docs/inside/proofs.md`, 'utf8'))?.[1] ?? '').split(/\s+/)
+  const listed = (
+    /```text\n([^`]*)\n```/.exec(readFileSync(`${ROOT}docs/inside/proofs.md`, 'utf8'))?.[1] ?? ''
+  ).split(/\s+/)
   t.same(offered.sort(), runs.sort())
   t.same(listed.sort(), runs.sort())
 })
@@ -84,54 +104,99 @@ t.test('`npm run prove` and the page on proofs each list every long run once', a
 const INSIDE = [
   ...['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md'].filter((path) => existsSync(`${ROOT}${path}`)),
   ...readdirSync(`${ROOT}docs/inside`).map((name) => `docs/inside/${name}`),
-].map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') })).filter(({ text }) => !text.startsWith('<!-- Generated'))
+]
+  .map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') }))
+  .filter(({ text }) => !text.startsWith('<!-- Generated'))
 
 t.test('each file that a page for developers names is there, as it stands or below src/server', async (t) => {
   const missing = INSIDE.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w./<>-])(?:[\w-]+\/)+[\w.-]+\.(?:ts|tsx|mjs)\b/g)]
       .filter(([name]) => !['', 'src/', 'src/server/'].some((root) => existsSync(`${ROOT}${root}${name}`)))
-      .map(([name]) => `${path}: ${name}`))
+      .map(([name]) => `${path}: ${name}`),
+  )
   t.same(missing, [])
 })
 
-t.test('what a page for developers names in a file is a word of it: `a.ts` (`word`), `word` in `a.ts`', async (t) => {
-  const told = INSIDE.flatMap(({ path, text }) => [
-    ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({ path, file, word })),
-    ...[...text.matchAll(/`([#\w]+)`\s+in\s+`([\w/.-]+\.ts)`/g)].map(([, word = '', file = '']) => ({ path, file, word })),
-  ])
-  const textOf = (file: string): string => {
-    const at = ['', 'src/', 'src/server/'].map((root) => `${ROOT}${root}${file}`).find((one) => existsSync(one))
-    return at === undefined ? '' : readFileSync(at, 'utf8')
-  }
-  t.ok(told.length > 15, `${told.length} words`)
-  t.same(told.filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file))).map(({ path, file, word }) => `${path}: ${word} in ${file}`), [])
-})
+t.test(
+  'what a page for developers names in a file is a word of it: `a.ts` (`word`), `word` in `a.ts`',
+  async (t) => {
+    const told = INSIDE.flatMap(({ path, text }) => [
+      ...[...text.matchAll(/`([\w/.-]+\.ts)` \(`([#\w]+)`\)/g)].map(([, file = '', word = '']) => ({
+        path,
+        file,
+        word,
+      })),
+      ...[...text.matchAll(/`([#\w]+)`\s+in\s+`([\w/.-]+\.ts)`/g)].map(([, word = '', file = '']) => ({
+        path,
+        file,
+        word,
+      })),
+    ])
+    const textOf = (file: string): string => {
+      const at = ['', 'src/', 'src/server/']
+        .map((root) => `${ROOT}${root}${file}`)
+        .find((one) => existsSync(one))
+      return at === undefined ? '' : readFileSync(at, 'utf8')
+    }
+    t.ok(told.length > 15, `${told.length} words`)
+    t.same(
+      told
+        .filter(({ file, word }) => !new RegExp(`${word}\\b`).test(textOf(file)))
+        .map(({ path, file, word }) => `${path}: ${word} in ${file}`),
+      [],
+    )
+  },
+)
 
 t.test('a page has at most 400 lines, and prose of 110 columns', async (t) => {
   const pages = [...INSIDE, ...USER_PAGES.map(({ path, text }) => ({ path, text: withoutBlocks(text) }))]
-  t.same(pages.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path), [])
+  t.same(
+    pages.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path),
+    [],
+  )
   const wide = pages.flatMap(({ path, text }) =>
-    text.split('\n').flatMap((line, at) => ([...line].length > 110 && !line.startsWith('|') ? [`${path}:${at + 1}`] : [])))
+    text
+      .split('\n')
+      .flatMap((line, at) => ([...line].length > 110 && !line.startsWith('|') ? [`${path}:${at + 1}`] : [])),
+  )
   t.same(wide, [])
 })
 
 t.test('a page for users begins with what it is for, has a block, and speaks plainly', async (t) => {
   const pages = USER_PAGES.filter(({ path }) => path !== 'README.md')
-  t.same(pages.filter(({ text }) => !/^# [^\n]+\n\nThis page /.test(text) || !text.includes('\n```')).map(({ path }) => path), [])
+  t.same(
+    pages
+      .filter(({ text }) => !/^# [^\n]+\n\nThis page /.test(text) || !text.includes('\n```'))
+      .map(({ path }) => path),
+    [],
+  )
   const vague = /\b(?:nobody|whoever|somebody|anybody|what is no|such ones|the ones?|likewise)\b/i
   const found = USER_PAGES.flatMap(({ path, text }) =>
-    text.split('\n').flatMap((line, at) => (vague.test(line.replace(/`[^`]*`/g, '')) ? [`${path}:${at + 1}`] : [])))
+    text
+      .split('\n')
+      .flatMap((line, at) => (vague.test(line.replace(/`[^`]*`/g, '')) ? [`${path}:${at + 1}`] : [])),
+  )
   t.same(found, [])
 })
 
 t.test('the drawn states of jobs, deliveries and files are those of the code', async (t) => {
   const page = INSIDE.find(({ path }) => path === 'docs/inside/request.md')?.text ?? ''
   const drawnIn = (title: string): string => page.slice(page.indexOf(`\n## ${title}`)).split('\n```')[1] ?? ''
-  const fileStates = /type FileState = (.*)/.exec(readFileSync(`${ROOT}src/server/store/files/file-rows.ts`, 'utf8'))?.[1] ?? ''
+  const fileStates =
+    /type FileState = (.*)/.exec(readFileSync(`${ROOT}src/server/store/files/file-rows.ts`, 'utf8'))?.[1] ??
+    ''
   const files = [...fileStates.matchAll(/'(\w+)'/g)].map(([, state = '']) => state)
   t.ok(files.length > 2)
-  const missing = (title: string, states: readonly string[]): readonly string[] => states.filter((state) => !drawnIn(title).includes(state))
-  t.same([...missing('A video job', VIDEO_STATES), ...missing('A webhook delivery', DELIVERY_STATES), ...missing('A file', files)], [])
+  const missing = (title: string, states: readonly string[]): readonly string[] =>
+    states.filter((state) => !drawnIn(title).includes(state))
+  t.same(
+    [
+      ...missing('A video job', VIDEO_STATES),
+      ...missing('A webhook delivery', DELIVERY_STATES),
+      ...missing('A file', files),
+    ],
+    [],
+  )
 })
 
 interface Guides {
@@ -144,8 +209,9 @@ const GUIDES = pathToFileURL(`${ROOT}tools/guides.mjs`).href
 async function guidesWith(text: string, named = ''): Promise<ReadonlyMap<string, string>> {
   const { guidesOf } = (await import(GUIDES)) as Guides
   const files: Readonly<Record<string, string>> = {
-    'README.md': '# A\n\n## Begin\n\n[c](docs/b.md#c--de)\n\n## Documentation\n\n'
-      + `- **All:** [B](docs/b.md) · [Deep](docs/in/deep.md) · [Log](CHANGELOG.md)${named}\n\n## End\n`,
+    'README.md':
+      '# A\n\n## Begin\n\n[c](docs/b.md#c--de)\n\n## Documentation\n\n' +
+      `- **All:** [B](docs/b.md) · [Deep](docs/in/deep.md) · [Log](CHANGELOG.md)${named}\n\n## End\n`,
     'docs/b.md': `# B\n\n${text}\n\n## C & \`d/e\`\n`,
     'docs/in/deep.md': '<!-- made -->\n\n# Deep\n\n[up](../b.md), [own](#two), [other](other.md)\n\n## Two\n',
     'docs/deep.md': '# Deep\n',
@@ -160,7 +226,8 @@ function hrefsOf(page = ''): readonly string[] {
 }
 
 t.test('what no guide could show ends the build: a link that leads nowhere, and HTML', async (t) => {
-  const links = '[c](#c--de), [log](../CHANGELOG.md), [start](../README.md#begin), [reference](http://127.0.0.1:8080/docs)'
+  const links =
+    '[c](#c--de), [log](../CHANGELOG.md), [start](../README.md#begin), [reference](http://127.0.0.1:8080/docs)'
   const page = (await guidesWith(`${links} <!-- unseen -->`)).get('b') ?? ''
   t.same(hrefsOf(page), ['/docs/guides/b#c--de', '/docs/guides/changelog', '/docs/guides/#begin', '/docs'])
   t.match(page, '<h2 id="c--de">C &amp; <code>d/e</code>')
@@ -175,14 +242,20 @@ t.test('what no guide could show ends the build: a link that leads nowhere, and 
 t.test('the first guide is the README, with its contents as a list', async (t) => {
   const page = (await guidesWith('a')).get('index') ?? ''
   t.same(hrefsOf(page), ['/docs/guides/b#c--de'])
-  t.match(page, /<h2 id="documentation">[^]*<nav class="groups"[^]*<h3>All<\/h3>[^]*href="\/docs\/guides\/deep">Deep<[^]*<\/nav>[^]*<h2 id="end">/)
+  t.match(
+    page,
+    /<h2 id="documentation">[^]*<nav class="groups"[^]*<h3>All<\/h3>[^]*href="\/docs\/guides\/deep">Deep<[^]*<\/nav>[^]*<h2 id="end">/,
+  )
 })
 
-t.test('a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place', async (t) => {
-  const pages = await guidesWith('[deep](in/deep.md#two), [inside](../CONTRIBUTING.md)')
-  t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])
-  t.match(pages.get('b'), 'inside (<code>CONTRIBUTING.md</code>)')
-  t.same(hrefsOf(pages.get('deep')), ['/docs/guides/b', '/docs/guides/deep#two'])
-  t.match(pages.get('deep'), 'other (<code>docs/in/other.md</code>)')
-  t.notMatch(pages.get('deep'), 'made')
-})
+t.test(
+  'a file that the contents name is a guide, whose links lead from where it lies; one that they do not name is shown as its place',
+  async (t) => {
+    const pages = await guidesWith('[deep](in/deep.md#two), [inside](../CONTRIBUTING.md)')
+    t.same(hrefsOf(pages.get('b')), ['/docs/guides/deep#two'])
+    t.match(pages.get('b'), 'inside (<code>CONTRIBUTING.md</code>)')
+    t.same(hrefsOf(pages.get('deep')), ['/docs/guides/b', '/docs/guides/deep#two'])
+    t.match(pages.get('deep'), 'other (<code>docs/in/other.md</code>)')
+    t.notMatch(pages.get('deep'), 'made')
+  },
+)

@@ -4,7 +4,16 @@ import { FAILURES, ok } from '../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import {
-  accessTo, DISABLED_KEY, hurried, INTERN_KEY, KEY, keyRecords, LIMITED_KEY, LIMITED_MANAGEMENT_KEY, MANAGEMENT_KEY, openFront,
+  accessTo,
+  DISABLED_KEY,
+  hurried,
+  INTERN_KEY,
+  KEY,
+  keyRecords,
+  LIMITED_KEY,
+  LIMITED_MANAGEMENT_KEY,
+  MANAGEMENT_KEY,
+  openFront,
   SCIM_KEY,
 } from '../support/front.ts'
 import { rawClient, requestText } from '../support/wire/raw-http.ts'
@@ -14,14 +23,24 @@ import { failureIn } from '../support/scim/scim-errors.ts'
 t.setTimeout(600_000)
 
 /**
- * What the stages before and around an operation answer for every one of them, through the pipeline itself. These
- * statuses need no test beside each operation: `sharedStatuses` of status-coverage.ts names them.
+ * What the stages before and around an operation answer for every one of them, through the pipeline itself.
+ * These statuses need no test beside each operation: `sharedStatuses` of status-coverage.ts names them.
  */
 const { url: real } = await openFront(t, OPERATIONS)
-/** Each operation meets a bug where it would run. One front for all of them: opening one takes longer than a case. */
+/**
+ * Each operation meets a bug where it would run. One front for all of them: opening one takes longer than a
+ * case.
+ */
 const { url: crashed } = await openFront(t, OPERATIONS.map(crashing))
 const { port: hurriedPort } = await openFront(t, OPERATIONS.map(crashing), { timers: hurried() })
-const { url: hung } = await openFront(t, OPERATIONS.map((operation) => ({ ...crashing(operation), deadlineMs: 1, run: () => new Promise(() => undefined) })))
+const { url: hung } = await openFront(
+  t,
+  OPERATIONS.map((operation) => ({
+    ...crashing(operation),
+    deadlineMs: 1,
+    run: () => new Promise(() => undefined),
+  })),
+)
 
 for (const operation of OPERATIONS) {
   const listed = (status: number, otherwise: number): number =>
@@ -58,7 +77,8 @@ for (const operation of OPERATIONS) {
 
   if (takesScim) {
     t.test(`${operation.id}: no other kind of key is let in`, async (t) => {
-      for (const key of [KEY, MANAGEMENT_KEY, INTERN_KEY]) t.match(await ask(crashed, operation, key), { status: 403, type: 'wrong_key_kind' })
+      for (const key of [KEY, MANAGEMENT_KEY, INTERN_KEY])
+        t.match(await ask(crashed, operation, key), { status: 403, type: 'wrong_key_kind' })
     })
   }
 
@@ -70,7 +90,11 @@ for (const operation of OPERATIONS) {
   t.test(
     `${operation.id}: a key over its limit is ${operation.statuses.includes(429) ? 'told so' : 'let in'}`,
     async (t) => {
-      const key = takesScim ? SCIM_KEY : operation.access.keys.includes('inference') ? LIMITED_KEY : LIMITED_MANAGEMENT_KEY
+      const key = takesScim
+        ? SCIM_KEY
+        : operation.access.keys.includes('inference')
+          ? LIMITED_KEY
+          : LIMITED_MANAGEMENT_KEY
       t.equal((await ask(crashed, operation, key)).status, operation.statuses.includes(429) ? 429 : 500)
     },
   )
@@ -84,7 +108,10 @@ for (const operation of OPERATIONS) {
   if (operation.input.body !== undefined) {
     t.test(`${operation.id} ${listed(413, 400)}: a body that says it is too large`, async (t) => {
       const body = ' '.repeat(BODIES[operation.input.body ?? 'embeddings'].bytesMax + 1)
-      t.match(await ask(crashed, operation, keyFor(operation), { body }), { status: listed(413, 400), type: 'body_too_large' })
+      t.match(await ask(crashed, operation, keyFor(operation), { body }), {
+        status: listed(413, 400),
+        type: 'body_too_large',
+      })
     })
 
     t.test(`${operation.id} ${listed(415, 400)}: a body of another type`, async (t) => {
@@ -96,15 +123,26 @@ for (const operation of OPERATIONS) {
       const client = rawClient(hurriedPort)
       t.teardown(() => client.destroy())
       const authorization = `Bearer ${keyFor(operation)}`
-      client.send(requestText(`${operation.method.toUpperCase()} ${pathOf(operation)}`, { authorization, 'content-length': '9' }, '{'))
-      t.match(await client.until(/\}$/), new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*(?:body_slow|${FAILURES.body_slow.text})`))
+      client.send(
+        requestText(
+          `${operation.method.toUpperCase()} ${pathOf(operation)}`,
+          { authorization, 'content-length': '9' },
+          '{',
+        ),
+      )
+      t.match(
+        await client.until(/\}$/),
+        new RegExp(`^HTTP/1.1 ${listed(408, 400)} [\\s\\S]*(?:body_slow|${FAILURES.body_slow.text})`),
+      )
     })
   }
 
   const { isOfProgramme, refusesRegional, writesVault } = operation.access
   if (isOfProgramme === true) {
     t.test(`${operation.id}: a key whose workspace is not in the programme gets 404`, async (t) => {
-      const { url } = await openFront(t, [operation], { access: accessTo(keyRecords({ isInProgramme: false })) })
+      const { url } = await openFront(t, [operation], {
+        access: accessTo(keyRecords({ isInProgramme: false })),
+      })
       t.match(await ask(url, operation, keyFor(operation)), { status: 404, type: 'programme_closed' })
     })
   }
@@ -116,7 +154,9 @@ for (const operation of OPERATIONS) {
   }
   if (writesVault === true) {
     t.test(`${operation.id}: a workspace whose vault writes are disabled is refused for now`, async (t) => {
-      const { url } = await openFront(t, [crashing(operation)], { access: accessTo(keyRecords({ mayWriteVault: false })) })
+      const { url } = await openFront(t, [crashing(operation)], {
+        access: accessTo(keyRecords({ mayWriteVault: false })),
+      })
       t.match(await ask(url, operation, keyFor(operation)), { status: 503, type: 'vault_writes_disabled' })
     })
   }
@@ -150,13 +190,21 @@ interface Told {
 
 /** The operation's own example, sent with a key. */
 async function ask(
-  url: string, operation: AnyOperation, key: string | null, more: { readonly body?: string; readonly type?: string } = {},
+  url: string,
+  operation: AnyOperation,
+  key: string | null,
+  more: { readonly body?: string; readonly type?: string } = {},
 ): Promise<Told> {
   const type = operation.input.upload === 'form' ? 'multipart/form-data; boundary=b' : 'application/json'
   const answer = await fetch(`${url}${pathOf(operation)}`, {
     method: operation.method === 'any' ? 'POST' : operation.method.toUpperCase(),
-    headers: { 'content-type': more.type ?? type, ...(key === null ? {} : { [operation.access.header ?? 'authorization']: `Bearer ${key}` }) },
-    ...(operation.input.body === undefined ? {} : { body: more.body ?? JSON.stringify(operation.example.body) }),
+    headers: {
+      'content-type': more.type ?? type,
+      ...(key === null ? {} : { [operation.access.header ?? 'authorization']: `Bearer ${key}` }),
+    },
+    ...(operation.input.body === undefined
+      ? {}
+      : { body: more.body ?? JSON.stringify(operation.example.body) }),
   })
   const text = await answer.text()
   return {
@@ -178,5 +226,9 @@ function pathOf(operation: AnyOperation): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(example.query ?? {})) query.append(name, String(value))
   const asked = query.size > 0 ? `?${query.toString()}` : ''
-  return prefixOf(operation) + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x')) + asked
+  return (
+    prefixOf(operation) +
+    path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x')) +
+    asked
+  )
 }

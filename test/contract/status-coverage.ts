@@ -1,7 +1,8 @@
 /**
- * Which statuses of an operation a test shows. The convention: the title of a tap test begins with the operation's id
- * and the status, `'embeddings.create 413: a body of 40 MiB is refused'`; several are separated by a comma,
- * `'models.list 400, 403: …'`. So a forgotten status is found by name, and `grep 'embeddings.create 413'` finds the test.
+ * Which statuses of an operation a test shows. The convention: the title of a tap test begins with the
+ * operation's id and the status, `'embeddings.create 413: a body of 40 MiB is refused'`; several are
+ * separated by a comma, `'models.list 400, 403: …'`. So a forgotten status is found by name, and `grep
+ * 'embeddings.create 413'` finds the test.
  */
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { SourceFile } from '../support/source.ts'

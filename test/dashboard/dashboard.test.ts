@@ -1,7 +1,13 @@
 import type { Page, Request, Route } from 'playwright-core'
 import t from 'tap'
 import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
-import { findingsInAllLooks, openDashboard, overflowOf, PRICED_MODEL, type Dashboard } from '../support/operator/dashboard.ts'
+import {
+  findingsInAllLooks,
+  openDashboard,
+  overflowOf,
+  PRICED_MODEL,
+  type Dashboard,
+} from '../support/operator/dashboard.ts'
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 
@@ -73,12 +79,19 @@ t.test('lets another key in, in another window', { skip }, async (t) => {
 t.test('shows figures that move under load, the operation that is called among them', { skip }, async (t) => {
   const dashboard = opened()
   const { page, inferenceKey } = dashboard
-  await page.getByText('Nothing hurts.').or(page.getByRole('region', { name: 'What hurts' })).first().waitFor()
+  await page
+    .getByText('Nothing hurts.')
+    .or(page.getByRole('region', { name: 'What hurts' }))
+    .first()
+    .waitFor()
   await until('nothing is called', async () => /^0\/s/.test(await rate(dashboard)))
   const load = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
   try {
     await until('a rate is shown', async () => !/^0\/s/.test(await rate(dashboard)))
-    await page.getByRole('table', { name: 'Requests by operation' }).getByRole('row', { name: /^embeddings\.create/ }).waitFor()
+    await page
+      .getByRole('table', { name: 'Requests by operation' })
+      .getByRole('row', { name: /^embeddings\.create/ })
+      .waitFor()
     await page.getByRole('img', { name: /^Requests a second\. Last: all [1-9]/ }).waitFor()
   } finally {
     await load.end()
@@ -86,29 +99,39 @@ t.test('shows figures that move under load, the operation that is called among t
   t.equal(await page.locator('.uplot canvas').count(), 3)
 })
 
-t.test('tells how many calls are refused and why, and leads to where that can be mended', { skip }, async (t) => {
-  const dashboard = opened()
-  const { page, inferenceKey } = dashboard
-  const load = callAgainAndAgain(() => dashboard.call('embeddings', `${inferenceKey.slice(0, -2)}zz`, embeddings))
-  const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
-  try {
-    await finding.waitFor()
-    await until('the tile counts them', async () => !/^0\/s/.test(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText()))
-    const item = await finding.elementHandle()
-    const text = await finding.innerText()
-    const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
+t.test(
+  'tells how many calls are refused and why, and leads to where that can be mended',
+  { skip },
+  async (t) => {
+    const dashboard = opened()
+    const { page, inferenceKey } = dashboard
+    const load = callAgainAndAgain(() =>
+      dashboard.call('embeddings', `${inferenceKey.slice(0, -2)}zz`, embeddings),
+    )
+    const finding = page.getByRole('listitem').filter({ hasText: 'most of them with key_unknown' })
     try {
-      await until('its figures change', async () => (await finding.innerText()) !== text)
+      await finding.waitFor()
+      await until(
+        'the tile counts them',
+        async () =>
+          !/^0\/s/.test(await page.locator('.tile', { hasText: 'Refused (4xx)' }).locator('dd').innerText()),
+      )
+      const item = await finding.elementHandle()
+      const text = await finding.innerText()
+      const good = callAgainAndAgain(() => dashboard.call('embeddings', inferenceKey, embeddings))
+      try {
+        await until('its figures change', async () => (await finding.innerText()) !== text)
+      } finally {
+        await good.end()
+      }
+      t.equal(await item?.isVisible(), true, 'who is about to click it still has it')
+      await finding.getByRole('link', { name: 'Look at keys' }).click()
     } finally {
-      await good.end()
+      await load.end()
     }
-    t.equal(await item?.isVisible(), true, 'who is about to click it still has it')
-    await finding.getByRole('link', { name: 'Look at keys' }).click()
-  } finally {
-    await load.end()
-  }
-  await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
-})
+    await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
+  },
+)
 
 t.test('says that an address leads to no page', { skip }, async (t) => {
   const dashboard = opened()
@@ -130,18 +153,22 @@ t.test('tells in a plot what was when, under the pointer', { skip }, async (t) =
   await plot.locator('.legend', { hasNotText: /\d\d:\d\d:\d\d/ }).waitFor()
 })
 
-t.test('says how old its figures are while the node stands still, and goes on when it does', { skip }, async (t) => {
-  const dashboard = opened()
-  const { page } = dashboard
-  process.kill(dashboard.node.pid, 'SIGSTOP')
-  try {
-    await page.getByText('These figures are from').waitFor()
-    t.equal(await page.getByRole('link', { name: 'not live' }).count(), 1)
-  } finally {
-    process.kill(dashboard.node.pid, 'SIGCONT')
-  }
-  await page.getByText('These figures are from').waitFor({ state: 'detached' })
-})
+t.test(
+  'says how old its figures are while the node stands still, and goes on when it does',
+  { skip },
+  async (t) => {
+    const dashboard = opened()
+    const { page } = dashboard
+    process.kill(dashboard.node.pid, 'SIGSTOP')
+    try {
+      await page.getByText('These figures are from').waitFor()
+      t.equal(await page.getByRole('link', { name: 'not live' }).count(), 1)
+    } finally {
+      process.kill(dashboard.node.pid, 'SIGCONT')
+    }
+    await page.getByText('These figures are from').waitFor({ state: 'detached' })
+  },
+)
 
 t.test('says that a list cannot be had, and has it when it is asked again', { skip }, async (t) => {
   const dashboard = opened()
@@ -166,7 +193,8 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   const box = page.getByLabel('API key made in the browser')
   const key = await box.inputValue()
   await page.setViewportSize({ width: 380, height: 800 })
-  const hidden = '(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])'
+  const hidden =
+    '(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])'
   t.same(await page.evaluate<number[]>(`${hidden}(document.querySelector('dialog textarea'))`), [0, 0])
   await showAs(page, LOOKS[0])
   await page.getByRole('button', { name: 'Copy' }).click()
@@ -181,7 +209,10 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the key' }).click()
   await page.getByText('made in the browser is deleted.').waitFor()
   await row.waitFor({ state: 'detached' })
-  await until('the key is refused', async () => (await dashboard.call('embeddings', key, embeddings)).status === 401)
+  await until(
+    'the key is refused',
+    async () => (await dashboard.call('embeddings', key, embeddings)).status === 401,
+  )
 })
 
 t.test('tells at the field what is wrong with it, as the API says it', { skip }, async (t) => {
@@ -201,7 +232,9 @@ t.test('tells at the field what is wrong with it, as the API says it', { skip },
 t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
   const dashboard = opened()
   const { page, managementKey } = dashboard
-  const made = JSON.parse((await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body) as { key: string }
+  const made = JSON.parse(
+    (await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body,
+  ) as { key: string }
   await page.getByLabel('Disabled ones, too').check()
   const row = page.getByRole('row', { name: /turned/ })
   await row.getByRole('button', { name: 'Disable' }).click()
@@ -226,18 +259,25 @@ t.test('sets a budget, and lowers it until a call is refused', { skip }, async (
   await page.getByRole('button', { name: 'Set a budget' }).click()
   await page.getByLabel('Limit in USD each month').fill('1000')
   await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
-  const row = page.getByRole('table', { name: 'Budgets of workspaces' }).getByRole('row', { name: /each month/ })
+  const row = page
+    .getByRole('table', { name: 'Budgets of workspaces' })
+    .getByRole('row', { name: /each month/ })
   await row.getByText('of $1,000.00').waitFor()
   t.equal((await dashboard.call('embeddings', inferenceKey, embeddings)).status, 200)
   await row.getByRole('button', { name: /^Change/ }).click()
   await page.getByLabel('Limit in USD each month').fill('0.001')
   await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
   await row.getByText('of $0.001').waitFor()
-  await until('the call is refused', async () => [402, 403].includes((await dashboard.call('embeddings', inferenceKey, embeddings)).status))
+  await until('the call is refused', async () =>
+    [402, 403].includes((await dashboard.call('embeddings', inferenceKey, embeddings)).status),
+  )
   await row.getByRole('button', { name: /^Delete/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget' }).click()
   await row.waitFor({ state: 'detached' })
-  await until('calls are answered', async () => (await dashboard.call('embeddings', inferenceKey, embeddings)).status === 200)
+  await until(
+    'calls are answered',
+    async () => (await dashboard.call('embeddings', inferenceKey, embeddings)).status === 200,
+  )
 })
 
 t.test('shows what was spent, by model, key and workspace, and adds credit', { skip }, async (t) => {
@@ -251,15 +291,22 @@ t.test('shows what was spent, by model, key and workspace, and adds credit', { s
     return (await spent.getByRole('row', { name: new RegExp(PRICED_MODEL) }).count()) === 1
   })
   const asked: string[] = []
-  const hear = (request: Request): void => void asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1|[0-9a-f-]{36}/g, ''))
+  const hear = (request: Request): void =>
+    void asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1|[0-9a-f-]{36}/g, ''))
   page.on('request', hear)
   const before = await page.locator('.head time').getAttribute('datetime')
   await page.getByRole('button', { name: 'Reload' }).click()
-  await until('all is of another moment', async () => (await page.locator('.head time').getAttribute('datetime')) !== before)
+  await until(
+    'all is of another moment',
+    async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
+  )
   page.off('request', hear)
   t.same(asked.sort(), ['/activity', '/credits', '/keys', '/workspaces//budgets'])
   await spent.getByLabel('By', { exact: true }).selectOption('key')
-  await spent.getByRole('row', { name: /sk-sluice-v1-/ }).first().waitFor()
+  await spent
+    .getByRole('row', { name: /sk-sluice-v1-/ })
+    .first()
+    .waitFor()
   await spent.getByLabel('By', { exact: true }).selectOption('workspace')
   await spent.getByRole('row', { name: /100 %/ }).waitFor()
   t.match(page.url(), /#\/spend\?.*by=workspace/)
@@ -274,7 +321,8 @@ t.test('books credit once, though the answer to the first press was lost', { ski
   const dashboard = opened()
   const { page, managementKey } = dashboard
   const credit = async (): Promise<number> =>
-    (JSON.parse((await dashboard.call('credits', managementKey)).body) as { data: { total_credits: number } }).data.total_credits
+    (JSON.parse((await dashboard.call('credits', managementKey)).body) as { data: { total_credits: number } })
+      .data.total_credits
   const before = await credit()
   await page.getByRole('button', { name: 'Add credit' }).click()
   const dialog = page.getByRole('dialog')
@@ -300,7 +348,10 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
   const hold = async (route: Route): Promise<void> => {
     if (route.request().method() !== 'POST') return route.fallback()
     await held
-    await route.fulfill({ status: 401, json: { error: { code: 401, message: 'This API key is not known.' } } })
+    await route.fulfill({
+      status: 401,
+      json: { error: { code: 401, message: 'This API key is not known.' } },
+    })
   }
   await page.route('**/api/v1/credits', hold)
   await page.getByRole('button', { name: 'Add credit' }).click()
@@ -319,7 +370,10 @@ t.test('is not ended by a late refusal of the session before', { skip }, async (
   await page.unroute('**/api/v1/credits', hold)
   const before = await page.locator('.head time').getAttribute('datetime')
   await page.getByRole('button', { name: 'Reload' }).click()
-  await until('it is loaded anew', async () => (await page.locator('.head time').getAttribute('datetime')) !== before)
+  await until(
+    'it is loaded anew',
+    async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
+  )
 })
 
 t.test('is led by the keyboard, and keeps what the address says', { skip }, async (t) => {
@@ -340,14 +394,18 @@ t.test('is led by the keyboard, and keeps what the address says', { skip }, asyn
 })
 
 for (const title of ['Now', 'Spend', 'Keys'])
-  t.test(`${title} can be read and used by everybody: in the light, in the dark, and on a telephone`, { skip }, async (t) => {
-    const dashboard = opened()
-    const { page } = dashboard
-    await dashboard.visit(title)
-    t.same(await findingsInAllLooks(page), [])
-    await page.setViewportSize({ width: 380, height: 800 })
-    t.equal(await overflowOf(page), 0)
-  })
+  t.test(
+    `${title} can be read and used by everybody: in the light, in the dark, and on a telephone`,
+    { skip },
+    async (t) => {
+      const dashboard = opened()
+      const { page } = dashboard
+      await dashboard.visit(title)
+      t.same(await findingsInAllLooks(page), [])
+      await page.setViewportSize({ width: 380, height: 800 })
+      t.equal(await overflowOf(page), 0)
+    },
+  )
 
 t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
   const { seen } = opened()

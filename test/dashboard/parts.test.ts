@@ -21,29 +21,51 @@ interface Figures {
 const { usd, bytes, duration, figure, share, relative } = await moduleOf<Figures>('parts/figures.js')
 
 interface PageApi {
-  createApi(key: string, onRefused: (message: string) => void): { get(path: readonly string[]): Promise<unknown> }
+  createApi(
+    key: string,
+    onRefused: (message: string) => void,
+  ): { get(path: readonly string[]): Promise<unknown> }
 }
 
 t.test('an answer that breaks off behind its head is told in words, as one that does not come', async (t) => {
-  const server = createServer((_, response) => void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()))
+  const server = createServer(
+    (_, response) =>
+      void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()),
+  )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => void server.close())
   const { port } = server.address() as AddressInfo
   Object.assign(globalThis, { document: { baseURI: `http://127.0.0.1:${port}/dashboard/` } })
   const { createApi } = await moduleOf<PageApi>('api.js')
-  await t.rejects(createApi('k', () => undefined).get(['keys']), { message: 'The node cannot be reached.', type: 'unreachable' })
+  await t.rejects(createApi('k', () => undefined).get(['keys']), {
+    message: 'The node cannot be reached.',
+    type: 'unreachable',
+  })
 })
 
 interface Budgets {
-  forceOf(budget: Readonly<{ effective: 'now' | 'pending'; spent_usd: number; lent_usd: number; limit_usd: number }>): string
+  forceOf(
+    budget: Readonly<{
+      effective: 'now' | 'pending'
+      spent_usd: number
+      lent_usd: number
+      limit_usd: number
+    }>,
+  ): string
 }
 
 const { forceOf } = await moduleOf<Budgets>('pages/budgets.js')
 
 t.test('figures of the dashboard are written as people read them', async (t) => {
-  t.same([usd(0), usd(12.345), usd(0.000123), usd(-0.5), usd(null)], ['$0.00', '$12.35', '$0.000123', '-$0.50', '–'])
+  t.same(
+    [usd(0), usd(12.345), usd(0.000123), usd(-0.5), usd(null)],
+    ['$0.00', '$12.35', '$0.000123', '-$0.50', '–'],
+  )
   t.same([bytes(512), bytes(1_536), bytes(2 ** 40)], ['512 bytes', '1.5 KiB', '1 TiB'])
-  t.same([duration(0.42), duration(1_500), figure(0.1234), figure(12_345)], ['0.42 ms', '1.5 s', '0.123', '12,345'])
+  t.same(
+    [duration(0.42), duration(1_500), figure(0.1234), figure(12_345)],
+    ['0.42 ms', '1.5 s', '0.123', '12,345'],
+  )
   t.same([share(0.0123), share(0.5), figure(NaN)], ['1.23 %', '50 %', '–'])
 })
 

@@ -19,15 +19,25 @@ const records = skip === false ? await openRecords(t) : null
 
 /** The page, and what tests look for in it. */
 function parts() {
-  const { dashboard: { page, seen } } = present(records)
+  const {
+    dashboard: { page, seen },
+  } = present(records)
   return {
-    page, seen, jobs: page.getByRole('table', { name: 'Video jobs, newest first' }), dialog: page.getByRole('dialog'),
-    select: (label: string, value: string): Promise<unknown> => page.getByLabel(label, { exact: true }).selectOption(value),
+    page,
+    seen,
+    jobs: page.getByRole('table', { name: 'Video jobs, newest first' }),
+    dialog: page.getByRole('dialog'),
+    select: (label: string, value: string): Promise<unknown> =>
+      page.getByLabel(label, { exact: true }).selectOption(value),
   }
 }
 
 t.test('Jobs lists them newest first, and filters by state, provider and workspace', { skip }, async (t) => {
-  const { dashboard, open, dead: [first = ''] } = present(records)
+  const {
+    dashboard,
+    open,
+    dead: [first = ''],
+  } = present(records)
   const { page, jobs, select } = parts()
   await dashboard.visit('Jobs')
   await linkOf(jobs, open).waitFor()
@@ -51,23 +61,30 @@ t.test('Jobs lists them newest first, and filters by state, provider and workspa
   await select('Workspace', '')
 })
 
-t.test('a look at what moves that takes long is waited for, not begun again and again', { skip }, async (t) => {
-  const { dashboard: { browser, url, managementKey }, open } = present(records)
-  const page = await browser.newPage()
-  await page.clock.install()
-  await page.goto(`${url}#/jobs`)
-  await page.getByLabel('Management key').fill(managementKey)
-  await page.keyboard.press('Enter')
-  await page.getByTitle(open).waitFor()
-  let asked = 0
-  await page.route('**/api/v1/admin/jobs?*', () => void asked++)
-  for (let nth = 0; nth < 3; nth++) {
-    await page.clock.fastForward(REFRESH_MS)
-    await until('it is looked at', () => asked > 0)
-  }
-  t.equal(asked, 1)
-  await page.close()
-})
+t.test(
+  'a look at what moves that takes long is waited for, not begun again and again',
+  { skip },
+  async (t) => {
+    const {
+      dashboard: { browser, url, managementKey },
+      open,
+    } = present(records)
+    const page = await browser.newPage()
+    await page.clock.install()
+    await page.goto(`${url}#/jobs`)
+    await page.getByLabel('Management key').fill(managementKey)
+    await page.keyboard.press('Enter')
+    await page.getByTitle(open).waitFor()
+    let asked = 0
+    await page.route('**/api/v1/admin/jobs?*', () => void asked++)
+    for (let nth = 0; nth < 3; nth++) {
+      await page.clock.fastForward(REFRESH_MS)
+      await until('it is looked at', () => asked > 0)
+    }
+    t.equal(asked, 1)
+    await page.close()
+  },
+)
 
 t.test('a job is looked into by the keyboard, and left to where it was', { skip }, async (t) => {
   const { open } = present(records)
@@ -100,13 +117,16 @@ t.test('a job that failed says why, in the list and when it is looked into', { s
 })
 
 t.test('a clip of sluice/clip-1 plays in its job, and is let go of with it', { skip }, async (t) => {
-  const { dead: [first = ''] } = present(records)
+  const {
+    dead: [first = ''],
+  } = present(records)
   const { page, jobs, dialog } = parts()
   await linkOf(jobs, first).click()
   await dialog.getByRole('button', { name: 'Show the clip' }).click()
   const video = dialog.locator('video')
   await video.waitFor()
-  const lengthOf = (): Promise<number> => page.evaluate<number>("document.querySelector('dialog video').duration")
+  const lengthOf = (): Promise<number> =>
+    page.evaluate<number>("document.querySelector('dialog video').duration")
   await until('its length is known', async () => (await lengthOf()) > 0)
   t.equal(await lengthOf(), 1)
   t.match(await video.getAttribute('src'), /^blob:/)
@@ -118,7 +138,11 @@ t.test('a clip of sluice/clip-1 plays in its job, and is let go of with it', { s
 })
 
 t.test('Webhooks shows dead letters first; one that is replayed arrives', { skip }, async (t) => {
-  const { dashboard, receiver, dead: [first = ''] } = present(records)
+  const {
+    dashboard,
+    receiver,
+    dead: [first = ''],
+  } = present(records)
   const { page } = parts()
   await dashboard.visit('Webhooks')
   const letters = page.getByRole('table', { name: 'Dead letters, newest first' })
@@ -131,11 +155,20 @@ t.test('Webhooks shows dead letters first; one that is replayed arrives', { skip
   await until('it arrives', () => receiver.taken.length === 1)
   t.match(receiver.taken[0], first)
   await linkOf(letters, first).waitFor({ state: 'detached' })
-  t.equal(await page.locator('h2:focus').innerText().then((text) => text.split('\n')[0]), 'Dead letters 1')
+  t.equal(
+    await page
+      .locator('h2:focus')
+      .innerText()
+      .then((text) => text.split('\n')[0]),
+    'Dead letters 1',
+  )
 })
 
 t.test('all dead letters are replayed at once, after a question that counts them', { skip }, async (t) => {
-  const { receiver, dead: [, second = ''] } = present(records)
+  const {
+    receiver,
+    dead: [, second = ''],
+  } = present(records)
   const { page, dialog } = parts()
   await page.getByRole('button', { name: 'Replay all 1' }).click()
   await dialog.getByText('All dead letters of all workspaces are sent again').waitFor()
@@ -149,11 +182,17 @@ t.test('all dead letters are replayed at once, after a question that counts them
   await page.getByText('No dead letters:').waitFor()
   await page.getByRole('link', { name: 'Show all webhooks' }).click()
   const all = page.getByRole('table', { name: 'All, newest first' })
-  await until('both are delivered', async () => (await all.getByText('delivered', { exact: true }).count()) === 2)
+  await until(
+    'both are delivered',
+    async () => (await all.getByText('delivered', { exact: true }).count()) === 2,
+  )
 })
 
 t.test('a webhook that was taken is sent once more only after a question', { skip }, async (t) => {
-  const { receiver, dead: [first = ''] } = present(records)
+  const {
+    receiver,
+    dead: [first = ''],
+  } = present(records)
   const { page, dialog } = parts()
   const all = page.getByRole('table', { name: 'All, newest first' })
   await all.getByRole('button', { name: `Replay the webhook of ${first}` }).click()
@@ -178,11 +217,25 @@ t.test('Files says in words what a sweep did, and marks a quota that is nearly u
   const { dashboard } = present(records)
   const { page } = parts()
   const report = { uploads: 1, objects: 0, containers: 2, odd_things: 3, recounted: 1 }
-  const workspaces = [{ workspace_id: 'w', slug: 'full', name: 'Full', files: 100_000, bytes: 700, containers_bytes: 200, quota_bytes: 1_000 }]
+  const workspaces = [
+    {
+      workspace_id: 'w',
+      slug: 'full',
+      name: 'Full',
+      files: 100_000,
+      bytes: 700,
+      containers_bytes: 200,
+      quota_bytes: 1_000,
+    },
+  ]
   const body = { data: { workspaces, sweep: { ended_at: new Date().toISOString(), report } }, total_count: 1 }
   await page.route('**/api/v1/admin/storage?*', (route) => route.fulfill({ json: body }))
   await page.getByRole('button', { name: 'Reload' }).click()
-  await page.getByText('It removed 1 upload that nobody would finish, 2 containers that were long unused and 3 odd things.').waitFor()
+  await page
+    .getByText(
+      'It removed 1 upload that nobody would finish, 2 containers that were long unused and 3 odd things.',
+    )
+    .waitFor()
   await page.getByText('1 container file counts with another size now.').waitFor()
   await page.locator('.meter.warn').getByText('900 bytes of 1,000 bytes').waitFor()
   t.match(await page.getByRole('row', { name: /Full/ }).innerText(), '100,000 or more')
@@ -204,7 +257,10 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await page.getByLabel('Search').fill('embedding 004')
-  await catalogue.getByRole('row', { name: /Text Embedding 004/ }).getByText('ended 2026-01-14').waitFor()
+  await catalogue
+    .getByRole('row', { name: /Text Embedding 004/ })
+    .getByText('ended 2026-01-14')
+    .waitFor()
   await page.getByLabel('Search').fill('clip small')
   await until('there is one', async () => (await rowsOf(catalogue)) === 1)
   await select('Makes', 'embeddings')
@@ -212,10 +268,17 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
   t.match(page.url(), /q=clip\+small&kind=embeddings/)
   await page.getByLabel('Search').fill('small')
   await catalogue.getByRole('link', { name: /Text Embedding 3 Small/ }).click()
-  await dialog.getByRole('table').getByRole('row', { name: /OpenAI/ }).getByText('$0.02').waitFor()
+  await dialog
+    .getByRole('table')
+    .getByRole('row', { name: /OpenAI/ })
+    .getByText('$0.02')
+    .waitFor()
   t.same(await findingsInAllLooks(page), [])
   await page.keyboard.press('Escape')
-  await page.getByRole('table', { name: 'Providers that were asked' }).getByRole('row', { name: new RegExp(OPEN_PROVIDER) }).waitFor()
+  await page
+    .getByRole('table', { name: 'Providers that were asked' })
+    .getByRole('row', { name: new RegExp(OPEN_PROVIDER) })
+    .waitFor()
 })
 
 t.test('a space behind a word stays in a field that searches while it is typed into', { skip }, async (t) => {
@@ -240,7 +303,10 @@ t.test('a private endpoint is validated, activated, disabled, enabled and delete
   await dialog.getByRole('button', { name: 'Activate' }).click()
   await dialog.getByText('active', { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Disable' }).click()
-  await page.getByRole('dialog', { name: 'Disable the endpoint?' }).getByRole('button', { name: 'Disable' }).click()
+  await page
+    .getByRole('dialog', { name: 'Disable the endpoint?' })
+    .getByRole('button', { name: 'Disable' })
+    .click()
   await dialog.getByText('disabled', { exact: true }).waitFor()
   t.same(await findingsInAllLooks(page), [])
   await dialog.getByRole('button', { name: 'Enable' }).click()
@@ -258,10 +324,22 @@ t.test('Audit has what was done here, before and after, and is searched', { skip
   const events = page.getByRole('table', { name: 'Events, newest first' })
   await events.getByRole('link', { name: 'admin.get_job_content' }).first().waitFor()
   await events.getByRole('link', { name: 'admin.replay_webhook' }).first().click()
-  await until('others are gone', async () => (await events.getByRole('link', { name: 'private_endpoints.delete' }).count()) === 0)
+  await until(
+    'others are gone',
+    async () => (await events.getByRole('link', { name: 'private_endpoints.delete' }).count()) === 0,
+  )
   t.equal(await page.getByLabel('Operation').inputValue(), 'admin.replay_webhook')
-  await events.getByRole('link', { name: /before and after/ }).last().click()
-  t.match(await dialog.getByRole('table').getByRole('row', { name: /^state/ }).innerText(), /state\s+dead\s+waiting/)
+  await events
+    .getByRole('link', { name: /before and after/ })
+    .last()
+    .click()
+  t.match(
+    await dialog
+      .getByRole('table')
+      .getByRole('row', { name: /^state/ })
+      .innerText(),
+    /state\s+dead\s+waiting/,
+  )
   t.same(await findingsInAllLooks(page), [])
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'All', exact: true }).click()
@@ -275,29 +353,37 @@ t.test('Audit has what was done here, before and after, and is searched', { skip
   t.match(page.url(), new RegExp(`object_id=${endpointId}&outcome=released`))
 })
 
-t.test('Audit takes instants as the clock on the wall has them, and leafs to older events and back', { skip }, async (t) => {
-  const { manage } = present(records)
-  const { page } = parts()
-  await Promise.all(Array.from({ length: EVENTS }, (_, nth) => manage('POST', 'keys', { name: `key ${nth}` })))
-  await page.getByRole('button', { name: 'All', exact: true }).click()
-  const events = page.getByRole('table', { name: 'Events, newest first' })
-  await page.getByRole('button', { name: 'Older' }).click()
-  await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor()
-  t.match(page.url(), /before=\d+$/)
-  await page.getByRole('button', { name: 'Newest' }).click()
-  await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor({ state: 'detached' })
-  await page.getByLabel('Before', { exact: true }).fill('2020-01-02T03:04:05')
-  await page.getByRole('button', { name: 'Search' }).click()
-  await page.getByText('No event is like that.').waitFor()
-  t.equal(await page.getByLabel('Before', { exact: true }).inputValue(), '2020-01-02T03:04:05')
-  await page.getByRole('button', { name: 'All', exact: true }).click()
-  await events.waitFor()
-})
+t.test(
+  'Audit takes instants as the clock on the wall has them, and leafs to older events and back',
+  { skip },
+  async (t) => {
+    const { manage } = present(records)
+    const { page } = parts()
+    await Promise.all(
+      Array.from({ length: EVENTS }, (_, nth) => manage('POST', 'keys', { name: `key ${nth}` })),
+    )
+    await page.getByRole('button', { name: 'All', exact: true }).click()
+    const events = page.getByRole('table', { name: 'Events, newest first' })
+    await page.getByRole('button', { name: 'Older' }).click()
+    await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor()
+    t.match(page.url(), /before=\d+$/)
+    await page.getByRole('button', { name: 'Newest' }).click()
+    await events.getByRole('link', { name: 'admin.get_job_content' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Before', { exact: true }).fill('2020-01-02T03:04:05')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('No event is like that.').waitFor()
+    t.equal(await page.getByLabel('Before', { exact: true }).inputValue(), '2020-01-02T03:04:05')
+    await page.getByRole('button', { name: 'All', exact: true }).click()
+    await events.waitFor()
+  },
+)
 
 t.test('a list that cannot be had says why, and is asked for again', { skip }, async () => {
   const { dashboard, open } = present(records)
   const { page, jobs } = parts()
-  await page.route('**/api/v1/admin/jobs?*', (route) => route.fulfill({ status: 503, json: { error: { code: 503, message: 'The database is away.' } } }))
+  await page.route('**/api/v1/admin/jobs?*', (route) =>
+    route.fulfill({ status: 503, json: { error: { code: 503, message: 'The database is away.' } } }),
+  )
   await dashboard.visit('Jobs')
   await page.getByRole('alert').getByText('The database is away.').waitFor()
   await page.unroute('**/api/v1/admin/jobs?*')
@@ -307,17 +393,25 @@ t.test('a list that cannot be had says why, and is asked for again', { skip }, a
 
 /** Each with few rows: what is to be found is in one of them as in fifty. */
 const LOOKED_AT = [
-  ['Webhooks', 'webhooks?state=all'], ['Files', 'files'], ['Models', 'models?q=small'], ['Audit', 'audit?operation=admin.replay_webhook'], ['Jobs', 'jobs'],
+  ['Webhooks', 'webhooks?state=all'],
+  ['Files', 'files'],
+  ['Models', 'models?q=small'],
+  ['Audit', 'audit?operation=admin.replay_webhook'],
+  ['Jobs', 'jobs'],
 ] as const
 for (const [title, address] of LOOKED_AT)
-  t.test(`${title} can be read and used by everybody: in the light, in the dark, and on a telephone`, { skip }, async (t) => {
-    const { page } = parts()
-    await page.evaluate(`location.hash = '#/${address}'`)
-    await page.locator('h1:focus', { hasText: title }).waitFor()
-    t.same(await findingsInAllLooks(page), [])
-    await page.setViewportSize({ width: 380, height: 800 })
-    t.equal(await overflowOf(page), 0)
-  })
+  t.test(
+    `${title} can be read and used by everybody: in the light, in the dark, and on a telephone`,
+    { skip },
+    async (t) => {
+      const { page } = parts()
+      await page.evaluate(`location.hash = '#/${address}'`)
+      await page.locator('h1:focus', { hasText: title }).waitFor()
+      t.same(await findingsInAllLooks(page), [])
+      await page.setViewportSize({ width: 380, height: 800 })
+      t.equal(await overflowOf(page), 0)
+    },
+  )
 
 t.test('nobody else is asked for anything, and there is no error', { skip }, async (t) => {
   const { seen } = parts()

@@ -2,7 +2,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { at, DEPLOY, deployFile, listAt, membersAt, secretFile, told, yamlOf } from '../support/nodes/deploy.ts'
+import {
+  at,
+  DEPLOY,
+  deployFile,
+  listAt,
+  membersAt,
+  secretFile,
+  told,
+  yamlOf,
+} from '../support/nodes/deploy.ts'
 import { makeSecrets } from '../support/nodes/nodes.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
@@ -11,18 +20,57 @@ const CONDITIONS = new Set(['service_started', 'service_healthy', 'service_compl
 /** They do one thing and end. */
 const ONCE = new Set(['migrate', 'bucket'])
 
-t.test('docker compose takes the file', { skip: (told('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed' }, async (t) => {
-  const { code, said } = told('docker', ['compose', '-f', `${DEPLOY}compose.yaml`, 'config', '--quiet']) ?? { code: 1, said: '' }
-  t.equal(code, 0, said)
-})
+t.test(
+  'docker compose takes the file',
+  { skip: (told('docker', ['compose', 'version'])?.code ?? 1) !== 0 && 'docker compose is not installed' },
+  async (t) => {
+    const { code, said } = told('docker', [
+      'compose',
+      '-f',
+      `${DEPLOY}compose.yaml`,
+      'config',
+      '--quiet',
+    ]) ?? { code: 1, said: '' }
+    t.equal(code, 0, said)
+  },
+)
 
 t.test('the members of a service are such as the Compose specification has', async (t) => {
   const known = new Set([
-    'image', 'build', 'environment', 'secrets', 'init', 'read_only', 'user', 'cap_drop', 'security_opt', 'tmpfs', 'restart', 'stop_grace_period', 'volumes',
-    'depends_on', 'command', 'entrypoint', 'healthcheck', 'ports', 'shm_size',
+    'image',
+    'build',
+    'environment',
+    'secrets',
+    'init',
+    'read_only',
+    'user',
+    'cap_drop',
+    'security_opt',
+    'tmpfs',
+    'restart',
+    'stop_grace_period',
+    'volumes',
+    'depends_on',
+    'command',
+    'entrypoint',
+    'healthcheck',
+    'ports',
+    'shm_size',
   ])
-  t.same(services.flatMap(([name, service]) => membersAt(service).filter(([member]) => !known.has(member)).map(([member]) => `${name}: ${member}`)), [])
-  t.same(membersAt(compose).map(([name]) => name).filter((name) => !/^(name|services|secrets|volumes|x-[a-z]+)$/.test(name)), [])
+  t.same(
+    services.flatMap(([name, service]) =>
+      membersAt(service)
+        .filter(([member]) => !known.has(member))
+        .map(([member]) => `${name}: ${member}`),
+    ),
+    [],
+  )
+  t.same(
+    membersAt(compose)
+      .map(([name]) => name)
+      .filter((name) => !/^(name|services|secrets|volumes|x-[a-z]+)$/.test(name)),
+    [],
+  )
 })
 
 t.test('who waits for a service waits for one that can become what is waited for', async (t) => {
@@ -34,20 +82,25 @@ t.test('who waits for a service waits for one that can become what is waited for
       t.ok(waited !== undefined, other)
       // Those of our own image have the image's.
       const hasCheck = at(waited, 'healthcheck', 'test') !== undefined || at(waited, 'build') !== undefined
-      if (condition === 'service_healthy') t.ok(hasCheck && at(waited, 'healthcheck', 'disable') !== true, `${other} tells whether it is well`)
+      if (condition === 'service_healthy')
+        t.ok(hasCheck && at(waited, 'healthcheck', 'disable') !== true, `${other} tells whether it is well`)
       t.equal(condition === 'service_completed_successfully', ONCE.has(other), other)
     }
   }
 })
 
-t.test('both nodes share Postgres, Redis and bucket, come behind the one migration, and behind the balancer', async (t) => {
-  const names = (service: string): readonly string[] => membersAt(compose, 'services', service, 'depends_on').map(([name]) => name)
-  t.same(names('node-1'), ['migrate', 'redis'])
-  t.same([...names('node-2')].sort(), ['migrate', 'node-1', 'redis'])
-  t.same(names('migrate'), ['postgres', 'bucket'])
-  t.same(names('balancer'), ['node-1', 'node-2'])
-  t.same(at(compose, 'services', 'node-1', 'environment'), at(compose, 'services', 'node-2', 'environment'))
-})
+t.test(
+  'both nodes share Postgres, Redis and bucket, come behind the one migration, and behind the balancer',
+  async (t) => {
+    const names = (service: string): readonly string[] =>
+      membersAt(compose, 'services', service, 'depends_on').map(([name]) => name)
+    t.same(names('node-1'), ['migrate', 'redis'])
+    t.same([...names('node-2')].sort(), ['migrate', 'node-1', 'redis'])
+    t.same(names('migrate'), ['postgres', 'bucket'])
+    t.same(names('balancer'), ['node-1', 'node-2'])
+    t.same(at(compose, 'services', 'node-1', 'environment'), at(compose, 'services', 'node-2', 'environment'))
+  },
+)
 
 t.test('every image has an exact version, and no container more rights than it needs', async (t) => {
   for (const [name, service] of services) {
@@ -64,31 +117,58 @@ t.test('every image has an exact version, and no container more rights than it n
 t.test('no environment holds a secret, and each secret and volume that is used is there', async (t) => {
   const environments = services.flatMap(([, service]) => membersAt(service, 'environment'))
   const mayBeSecret = environments.filter(([name]) => /(KEY|TOKEN|PASSWORD|SECRET|_URL)/.test(name))
-  t.same(mayBeSecret.filter(([, value]) => !/^(\/run\/secrets\/|http)|^\$\{SLUICE_PUBLIC_URL/.test(String(value))), [])
+  t.same(
+    mayBeSecret.filter(([, value]) => !/^(\/run\/secrets\/|http)|^\$\{SLUICE_PUBLIC_URL/.test(String(value))),
+    [],
+  )
   const used = new Set(services.flatMap(([, service]) => listAt(service, 'secrets').map(String)))
-  t.same([...used].sort(), membersAt(compose, 'secrets').map(([name]) => name).sort())
-  const read = [...deployFile('compose.yaml').matchAll(/\/run\/secrets\/([a-z0-9-]+)/g)].map(([, name]) => name)
+  t.same(
+    [...used].sort(),
+    membersAt(compose, 'secrets')
+      .map(([name]) => name)
+      .sort(),
+  )
+  const read = [...deployFile('compose.yaml').matchAll(/\/run\/secrets\/([a-z0-9-]+)/g)].map(
+    ([, name]) => name,
+  )
   t.same([...new Set(read)].sort(), [...used].sort(), 'what a container reads was given to one')
-  const mounted = services.flatMap(([, service]) => listAt(service, 'volumes').map((volume) => String(volume).split(':')[0] ?? ''))
-  t.same(mounted.filter((name) => !name.startsWith('./')).sort(), membersAt(compose, 'volumes').map(([name]) => name).sort())
+  const mounted = services.flatMap(([, service]) =>
+    listAt(service, 'volumes').map((volume) => String(volume).split(':')[0] ?? ''),
+  )
+  t.same(
+    mounted.filter((name) => !name.startsWith('./')).sort(),
+    membersAt(compose, 'volumes')
+      .map(([name]) => name)
+      .sort(),
+  )
 })
 
-t.test('secrets.sh makes each file that compose wants, readable in a folder that is closed, and never a second time', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const secrets = makeSecrets(folder)
-  const made = readdirSync(secrets).sort()
-  t.same(made, membersAt(compose, 'secrets').map(([, secret]) => secretFile(secret)).sort())
-  t.equal(statSync(secrets).mode & 0o777, 0o700)
-  for (const name of made) t.equal(statSync(join(secrets, name)).mode & 0o777, 0o444, name)
-  const text = (name: string): string => readFileSync(join(secrets, name), 'utf8')
-  const settings = JSON.parse(text('settings.json')) as Record<string, string>
-  t.match(text('root-key'), /^[0-9a-f]{64}$/)
-  t.match(settings['DATABASE_URL'], `:${text('postgres-password')}@`)
-  t.match(text('redis.conf'), `requirepass ${new URL(settings['REDIS_URL'] ?? '').password}\n`)
-  const credentials = [{ accessKey: settings['AWS_ACCESS_KEY_ID'], secretKey: settings['AWS_SECRET_ACCESS_KEY'] }]
-  t.match(JSON.parse(text('s3.json')), { identities: [{ credentials }] })
-  const before = text('root-key')
-  t.throws(() => makeSecrets(folder), /there are secrets already/)
-  t.equal(text('root-key'), before)
-})
+t.test(
+  'secrets.sh makes each file that compose wants, readable in a folder that is closed, and never a second time',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const secrets = makeSecrets(folder)
+    const made = readdirSync(secrets).sort()
+    t.same(
+      made,
+      membersAt(compose, 'secrets')
+        .map(([, secret]) => secretFile(secret))
+        .sort(),
+    )
+    t.equal(statSync(secrets).mode & 0o777, 0o700)
+    for (const name of made) t.equal(statSync(join(secrets, name)).mode & 0o777, 0o444, name)
+    const text = (name: string): string => readFileSync(join(secrets, name), 'utf8')
+    const settings = JSON.parse(text('settings.json')) as Record<string, string>
+    t.match(text('root-key'), /^[0-9a-f]{64}$/)
+    t.match(settings['DATABASE_URL'], `:${text('postgres-password')}@`)
+    t.match(text('redis.conf'), `requirepass ${new URL(settings['REDIS_URL'] ?? '').password}\n`)
+    const credentials = [
+      { accessKey: settings['AWS_ACCESS_KEY_ID'], secretKey: settings['AWS_SECRET_ACCESS_KEY'] },
+    ]
+    t.match(JSON.parse(text('s3.json')), { identities: [{ credentials }] })
+    const before = text('root-key')
+    t.throws(() => makeSecrets(folder), /there are secrets already/)
+    t.equal(text('root-key'), before)
+  },
+)

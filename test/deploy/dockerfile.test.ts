@@ -4,17 +4,31 @@ import { jsonForm, pairsOf, parseDockerfile, type Instruction } from '../support
 import { deployFile } from '../support/nodes/deploy.ts'
 import { ROOT } from '../support/source.ts'
 
-/** What is wrong with a Dockerfile by the rules that linters agree on, one line each. No linter of it comes from npm or Debian. */
+/**
+ * What is wrong with a Dockerfile by the rules that linters agree on, one line each. No linter of it comes
+ * from npm or Debian.
+ */
 function faultsOf(text: string): readonly string[] {
   const steps = parseDockerfile(text)
-  const args = Object.assign({}, ...steps.filter(({ name }) => name === 'ARG').map((step) => pairsOf(step.text))) as Record<string, string>
-  const stages = steps.filter(({ name }) => name === 'FROM').map((step) => / AS (\S+)$/.exec(step.text)?.[1] ?? '')
+  const args = Object.assign(
+    {},
+    ...steps.filter(({ name }) => name === 'ARG').map((step) => pairsOf(step.text)),
+  ) as Record<string, string>
+  const stages = steps
+    .filter(({ name }) => name === 'FROM')
+    .map((step) => / AS (\S+)$/.exec(step.text)?.[1] ?? '')
   const last = steps.slice(steps.findLastIndex(({ name }) => name === 'FROM'))
   return [
-    ...steps.flatMap((step) => faultsOfStep(step, { args, stages }).map((fault) => `line ${step.line}: ${fault}`)),
+    ...steps.flatMap((step) =>
+      faultsOfStep(step, { args, stages }).map((fault) => `line ${step.line}: ${fault}`),
+    ),
     ...(['ENTRYPOINT', 'HEALTHCHECK', 'USER'] as const)
-      .filter((name) => last.filter((step) => step.name === name).length !== 1).map((name) => `the last stage has not one ${name}`),
-    ...stages.slice(0, -1).filter((name) => !steps.some(({ flags }) => flags['from'] === name)).map((name) => `stage "${name}" is not used`),
+      .filter((name) => last.filter((step) => step.name === name).length !== 1)
+      .map((name) => `the last stage has not one ${name}`),
+    ...stages
+      .slice(0, -1)
+      .filter((name) => !steps.some(({ flags }) => flags['from'] === name))
+      .map((name) => `stage "${name}" is not used`),
   ]
 }
 
@@ -26,9 +40,17 @@ interface Known {
 function faultsOfStep({ name, text, flags }: Instruction, { args, stages }: Known): readonly string[] {
   const words = text.split(/\s+/)
   const rules: Readonly<Record<string, readonly (readonly [boolean, string])[]>> = {
-    FROM: [[isPinned((words[0] ?? '').replace(/\$\{(\w+)\}/, (_, arg: string) => args[arg] ?? '')), 'names no exact version of its base']],
+    FROM: [
+      [
+        isPinned((words[0] ?? '').replace(/\$\{(\w+)\}/, (_, arg: string) => args[arg] ?? '')),
+        'names no exact version of its base',
+      ],
+    ],
     COPY: [
-      [words.length < 3 || (words.at(-1) ?? '').endsWith('/'), 'several sources want a target that ends in /'],
+      [
+        words.length < 3 || (words.at(-1) ?? '').endsWith('/'),
+        'several sources want a target that ends in /',
+      ],
       [flags['from'] === undefined || stages.includes(flags['from']), 'copies from no stage'],
     ],
     WORKDIR: [[text.startsWith('/'), 'is not absolute']],
@@ -64,13 +86,24 @@ t.test('each rule finds what breaks it', async (t) => {
   const tail = '\nUSER 1000:1000\nHEALTHCHECK CMD ["true"]\nENTRYPOINT ["node"]'
   const from = 'FROM node:20.20.2-bookworm-slim'
   const planted = [
-    `FROM node:20${tail}`, `FROM node${tail}`, `${from} AS a\n${from}${tail}`, `${from}\nCOPY a b c${tail}`,
+    `FROM node:20${tail}`,
+    `FROM node${tail}`,
+    `${from} AS a\n${from}${tail}`,
+    `${from}\nCOPY a b c${tail}`,
     `${from}\nCOPY --from=x a b${tail}`,
-    `${from}\nWORKDIR app${tail}`, `${from}\nRUN cd a && b${tail}`, `${from}\nRUN curl x${tail}`, `${from}\nRUN a | b${tail}`,
+    `${from}\nWORKDIR app${tail}`,
+    `${from}\nRUN cd a && b${tail}`,
+    `${from}\nRUN curl x${tail}`,
+    `${from}\nRUN a | b${tail}`,
     `${from}\nRUN npm install${tail}`,
-    `${from}\nENV API_KEY=x${tail}`, `${from}\nARG TOKEN${tail}`, `${from}\nADD a b${tail}`, `${from}\nCMD node${tail}`,
+    `${from}\nENV API_KEY=x${tail}`,
+    `${from}\nARG TOKEN${tail}`,
+    `${from}\nADD a b${tail}`,
+    `${from}\nCMD node${tail}`,
     `${from}\nUSER node\n${tail}`,
-    from + tail.replace('["node"]', 'node'), from + tail.replace('1000:1000', '0:0'), from + tail.replace(/HEALTH.*/, ''),
+    from + tail.replace('["node"]', 'node'),
+    from + tail.replace('1000:1000', '0:0'),
+    from + tail.replace(/HEALTH.*/, ''),
   ]
   for (const text of planted) t.ok(faultsOf(text).length > 0, text)
   t.same(faultsOf(`${from} AS a\nRUN a || b\n${from}\nCOPY --from=a a b${tail}`), [])
@@ -80,13 +113,20 @@ t.test('what the Dockerfile copies is in the repository, and .dockerignore lets 
   const sources = parseDockerfile(deployFile('Dockerfile'))
     .filter(({ name, flags }) => name === 'COPY' && flags['from'] === undefined)
     .flatMap(({ text }) => text.split(/\s+/).slice(0, -1))
-  const allowed = readFileSync(`${ROOT}.dockerignore`, 'utf8').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+  const allowed = readFileSync(`${ROOT}.dockerignore`, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1))
   t.same([...sources].sort(), [...allowed].sort())
-  t.same(sources.filter((source) => !existsSync(ROOT + source.replace('*', ''))), [])
+  t.same(
+    sources.filter((source) => !existsSync(ROOT + source.replace('*', ''))),
+    [],
+  )
 })
 
 t.test('continued lines, comments between them, flags and both forms are read', async (t) => {
-  const text = '# a\nFROM x AS y\nRUN a \\\n# in between\n && b\n\nCOPY --from=y --chown=1:1 c d\nCMD ["e", "f"]\n'
+  const text =
+    '# a\nFROM x AS y\nRUN a \\\n# in between\n && b\n\nCOPY --from=y --chown=1:1 c d\nCMD ["e", "f"]\n'
   t.same(parseDockerfile(text), [
     { name: 'FROM', flags: {}, text: 'x AS y', line: 2 },
     { name: 'RUN', flags: {}, text: 'a  && b', line: 3 },

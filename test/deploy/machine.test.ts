@@ -11,37 +11,59 @@ import { balancerConfig } from '../support/nodes/nodes.ts'
 /** Of ten: what systemd itself says that a service of such rights may do to its machine. */
 const EXPOSURE_MAX = 2
 
-t.test('nginx takes the configuration of the load balancer', { skip: told('nginx', ['-v']) === null && 'nginx is not installed' }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'nginx.conf'), balancerConfig({ folder, port: 1, nodes: [2, 3] }))
-  const { code, said } = told('nginx', ['-t', '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')]) ?? { code: 1, said: '' }
-  t.equal(code, 0, said)
-  t.notMatch(said, /warn/)
-})
+t.test(
+  'nginx takes the configuration of the load balancer',
+  { skip: told('nginx', ['-v']) === null && 'nginx is not installed' },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'nginx.conf'), balancerConfig({ folder, port: 1, nodes: [2, 3] }))
+    const { code, said } = told('nginx', [
+      '-t',
+      '-c',
+      join(folder, 'nginx.conf'),
+      '-e',
+      join(folder, 'error.log'),
+    ]) ?? { code: 1, said: '' }
+    t.equal(code, 0, said)
+    t.notMatch(said, /warn/)
+  },
+)
 
-t.test('the load balancer lets through whatever a node may answer, for as long as that may take', async (t) => {
-  const text = deployFile('nginx.conf')
-  const bodyMib = Number(/client_max_body_size (\d+)m;/.exec(text)?.[1])
-  t.ok(bodyMib * 1_048_576 > Math.max(FILE_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX))
-  const egress = /location \/egress\/ \{([^}]*)\}/.exec(text)?.[1] ?? ''
-  t.match(egress, /client_max_body_size 0;/)
-  t.ok(Number(/proxy_read_timeout (\d+)s/.exec(egress)?.[1]) * 1_000 > EGRESS_DEADLINE_MS)
-  t.ok(Number(/keepalive_timeout (\d+)s/.exec(text)?.[1]) < 10, 'a node ends what idles for 10 s')
-})
+t.test(
+  'the load balancer lets through whatever a node may answer, for as long as that may take',
+  async (t) => {
+    const text = deployFile('nginx.conf')
+    const bodyMib = Number(/client_max_body_size (\d+)m;/.exec(text)?.[1])
+    t.ok(bodyMib * 1_048_576 > Math.max(FILE_BYTES_MAX, EMBEDDINGS_BODY_BYTES_MAX))
+    const egress = /location \/egress\/ \{([^}]*)\}/.exec(text)?.[1] ?? ''
+    t.match(egress, /client_max_body_size 0;/)
+    t.ok(Number(/proxy_read_timeout (\d+)s/.exec(egress)?.[1]) * 1_000 > EGRESS_DEADLINE_MS)
+    t.ok(Number(/keepalive_timeout (\d+)s/.exec(text)?.[1]) < 10, 'a node ends what idles for 10 s')
+  },
+)
 
 const hasSystemd = told('systemd-analyze', ['--version'])?.code === 0
-t.test('systemd takes the unit, and calls what it may do little', { skip: !hasSystemd && 'systemd-analyze is not installed' }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const unit = join(folder, 'sluice.service')
-  // Nothing is installed where the unit says.
-  writeFileSync(unit, deployFile('systemd/sluice.service').replaceAll('/usr/bin/node', process.execPath))
-  const verified = told('systemd-analyze', ['verify', '--man=no', unit])
-  t.notMatch(verified?.said ?? '', /sluice\.service.*(Unknown|Failed to parse|ignoring|invalid)/i)
-  const judged = told('systemd-analyze', ['security', '--offline=true', `--threshold=${EXPOSURE_MAX * 10}`, unit])
-  t.equal(judged?.code, 0, judged?.said.trim().split('\n').at(-1) ?? 'no answer')
-})
+t.test(
+  'systemd takes the unit, and calls what it may do little',
+  { skip: !hasSystemd && 'systemd-analyze is not installed' },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const unit = join(folder, 'sluice.service')
+    // Nothing is installed where the unit says.
+    writeFileSync(unit, deployFile('systemd/sluice.service').replaceAll('/usr/bin/node', process.execPath))
+    const verified = told('systemd-analyze', ['verify', '--man=no', unit])
+    t.notMatch(verified?.said ?? '', /sluice\.service.*(Unknown|Failed to parse|ignoring|invalid)/i)
+    const judged = told('systemd-analyze', [
+      'security',
+      '--offline=true',
+      `--threshold=${EXPOSURE_MAX * 10}`,
+      unit,
+    ])
+    t.equal(judged?.code, 0, judged?.said.trim().split('\n').at(-1) ?? 'no answer')
+  },
+)
 
 t.test('no memory of the service, which holds secrets, is written to a core file', async (t) => {
   t.match(deployFile('systemd/sluice.service'), /^LimitCORE=0$/m)

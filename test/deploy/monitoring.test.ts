@@ -21,41 +21,81 @@ const RULES_FILE = 'prometheus/alerts.yaml'
 const [rules] = yamlOf(deployFile(RULES_FILE))
 const board: unknown = JSON.parse(deployFile('grafana/sluice.json'))
 
-const strict = <T extends Type.TProperties>(properties: T) => Type.Object(properties, { additionalProperties: false })
+const strict = <T extends Type.TProperties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
 const text = Type.String({ minLength: 1 })
 
-/** The form of a file of rules, of Prometheus' documentation: what is not known there is refused when it is loaded. */
+/**
+ * The form of a file of rules, of Prometheus' documentation: what is not known there is refused when it is
+ * loaded.
+ */
 const Rules = strict({
-  groups: Type.Array(strict({
-    name: text,
-    rules: Type.Array(strict({
-      alert: Type.String({ pattern: '^Sluice[A-Za-z]+$' }), expr: text, for: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$' })),
-      labels: strict({ severity: Type.Enum(['page', 'ticket'] as const) }),
-      annotations: strict({ summary: text, description: text }),
-    }), { minItems: 1 }),
-  }), { minItems: 1 }),
+  groups: Type.Array(
+    strict({
+      name: text,
+      rules: Type.Array(
+        strict({
+          alert: Type.String({ pattern: '^Sluice[A-Za-z]+$' }),
+          expr: text,
+          for: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$' })),
+          labels: strict({ severity: Type.Enum(['page', 'ticket'] as const) }),
+          annotations: strict({ summary: text, description: text }),
+        }),
+        { minItems: 1 },
+      ),
+    }),
+    { minItems: 1 },
+  ),
 })
 type Rules = Type.Static<typeof Rules>
 
 const Source = strict({ type: Type.Literal('prometheus'), uid: Type.Literal('${datasource}') })
 const Place = strict({
-  h: Type.Integer({ minimum: 1 }), w: Type.Integer({ minimum: 1, maximum: 24 }), x: Type.Integer({ minimum: 0 }), y: Type.Integer({ minimum: 0 }),
+  h: Type.Integer({ minimum: 1 }),
+  w: Type.Integer({ minimum: 1, maximum: 24 }),
+  x: Type.Integer({ minimum: 0 }),
+  y: Type.Integer({ minimum: 0 }),
 })
 const Panel = strict({
-  id: Type.Integer({ minimum: 1 }), type: Type.Enum(['stat', 'timeseries'] as const), title: text, description: Type.Optional(text),
-  datasource: Source, gridPos: Place,
-  targets: Type.Array(strict({ refId: Type.String({ pattern: '^[A-Z]$' }), datasource: Source, expr: text, legendFormat: text }), { minItems: 1 }),
-  fieldConfig: strict({ defaults: Type.Object({ unit: text }), overrides: Type.Array(Type.Unknown(), { maxItems: 0 }) }),
+  id: Type.Integer({ minimum: 1 }),
+  type: Type.Enum(['stat', 'timeseries'] as const),
+  title: text,
+  description: Type.Optional(text),
+  datasource: Source,
+  gridPos: Place,
+  targets: Type.Array(
+    strict({
+      refId: Type.String({ pattern: '^[A-Z]$' }),
+      datasource: Source,
+      expr: text,
+      legendFormat: text,
+    }),
+    { minItems: 1 },
+  ),
+  fieldConfig: strict({
+    defaults: Type.Object({ unit: text }),
+    overrides: Type.Array(Type.Unknown(), { maxItems: 0 }),
+  }),
   options: Type.Object({}),
 })
 const Row = strict({
-  id: Type.Integer(), type: Type.Literal('row'), title: text, collapsed: Type.Literal(false), gridPos: Place,
+  id: Type.Integer(),
+  type: Type.Literal('row'),
+  title: text,
+  collapsed: Type.Literal(false),
+  gridPos: Place,
   panels: Type.Array(Type.Unknown(), { maxItems: 0 }),
 })
 /** The parts of Grafana's dashboard model that a board needs to be drawn. */
 const Board = Type.Object({
-  title: text, uid: text, schemaVersion: Type.Integer({ minimum: 36 }), refresh: text, time: strict({ from: text, to: text }),
-  templating: strict({ list: Type.Array(Type.Object({ name: text, type: Type.Enum(['datasource', 'query'] as const) })) }),
+  title: text,
+  uid: text,
+  schemaVersion: Type.Integer({ minimum: 36 }),
+  refresh: text,
+  time: strict({ from: text, to: text }),
+  templating: strict({
+    list: Type.Array(Type.Object({ name: text, type: Type.Enum(['datasource', 'query'] as const) })),
+  }),
   panels: Type.Array(Type.Union([Row, Panel])),
 })
 type Board = Type.Static<typeof Board>
@@ -66,8 +106,10 @@ function faultIn(schema: Type.TSchema, value: unknown): string | null {
   return first === undefined ? null : `${first.instancePath}: ${first.message}`
 }
 
-const rulesOf = (value: unknown): Rules['groups'][number]['rules'] => (value as Rules).groups.flatMap((group) => group.rules)
-const panelsOf = (value: unknown): readonly Type.Static<typeof Panel>[] => (value as Board).panels.flatMap((panel) => (panel.type === 'row' ? [] : [panel]))
+const rulesOf = (value: unknown): Rules['groups'][number]['rules'] =>
+  (value as Rules).groups.flatMap((group) => group.rules)
+const panelsOf = (value: unknown): readonly Type.Static<typeof Panel>[] =>
+  (value as Board).panels.flatMap((panel) => (panel.type === 'row' ? [] : [panel]))
 
 interface Query {
   readonly where: string
@@ -78,11 +120,19 @@ interface Query {
 
 const queries: readonly Query[] = [
   ...rulesOf(rules).map(({ alert, expr, annotations }) => ({
-    where: alert, expr, shown: [...`${annotations.summary}${annotations.description}`.matchAll(/\$labels\.(\w+)/g)].map((match) => match[1] ?? ''),
+    where: alert,
+    expr,
+    shown: [...`${annotations.summary}${annotations.description}`.matchAll(/\$labels\.(\w+)/g)].map(
+      (match) => match[1] ?? '',
+    ),
   })),
-  ...panelsOf(board).flatMap(({ title, targets }) => targets.map(({ expr, legendFormat }) => ({
-    where: title, expr, shown: [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''),
-  }))),
+  ...panelsOf(board).flatMap(({ title, targets }) =>
+    targets.map(({ expr, legendFormat }) => ({
+      where: title,
+      expr,
+      shown: [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''),
+    })),
+  ),
 ]
 
 /** What Prometheus itself puts on every series, and what it says of a target. */
@@ -92,15 +142,28 @@ const OF_TARGET = ['instance', 'job']
 async function declared(): Promise<ReadonlyMap<string, readonly string[]>> {
   const metrics = createMetrics(0)
   const pool = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
-  watchMoney(metrics.registry, () => { throw new Error('not to be read') })
-  watchSessions(metrics.registry, () => { throw new Error('not to be read') })
+  watchMoney(metrics.registry, () => {
+    throw new Error('not to be read')
+  })
+  watchSessions(metrics.registry, () => {
+    throw new Error('not to be read')
+  })
   watchBreakers(metrics.registry, () => [])
-  watchFrontLoad(metrics.registry, 0, () => ({ loop: { active: 0, idle: 0 }, shortJobs: pool, sessions: pool, nowMs: 0 }))
+  watchFrontLoad(metrics.registry, 0, () => ({
+    loop: { active: 0, idle: 0 },
+    shortJobs: pool,
+    sessions: pool,
+    nowMs: 0,
+  }))
   createVideoMeters(metrics, [])
   watchHeldVideos(metrics.registry, () => ({ accepted: 0, submitting: 0, running: 0, storing: 0 }))
   watchWebhooks(metrics.registry, () => null)
   metrics.close()
-  return new Map(metrics.registry.getMetricsAsArray().map((metric) => [metric.name, Reflect.get(metric, 'labelNames') as readonly string[]]))
+  return new Map(
+    metrics.registry
+      .getMetricsAsArray()
+      .map((metric) => [metric.name, Reflect.get(metric, 'labelNames') as readonly string[]]),
+  )
 }
 
 const labels = await declared()
@@ -109,42 +172,66 @@ t.test('both files have the form that their readers take', async (t) => {
   t.equal(faultIn(Rules, rules), null)
   t.equal(faultIn(Board, board), null)
   const names = rulesOf(rules).map(({ alert }) => alert)
-  t.same(names.filter((name, nth) => names.indexOf(name) !== nth), [])
+  t.same(
+    names.filter((name, nth) => names.indexOf(name) !== nth),
+    [],
+  )
 })
 
 t.test('a form that is not strict would show nothing: what is wrong is found', async (t) => {
   t.not(faultIn(Rules, { groups: [{ name: 'a', rules: [{ ...rulesOf(rules)[0], sumary: 'x' }] }] }), null)
-  t.not(faultIn(Board, { ...board as object, panels: [{ ...panelsOf(board)[0], targets: [] }] }), null)
+  t.not(faultIn(Board, { ...(board as object), panels: [{ ...panelsOf(board)[0], targets: [] }] }), null)
 })
 
 t.test('panels have ids of their own and do not lie upon each other', async (t) => {
   const { panels } = board as Board
   t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
-  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => Array.from({ length: w * h }, (_, nth) => `${x + nth % w}/${y + Math.floor(nth / w)}`))
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, nth) => `${x + (nth % w)}/${y + Math.floor(nth / w)}`),
+  )
   t.equal(new Set(cells).size, cells.length)
   t.ok(panels.every(({ gridPos: { x, w } }) => x + w <= 24))
 })
 
 t.test('every metric is one that a node shows, and every label one that it has', async (t) => {
   const node = await startNode(t, await nodeSettings(t))
-  const types = new Map([...(await node.admin('/metrics')).body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => [match[1] ?? '', match[2]]))
-  const wrong = queries.flatMap(({ where, expr }) => readQuery(expr).metrics.flatMap(({ name, labels: used }) => {
-    if (name === 'up') return used.filter((label) => !OF_TARGET.includes(label)).map((label) => `${where}: up has no ${label}`)
-    const base = types.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '')
-    if (!types.has(base) || (base !== name) !== (types.get(base) === 'histogram')) return [`${where}: no ${name}`]
-    const known = [...OF_TARGET, ...labels.get(base) ?? [], ...(name.endsWith('_bucket') ? ['le'] : [])]
-    return used.filter((label) => !known.includes(label)).map((label) => `${where}: ${name} has no ${label}`)
-  }))
+  const types = new Map(
+    [...(await node.admin('/metrics')).body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => [
+      match[1] ?? '',
+      match[2],
+    ]),
+  )
+  const wrong = queries.flatMap(({ where, expr }) =>
+    readQuery(expr).metrics.flatMap(({ name, labels: used }) => {
+      if (name === 'up')
+        return used
+          .filter((label) => !OF_TARGET.includes(label))
+          .map((label) => `${where}: up has no ${label}`)
+      const base = types.has(name) ? name : name.replace(/_(bucket|sum|count)$/, '')
+      if (!types.has(base) || (base !== name) !== (types.get(base) === 'histogram'))
+        return [`${where}: no ${name}`]
+      const known = [...OF_TARGET, ...(labels.get(base) ?? []), ...(name.endsWith('_bucket') ? ['le'] : [])]
+      return used
+        .filter((label) => !known.includes(label))
+        .map((label) => `${where}: ${name} has no ${label}`)
+    }),
+  )
   t.same(wrong, [])
-  t.same([...labels.keys()].filter((name) => !types.has(name)), [], 'the code declares what no process of a node shows')
-  const asked = [(board as { templating: { list: readonly { definition?: string }[] } }).templating.list[1]?.definition]
+  t.same(
+    [...labels.keys()].filter((name) => !types.has(name)),
+    [],
+    'the code declares what no process of a node shows',
+  )
+  const asked = [
+    (board as { templating: { list: readonly { definition?: string }[] } }).templating.list[1]?.definition,
+  ]
   t.same(asked, ['label_values(sluice_fronts_ready, instance)'])
 })
 
 t.test('a text shows labels alone that are left', async (t) => {
   const wrong = queries.flatMap(({ where, expr, shown }) => {
     const query = readQuery(expr)
-    const left = query.by ?? query.metrics.flatMap(({ name }) => [...OF_TARGET, ...labels.get(name) ?? []])
+    const left = query.by ?? query.metrics.flatMap(({ name }) => [...OF_TARGET, ...(labels.get(name) ?? [])])
     return shown.filter((label) => !left.includes(label)).map((label) => `${where}: ${label}`)
   })
   t.same(wrong, [])
@@ -152,11 +239,26 @@ t.test('a text shows labels alone that are left', async (t) => {
 
 t.test('the values that labels are compared with exist', async (t) => {
   const known: Readonly<Record<string, readonly string[]>> = {
-    job: ['sluice'], instance: ['$instance'], status: ['5..', 'failed'], pool: ['sessions', 'short_jobs'], state: ['dead'], quantile: ['0.99'], failure: [''],
+    job: ['sluice'],
+    instance: ['$instance'],
+    status: ['5..', 'failed'],
+    pool: ['sessions', 'short_jobs'],
+    state: ['dead'],
+    quantile: ['0.99'],
+    failure: [''],
     outcome: ['ok', ...Object.keys(FAILURES)],
   }
-  const values = queries.flatMap(({ expr }) => readQuery(expr).matchers.flatMap(({ label, value }) => alternatives(value).map((one) => `${label}=${one}`)))
-  t.same([...new Set(values)].filter((pair) => !(known[pair.split('=')[0] ?? ''] ?? []).includes(pair.slice(pair.indexOf('=') + 1))), [])
+  const values = queries.flatMap(({ expr }) =>
+    readQuery(expr).matchers.flatMap(({ label, value }) =>
+      alternatives(value).map((one) => `${label}=${one}`),
+    ),
+  )
+  t.same(
+    [...new Set(values)].filter(
+      (pair) => !(known[pair.split('=')[0] ?? ''] ?? []).includes(pair.slice(pair.indexOf('=') + 1)),
+    ),
+    [],
+  )
 })
 
 /** `a_(b|c)` is `a_b` and `a_c`. */
@@ -174,7 +276,17 @@ t.test('alerts judge by the limits of doctor and of the live view', async (t) =>
   t.match(exprOf('SluiceBooksBehind'), new RegExp(`> ${JOURNAL_LAG_MS_MAX / 1_000}$`))
 })
 
-t.test('promtool takes the rules', { skip: told('promtool', ['--version']) === null && 'promtool is not installed' }, async (t) => {
-  const { code, said } = told('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', `${DEPLOY}${RULES_FILE}`]) ?? { code: 1, said: '' }
-  t.equal(code, 0, said)
-})
+t.test(
+  'promtool takes the rules',
+  { skip: told('promtool', ['--version']) === null && 'promtool is not installed' },
+  async (t) => {
+    const { code, said } = told('promtool', [
+      'check',
+      'rules',
+      '--lint=all',
+      '--lint-fatal',
+      `${DEPLOY}${RULES_FILE}`,
+    ]) ?? { code: 1, said: '' }
+    t.equal(code, 0, said)
+  },
+)

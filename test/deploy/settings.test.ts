@@ -6,7 +6,16 @@ import { DRAIN_MS } from '../../src/schemas/limits/limits.ts'
 import { Settings } from '../../src/schemas/operator/settings.ts'
 import { readFrom } from '../../src/server/config.ts'
 import { VERSION } from '../../src/server/supervisor/version.ts'
-import { at, deployFile, deployFiles, environmentOf, listAt, membersAt, yamlOf, type Member } from '../support/nodes/deploy.ts'
+import {
+  at,
+  deployFile,
+  deployFiles,
+  environmentOf,
+  listAt,
+  membersAt,
+  yamlOf,
+  type Member,
+} from '../support/nodes/deploy.ts'
 import { jsonForm, pairsOf, parseDockerfile } from '../support/nodes/dockerfile.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
@@ -22,7 +31,10 @@ const adminPort = defaultOf(Settings.properties.SLUICE_ADMIN_PORT)
 const manifest = (kind: string): Member => manifests.find((document) => at(document, 'kind') === kind)
 const pod = at(manifest('StatefulSet'), 'spec', 'template', 'spec')
 const jobPod = at(job, 'spec', 'template', 'spec')
-const imageEnv = Object.assign({}, ...dockerfile.filter(({ name }) => name === 'ENV').map(({ text }) => pairsOf(text))) as Record<string, string>
+const imageEnv = Object.assign(
+  {},
+  ...dockerfile.filter(({ name }) => name === 'ENV').map(({ text }) => pairsOf(text)),
+) as Record<string, string>
 const instruction = (name: string): string => dockerfile.findLast((step) => step.name === name)?.text ?? ''
 
 /** What a drain may take in all: fronts, then the runner, each with its slack, then journals and stores. */
@@ -31,48 +43,92 @@ const DRAIN_S_MAX = (2 * (DRAIN_MS + 2_000) + 5_000 + 3_000) / 1_000
 t.test('each setting that a file of deploy/ names is one', async (t) => {
   const known = new Set([...Object.keys(Settings.properties), 'SLUICE_CONFIG'])
   const named = deployFiles().flatMap((file) =>
-    [...deployFile(file).matchAll(/\b(?:SLUICE_[A-Z0-9_]+|DATABASE_URL|REDIS_URL|AWS_[A-Z_]+|OTEL_[A-Z_]+)\b/g)].map(([name]) => `${file}: ${name}`))
+    [
+      ...deployFile(file).matchAll(
+        /\b(?:SLUICE_[A-Z0-9_]+|DATABASE_URL|REDIS_URL|AWS_[A-Z_]+|OTEL_[A-Z_]+)\b/g,
+      ),
+    ].map(([name]) => `${file}: ${name}`),
+  )
   t.ok(named.length > 20)
-  t.same(named.filter((line) => !known.has(line.replace(/^.*: /, ''))), [])
+  t.same(
+    named.filter((line) => !known.has(line.replace(/^.*: /, ''))),
+    [],
+  )
 })
 
-t.test('the settings of compose, of Kubernetes and of the unit are such that a node starts on them', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-deploy-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const bucket = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' }
-  writeFileSync(join(folder, 'settings.json'), JSON.stringify({ DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c', ...bucket }))
-  writeFileSync(join(folder, 'root-key'), 'ab'.repeat(32))
-  const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
-    kubernetes: { ...imageEnv, ...Object.fromEntries(membersAt(manifest('ConfigMap'), 'data').map(([name, value]) => [name, String(value)])) },
-    systemd: Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])),
-  }
-  for (const [place, env] of Object.entries(places)) {
-    const rootKey = env['SLUICE_ROOT_KEY_FILE'] === undefined ? {} : { SLUICE_ROOT_KEY_FILE: join(folder, 'root-key') }
-    const reading = readFrom({ ...env, SLUICE_CONFIG: join(folder, 'settings.json'), ...rootKey })
-    t.same(reading.ok ? [] : reading.problems, [], place)
-    t.same(reading.ok && reading.generation.unknown, [], place)
-  }
-})
+t.test(
+  'the settings of compose, of Kubernetes and of the unit are such that a node starts on them',
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-deploy-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const bucket = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' }
+    writeFileSync(
+      join(folder, 'settings.json'),
+      JSON.stringify({ DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c', ...bucket }),
+    )
+    writeFileSync(join(folder, 'root-key'), 'ab'.repeat(32))
+    const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+      compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
+      kubernetes: {
+        ...imageEnv,
+        ...Object.fromEntries(
+          membersAt(manifest('ConfigMap'), 'data').map(([name, value]) => [name, String(value)]),
+        ),
+      },
+      systemd: Object.fromEntries(
+        [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+      ),
+    }
+    for (const [place, env] of Object.entries(places)) {
+      const rootKey =
+        env['SLUICE_ROOT_KEY_FILE'] === undefined ? {} : { SLUICE_ROOT_KEY_FILE: join(folder, 'root-key') }
+      const reading = readFrom({ ...env, SLUICE_CONFIG: join(folder, 'settings.json'), ...rootKey })
+      t.same(reading.ok ? [] : reading.problems, [], place)
+      t.same(reading.ok && reading.generation.unknown, [], place)
+    }
+  },
+)
 
-t.test('public and admin port are those that settings have by default, and the admin port is in no service', async (t) => {
-  t.equal(instruction('EXPOSE'), String(port))
-  t.same([...nginx.matchAll(/server node-\d:(\d+)/g)].map(([, found]) => Number(found)), [port, port])
-  const ports = Object.fromEntries(listAt(pod, 'containers', 0, 'ports').map((row) => [at(row, 'name'), at(row, 'containerPort')]))
-  t.same(ports, { http: port, admin: adminPort })
-  const services = manifests.filter((document) => at(document, 'kind') === 'Service')
-  t.equal(services.length, 2)
-  for (const service of services) t.same(listAt(service, 'spec', 'ports').map((row) => at(row, 'targetPort')), ['http'])
-  const published = membersAt(compose, 'services').flatMap(([name, service]) => listAt(service, 'ports').map((row) => `${name} ${String(row)}`))
-  t.same(published, [`node-1 127.0.0.1:${adminPort}:${adminPort}`, `node-2 127.0.0.1:${adminPort + 1}:${adminPort}`, `balancer 127.0.0.1:${port}:${port}`])
-})
+t.test(
+  'public and admin port are those that settings have by default, and the admin port is in no service',
+  async (t) => {
+    t.equal(instruction('EXPOSE'), String(port))
+    t.same(
+      [...nginx.matchAll(/server node-\d:(\d+)/g)].map(([, found]) => Number(found)),
+      [port, port],
+    )
+    const ports = Object.fromEntries(
+      listAt(pod, 'containers', 0, 'ports').map((row) => [at(row, 'name'), at(row, 'containerPort')]),
+    )
+    t.same(ports, { http: port, admin: adminPort })
+    const services = manifests.filter((document) => at(document, 'kind') === 'Service')
+    t.equal(services.length, 2)
+    for (const service of services)
+      t.same(
+        listAt(service, 'spec', 'ports').map((row) => at(row, 'targetPort')),
+        ['http'],
+      )
+    const published = membersAt(compose, 'services').flatMap(([name, service]) =>
+      listAt(service, 'ports').map((row) => `${name} ${String(row)}`),
+    )
+    t.same(published, [
+      `node-1 127.0.0.1:${adminPort}:${adminPort}`,
+      `node-2 127.0.0.1:${adminPort + 1}:${adminPort}`,
+      `balancer 127.0.0.1:${port}:${port}`,
+    ])
+  },
+)
 
 t.test('probes ask the admin port for pages that it has', async (t) => {
   for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
     const asked = at(pod, 'containers', 0, probe, 'httpGet')
     t.match(asked, { path: /^\/(?:readyz|healthz)$/, port: 'admin' }, probe)
   }
-  t.equal(at(pod, 'containers', 0, 'livenessProbe', 'httpGet', 'path'), '/healthz', 'a node without its stores is not restarted')
+  t.equal(
+    at(pod, 'containers', 0, 'livenessProbe', 'httpGet', 'path'),
+    '/healthz',
+    'a node without its stores is not restarted',
+  )
   t.match(deployFile('healthcheck.mjs'), /\$\{adminUrl\}\/readyz/)
   t.same(jsonForm(instruction('HEALTHCHECK').replace(/^.*CMD /, '')), ['node', 'deploy/healthcheck.mjs'])
 })
@@ -81,7 +137,8 @@ t.test('everybody is the same user, by number and not root', async (t) => {
   const user = instruction('USER')
   t.match(user, /^[1-9]\d*:[1-9]\d*$/)
   const [uid, gid] = user.split(':').map(Number)
-  for (const place of ['node-1', 'node-2', 'migrate']) t.equal(at(compose, 'services', place, 'user'), user, place)
+  for (const place of ['node-1', 'node-2', 'migrate'])
+    t.equal(at(compose, 'services', place, 'user'), user, place)
   for (const context of [at(pod, 'securityContext'), at(jobPod, 'securityContext')]) {
     t.match(context, { runAsNonRoot: true, runAsUser: uid, runAsGroup: gid, fsGroup: gid })
   }
@@ -90,7 +147,8 @@ t.test('everybody is the same user, by number and not root', async (t) => {
 
 t.test('every place takes the image of this version', async (t) => {
   const image = `sluice:${VERSION}`
-  for (const place of ['node-1', 'node-2', 'migrate']) t.equal(at(compose, 'services', place, 'image'), image, place)
+  for (const place of ['node-1', 'node-2', 'migrate'])
+    t.equal(at(compose, 'services', place, 'image'), image, place)
   for (const one of [pod, jobPod]) t.equal(at(one, 'containers', 0, 'image'), image)
   t.match(deployFile('Dockerfile'), `-t ${image} `)
   t.equal(at(job, 'metadata', 'name'), `sluice-migrate-${VERSION.replaceAll('.', '-')}`)

@@ -5,13 +5,37 @@ import { turnOfLoop } from '../support/nodes/scripted-fleet.ts'
 
 const KEYS = 6
 
-type Step = readonly [kind: 'call' | 'commit' | 'hint' | 'poll' | 'blind' | 'answer' | 'turn' | 'wait', at: number, what: number]
+type Step = readonly [
+  kind: 'call' | 'commit' | 'hint' | 'poll' | 'blind' | 'answer' | 'turn' | 'wait',
+  at: number,
+  what: number,
+]
 
 /** Most steps are those of the store and of changes: what may go wrong is between them. */
-const STEPS: fc.Arbitrary<readonly Step[]> = fc.array(fc.tuple(
-  fc.constantFrom('call', 'call', 'commit', 'commit', 'hint', 'hint', 'poll', 'poll', 'blind', 'answer', 'answer', 'answer', 'turn', 'turn', 'wait'),
-  fc.nat(999), fc.nat(999),
-), { minLength: 20, maxLength: 120 })
+const STEPS: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.tuple(
+    fc.constantFrom(
+      'call',
+      'call',
+      'commit',
+      'commit',
+      'hint',
+      'hint',
+      'poll',
+      'poll',
+      'blind',
+      'answer',
+      'answer',
+      'answer',
+      'turn',
+      'turn',
+      'wait',
+    ),
+    fc.nat(999),
+    fc.nat(999),
+  ),
+  { minLength: 20, maxLength: 120 },
+)
 
 async function run(steps: readonly Step[]): Promise<readonly string[]> {
   const model = new KeyModel(KEYS)
@@ -34,10 +58,16 @@ async function run(steps: readonly Step[]): Promise<readonly string[]> {
   return [...model.wrong, ...(model.open > 0 ? [`${model.open} calls were never answered`] : [])]
 }
 
-t.test('no key is ever older, known or unknown, than the last change of it that its front was told', async (t) => {
-  await fc.assert(fc.asyncProperty(STEPS, async (steps) => {
-    const wrong = await run(steps)
-    if (wrong.length > 0) throw new Error(wrong.join('; '))
-  }), { numRuns: 300 })
-  t.pass('whatever order things happened in')
-})
+t.test(
+  'no key is ever older, known or unknown, than the last change of it that its front was told',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(STEPS, async (steps) => {
+        const wrong = await run(steps)
+        if (wrong.length > 0) throw new Error(wrong.join('; '))
+      }),
+      { numRuns: 300 },
+    )
+    t.pass('whatever order things happened in')
+  },
+)

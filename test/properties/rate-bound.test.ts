@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RATE_SLACK_MS } from '../../src/schemas/limits/rate-limits.ts'
 import {
-  excessOf, keyOf, ModelRedis, openFronts, randomOf, Simulation, whenAnswered,
+  excessOf,
+  keyOf,
+  ModelRedis,
+  openFronts,
+  randomOf,
+  Simulation,
+  whenAnswered,
 } from '../support/wire/rate-simulation.ts'
 
 interface Run {
@@ -28,40 +34,49 @@ const RUNS: fc.Arbitrary<Run> = fc.record({
 })
 
 t.test('in no window more than limit × (W + 100 ms) + burst is admitted, over several fronts', async (t) => {
-  await fc.assert(fc.asyncProperty(RUNS, async (run) => {
-    const { admitted } = await drive(run)
-    const excess = excessOf(admitted, run.limitRpm, RATE_SLACK_MS)
-    if (excess > 0.001) throw new Error(`${excess} calls above the bound`)
-  }), { numRuns: 30 })
+  await fc.assert(
+    fc.asyncProperty(RUNS, async (run) => {
+      const { admitted } = await drive(run)
+      const excess = excessOf(admitted, run.limitRpm, RATE_SLACK_MS)
+      if (excess > 0.001) throw new Error(`${excess} calls above the bound`)
+    }),
+    { numRuns: 30 },
+  )
   t.pass('every window kept the bound')
 })
 
 t.test('under pressure at least 96 % of limit and burst are admitted', async (t) => {
-  // Four fronts that are little over the limit use 97.7 % of it on average, and in one run of thousands 96.7 %.
-  // An authority 40 ms away uses up the 100 ms that a call may wait, and the fallback refuses more.
+  // Four fronts that are little over the limit use 97.7 % of it on average, and in one run of thousands 96.7
+  // %. An authority 40 ms away uses up the 100 ms that a call may wait, and the fallback refuses more.
   const near = RUNS.filter((run) => run.limitRpm >= 600 && run.latencyMs <= 3)
   const steady = near.map((run) => ({ ...run, pressure: Math.max(1.5, run.pressure), offMs: 0 }))
-  await fc.assert(fc.asyncProperty(steady, async (run) => {
-    const { admitted, refused, seconds } = await drive(run)
-    const possible = Math.min(run.limitRpm / 60 * seconds + run.limitRpm / 10, admitted.length + refused)
-    if (admitted.length < possible * 0.96) throw new Error(`${admitted.length} of ${possible}`)
-  }), { numRuns: 15 })
+  await fc.assert(
+    fc.asyncProperty(steady, async (run) => {
+      const { admitted, refused, seconds } = await drive(run)
+      const possible = Math.min((run.limitRpm / 60) * seconds + run.limitRpm / 10, admitted.length + refused)
+      if (admitted.length < possible * 0.96) throw new Error(`${admitted.length} of ${possible}`)
+    }),
+    { numRuns: 15 },
+  )
   t.pass('nothing is lost')
 })
 
 t.test('a Redis that forgets, goes away or freezes adds at most one burst', async (t) => {
   const trouble = RUNS.filter((run) => run.limitRpm >= 60)
-  await fc.assert(fc.asyncProperty(trouble, fc.constantFrom('forget', 'down', 'stalled'), async (run, kind) => {
-    const { admitted } = await drive(run, (simulation, redis) => {
-      simulation.after(600, () => {
-        if (kind === 'forget') redis.forget()
-        else redis.mode = kind
+  await fc.assert(
+    fc.asyncProperty(trouble, fc.constantFrom('forget', 'down', 'stalled'), async (run, kind) => {
+      const { admitted } = await drive(run, (simulation, redis) => {
+        simulation.after(600, () => {
+          if (kind === 'forget') redis.forget()
+          else redis.mode = kind
+        })
+        simulation.after(1_900, () => void (redis.mode = 'up'))
       })
-      simulation.after(1_900, () => void (redis.mode = 'up'))
-    })
-    const excess = excessOf(admitted, run.limitRpm, RATE_SLACK_MS) - run.limitRpm / 10
-    if (excess > 0.001) throw new Error(`${excess} calls above the bound`)
-  }), { numRuns: 30 })
+      const excess = excessOf(admitted, run.limitRpm, RATE_SLACK_MS) - run.limitRpm / 10
+      if (excess > 0.001) throw new Error(`${excess} calls above the bound`)
+    }),
+    { numRuns: 30 },
+  )
   t.pass('every window kept the bound')
 })
 
@@ -86,28 +101,52 @@ t.test('a busy key costs almost no steps of the authority, a slow one a step a c
 })
 
 t.test('a key that is over its limit costs a step a token, however many calls are refused', async (t) => {
-  const { steps, admitted, refused } = await drive({ fronts: 2, latencyMs: 0.2, onMs: 3_000, offMs: 0, seed: 1, limitRpm: 600, pressure: 100 })
+  const { steps, admitted, refused } = await drive({
+    fronts: 2,
+    latencyMs: 0.2,
+    onMs: 3_000,
+    offMs: 0,
+    seed: 1,
+    limitRpm: 600,
+    pressure: 100,
+  })
   t.ok(refused > 2_000)
   t.ok(steps < admitted.length * 3, `${steps} steps for ${admitted.length} admitted`)
 })
 
-/** One front uses a key for a moment and stops while it holds a block; then both ask for more than there is. */
-async function quietAndFlood({ limitRpm, calls, quietMs }: { limitRpm: number; calls: number; quietMs: number }): Promise<readonly number[]> {
+/**
+ * One front uses a key for a moment and stops while it holds a block; then both ask for more than there is.
+ */
+async function quietAndFlood({
+  limitRpm,
+  calls,
+  quietMs,
+}: {
+  limitRpm: number
+  calls: number
+  quietMs: number
+}): Promise<readonly number[]> {
   const simulation = new Simulation()
   const [holder, other] = openFronts(simulation, new ModelRedis(simulation, () => 0.1), 2)
   if (holder === undefined || other === undefined) throw new Error('no fronts')
   const admitted: number[] = []
-  const callAt = (front: typeof holder, at: number): void => simulation.after(at, () => {
-    whenAnswered(front.admit(keyOf(limitRpm)), ({ failure }) => void (failure === null && admitted.push(simulation.now)))
-  })
-  for (let i = 0; i < calls; i += 1) callAt(holder, 100 + i * 30 / calls)
+  const callAt = (front: typeof holder, at: number): void =>
+    simulation.after(at, () => {
+      whenAnswered(
+        front.admit(keyOf(limitRpm)),
+        ({ failure }) => void (failure === null && admitted.push(simulation.now)),
+      )
+    })
+  for (let i = 0; i < calls; i += 1) callAt(holder, 100 + (i * 30) / calls)
   for (let i = 0; i < 700; i += 1) callAt(other, 130 + quietMs)
   for (let i = 0; i < 100; i += 1) callAt(holder, 131 + quietMs)
   await simulation.runUntil(140 + quietMs)
   return admitted
 }
 
-/** Some five thousand calls of one key over all fronts, but at least three seconds and at most thirty of them. */
+/**
+ * Some five thousand calls of one key over all fronts, but at least three seconds and at most thirty of them.
+ */
 async function drive(
   run: Run,
   disturb: (simulation: Simulation, redis: ModelRedis) => void = () => undefined,
@@ -119,7 +158,7 @@ async function drive(
   const admitted: number[] = []
   let refused = 0
   const meanMs = Math.max(0.3, 60_000 / run.limitRpm / run.pressure) * run.fronts
-  const endMs = Math.max(3_000, Math.min(30_000, 5_000 * meanMs / run.fronts))
+  const endMs = Math.max(3_000, Math.min(30_000, (5_000 * meanMs) / run.fronts))
   for (const front of openFronts(simulation, redis, run.fronts)) {
     const phase = random() * (run.onMs + run.offMs)
     const call = (): void => {

@@ -1,4 +1,7 @@
-/** What the quota counts, against a count of its own over the files that are there, after random writes, losses and sweeps. */
+/**
+ * What the quota counts, against a count of its own over the files that are there, after random writes,
+ * losses and sweeps.
+ */
 import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -36,7 +39,10 @@ async function countedOnDisk(root: string, workspaceId: string): Promise<number>
   let bytes = 0
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isDirectory()) bytes += (await readdir(path, { recursive: true, withFileTypes: true })).some((below) => below.isFile()) ? COUNTED_BYTES_MIN : 0
+    if (entry.isDirectory())
+      bytes += (await readdir(path, { recursive: true, withFileTypes: true })).some((below) => below.isFile())
+        ? COUNTED_BYTES_MIN
+        : 0
     else bytes += Math.max(COUNTED_BYTES_MIN, (await stat(path)).size)
   }
   return bytes
@@ -47,36 +53,49 @@ async function countedFiles({ store: { sql } }: FileStand): Promise<number> {
   return rows.reduce((sum, row) => sum + Math.max(COUNTED_BYTES_MIN, Number(row.size_bytes)), 0)
 }
 
-t.test('after random writes, losses and deletions that race, the running sum is what a count over all files gives', async (t) => {
-  const seed = Number(process.env['SLUICE_TEST_SEED'] ?? randomInt(2 ** 31))
-  t.comment(`seed ${seed}`)
-  const random = randomOf(seed)
-  const stand = await openFileStand(t, { containerWaitMs: 60_000 })
-  const { files, store, workspaceId } = stand
-  const { storage, folder } = await openDisk(t)
-  const sizes = openContainerSizes(store)
-  const parts = { rows: openFileSweep(store), uses: openContainerUses(store), sizes, storage, now: Date.now }
-  const write = async (containerId: string, path: string, sizeBytes: number) => {
-    const upload = await begun(files, workspaceId, sizeBytes, { folders: path.split('/').length })
-    const claim = must(await files.claimPath(upload, { containerId, path, sizeBytes }))
-    await putInContainer(storage, path, 'x'.repeat(sizeBytes), { workspaceId, containerId })
-    must(await sizes.release(claim, sizeBytes))
-  }
-  const act = async () => {
-    const [containerId, depth, sizeBytes] = [`sess_${random(2)}`, random(4), [0, 1, 4_096, 5_000, 20_000][random(5)] ?? 0]
-    const path = [...Array.from({ length: depth }, () => `f${random(2)}`), `n${random(4)}`].join('/')
-    const kind = random(10)
-    if (kind < 6) return write(containerId, path, sizeBytes)
-    if (kind < 8) return rmSync(join(folder, 'containers', workspaceId, containerId, path), { force: true })
-    if (kind === 8) return void (await storedFile(files, workspaceId, { sizeBytes: sizeBytes + 1 }))
-    const [file] = must(await files.list(workspaceId, { after: null, limit: 1 })).files
-    if (file !== undefined) await files.remove(workspaceId, file.id)
-  }
-  for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all(Array.from({ length: RACERS }, act))
-    t.same((await sweep(parts, { recountAgeMs: 0 })).failures, [])
-    const { usedBytes, reservedBytes } = must(await files.usage(workspaceId))
-    const counted = (await countedOnDisk(folder, workspaceId)) + (await countedFiles(stand))
-    t.same([usedBytes, reservedBytes], [counted, 0], `round ${round} of seed ${seed}`)
-  }
-})
+t.test(
+  'after random writes, losses and deletions that race, the running sum is what a count over all files gives',
+  async (t) => {
+    const seed = Number(process.env['SLUICE_TEST_SEED'] ?? randomInt(2 ** 31))
+    t.comment(`seed ${seed}`)
+    const random = randomOf(seed)
+    const stand = await openFileStand(t, { containerWaitMs: 60_000 })
+    const { files, store, workspaceId } = stand
+    const { storage, folder } = await openDisk(t)
+    const sizes = openContainerSizes(store)
+    const parts = {
+      rows: openFileSweep(store),
+      uses: openContainerUses(store),
+      sizes,
+      storage,
+      now: Date.now,
+    }
+    const write = async (containerId: string, path: string, sizeBytes: number) => {
+      const upload = await begun(files, workspaceId, sizeBytes, { folders: path.split('/').length })
+      const claim = must(await files.claimPath(upload, { containerId, path, sizeBytes }))
+      await putInContainer(storage, path, 'x'.repeat(sizeBytes), { workspaceId, containerId })
+      must(await sizes.release(claim, sizeBytes))
+    }
+    const act = async () => {
+      const [containerId, depth, sizeBytes] = [
+        `sess_${random(2)}`,
+        random(4),
+        [0, 1, 4_096, 5_000, 20_000][random(5)] ?? 0,
+      ]
+      const path = [...Array.from({ length: depth }, () => `f${random(2)}`), `n${random(4)}`].join('/')
+      const kind = random(10)
+      if (kind < 6) return write(containerId, path, sizeBytes)
+      if (kind < 8) return rmSync(join(folder, 'containers', workspaceId, containerId, path), { force: true })
+      if (kind === 8) return void (await storedFile(files, workspaceId, { sizeBytes: sizeBytes + 1 }))
+      const [file] = must(await files.list(workspaceId, { after: null, limit: 1 })).files
+      if (file !== undefined) await files.remove(workspaceId, file.id)
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      await Promise.all(Array.from({ length: RACERS }, act))
+      t.same((await sweep(parts, { recountAgeMs: 0 })).failures, [])
+      const { usedBytes, reservedBytes } = must(await files.usage(workspaceId))
+      const counted = (await countedOnDisk(folder, workspaceId)) + (await countedFiles(stand))
+      t.same([usedBytes, reservedBytes], [counted, 0], `round ${round} of seed ${seed}`)
+    }
+  },
+)

@@ -10,20 +10,28 @@ const KINDS = ['token', 'lookup', 'blind'] as const
 const RUNS = 12
 const JOBS = 24
 
-t.test('under random faults of store, providers and runners every job ends, and no provider sees what it must not', { timeout: 300_000 }, async (t) => {
-  for (let run = 0; run < RUNS; run++) {
-    const seed = Number(process.hrtime.bigint() % 1_000_000_007n)
-    const { left, mistakes, backward } = await chaos(seed)
-    if (!t.same({ left, mistakes, backward }, { left: [], mistakes: [], backward: [] }, `seed ${seed}`)) break
-  }
-})
+t.test(
+  'under random faults of store, providers and runners every job ends, and no provider sees what it must not',
+  { timeout: 300_000 },
+  async (t) => {
+    for (let run = 0; run < RUNS; run++) {
+      const seed = Number(process.hrtime.bigint() % 1_000_000_007n)
+      const { left, mistakes, backward } = await chaos(seed)
+      if (!t.same({ left, mistakes, backward }, { left: [], mistakes: [], backward: [] }, `seed ${seed}`))
+        break
+    }
+  },
+)
 
 /** Half a minute of faults, then calm. */
 async function chaos(seed: number) {
   const random = randomOf(seed)
   const clock = fakeClock()
   const models = KINDS.map((kind) => modelProvider(kind, { kind, clock, random }))
-  const world = videoWorld(models.map(({ provider }) => provider), { random, clock })
+  const world = videoWorld(
+    models.map(({ provider }) => provider),
+    { random, clock },
+  )
   let faults = 0.1
   world.fault = () => (random() >= faults ? 'none' : random() < 0.5 ? 'lost' : 'unheard')
   const runners: VideoEngine[] = [world.runner(), world.runner()]
@@ -31,7 +39,9 @@ async function chaos(seed: number) {
   const states = ['accepted', 'submitting', 'running', 'storing']
   const seen = new Map<string, number>()
   for (let step = 0; step < 60; step++) {
-    if (step < JOBS) for (const kind of KINDS) world.add({ id: `${kind}-${step}`, provider: kind, workspaceId: `w${step % 3}` })
+    if (step < JOBS)
+      for (const kind of KINDS)
+        world.add({ id: `${kind}-${step}`, provider: kind, workspaceId: `w${step % 3}` })
     await clock.advance(500)
     const chance = random()
     // A runner stands still, or is told to end and another one comes.
@@ -49,7 +59,9 @@ async function chaos(seed: number) {
   faults = 0
   for (const model of models) model.calm()
   await clock.advance(120_000)
-  const left = [...world.rows.values()].filter(({ state }) => !isVideoEnding(state)).map(({ id, state }) => `${id}: ${state}`)
+  const left = [...world.rows.values()]
+    .filter(({ state }) => !isVideoEnding(state))
+    .map(({ id, state }) => `${id}: ${state}`)
   for (const runner of runners) void runner.close(0)
   return { left, mistakes: models.flatMap((model) => model.mistakes), backward }
 }

@@ -6,7 +6,10 @@ import type { LoadPace, LoadRequest } from '../support/load/load-plan.ts'
 import { clientPortsOf } from '../support/wire/sockets.ts'
 import type { Stand } from '../support/nodes/stand.ts'
 
-/** Milliseconds until the connections of a load have been accepted, and how often it is begun to reach both fronts. */
+/**
+ * Milliseconds until the connections of a load have been accepted, and how often it is begun to reach both
+ * fronts.
+ */
 const SETTLING_MS = 200
 const LOADS_MAX = 20
 const CONNECTIONS_MAX = 200
@@ -20,11 +23,14 @@ export interface BothLoad {
 }
 
 /**
- * Runs a load until it is stopped, with a row for each request. The kernel spreads connections over the fronts as it
- * likes: begins again until both have some.
+ * Runs a load until it is stopped, with a row for each request. The kernel spreads connections over the
+ * fronts as it likes: begins again until both have some.
  * @returns how many fronts have connections of it: 2, unless the kernel never did
  */
-export async function loadOnBoth(stand: Stand, input: BothLoad): Promise<{ readonly load: RunningLoad; readonly fronts: number }> {
+export async function loadOnBoth(
+  stand: Stand,
+  input: BothLoad,
+): Promise<{ readonly load: RunningLoad; readonly fronts: number }> {
   for (let attempt = 1; ; attempt++) {
     const load = await startLoad({
       host: '127.0.0.1',
@@ -43,7 +49,10 @@ export async function loadOnBoth(stand: Stand, input: BothLoad): Promise<{ reado
   }
 }
 
-/** A kept-alive connection to each front. The kernel gives connections to fronts as it likes: opens more until each has one. */
+/**
+ * A kept-alive connection to each front. The kernel gives connections to fronts as it likes: opens more until
+ * each has one.
+ */
 export async function connectToEach(stand: Stand, more: AgentOptions = {}): Promise<readonly Agent[]> {
   const found = new Map<number, Agent>()
   for (let tried = 0; tried < CONNECTIONS_MAX && found.size < stand.fronts().length; tried++) {

@@ -6,7 +6,10 @@ const TIMEOUT_MS = 300_000
 /** Milliseconds behind the last check until a process that something keeps alive says what, and ends. */
 const LINGERING_MS = 20_000
 
-/** Runs a program in its short form as tests: what is true at any speed is asserted, what is timed is only shown. */
+/**
+ * Runs a program in its short form as tests: what is true at any speed is asserted, what is timed is only
+ * shown.
+ */
 export async function short(name: string, program: Program): Promise<void> {
   t.setTimeout(TIMEOUT_MS)
   const seed = Math.floor(Math.random() * 2 ** 31)
@@ -27,8 +30,8 @@ export async function short(name: string, program: Program): Promise<void> {
 }
 
 /**
- * Ends the process once nothing is left to do. Left to itself, Node 20 first closes what handles there are, and of some
- * that stood for killed processes it waits for ever, at full speed.
+ * Ends the process once nothing is left to do. Left to itself, Node 20 first closes what handles there are,
+ * and of some that stood for killed processes it waits for ever, at full speed.
  */
 function endItself(): void {
   let isTold = false

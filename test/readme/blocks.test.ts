@@ -6,7 +6,10 @@ import { sectionOf } from './slices.ts'
 
 const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
 
-/** What they stand under and begin with, of blocks that are not run here: they need machines, programs or addresses that a test has not. */
+/**
+ * What they stand under and begin with, of blocks that are not run here: they need machines, programs or
+ * addresses that a test has not.
+ */
 const ELSEWHERE: readonly string[] = [
   'Start: npm start npm',
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
@@ -19,12 +22,20 @@ const ELSEWHERE: readonly string[] = [
 
 t.test('the blocks that are not run are these', async (t) => {
   const found = blocks.filter(({ mark }) => mark !== null)
-  t.same(found.filter(({ mark }) => mark !== 'elsewhere'), [])
-  t.same(found.map(({ section, text }) => `${section}: ${text.split(/\s+/, 3).join(' ')}`), ELSEWHERE)
+  t.same(
+    found.filter(({ mark }) => mark !== 'elsewhere'),
+    [],
+  )
+  t.same(
+    found.map(({ section, text }) => `${section}: ${text.split(/\s+/, 3).join(' ')}`),
+    ELSEWHERE,
+  )
 })
 
 t.test('no fence of a page is missed', async (t) => {
-  const fences = USER_PAGES.flatMap(({ text }) => text.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)))
+  const fences = USER_PAGES.flatMap(({ text }) =>
+    text.split('\n').filter((line) => /^\s*(?:```|~~~)/.test(line)),
+  )
   t.equal(blocks.length * 2, fences.length)
 })
 
@@ -32,20 +43,32 @@ t.test('the contents of the README name each page for users once', async (t) => 
   t.same(CONTENTS.filter((path) => /^docs\/(?:use|operate)\//.test(path)).sort(), [...userFiles()].sort())
 })
 
-t.test('no two pages have sections of one name with blocks, since a section is run by its name', async (t) => {
-  const pagesOf = (name: string): number => new Set(blocks.filter(({ section }) => section === name).map(({ path }) => path)).size
-  t.same([...new Set(blocks.map(({ section }) => section))].filter((name) => pagesOf(name) > 1), [])
-})
+t.test(
+  'no two pages have sections of one name with blocks, since a section is run by its name',
+  async (t) => {
+    const pagesOf = (name: string): number =>
+      new Set(blocks.filter(({ section }) => section === name).map(({ path }) => path)).size
+    t.same(
+      [...new Set(blocks.map(({ section }) => section))].filter((name) => pagesOf(name) > 1),
+      [],
+    )
+  },
+)
 
 t.test('the README is short: 300 lines, 2,500 words', async (t) => {
   t.ok(README.text.split('\n').length <= 301)
   t.ok(README.text.split(/\s+/).filter((word) => word !== '').length <= 2_500)
 })
 
-const SHOWN = blocksOf('```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n')
+const SHOWN = blocksOf(
+  '```sh\napi=1\nget() { curl "$1"; }\n# a remark\nbin/sluice keys list\n# 200 {"data":[]}\n```\n',
+)
 
 t.test('a remark and an empty line are no lines that a block needs', async (t) => {
-  t.same(linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`), ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'])
+  t.same(
+    linesOf(SHOWN).map(({ number, text }) => `${number} ${text}`),
+    ['2 api=1', '3 get() { curl "$1"; }', '5 bin/sluice keys list', '6 # 200 {"data":[]}'],
+  )
 })
 
 t.test('a line is taken out, or has a mistake put into it', async (t) => {
@@ -57,5 +80,8 @@ t.test('a line is taken out, or has a mistake put into it', async (t) => {
 
 t.test('a section is run behind the commands that set what it uses, and no others', async (t) => {
   const text = '# One\n```sh\na=1\nb=2\nget() { echo "$a"; }\necho hello\n```\n# Two\n```sh\nget it\n```\n'
-  t.same(sectionOf(blocksOf(text), 'Two', null).map((block) => block.text), ['a=1\nget() { echo "$a"; }', 'get it'])
+  t.same(
+    sectionOf(blocksOf(text), 'Two', null).map((block) => block.text),
+    ['a=1\nget() { echo "$a"; }', 'get it'],
+  )
 })

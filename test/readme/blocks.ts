@@ -55,30 +55,39 @@ export function blocksOf(markdown: string, path = 'README.md'): Block[] {
 const ANSWER = /^# (?:(\d{3})(?: |$))?(?=\{|$)/
 
 /**
- * The commands of a shell block: lines that belong together, each with the answer that stands in comments below it. An answer with no
- * command above it is one that nothing gave.
+ * The commands of a shell block: lines that belong together, each with the answer that stands in comments
+ * below it. An answer with no command above it is one that nothing gave.
  */
 export function commandsOf(block: Block): Command[] {
   const lines = block.text.split('\n')
   const commands: Command[] = []
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     const first = at
     const isComment = /^\s*(?:#|$)/.test(lines[at] ?? '')
     while (!isComment && !isWhole(lines.slice(first, at + 1).join('\n')) && at < lines.length - 1) at += 1
     const orphan = isComment ? answerAt(lines, at) : null
     at += 1
-    if (orphan !== null) commands.push({ path: block.path, line: block.line + first, text: ':', answer: orphan })
+    if (orphan !== null)
+      commands.push({ path: block.path, line: block.line + first, text: ':', answer: orphan })
     if (isComment) continue
     const found = answerAt(lines, at)
     if (found !== null) at += 1
-    commands.push({ path: block.path, line: block.line + first, text: lines.slice(first, found === null ? at : at - 1).join('\n'), answer: found })
+    commands.push({
+      path: block.path,
+      line: block.line + first,
+      text: lines.slice(first, found === null ? at : at - 1).join('\n'),
+      answer: found,
+    })
   }
   return commands
 }
 
 /** Quotes are closed, loops ended, and no line goes on behind a backslash. */
 function isWhole(text: string): boolean {
-  const bare = text.replace(/\\\n/g, ' ').replace(/'[^']*'|"(?:[^"\\]|\\[^])*"/g, 'q').replace(/(^|\s)#.*$/gm, '$1')
+  const bare = text
+    .replace(/\\\n/g, ' ')
+    .replace(/'[^']*'|"(?:[^"\\]|\\[^])*"/g, 'q')
+    .replace(/(^|\s)#.*$/gm, '$1')
   const opened = bare.match(/\bdo\b/g)?.length ?? 0
   const closed = bare.match(/\bdone\b/g)?.length ?? 0
   return !/['"]/.test(bare) && !/\\$/.test(text) && opened === closed
@@ -91,7 +100,10 @@ function answerAt(lines: readonly string[], at: number): Answer | null {
   const end = rest.findIndex((line) => !line.startsWith('#  '))
   const more = end === -1 ? rest : rest.slice(0, end)
   const shown = [(lines[at] ?? '').slice(start[0].length), ...more.map((line) => line.slice(1))].join(' ')
-  return { status: start[1] === undefined ? null : Number(start[1]), body: shown.trim() === '' ? undefined : bodyOf(shown) }
+  return {
+    status: start[1] === undefined ? null : Number(start[1]),
+    body: shown.trim() === '' ? undefined : bodyOf(shown),
+  }
 }
 
 /** JSON in which `…` stands for members or elements that are not shown. */
@@ -101,17 +113,23 @@ function bodyOf(shown: string): unknown {
 }
 
 /**
- * How an answer differs from what is shown of it: a field that is missing, or a value that is another one. Numbers differ from run to run,
- * and a text with `…` in it says what stands before that.
+ * How an answer differs from what is shown of it: a field that is missing, or a value that is another one.
+ * Numbers differ from run to run, and a text with `…` in it says what stands before that.
  */
 export function differences(shown: unknown, real: unknown, path = 'the answer'): string[] {
-  if (typeof shown === 'string') return isLike(shown, real) ? [] : [`${path} is ${JSON.stringify(real)}, not ${JSON.stringify(shown)}`]
+  if (typeof shown === 'string')
+    return isLike(shown, real) ? [] : [`${path} is ${JSON.stringify(real)}, not ${JSON.stringify(shown)}`]
   if (typeof shown !== 'object' || shown === null)
-    return typeof shown === typeof real && (typeof shown === 'number' || shown === real) ? [] : [`${path} is ${JSON.stringify(real)}, not ${String(shown)}`]
-  if (Array.isArray(shown) && Array.isArray(real) && shown.some((one) => typeof one === 'object')) return notAmong(shown, real, path)
+    return typeof shown === typeof real && (typeof shown === 'number' || shown === real)
+      ? []
+      : [`${path} is ${JSON.stringify(real)}, not ${String(shown)}`]
+  if (Array.isArray(shown) && Array.isArray(real) && shown.some((one) => typeof one === 'object'))
+    return notAmong(shown, real, path)
   if (typeof real !== 'object' || real === null) return [`${path} is ${JSON.stringify(real)}, not an object`]
   return Object.entries(shown).flatMap(([name, value]) =>
-    name in real ? differences(value, Reflect.get(real, name), `${path}.${name}`) : [`${path} has no ${name}`],
+    name in real
+      ? differences(value, Reflect.get(real, name), `${path}.${name}`)
+      : [`${path} has no ${name}`],
   )
 }
 

@@ -27,13 +27,25 @@ export function isShown({ block, text }: Line): boolean {
 }
 
 export function withoutLine({ block, number }: Line): Block {
-  return { ...block, text: block.text.split('\n').filter((_, at) => at !== number - block.line).join('\n') }
+  return {
+    ...block,
+    text: block.text
+      .split('\n')
+      .filter((_, at) => at !== number - block.line)
+      .join('\n'),
+  }
 }
 
 /** The same line with a mistake in it. */
 export function withMistake(line: Line): Block {
   const { block, number } = line
-  return { ...block, text: block.text.split('\n').map((text, at) => (at === number - block.line ? mistaken(text) : text)).join('\n') }
+  return {
+    ...block,
+    text: block.text
+      .split('\n')
+      .map((text, at) => (at === number - block.line ? mistaken(text) : text))
+      .join('\n'),
+  }
 }
 
 /** What a mistake is, by what the line has; the first that it has is taken. */

@@ -31,7 +31,10 @@ export async function startOutside(t: Teardown): Promise<Outside> {
   })
   const { port } = server.address() as AddressInfo
   return {
-    settings: { SLUICE_EGRESS_ALLOW: `127.0.0.0/8:${port},[::1/128]:${port}`, SLUICE_EGRESS_CA: authority.rootFile },
+    settings: {
+      SLUICE_EGRESS_ALLOW: `127.0.0.0/8:${port},[::1/128]:${port}`,
+      SLUICE_EGRESS_CA: authority.rootFile,
+    },
     names: [
       ['egress/api.openai.com', `egress/localhost:${port}`],
       ['{"hosts":["api.openai.com"],"value"', '{"hosts":["localhost"],"value"'],
@@ -47,11 +50,23 @@ async function provide(request: IncomingMessage, response: ServerResponse): Prom
   const body = Buffer.concat(await request.toArray()).toString()
   const isAsked = /^Bearer (?:sk|key)-0123456789$/.test(request.headers.authorization ?? '')
   response.writeHead(isAsked ? 200 : 401, { 'content-type': 'application/json' })
-  if (request.method === 'GET') return void response.end(JSON.stringify({ object: 'list', data: [{ id: 'bge-m3', object: 'model' }] }))
-  const { model, encoding_format: format } = JSON.parse(body) as { readonly model: string; readonly encoding_format?: string }
+  if (request.method === 'GET')
+    return void response.end(JSON.stringify({ object: 'list', data: [{ id: 'bge-m3', object: 'model' }] }))
+  const { model, encoding_format: format } = JSON.parse(body) as {
+    readonly model: string
+    readonly encoding_format?: string
+  }
   const vector = [0.5, 0.25]
-  const embedding = format === 'base64' ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector
-  response.end(JSON.stringify({ object: 'list', model, data: [{ object: 'embedding', index: 0, embedding }], usage: { prompt_tokens: 1, total_tokens: 1 } }))
+  const embedding =
+    format === 'base64' ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector
+  response.end(
+    JSON.stringify({
+      object: 'list',
+      model,
+      data: [{ object: 'embedding', index: 0, embedding }],
+      usage: { prompt_tokens: 1, total_tokens: 1 },
+    }),
+  )
 }
 
 function proxy(request: IncomingMessage, response: ServerResponse, port: number): void {

@@ -1,6 +1,7 @@
 /**
- * Runs each block of the README and of the pages for users, as a reader does who pastes them in their order. The proof
- * `readme` begins with the same, so it has no short form among the tests: `npm run prove -- readme --short` runs one.
+ * Runs each block of the README and of the pages for users, as a reader does who pastes them in their order.
+ * The proof `readme` begins with the same, so it has no short form among the tests: `npm run prove -- readme
+ * --short` runs one.
  */
 import t from 'tap'
 import { NO_OPENSSL } from '../support/wire/certificate.ts'

@@ -15,43 +15,62 @@ function exportedBy(text: string): string[] {
 }
 
 function usesOf(text: string, functions: ReadonlySet<string>): Set<string> {
-  const read = [...text.matchAll(/\$\{?([A-Za-z_]\w*)|process\.env\.(\w+)/g)].map(([, name, member]) => name ?? member ?? '')
+  const read = [...text.matchAll(/\$\{?([A-Za-z_]\w*)|process\.env\.(\w+)/g)].map(
+    ([, name, member]) => name ?? member ?? '',
+  )
   const called = [...functions].filter((name) => new RegExp(`(?:^|[\\s;(|])${name} `).test(text))
   return new Set([...read, ...called, ...exportedBy(text)])
 }
 
 function functionsOf(blocks: readonly Block[]): ReadonlySet<string> {
-  return new Set(blocks.flatMap(({ text }) => [...text.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)))
+  return new Set(
+    blocks.flatMap(({ text }) => [...text.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)),
+  )
 }
 
 /** Blocks of a section, and of one that it builds on, with what they need of the blocks before them. */
-export function sectionOf(all: readonly Block[], section: string, changed: readonly [Block, Block] | null): Block[] {
+export function sectionOf(
+  all: readonly Block[],
+  section: string,
+  changed: readonly [Block, Block] | null,
+): Block[] {
   const run = all.filter(isRun)
   const own = run.filter((block) => block.section === section || block.section === BUILDS_ON[section])
   return withNeeded(run, own, changed)
 }
 
-/** The block and the first one of another section that uses a name which the line sets; null when there is none. */
+/**
+ * The block and the first one of another section that uses a name which the line sets; null when there is
+ * none.
+ */
 export function usersOf(all: readonly Block[], line: Line, changed: Block): Block[] | null {
   const run = all.filter(isRun)
   const functions = functionsOf(run)
   const later = run.slice(run.indexOf(line.block) + 1).filter(({ section }) => section !== line.block.section)
-  const users = setBy(line.text).flatMap((name) => later.find(({ text }) => usesOf(text, functions).has(name)) ?? [])
+  const users = setBy(line.text).flatMap(
+    (name) => later.find(({ text }) => usesOf(text, functions).has(name)) ?? [],
+  )
   return users.length === 0 ? null : withNeeded(run, [line.block, ...new Set(users)], [line.block, changed])
 }
 
 /**
  * @param changed a block, and what is run in its place
- * @returns the chosen blocks behind the commands, of blocks before them, that set what they use, in the order of the text
+ * @returns the chosen blocks behind the commands, of blocks before them, that set what they use, in the order
+ * of the text
  */
-function withNeeded(run: readonly Block[], chosen: readonly Block[], changed: readonly [Block, Block] | null): Block[] {
+function withNeeded(
+  run: readonly Block[],
+  chosen: readonly Block[],
+  changed: readonly [Block, Block] | null,
+): Block[] {
   const functions = functionsOf(run)
   const needed: Block[] = []
   const wanted = new Set<string>()
   for (const block of [...run].reverse()) {
     const isChosen = chosen.includes(block)
     const here = changed !== null && block === changed[0] ? changed[1] : block
-    const texts = here.language === 'sh' ? commandsOf(here).map(({ text }) => text) : isChosen ? [here.text] : []
+    const texts =
+      here.language === 'sh' ? commandsOf(here).map(({ text }) => text) : isChosen ? [here.text] : []
     const kept: string[] = []
     for (const text of texts.reverse()) {
       const set = setBy(text).filter((name) => wanted.has(name))

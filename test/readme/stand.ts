@@ -10,11 +10,19 @@ import type { Teardown } from '../support/teardown.ts'
 export interface Reader {
   /** All of it, in the folder in which the node runs. */
   run(blocks: readonly Block[]): Promise<Ended>
-  /** Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise. */
-  again(blocks: readonly Block[], input?: { readonly msMax?: number; readonly isInstalled?: boolean }): Promise<Ended>
+  /**
+   * Some of it again, in a folder of its own beside the same node: what has a name there is called otherwise.
+   */
+  again(
+    blocks: readonly Block[],
+    input?: { readonly msMax?: number; readonly isInstalled?: boolean },
+  ): Promise<Ended>
 }
 
-/** Names that callers give to what they make; with a number behind them they are new to a node that knows the first ones. */
+/**
+ * Names that callers give to what they make; with a number behind them they are new to a node that knows the
+ * first ones.
+ */
 const GIVEN: readonly (readonly [string, (n: number) => string])[] = [
   ['research', (n) => `research-${n}`],
   ['$api/support', (n) => `$api/support-${n}`],
@@ -51,7 +59,12 @@ export async function startReader(t: Teardown): Promise<Reader> {
       const given = GIVEN.map(([name, another]) => [name, another(attempts)] as const)
       const names = [...(await namesOf(t, { settings, outside, blocks })), ...given]
       const folder = openStand(t, { of: stand, names: ['.sluice', ...(isInstalled ? ['try'] : [])] })
-      return runSession(folder, stepsOf(blocks), { names, env, attempt: `-${attempts}`, ...(msMax !== undefined && { msMax }) })
+      return runSession(folder, stepsOf(blocks), {
+        names,
+        env,
+        attempt: `-${attempts}`,
+        ...(msMax !== undefined && { msMax }),
+      })
     },
   }
 }
@@ -71,6 +84,8 @@ async function namesOf(t: Teardown, { settings, outside, blocks }: Place): Promi
     ['127.0.0.1:9090', `127.0.0.1:${settings['SLUICE_ADMIN_PORT'] ?? ''}`],
     ...outside.names,
     // A Postgres of its own would take seconds to make.
-    ...(isRestored ? [[restored, `${restored} DATABASE_URL=${(await openTestDatabase(t, 'empty')).url}`] as const] : []),
+    ...(isRestored
+      ? [[restored, `${restored} DATABASE_URL=${(await openTestDatabase(t, 'empty')).url}`] as const]
+      : []),
   ]
 }

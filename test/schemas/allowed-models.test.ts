@@ -8,8 +8,10 @@ t.test('without a list a key may use every model, with an empty one none', async
 })
 
 t.test('an entry allows one model with its variants, or all of an author, in any case', async (t) => {
-  for (const id of ['acme/embed', 'ACME/Embed', 'acme/embed:floor']) t.equal(isModelAllowed(['Acme/embed'], id), true, id)
-  for (const id of ['acme/embed-2', 'acme/e', 'other/embed']) t.equal(isModelAllowed(['acme/embed'], id), false, id)
+  for (const id of ['acme/embed', 'ACME/Embed', 'acme/embed:floor'])
+    t.equal(isModelAllowed(['Acme/embed'], id), true, id)
+  for (const id of ['acme/embed-2', 'acme/e', 'other/embed'])
+    t.equal(isModelAllowed(['acme/embed'], id), false, id)
   t.equal(isModelAllowed(['other/x', 'acme/*'], 'acme/embed:nitro'), true)
   t.equal(isModelAllowed(['acme/*'], 'acme-labs/embed'), false)
 })

@@ -8,7 +8,8 @@ import { openEgress } from '../../src/server/egress/egress.ts'
 /** @param looked what the name leads to */
 async function said(url: string, looked: Outcome<null> = ok(null)): Promise<unknown> {
   const gate = {
-    vetted: ({ port }: { readonly port: number | null }) => (port === 22 ? fail('destination_refused') : ok({ check: () => Promise.resolve(looked) })),
+    vetted: ({ port }: { readonly port: number | null }) =>
+      port === 22 ? fail('destination_refused') : ok({ check: () => Promise.resolve(looked) }),
   }
   const checked = await checkCallbackUrl(url, { path: '/callback_url', gate, holder: null })
   return checked.ok ? 'accepted' : checked.failure.metadata?.issues?.[0]?.message
@@ -22,7 +23,10 @@ t.test('a refused address says which of its parts is wrong, and never the addres
   t.equal(await said('https://hooks.example\\@127.0.0.1/in'), 'is not a URL')
   t.equal(await said('https://user:hush@hooks.example/in'), 'carries credentials')
   t.equal(await said('https://hooks.example:22/in'), 'names a port or a host that is not allowed')
-  t.equal(await said('https://hooks.example/in', fail('destination_refused')), 'leads to an address that is not allowed')
+  t.equal(
+    await said('https://hooks.example/in', fail('destination_refused')),
+    'leads to an address that is not allowed',
+  )
 })
 
 t.test('a name that cannot be looked up now is accepted: every delivery looks anew', async (t) => {
@@ -33,9 +37,13 @@ t.test('a name that cannot be looked up now is accepted: every delivery looks an
 t.test('names that never resolve take the lookups of one workspace, and none of another', async (t) => {
   const asked: string[] = []
   const ends: (() => void)[] = []
-  const gate = openEgress({ resolve: (name) => new Promise((resolve) => (asked.push(name), ends.push(() => resolve(['203.0.113.9'])))) })
+  const gate = openEgress({
+    resolve: (name) =>
+      new Promise((resolve) => (asked.push(name), ends.push(() => resolve(['203.0.113.9'])))),
+  })
   t.teardown(() => gate.close())
-  const check = (host: string, holder: string) => checkCallbackUrl(`https://${host}/in`, { path: '/callback_url', gate, holder })
+  const check = (host: string, holder: string) =>
+    checkCallbackUrl(`https://${host}/in`, { path: '/callback_url', gate, holder })
   const slow = Array.from({ length: LOOKUPS_MAX }, (_, nth) => check(`slow-${nth}.example`, 'one'))
   const other = check('quick.example', 'two')
   t.same(asked, ['slow-0.example', 'slow-1.example', 'quick.example'])

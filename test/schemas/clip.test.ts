@@ -1,5 +1,11 @@
 import t from 'tap'
-import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES, clipSize } from '../../src/schemas/videos/clip.ts'
+import {
+  CLIP_ASPECT_RATIOS,
+  CLIP_DURATIONS,
+  CLIP_RESOLUTIONS,
+  CLIP_SIZES,
+  clipSize,
+} from '../../src/schemas/videos/clip.ts'
 import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from '../../src/schemas/videos/clip-limits.ts'
 
 t.test('each resolution names the shorter side, and each size is even', async (t) => {
@@ -15,7 +21,15 @@ t.test('each resolution names the shorter side, and each size is even', async (t
 
 t.test('sizes are those that players know', async (t) => {
   t.same(CLIP_SIZES, [
-    '640x360', '360x640', '360x360', '854x480', '480x854', '480x480', '1280x720', '720x1280', '720x720',
+    '640x360',
+    '360x640',
+    '360x360',
+    '854x480',
+    '480x854',
+    '480x480',
+    '1280x720',
+    '720x1280',
+    '720x720',
   ])
 })
 

@@ -11,12 +11,15 @@ t.test('a cost is rounded up once, also where tokens times price are no safe int
   t.end()
 })
 
-t.test('no call comes to more than numbers count exactly, whatever its price and whatever tokens are told', (t) => {
-  const dearest = { promptNanoPerMillion: Number.MAX_SAFE_INTEGER, requestNano: Number.MAX_SAFE_INTEGER }
-  t.equal(costNano(2 ** 31, dearest), COST_NANO_MAX)
-  t.equal(costNano(1, dearest), COST_NANO_MAX)
-  t.end()
-})
+t.test(
+  'no call comes to more than numbers count exactly, whatever its price and whatever tokens are told',
+  (t) => {
+    const dearest = { promptNanoPerMillion: Number.MAX_SAFE_INTEGER, requestNano: Number.MAX_SAFE_INTEGER }
+    t.equal(costNano(2 ** 31, dearest), COST_NANO_MAX)
+    t.equal(costNano(1, dearest), COST_NANO_MAX)
+    t.end()
+  },
+)
 
 t.test('no more is charged than the bound of the kind of credential that was used', (t) => {
   const bound = { paidNano: 10, anyNano: 20 }

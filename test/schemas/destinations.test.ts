@@ -1,14 +1,28 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { hostFormOf, isPortAllowed, parseAllowEntry, REFUSED_PORTS } from '../../src/schemas/egress/destinations.ts'
+import {
+  hostFormOf,
+  isPortAllowed,
+  parseAllowEntry,
+  REFUSED_PORTS,
+} from '../../src/schemas/egress/destinations.ts'
 
 t.test('443 and the ports from 1024 on are allowed, less the published ones', async (t) => {
   const allowed = Array.from({ length: 65_537 }, (_, port) => port).filter(isPortAllowed)
   const refused = Object.keys(REFUSED_PORTS).map(Number)
   t.equal(allowed.length, 1 + 65_536 - 1_024 - refused.length)
   t.ok(refused.every((port) => port >= 1_024 && !isPortAllowed(port)))
-  t.same([443, 444, 1_023, 1_024, 8_443, 65_535, 65_536, 443.5, -443].map(isPortAllowed),
-    [true, false, false, true, true, true, false, false, false])
+  t.same([443, 444, 1_023, 1_024, 8_443, 65_535, 65_536, 443.5, -443].map(isPortAllowed), [
+    true,
+    false,
+    false,
+    true,
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
 })
 
 t.test('every refused port is named in the page on destinations, with what listens there', async (t) => {
@@ -20,11 +34,31 @@ t.test('every refused port is named in the page on destinations, with what liste
 
 t.test('names and addresses have one form of writing', async (t) => {
   const good = {
-    'good.example': 'name', localhost: 'name', 'a-b.c1': 'name', '1a.example': 'name', '127.0.0.1.example': 'name', 'xn--bcher-kva.example': 'name',
-    [`${'a'.repeat(63)}.example`]: 'name', '8.8.8.8': 'ipv4', '0.0.0.0': 'ipv4', '[2606:4700::1111]': 'ipv6', '[::1]': 'ipv6',
+    'good.example': 'name',
+    localhost: 'name',
+    'a-b.c1': 'name',
+    '1a.example': 'name',
+    '127.0.0.1.example': 'name',
+    'xn--bcher-kva.example': 'name',
+    [`${'a'.repeat(63)}.example`]: 'name',
+    '8.8.8.8': 'ipv4',
+    '0.0.0.0': 'ipv4',
+    '[2606:4700::1111]': 'ipv6',
+    '[::1]': 'ipv6',
   }
   for (const [host, form] of Object.entries(good)) t.equal(hostFormOf(host), form, host)
-  for (const host of ['8.8.8.08', '8.8.8', '2606:4700::1111', '[2606:4700:0::1111]', '[::1', 'A.example', 'a.example.', 'a.1', 'a.0x1', '']) {
+  for (const host of [
+    '8.8.8.08',
+    '8.8.8',
+    '2606:4700::1111',
+    '[2606:4700:0::1111]',
+    '[::1',
+    'A.example',
+    'a.example.',
+    'a.1',
+    'a.0x1',
+    '',
+  ]) {
     t.equal(hostFormOf(host), null, host)
   }
 })
@@ -47,11 +81,33 @@ t.test('an entry of the allow-list is a range, with a port and plain HTTP where 
 
 t.test('what is wrong with an entry is told', async (t) => {
   const wrong: readonly (readonly [string, RegExp])[] = [
-    ['10.0.0.7/8', /^10\.0\.0\.0\/8, the begin of that range$/], ['[fd00::1/8]:443', /^fd00::\/8, the begin/],
-    ['10.0.0.0/33', /^at most \/32$/], ['fd00::/129', /^at most \/128$/],
-    ['10.0.0.1:80', /^a port that destinations may have/], ['10.0.0.1:6379', /^a port/], ['10.0.0.1:0', /^a port/], ['10.0.0.1:65536', /^a port/],
-    ...['10.0.0', '10.0.0.01', '0x0a.0.0.1', '10.0.0.0/', '10.0.0.0/8:', 'https:10.0.0.1', 'http://10.0.0.1', 'private.example', '*', '::ffff:10.0.0.1',
-      '[fd00::1', 'fd00::1]', '[10.0.0.1]:443', 'fe80::1%eth0', '10.0.0.0-10.0.0.9', 'http:', ''].map((text) => [text, /^a comma list of/] as const),
+    ['10.0.0.7/8', /^10\.0\.0\.0\/8, the begin of that range$/],
+    ['[fd00::1/8]:443', /^fd00::\/8, the begin/],
+    ['10.0.0.0/33', /^at most \/32$/],
+    ['fd00::/129', /^at most \/128$/],
+    ['10.0.0.1:80', /^a port that destinations may have/],
+    ['10.0.0.1:6379', /^a port/],
+    ['10.0.0.1:0', /^a port/],
+    ['10.0.0.1:65536', /^a port/],
+    ...[
+      '10.0.0',
+      '10.0.0.01',
+      '0x0a.0.0.1',
+      '10.0.0.0/',
+      '10.0.0.0/8:',
+      'https:10.0.0.1',
+      'http://10.0.0.1',
+      'private.example',
+      '*',
+      '::ffff:10.0.0.1',
+      '[fd00::1',
+      'fd00::1]',
+      '[10.0.0.1]:443',
+      'fe80::1%eth0',
+      '10.0.0.0-10.0.0.9',
+      'http:',
+      '',
+    ].map((text) => [text, /^a comma list of/] as const),
   ]
   for (const [text, said] of wrong) t.match(parseAllowEntry(text), said, text)
 })

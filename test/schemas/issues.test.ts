@@ -10,17 +10,22 @@ import { ISSUES_MAX } from '../../src/schemas/limits/limits.ts'
 const issues = (value: unknown) => issuesOf(EmbeddingsBody, value)
 
 t.test('an input that fits none of the forms is told all of them', async (t) => {
-  t.same(issues({ model: 'm', input: 5 }), [{
-    path: '/input',
-    message: 'matches none of the allowed forms',
-    expected: 'string, not empty; array of strings, not empty; array of integers from 0 to 2147483647; '
-      + 'array of arrays of integers from 0 to 2147483647; array of objects',
-  }])
+  t.same(issues({ model: 'm', input: 5 }), [
+    {
+      path: '/input',
+      message: 'matches none of the allowed forms',
+      expected:
+        'string, not empty; array of strings, not empty; array of integers from 0 to 2147483647; ' +
+        'array of arrays of integers from 0 to 2147483647; array of objects',
+    },
+  ])
 })
 
 t.test('a fault inside the form that was meant is told by its place', async (t) => {
   t.match(issues({ model: 'm', input: [1, 2, 'three'] }), [{ path: '/input/2', message: 'is string' }])
-  t.match(issues({ model: 'm', input: [[1], [2.5]] }), [{ path: '/input/1/0', message: 'is not a whole number' }])
+  t.match(issues({ model: 'm', input: [[1], [2.5]] }), [
+    { path: '/input/1/0', message: 'is not a whole number' },
+  ])
   t.match(issues({ model: 'm', input: [{ content: [{ type: 'image_url', image_url: {} }] }] }), [
     { path: '/input/0/content/0/image_url/url', message: 'is required' },
   ])
@@ -68,43 +73,98 @@ t.test('the text of a failure has its first issue, and how many more there are',
 
 t.test('a number that JSON can say and we cannot hold is too large or too small', async (t) => {
   const shape = Type.Object({ up: Type.Number({ minimum: 0 }), down: Type.Number({ maximum: 0 }) })
-  t.match(issuesOf(shape, JSON.parse('{"up":1e999,"down":-1e999}')), [{ path: '/up', message: 'is too large' }, { path: '/down', message: 'is too small' }])
+  t.match(issuesOf(shape, JSON.parse('{"up":1e999,"down":-1e999}')), [
+    { path: '/up', message: 'is too large' },
+    { path: '/down', message: 'is too small' },
+  ])
 })
 
 t.test('lengths, bounds, patterns and closed sets have words of their own', async (t) => {
-  const shape = Type.Object({
-    long: Type.String({ maxLength: 2 }), slug: Type.String({ pattern: '^[a-z]+$' }), id: Type.String({ format: 'uuid' }),
-    some: Type.Array(Type.Number({ maximum: 5 }), { minItems: 1, maxItems: 2 }), kind: Type.Enum(['a', 'b']), yes: Type.Boolean(),
-  }, { additionalProperties: false })
-  const found = issuesOf(shape, { long: 'abc', slug: 'A', id: 'x', some: [9], kind: 'c', yes: null, 'a/b~c': 1 })
-  t.same(found.map(({ path, message, expected }) => `${path} ${message}: ${expected}`), [
-    '/long is too long: string of 0 to 2 characters', '/slug has the wrong form: string matching ^[a-z]+$',
-    '/id has the wrong form: string (uuid)', '/some/0 is too large: number of at most 5',
-    '/kind is not one of the allowed values: one of "a", "b"', '/yes is null: boolean',
-    '/a~1b~0c is not a known member: long, slug, id, some, kind, yes',
-  ])
-  t.match(issuesOf(shape, { some: [1, 2, 3] }).at(-1), { message: 'has too many elements', expected: '1 to 2 elements' })
-  const ends = [Type.Array(Type.Number(), { minItems: 2 }), Type.Array(Type.Number(), { maxItems: 0 }), Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })]
-  t.same(ends.map((ended) => issuesOf(ended, [1])[0]?.expected), ['at least 2 elements', 'at most 0 elements', '2 elements'])
+  const shape = Type.Object(
+    {
+      long: Type.String({ maxLength: 2 }),
+      slug: Type.String({ pattern: '^[a-z]+$' }),
+      id: Type.String({ format: 'uuid' }),
+      some: Type.Array(Type.Number({ maximum: 5 }), { minItems: 1, maxItems: 2 }),
+      kind: Type.Enum(['a', 'b']),
+      yes: Type.Boolean(),
+    },
+    { additionalProperties: false },
+  )
+  const found = issuesOf(shape, {
+    long: 'abc',
+    slug: 'A',
+    id: 'x',
+    some: [9],
+    kind: 'c',
+    yes: null,
+    'a/b~c': 1,
+  })
+  t.same(
+    found.map(({ path, message, expected }) => `${path} ${message}: ${expected}`),
+    [
+      '/long is too long: string of 0 to 2 characters',
+      '/slug has the wrong form: string matching ^[a-z]+$',
+      '/id has the wrong form: string (uuid)',
+      '/some/0 is too large: number of at most 5',
+      '/kind is not one of the allowed values: one of "a", "b"',
+      '/yes is null: boolean',
+      '/a~1b~0c is not a known member: long, slug, id, some, kind, yes',
+    ],
+  )
+  t.match(issuesOf(shape, { some: [1, 2, 3] }).at(-1), {
+    message: 'has too many elements',
+    expected: '1 to 2 elements',
+  })
+  const ends = [
+    Type.Array(Type.Number(), { minItems: 2 }),
+    Type.Array(Type.Number(), { maxItems: 0 }),
+    Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }),
+  ]
+  t.same(
+    ends.map((ended) => issuesOf(ended, [1])[0]?.expected),
+    ['at least 2 elements', 'at most 0 elements', '2 elements'],
+  )
 })
 
 t.test('there are never more issues than the bound, however much is wrong', async (t) => {
-  t.equal(issues({ model: 'm', input: [[1], ...Array.from({ length: 1_000 }, () => ['x'])] }).length, ISSUES_MAX)
+  t.equal(
+    issues({ model: 'm', input: [[1], ...Array.from({ length: 1_000 }, () => ['x'])] }).length,
+    ISSUES_MAX,
+  )
 })
 
 t.test('every refused value has an issue, and none holds a value', async () => {
-  const near = fc.record({
-    model: fc.oneof(fc.constant('canary'), fc.anything()),
-    input: fc.oneof(fc.constant('canary'), fc.array(fc.constant('canary')), fc.array(fc.array(fc.double())), fc.anything()),
-    dimensions: fc.oneof(fc.nat(), fc.anything()),
-    encoding_format: fc.constantFrom('float', 'canary', null),
-    provider: fc.oneof(fc.constant(null), fc.record({ sort: fc.constantFrom('price', 'canary'), max_price: fc.object() })),
-  }, { requiredKeys: [] })
-  fc.assert(fc.property(fc.oneof(near, fc.jsonValue()), (value) => {
-    if (Check(EmbeddingsBody, value)) return true
-    const found = issues(value)
-    return found.length >= 1 && found.length <= ISSUES_MAX && !/canary/.test(JSON.stringify(found.map(({ message, expected }) => [message, expected])))
-  }), { numRuns: 500 })
+  const near = fc.record(
+    {
+      model: fc.oneof(fc.constant('canary'), fc.anything()),
+      input: fc.oneof(
+        fc.constant('canary'),
+        fc.array(fc.constant('canary')),
+        fc.array(fc.array(fc.double())),
+        fc.anything(),
+      ),
+      dimensions: fc.oneof(fc.nat(), fc.anything()),
+      encoding_format: fc.constantFrom('float', 'canary', null),
+      provider: fc.oneof(
+        fc.constant(null),
+        fc.record({ sort: fc.constantFrom('price', 'canary'), max_price: fc.object() }),
+      ),
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(fc.oneof(near, fc.jsonValue()), (value) => {
+      if (Check(EmbeddingsBody, value)) return true
+      const found = issues(value)
+      return (
+        found.length >= 1 &&
+        found.length <= ISSUES_MAX &&
+        !/canary/.test(JSON.stringify(found.map(({ message, expected }) => [message, expected])))
+      )
+    }),
+    { numRuns: 500 },
+  )
 })
 
 t.test('shapes are put in words', async (t) => {
@@ -112,28 +172,52 @@ t.test('shapes are put in words', async (t) => {
   t.equal(expectedBy(Type.Array(Type.Array(Type.Boolean()))), 'array of arrays of booleans')
 })
 
-t.test('members that are too many, or whose names are not allowed, are told by their object and by their name', async (t) => {
-  const shape = Type.Object({}, {
-    additionalProperties: Type.String(), maxProperties: 2, propertyNames: Type.String({ pattern: '^[a-z]+$', title: 'small letters' }),
-  })
-  t.same(issuesOf(shape, { a: '', b: '', c: '' }), [{ path: '', message: 'has too many members', expected: 'at most 2 members' }])
-  t.same(issuesOf(shape, { A: '' }), [{ path: '/A', message: 'has a name that is not allowed', expected: 'name: small letters' }])
-})
+t.test(
+  'members that are too many, or whose names are not allowed, are told by their object and by their name',
+  async (t) => {
+    const shape = Type.Object(
+      {},
+      {
+        additionalProperties: Type.String(),
+        maxProperties: 2,
+        propertyNames: Type.String({ pattern: '^[a-z]+$', title: 'small letters' }),
+      },
+    )
+    t.same(issuesOf(shape, { a: '', b: '', c: '' }), [
+      { path: '', message: 'has too many members', expected: 'at most 2 members' },
+    ])
+    t.same(issuesOf(shape, { A: '' }), [
+      { path: '/A', message: 'has a name that is not allowed', expected: 'name: small letters' },
+    ])
+  },
+)
 
-t.test('a kind is known by a `type` that is one of a few words or of a pattern, and by one that may be left out', async (t) => {
-  const kinds = Type.Union([
-    Type.Object({ type: Type.Optional(Type.Literal('plain')), text: Type.String() }),
-    Type.Object({ type: Type.Enum(['a', 'b']), size: Type.Integer() }),
-    Type.Object({ type: Type.String({ pattern: '^x:', title: 'x:*' }), rest: Type.Boolean() }),
-    Type.Null(),
-  ])
-  const pathOf = (value: unknown): readonly string[] => issuesOf(kinds, value).map(({ path }) => path)
-  t.same([pathOf({ text: 5 }), pathOf({ type: 'b', size: 'x' }), pathOf({ type: 'x:y', rest: 5 })], [['/text'], ['/size'], ['/rest']])
-  t.same(issuesOf(kinds, { type: 'c' }), [
-    { path: '/type', message: 'is not one of the allowed values', expected: 'one of "plain", "a", "b"; x:*' },
-  ])
-})
+t.test(
+  'a kind is known by a `type` that is one of a few words or of a pattern, and by one that may be left out',
+  async (t) => {
+    const kinds = Type.Union([
+      Type.Object({ type: Type.Optional(Type.Literal('plain')), text: Type.String() }),
+      Type.Object({ type: Type.Enum(['a', 'b']), size: Type.Integer() }),
+      Type.Object({ type: Type.String({ pattern: '^x:', title: 'x:*' }), rest: Type.Boolean() }),
+      Type.Null(),
+    ])
+    const pathOf = (value: unknown): readonly string[] => issuesOf(kinds, value).map(({ path }) => path)
+    t.same(
+      [pathOf({ text: 5 }), pathOf({ type: 'b', size: 'x' }), pathOf({ type: 'x:y', rest: 5 })],
+      [['/text'], ['/size'], ['/rest']],
+    )
+    t.same(issuesOf(kinds, { type: 'c' }), [
+      {
+        path: '/type',
+        message: 'is not one of the allowed values',
+        expected: 'one of "plain", "a", "b"; x:*',
+      },
+    ])
+  },
+)
 
 t.test('a list is told by its elements where only one form is a list', async (t) => {
-  t.match(issuesOf(Type.Union([Type.String(), Type.Array(Type.Integer())]), ['x', 1]), [{ path: '/0', message: 'is string' }])
+  t.match(issuesOf(Type.Union([Type.String(), Type.Array(Type.Integer())]), ['x', 1]), [
+    { path: '/0', message: 'is string' },
+  ])
 })

@@ -25,8 +25,18 @@ import { nameOf } from '../../src/server/cli/parts/database.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
 const limits = {
-  ...auditLimits, ...egressLimits, ...embeddingLimits, ...endpointLimits, ...keyLimits, ...idempotencyLimits,
-  ...nodeLimits, ...rateLimits, ...modelLimits, ...providerLimits, ...vaultLimits, ...workspaceLimits,
+  ...auditLimits,
+  ...egressLimits,
+  ...embeddingLimits,
+  ...endpointLimits,
+  ...keyLimits,
+  ...idempotencyLimits,
+  ...nodeLimits,
+  ...rateLimits,
+  ...modelLimits,
+  ...providerLimits,
+  ...vaultLimits,
+  ...workspaceLimits,
 }
 
 const MIB = 1024 * limits.KIB
@@ -83,7 +93,12 @@ t.test('a page of models ends at its limit', async (t) => {
 
 t.test('the words and the names that a model list is searched by end at their limits', async (t) => {
   const takes = (query: object): boolean => Value.Check(ListModelsQuery, query)
-  t.ok(takes({ q: 'a'.repeat(limits.MODELS_WORDS_CHARS_MAX), providers: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX) }))
+  t.ok(
+    takes({
+      q: 'a'.repeat(limits.MODELS_WORDS_CHARS_MAX),
+      providers: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX),
+    }),
+  )
   t.notOk(takes({ q: 'a'.repeat(limits.MODELS_WORDS_CHARS_MAX + 1) }))
   for (const list of ['category', 'output_modalities', 'providers'])
     t.notOk(takes({ [list]: 'a'.repeat(limits.MODELS_NAMES_CHARS_MAX + 1) }), list)
@@ -94,7 +109,9 @@ t.test('each list of the provider preferences ends at its limit', async (t) => {
     const provider = (names: number): object => ({ [list]: Array.from({ length: names }, () => 'fp8') })
     t.ok(Value.Check(EmbeddingsBody, body({ provider: provider(limits.PREFERENCE_NAMES_MAX) })), list)
     const tooMany = body({ provider: provider(limits.PREFERENCE_NAMES_MAX + 1) })
-    t.match(issuesOf(EmbeddingsBody, tooMany), [{ path: `/provider/${list}`, message: 'has too many elements' }])
+    t.match(issuesOf(EmbeddingsBody, tooMany), [
+      { path: `/provider/${list}`, message: 'has too many elements' },
+    ])
   }
 })
 
@@ -135,7 +152,8 @@ const DEADLINES: Readonly<Record<string, number>> = {
 }
 
 t.test('operations have the deadline of what they touch', async (t) => {
-  for (const { id, deadlineMs } of OPERATIONS) t.equal(deadlineMs, DEADLINES[id] ?? limits.CONTROL_DEADLINE_MS, id)
+  for (const { id, deadlineMs } of OPERATIONS)
+    t.equal(deadlineMs, DEADLINES[id] ?? limits.CONTROL_DEADLINE_MS, id)
 })
 
 t.test(

@@ -8,7 +8,12 @@ const MIDNIGHT = Date.UTC(2026, 10, 21)
 
 function limitOf(kind: AccountKind, span: Span, more: Partial<RefusingLimit['limit']> = {}): RefusingLimit {
   const limit = {
-    span, limitNano: 10_000_000_000, spentNano: 9_990_000_000, restNano: 10_000_000, resetsAtMs: span === 'lifetime' ? null : MIDNIGHT, ...more,
+    span,
+    limitNano: 10_000_000_000,
+    spentNano: 9_990_000_000,
+    restNano: 10_000_000,
+    resetsAtMs: span === 'lifetime' ? null : MIDNIGHT,
+    ...more,
   }
   return { kind, limit, boundNano: 20_000_000 }
 }
@@ -28,17 +33,34 @@ t.test('a budget says how much of it is used, what the call may cost and when it
       '9.99 of 10 USD are used, and it may cost up to 0.02; the limit resets at 2026-11-21T00:00:00Z.',
   )
   t.same(failure.metadata, {
-    limit_source: 'budget', scope: 'workspace', limit: 10, spend: 9.99, interval: 'daily', reset_at: '2026-11-21T00:00:00Z',
+    limit_source: 'budget',
+    scope: 'workspace',
+    limit: 10,
+    spend: 9.99,
+    interval: 'daily',
+    reset_at: '2026-11-21T00:00:00Z',
   })
   t.end()
 })
 
 t.test('a key without an interval and credit never reset', (t) => {
   const key = failureOf(limitOf('key', 'lifetime'))
-  t.equal(textOf(key), 'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02.')
-  t.same(key.metadata, { limit_source: 'key_limit', scope: 'key', limit: 10, spend: 9.99, interval: 'lifetime' })
+  t.equal(
+    textOf(key),
+    'The limit of the key does not cover this call. 9.99 of 10 USD are used, and it may cost up to 0.02.',
+  )
+  t.same(key.metadata, {
+    limit_source: 'key_limit',
+    scope: 'key',
+    limit: 10,
+    spend: 9.99,
+    interval: 'lifetime',
+  })
   const credit = failureOf(limitOf('organization', 'lifetime'))
-  t.match(textOf(credit), /^The credit of the organization does not cover this call\. 9\.99 of 10 USD are used/)
+  t.match(
+    textOf(credit),
+    /^The credit of the organization does not cover this call\. 9\.99 of 10 USD are used/,
+  )
   t.same(credit.metadata, { limit_source: 'credit', scope: 'organization', limit: 10, spend: 9.99 })
   t.end()
 })
@@ -49,20 +71,30 @@ t.test('what other calls hold is told, or a limit would seem to have room', (t) 
   t.end()
 })
 
-t.test('of several limits credit is told, then the key\'s, then the broadest budget', (t) => {
+t.test("of several limits credit is told, then the key's, then the broadest budget", (t) => {
   const budgets = SPANS.map((span) => limitOf('workspace', span))
   const [key, credit] = [limitOf('key', 'daily'), limitOf('organization', 'lifetime')]
   t.equal(failureOf(...budgets, key, credit).name, 'credit_exhausted')
   t.equal(failureOf(...budgets, key).name, 'key_limit_exceeded')
-  for (const [index, span] of SPANS.entries()) t.equal(failureOf(...budgets.slice(0, index + 1)).metadata?.interval, span)
+  for (const [index, span] of SPANS.entries())
+    t.equal(failureOf(...budgets.slice(0, index + 1)).metadata?.interval, span)
   t.end()
 })
 
 t.test('a cost without a bound names whose limit it meets, in the same order', (t) => {
   const refused = costUnbounded(['workspace', 'key'], null)
-  t.ok(!refused.ok && textOf(refused.failure) === 'Nobody can tell what this call may cost at most, and the key has a limit.')
-  t.match(refused, { failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } } })
+  t.ok(
+    !refused.ok &&
+      textOf(refused.failure) === 'Nobody can tell what this call may cost at most, and the key has a limit.',
+  )
+  t.match(refused, {
+    failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } },
+  })
   const unpriced = costUnbounded(['organization'], 'acme/m')
-  t.match(unpriced.ok ? '' : textOf(unpriced.failure), /no price for acme\/m: .*`"free": true`/, 'an endpoint without a price is named, with the remedy')
+  t.match(
+    unpriced.ok ? '' : textOf(unpriced.failure),
+    /no price for acme\/m: .*`"free": true`/,
+    'an endpoint without a price is named, with the remedy',
+  )
   t.end()
 })

@@ -3,18 +3,29 @@ import { editDistance, hintOf, nearest, shown } from '../../src/schemas/nearest.
 
 const NAMES = ['acme/embed', 'acme/embed-large', 'acme/chat', 'other/embed', 'openai', 'azure']
 
-t.test('a misspelt name finds those that are meant, the nearest first, and another word finds none', async (t) => {
-  t.same(nearest('acme/embde', NAMES), ['acme/embed'])
-  t.same(nearest('ACME/embed-larg', NAMES), ['acme/embed-large'])
-  t.same(nearest('embed', NAMES), ['acme/embed', 'other/embed'])
-  t.same(nearest('opnai', NAMES), ['openai'])
-  for (const name of ['', 'z', 'completely/different', 'x'.repeat(10_000)]) t.same(nearest(name, NAMES), [], name.slice(0, 20))
-  t.equal(hintOf(['a', 'b']), ' Nearest: `a`, `b`.')
-  t.equal(hintOf([]), '')
-})
+t.test(
+  'a misspelt name finds those that are meant, the nearest first, and another word finds none',
+  async (t) => {
+    t.same(nearest('acme/embde', NAMES), ['acme/embed'])
+    t.same(nearest('ACME/embed-larg', NAMES), ['acme/embed-large'])
+    t.same(nearest('embed', NAMES), ['acme/embed', 'other/embed'])
+    t.same(nearest('opnai', NAMES), ['openai'])
+    for (const name of ['', 'z', 'completely/different', 'x'.repeat(10_000)])
+      t.same(nearest(name, NAMES), [], name.slice(0, 20))
+    t.equal(hintOf(['a', 'b']), ' Nearest: `a`, `b`.')
+    t.equal(hintOf([]), '')
+  },
+)
 
 t.test('swaps, gaps and other letters are counted up to the bound', async (t) => {
-  const cases = [['ab', 'ba', 1], ['abc', 'ac', 1], ['abc', 'axc', 1], ['', 'ab', 2], ['abcd', 'abcd', 0], ['abcdef', 'ghijkl', 4]] as const
+  const cases = [
+    ['ab', 'ba', 1],
+    ['abc', 'ac', 1],
+    ['abc', 'axc', 1],
+    ['', 'ab', 2],
+    ['abcd', 'abcd', 0],
+    ['abcdef', 'ghijkl', 4],
+  ] as const
   for (const [one, other, distance] of cases) {
     t.equal(editDistance(one, other, 3), distance, `${one} ${other}`)
   }
@@ -31,5 +42,8 @@ t.test('a hostile name among many takes a few milliseconds at most', async (t) =
   nearest('acme/embedding-model-of-some-length-x', names)
   const before = process.cpuUsage().user
   for (let nth = 0; nth < 10; nth++) nearest(`acme/embedding-model-of-some-length-x${nth}`, names)
-  t.ok(process.cpuUsage().user - before < 10 * 20_000, `${(process.cpuUsage().user - before) / 10_000} ms a name`)
+  t.ok(
+    process.cpuUsage().user - before < 10 * 20_000,
+    `${(process.cpuUsage().user - before) / 10_000} ms a name`,
+  )
 })

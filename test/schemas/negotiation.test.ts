@@ -2,11 +2,24 @@ import t from 'tap'
 import { hasForm, takesCoding } from '../../src/schemas/lists/negotiation.ts'
 
 t.test('brotli is taken where it is listed, whatever stands around it', async (t) => {
-  for (const header of ['br', 'gzip, br', 'gzip,br;q=0.5', 'BR', 'br ; q=0.001 , gzip', 'br;q=1.0,*;q=0']) t.ok(takesCoding(header, 'br'), header)
+  for (const header of ['br', 'gzip, br', 'gzip,br;q=0.5', 'BR', 'br ; q=0.001 , gzip', 'br;q=1.0,*;q=0'])
+    t.ok(takesCoding(header, 'br'), header)
 })
 
 t.test('brotli is not taken unlisted, at quality 0, or as a part of another name', async (t) => {
-  const without = ['', 'gzip', 'br;q=0', 'br; q=0.000', 'br;q = 0', 'br;q=0 , gzip', 'gzip, br ; Q=0.0 ', 'x-br', 'br-next', '*;q=0', undefined]
+  const without = [
+    '',
+    'gzip',
+    'br;q=0',
+    'br; q=0.000',
+    'br;q = 0',
+    'br;q=0 , gzip',
+    'gzip, br ; Q=0.0 ',
+    'x-br',
+    'br-next',
+    '*;q=0',
+    undefined,
+  ]
   for (const header of without) t.notOk(takesCoding(header, 'br'), String(header))
 })
 

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { PRESET_SLUG_CHARS_MAX, PRESET_VERSION_DIGITS_MAX } from '../../src/schemas/presets/preset-limits.ts'
-import { mentionsPreset, modelReference, presetReference, PresetName } from '../../src/schemas/presets/preset-references.ts'
+import {
+  mentionsPreset,
+  modelReference,
+  presetReference,
+  PresetName,
+} from '../../src/schemas/presets/preset-references.ts'
 import { isPresetSlug } from '../../src/schemas/presets/presets.ts'
 import { randomOf } from '../support/wire/rate-simulation.ts'
 
@@ -17,19 +22,60 @@ t.test('the four forms name a preset, a version of it and a model', async (t) =>
 })
 
 t.test('what is no slug or no number of a version is no reference', async (t) => {
-  const slugs = ['', '.', '..', 'a b', 'a/b', 'é', 'a\0', 'a\n', '%41', 'a'.repeat(PRESET_SLUG_CHARS_MAX + 1), 'x@preset/y', '@preset/y', '@']
-  const versions = ['@', '@0', '@03', '@-1', '@1.5', '@1e3', '@1@2', '@latest', '@ 1', `@${'9'.repeat(PRESET_VERSION_DIGITS_MAX + 1)}`]
-  for (const text of [...slugs, ...['@1', '@'].map((end) => `..${end}`), ...versions.map((version) => `fast${version}`)]) {
+  const slugs = [
+    '',
+    '.',
+    '..',
+    'a b',
+    'a/b',
+    'é',
+    'a\0',
+    'a\n',
+    '%41',
+    'a'.repeat(PRESET_SLUG_CHARS_MAX + 1),
+    'x@preset/y',
+    '@preset/y',
+    '@',
+  ]
+  const versions = [
+    '@',
+    '@0',
+    '@03',
+    '@-1',
+    '@1.5',
+    '@1e3',
+    '@1@2',
+    '@latest',
+    '@ 1',
+    `@${'9'.repeat(PRESET_VERSION_DIGITS_MAX + 1)}`,
+  ]
+  for (const text of [
+    ...slugs,
+    ...['@1', '@'].map((end) => `..${end}`),
+    ...versions.map((version) => `fast${version}`),
+  ]) {
     t.equal(presetReference(text), null, JSON.stringify(text))
     t.notOk(Value.Check(PresetName, text), JSON.stringify(text))
     t.equal(modelReference(`@preset/${text}`), null)
     t.equal(modelReference(`acme/embed@preset/${text}`), null)
   }
-  t.same(presetReference(`${'a'.repeat(PRESET_SLUG_CHARS_MAX)}@${'9'.repeat(PRESET_VERSION_DIGITS_MAX)}`)?.version, 10 ** PRESET_VERSION_DIGITS_MAX - 1)
+  t.same(
+    presetReference(`${'a'.repeat(PRESET_SLUG_CHARS_MAX)}@${'9'.repeat(PRESET_VERSION_DIGITS_MAX)}`)?.version,
+    10 ** PRESET_VERSION_DIGITS_MAX - 1,
+  )
 })
 
 t.test('any other @ belongs to the name of a model', async (t) => {
-  for (const model of ['acme/embed@3', '@acme/embed', 'acme/e@preset', '@presets/fast', '@Preset/fast', 'preset/fast', '@', '']) {
+  for (const model of [
+    'acme/embed@3',
+    '@acme/embed',
+    'acme/e@preset',
+    '@presets/fast',
+    '@Preset/fast',
+    'preset/fast',
+    '@',
+    '',
+  ]) {
     t.notOk(mentionsPreset(model), model)
     t.equal(modelReference(model), null)
   }
@@ -39,7 +85,8 @@ t.test('a reference is what it was made of, and every text is one or none', asyn
   const seed = Math.floor(Math.random() * 2 ** 31)
   const random = randomOf(seed)
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-  const text = (letters: readonly string[], most: number): string => Array.from({ length: Math.floor(random() * (most + 1)) }, () => among(letters)).join('')
+  const text = (letters: readonly string[], most: number): string =>
+    Array.from({ length: Math.floor(random() * (most + 1)) }, () => among(letters)).join('')
   for (let round = 0; round < 20_000; round++) {
     const slug = text(['a', 'Z', '9', '.', '-', '_', '~'], 6)
     const version = among([null, 1, 42, 999_999_999_999_999])
@@ -53,7 +100,11 @@ t.test('a reference is what it was made of, and every text is one or none', asyn
     if (JSON.stringify(modelReference(named)) !== JSON.stringify(expected)) t.fail(`seed ${seed}: ${named}`)
     const wild = text(['@', 'preset', '/', 'a', '1', '@preset/', '.', '\0'], 8)
     const found = modelReference(wild)
-    if (found !== null && `${found.model ?? ''}@preset/${found.preset.slug}${found.preset.version === null ? '' : `@${found.preset.version}`}` !== wild) {
+    if (
+      found !== null &&
+      `${found.model ?? ''}@preset/${found.preset.slug}${found.preset.version === null ? '' : `@${found.preset.version}`}` !==
+        wild
+    ) {
       t.fail(`seed ${seed}: ${JSON.stringify(wild)}`)
     }
   }

@@ -16,11 +16,13 @@ t.test('a price in USD per request becomes whole nano-USD', async (t) => {
 
 t.test('every amount that money can be counted in survives its decimal text exactly', async () => {
   const amount = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) })
-  fc.assert(fc.property(amount, fc.integer({ min: 1, max: 15 }), fc.boolean(), (value, places, isPadded) => {
-    const digits = value.toString().padStart(places + 1, '0')
-    const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`
-    return scaled(isPadded ? text : text.replace(/\.?0+$/, ''), places) === Number(value)
-  }))
+  fc.assert(
+    fc.property(amount, fc.integer({ min: 1, max: 15 }), fc.boolean(), (value, places, isPadded) => {
+      const digits = value.toString().padStart(places + 1, '0')
+      const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`
+      return scaled(isPadded ? text : text.replace(/\.?0+$/, ''), places) === Number(value)
+    }),
+  )
 })
 
 t.test('a price finer than the unit or larger than a safe integer is refused, never rounded', async (t) => {
@@ -31,7 +33,8 @@ t.test('a price finer than the unit or larger than a safe integer is refused, ne
 })
 
 t.test('what is no plain decimal is refused', async (t) => {
-  for (const text of ['', '.5', '1.', '-1', '+1', '1e-8', '1,5', ' 1', '0x1', 'NaN']) t.equal(nano(text), null, text)
+  for (const text of ['', '.5', '1.', '-1', '+1', '1e-8', '1,5', ' 1', '0x1', 'NaN'])
+    t.equal(nano(text), null, text)
 })
 
 t.test('a price as long as a body may be is read at once', async (t) => {

@@ -1,13 +1,27 @@
 import t from 'tap'
 import { SECRET_NAME_CHARS_MAX } from '../../src/schemas/vault/vault-limits.ts'
-import { isProviderKey, providerKeyHost, providerKeyName } from '../../src/schemas/workspaces/provider-keys.ts'
+import {
+  isProviderKey,
+  providerKeyHost,
+  providerKeyName,
+} from '../../src/schemas/workspaces/provider-keys.ts'
 import { isSecretName } from '../../src/schemas/vault/secret-names.ts'
 
 t.test('the secret of a provider is named by its slug, made to fit', async (t) => {
   t.same(
-    ['openai', 'anthropic', 'google-ai-studio', 'Voyage.AI', 'a__b--c', '-x-', '01-ai', '9'].map(providerKeyName),
-    ['openai_api_key', 'anthropic_api_key', 'google_ai_studio_api_key', 'voyage_ai_api_key', 'a_b_c_api_key', 'x_api_key',
-      'provider_01_ai_api_key', 'provider_9_api_key'],
+    ['openai', 'anthropic', 'google-ai-studio', 'Voyage.AI', 'a__b--c', '-x-', '01-ai', '9'].map(
+      providerKeyName,
+    ),
+    [
+      'openai_api_key',
+      'anthropic_api_key',
+      'google_ai_studio_api_key',
+      'voyage_ai_api_key',
+      'a_b_c_api_key',
+      'x_api_key',
+      'provider_01_ai_api_key',
+      'provider_9_api_key',
+    ],
   )
 })
 
@@ -20,10 +34,12 @@ t.test('every slug has a name that a secret may have', async (t) => {
 t.test('the host of a provider is that of its address, in the form in which secrets are bound', async (t) => {
   t.equal(providerKeyHost('https://API.openai.com:8443/v1'), 'api.openai.com')
   t.equal(providerKeyHost('http://localhost:9/v1'), 'localhost')
-  for (const none of ['', 'http://127.0.0.1/v1', 'http://[::1]:80', 'nothing']) t.equal(providerKeyHost(none), null, none)
+  for (const none of ['', 'http://127.0.0.1/v1', 'http://[::1]:80', 'nothing'])
+    t.equal(providerKeyHost(none), null, none)
 })
 
 t.test('a key is visible ASCII', async (t) => {
   t.ok(isProviderKey('sk-!~09'))
-  for (const text of ['', 'a b', 'a\n', 'a\r\nx: y', 'é', 'a\0']) t.notOk(isProviderKey(text), JSON.stringify(text))
+  for (const text of ['', 'a b', 'a\n', 'a\r\nx: y', 'é', 'a\0'])
+    t.notOk(isProviderKey(text), JSON.stringify(text))
 })

@@ -22,29 +22,43 @@ t.test('what is finer than a nano-USD goes to the nearest', async (t) => {
 })
 
 t.test('what is no amount, or more than USD_MAX, is refused', async (t) => {
-  for (const usd of [Number.NaN, Infinity, -Infinity, USD_MAX * 1.000_001, -USD_MAX - 1, 1e21]) t.equal(nanoOfUsd(usd), null, String(usd))
+  for (const usd of [Number.NaN, Infinity, -Infinity, USD_MAX * 1.000_001, -USD_MAX - 1, 1e21])
+    t.equal(nanoOfUsd(usd), null, String(usd))
   t.equal(nanoOfUsd(USD_MAX), NANO_MAX)
   t.equal(nanoOfUsd(-USD_MAX), -NANO_MAX)
 })
 
 t.test('every amount below 2^23 USD survives its number exactly', async () => {
   const amount = fc.bigInt({ min: -(2n ** 23n) * 1_000_000_000n + 1n, max: 2n ** 23n * 1_000_000_000n - 1n })
-  fc.assert(fc.property(amount, (nano) => nanoOfUsd(usdOfNano(nano)) === nano), { numRuns: 2_000 })
+  fc.assert(
+    fc.property(amount, (nano) => nanoOfUsd(usdOfNano(nano)) === nano),
+    { numRuns: 2_000 },
+  )
 })
 
 t.test('no number is farther than half a nano-USD from the nano-USD that it became', async () => {
-  fc.assert(fc.property(fc.double({ min: -USD_MAX, max: USD_MAX, noNaN: true }), (usd) => {
-    const nano = nanoOfUsd(usd)
-    if (nano === null) return false
-    const { numerator, denominator } = fractionOf(usd)
-    const off = numerator * 1_000_000_000n - nano * denominator
-    return 2n * (off < 0n ? -off : off) <= denominator
-  }), { numRuns: 2_000 })
+  fc.assert(
+    fc.property(fc.double({ min: -USD_MAX, max: USD_MAX, noNaN: true }), (usd) => {
+      const nano = nanoOfUsd(usd)
+      if (nano === null) return false
+      const { numerator, denominator } = fractionOf(usd)
+      const off = numerator * 1_000_000_000n - nano * denominator
+      return 2n * (off < 0n ? -off : off) <= denominator
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 t.test('the number of an amount is the nearest there is, above 2^53 nano-USD too', async () => {
-  fc.assert(fc.property(fc.bigInt({ min: 0n, max: NANO_MAX }), (nano) =>
-    usdOfNano(nano) === Number(`${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`)), { numRuns: 2_000 })
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: 0n, max: NANO_MAX }),
+      (nano) =>
+        usdOfNano(nano) ===
+        Number(`${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`),
+    ),
+    { numRuns: 2_000 },
+  )
 })
 
 t.test('amounts that are safe integers may come as numbers', async () => {
@@ -64,8 +78,13 @@ function fractionOf(value: number): { readonly numerator: bigint; readonly denom
 
 t.test('USD is written exactly, and never with an exponent', async (t) => {
   const cases: readonly (readonly [number | bigint, string])[] = [
-    [0, '0'], [1, '0.000000001'], [9_990_000_000, '9.99'], [10_000_000_000, '10'], [-1_500_000_000, '-1.5'],
-    [Number.MAX_SAFE_INTEGER, '9007199.254740991'], [123_456_789_012_345_678_901n, '123456789012.345678901'],
+    [0, '0'],
+    [1, '0.000000001'],
+    [9_990_000_000, '9.99'],
+    [10_000_000_000, '10'],
+    [-1_500_000_000, '-1.5'],
+    [Number.MAX_SAFE_INTEGER, '9007199.254740991'],
+    [123_456_789_012_345_678_901n, '123456789012.345678901'],
   ]
   for (const [nano, text] of cases) t.equal(usdText(nano), text)
 })

@@ -10,7 +10,8 @@ t.test('a size is of the resolution that its shorter side names, whichever side 
 })
 
 t.test('a size between resolutions, and what is no size, is of none', async (t) => {
-  for (const size of ['752x560', '0x720', '1280X720', '1280x720 ', '720', 'x', '', '1e3x720', '99999999x720']) t.equal(resolutionOfSize(size), null, size)
+  for (const size of ['752x560', '0x720', '1280X720', '1280x720 ', '720', 'x', '', '1e3x720', '99999999x720'])
+    t.equal(resolutionOfSize(size), null, size)
 })
 
 t.test('every resolution has a size', async (t) => {

@@ -3,7 +3,8 @@ import { VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../src/schemas/videos
 import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../src/schemas/videos/video-sizes.ts'
 
 t.test('a resolution and an aspect ratio mean the size that people know by them', async (t) => {
-  const text = (resolution: string, ratio: string): string => Object.values(pixelsFor(resolution, ratio)).join('x')
+  const text = (resolution: string, ratio: string): string =>
+    Object.values(pixelsFor(resolution, ratio)).join('x')
   t.equal(text('720p', '16:9'), '1280x720')
   t.equal(text('1080p', '9:16'), '1080x1920')
   t.equal(text('480p', '16:9'), '854x480')
@@ -15,7 +16,13 @@ t.test('every size that is made from two names is of both, and has even sides', 
   for (const resolution of VIDEO_RESOLUTIONS) {
     for (const ratio of VIDEO_ASPECT_RATIOS) {
       const size = pixelsFor(resolution, ratio)
-      t.ok(isOfResolution(size, resolution) && isOfAspectRatio(size, ratio) && size.width % 2 === 0 && size.height % 2 === 0, `${resolution} ${ratio}`)
+      t.ok(
+        isOfResolution(size, resolution) &&
+          isOfAspectRatio(size, ratio) &&
+          size.width % 2 === 0 &&
+          size.height % 2 === 0,
+        `${resolution} ${ratio}`,
+      )
     }
   }
 })
@@ -23,7 +30,10 @@ t.test('every size that is made from two names is of both, and has even sides', 
 t.test('no size is of two aspect ratios', async (t) => {
   for (const ratio of VIDEO_ASPECT_RATIOS) {
     const size = pixelsFor('1080p', ratio)
-    t.same(VIDEO_ASPECT_RATIOS.filter((other) => isOfAspectRatio(size, other)), [ratio])
+    t.same(
+      VIDEO_ASPECT_RATIOS.filter((other) => isOfAspectRatio(size, other)),
+      [ratio],
+    )
   }
 })
 

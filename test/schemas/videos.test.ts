@@ -8,27 +8,59 @@ const ORIGIN = 'https://sluice.example'
 const answer = Compile(VideoAnswer)
 const event = Compile(VideoEvent)
 
-t.test('an answer has the shape that clients validate, in every state, and no null but the cost', async (t) => {
-  for (const status of VIDEO_STATUSES) {
-    for (const usage of [null, { costNano: null, isByok: false }, { costNano: 1, isByok: true }]) {
-      const made = videoAnswer({ id: 'vid_1', status, generationId: null, error: null, outputs: 2, usage }, ORIGIN)
-      t.ok(answer.Check(made), status)
-      t.same(Object.values(made).filter((value) => value === null || value === undefined), [])
+t.test(
+  'an answer has the shape that clients validate, in every state, and no null but the cost',
+  async (t) => {
+    for (const status of VIDEO_STATUSES) {
+      for (const usage of [null, { costNano: null, isByok: false }, { costNano: 1, isByok: true }]) {
+        const made = videoAnswer(
+          { id: 'vid_1', status, generationId: null, error: null, outputs: 2, usage },
+          ORIGIN,
+        )
+        t.ok(answer.Check(made), status)
+        t.same(
+          Object.values(made).filter((value) => value === null || value === undefined),
+          [],
+        )
+      }
     }
-  }
-})
+  },
+)
 
 t.test('a polling URL is relative, and clips have absolute ones', async (t) => {
-  const made = videoAnswer({ id: 'vid_1', status: 'completed', generationId: 'gen_1', error: null, outputs: 2, usage: { costNano: 1, isByok: false } }, ORIGIN)
+  const made = videoAnswer(
+    {
+      id: 'vid_1',
+      status: 'completed',
+      generationId: 'gen_1',
+      error: null,
+      outputs: 2,
+      usage: { costNano: 1, isByok: false },
+    },
+    ORIGIN,
+  )
   t.equal(made.polling_url, '/api/v1/videos/vid_1')
-  t.same(made.unsigned_urls, [0, 1].map((index) => `${ORIGIN}/api/v1/videos/vid_1/content?index=${index}`))
+  t.same(
+    made.unsigned_urls,
+    [0, 1].map((index) => `${ORIGIN}/api/v1/videos/vid_1/content?index=${index}`),
+  )
   t.equal(made.usage?.cost, 1e-9)
 })
 
 t.test('what is posted when a job ends is what the document says', async (t) => {
   for (const status of VIDEO_ENDINGS) {
     for (const generationId of [null, 'gen_1']) {
-      const ended = { id: 'vid_1', status, endedAt: new Date(0), generationId, model: 'm', error: null, outputs: 1, costNano: null, isByok: false }
+      const ended = {
+        id: 'vid_1',
+        status,
+        endedAt: new Date(0),
+        generationId,
+        model: 'm',
+        error: null,
+        outputs: 1,
+        costNano: null,
+        isByok: false,
+      }
       t.ok(event.Check(JSON.parse(webhookBody(ended, ORIGIN))), status)
     }
   }

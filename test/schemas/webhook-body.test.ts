@@ -3,12 +3,21 @@ import { VIDEO_ENDINGS } from '../../src/schemas/videos/video-jobs.ts'
 import { webhookBody, type EndedVideo } from '../../src/schemas/webhooks/webhook-body.ts'
 
 const ENDED: EndedVideo = {
-  id: 'vid_1', status: 'completed', endedAt: new Date('2026-11-20T12:00:00.250Z'), generationId: 'gen_1', model: 'acme/clip', error: null, outputs: 2,
-  costNano: 1, isByok: true,
+  id: 'vid_1',
+  status: 'completed',
+  endedAt: new Date('2026-11-20T12:00:00.250Z'),
+  generationId: 'gen_1',
+  model: 'acme/clip',
+  error: null,
+  outputs: 2,
+  costNano: 1,
+  isByok: true,
 }
 const ORIGIN = 'https://sluice.test:8443'
 
-function told(more: Partial<EndedVideo>): Record<string, unknown> & { readonly data: Record<string, unknown> } {
+function told(
+  more: Partial<EndedVideo>,
+): Record<string, unknown> & { readonly data: Record<string, unknown> } {
   return JSON.parse(webhookBody({ ...ENDED, ...more }, ORIGIN)) as ReturnType<typeof told>
 }
 
@@ -17,8 +26,14 @@ t.test('a completed job is told with its clips and its cost, and without an erro
     type: 'video.generation.completed',
     created_at: '2026-11-20T12:00:00.250Z',
     data: {
-      id: 'vid_1', status: 'completed', generation_id: 'gen_1', model: 'acme/clip', usage: { cost: 1e-9, is_byok: true },
-      unsigned_urls: [0, 1].map((index) => `https://sluice.test:8443/api/v1/videos/vid_1/content?index=${index}`),
+      id: 'vid_1',
+      status: 'completed',
+      generation_id: 'gen_1',
+      model: 'acme/clip',
+      usage: { cost: 1e-9, is_byok: true },
+      unsigned_urls: [0, 1].map(
+        (index) => `https://sluice.test:8443/api/v1/videos/vid_1/content?index=${index}`,
+      ),
     },
   })
 })
@@ -32,7 +47,10 @@ t.test('every other end is told with its error, and with neither clips nor cost'
 })
 
 t.test('a job that no provider has taken has neither generation nor model', async (t) => {
-  t.match(told({ status: 'failed', generationId: null, error: 'e' }).data, { generation_id: null, model: null })
+  t.match(told({ status: 'failed', generationId: null, error: 'e' }).data, {
+    generation_id: null,
+    model: null,
+  })
 })
 
 t.test('the cost of a job without a price is null', async (t) => {

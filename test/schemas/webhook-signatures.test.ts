@@ -1,6 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { secretTextOf, signatureHeaders, WEBHOOK_SECRET_PREFIX, type SignedDelivery } from '../../src/schemas/webhooks/webhook-signatures.ts'
+import {
+  secretTextOf,
+  signatureHeaders,
+  WEBHOOK_SECRET_PREFIX,
+  type SignedDelivery,
+} from '../../src/schemas/webhooks/webhook-signatures.ts'
 import { WEBHOOK_SECRET_BYTES } from '../../src/schemas/webhooks/webhook-limits.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../support/webhooks/webhook-verifiers.ts'
 
@@ -11,7 +16,13 @@ function secret(): string {
 }
 
 function headers(secrets: readonly string[], more: Partial<SignedDelivery> = {}): Record<string, string> {
-  const flat = signatureHeaders({ id: randomUUID(), timestampS: Math.floor(Date.now() / 1_000), body: BODY, secrets, ...more })
+  const flat = signatureHeaders({
+    id: randomUUID(),
+    timestampS: Math.floor(Date.now() / 1_000),
+    body: BODY,
+    secrets,
+    ...more,
+  })
   return Object.fromEntries(flat.flatMap((name, nth) => (nth % 2 === 0 ? [[name, flat[nth + 1] ?? '']] : [])))
 }
 
@@ -23,7 +34,9 @@ t.test('a secret is whsec_ and the base64 of its bytes', async (t) => {
 
 t.test('both forms are what they were computed to be elsewhere', async (t) => {
   const known = headers(['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'], {
-    id: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', timestampS: 1_700_000_000, body: Buffer.from('{"a":1}'),
+    id: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
+    timestampS: 1_700_000_000,
+    body: Buffer.from('{"a":1}'),
   })
   t.same(known, {
     'x-sluice-signature': 't=1700000000,v1=ada25e5ef10b9626fe4547120f27c0583e83f70b51309d4dbd9a0d1365649ce9',
@@ -52,7 +65,13 @@ t.test('another body, id or time verifies in neither form', async (t) => {
   t.notOk(verifiesAsStandard(own, { ...signed, 'webhook-id': `msg_${randomUUID()}` }, BODY))
   const later = Math.floor(Date.now() / 1_000) + 1
   t.notOk(verifiesAsStandard(own, { ...signed, 'webhook-timestamp': String(later) }, BODY))
-  t.notOk(verifiesAsB5(own, { 'x-sluice-signature': String(signed['x-sluice-signature']).replace(/^t=\d+/, `t=${later}`) }, BODY))
+  t.notOk(
+    verifiesAsB5(
+      own,
+      { 'x-sluice-signature': String(signed['x-sluice-signature']).replace(/^t=\d+/, `t=${later}`) },
+      BODY,
+    ),
+  )
 })
 
 t.test('while a secret is replaced both forms verify with the old and with the new one', async (t) => {

@@ -6,7 +6,13 @@ import { masked } from '../../src/schemas/values/masked.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/operator/retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { asCalled, programName } from '../../src/server/config/program-name.ts'
-import { childEnvironment, readFrom, type Generation, type Problem, type Texts } from '../../src/server/config.ts'
+import {
+  childEnvironment,
+  readFrom,
+  type Generation,
+  type Problem,
+  type Texts,
+} from '../../src/server/config.ts'
 
 function good(texts: Texts): Generation {
   const reading = readFrom(texts)
@@ -28,26 +34,37 @@ t.test('without any setting the node listens on loopback and brings its own stor
 })
 
 for (const [name, given] of [
-  ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'], ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'], ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
+  ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'],
+  ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
 ] as const) {
-  t.test(`a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`, (t) => {
-    const problems = problemsOf({ [name]: given })
-    t.match(problems, [{ name, expected: /password are %23 %2F and %25/ }])
-    t.notMatch(JSON.stringify(problems), /ter2/)
-    t.end()
-  })
+  t.test(
+    `a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`,
+    (t) => {
+      const problems = problemsOf({ [name]: given })
+      t.match(problems, [{ name, expected: /password are %23 %2F and %25/ }])
+      t.notMatch(JSON.stringify(problems), /ter2/)
+      t.end()
+    },
+  )
 }
 
 t.test('an address of Postgres may have several hosts, each with a port', (t) => {
-  for (const given of ['postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d', 'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require']) {
+  for (const given of [
+    'postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d',
+    'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require',
+  ]) {
     t.equal(good({ DATABASE_URL: given }).config.databaseUrl?.reveal(), given)
   }
   t.end()
 })
 
 t.test('an address whose password is escaped is taken as it is', (t) => {
-  const { config } = good({ DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice', REDIS_URL: 'rediss://[::1]:6379/1' })
+  const { config } = good({
+    DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice',
+    REDIS_URL: 'rediss://[::1]:6379/1',
+  })
   t.match([config.databaseUrl?.reveal(), config.redisUrl?.reveal()], [/%23b%2Fc%25d@/, /\[::1\]/])
   t.end()
 })
@@ -62,18 +79,38 @@ t.test('every problem is told at once, with its name, the expected form and the 
     SLUICE_CATALOG: 'absent.json',
   })
   t.same(problems.map(({ name }) => name).sort(), [
-    'SLUICE_CATALOG', 'SLUICE_CORS_ORIGINS', 'SLUICE_FRONTS', 'SLUICE_KEY_GRACE', 'SLUICE_PORT', 'SLUICE_TLS_KEY',
+    'SLUICE_CATALOG',
+    'SLUICE_CORS_ORIGINS',
+    'SLUICE_FRONTS',
+    'SLUICE_KEY_GRACE',
+    'SLUICE_PORT',
+    'SLUICE_TLS_KEY',
   ])
   const port = problems.find(({ name }) => name === 'SLUICE_PORT')
   t.match(port, { expected: 'a port from 1 to 65535', got: '"99999"' })
 })
 
 t.test('regional hosts are exact names: a wildcard, a port or an address stops the start', async (t) => {
-  for (const given of ['*.sluice.example', 'eu.sluice.example:443', 'https://eu.sluice.example', '10.0.0.1', '[::1]', 'eu..example', '-a.example']) {
+  for (const given of [
+    '*.sluice.example',
+    'eu.sluice.example:443',
+    'https://eu.sluice.example',
+    '10.0.0.1',
+    '[::1]',
+    'eu..example',
+    '-a.example',
+  ]) {
     const [problem] = problemsOf({ SLUICE_REGIONAL_HOSTS: `fine.example,${given}` })
-    t.match(problem, { name: 'SLUICE_REGIONAL_HOSTS', expected: /exact host names, without wildcards and ports/ }, given)
+    t.match(
+      problem,
+      { name: 'SLUICE_REGIONAL_HOSTS', expected: /exact host names, without wildcards and ports/ },
+      given,
+    )
   }
-  t.same(good({ SLUICE_REGIONAL_HOSTS: 'EU.Sluice.Example., us.sluice.example' }).config.regionalHosts, ['eu.sluice.example', 'us.sluice.example'])
+  t.same(good({ SLUICE_REGIONAL_HOSTS: 'EU.Sluice.Example., us.sluice.example' }).config.regionalHosts, [
+    'eu.sluice.example',
+    'us.sluice.example',
+  ])
   t.same(good({}).config.regionalHosts, [])
 })
 
@@ -84,16 +121,35 @@ t.test('a grace that ends between two polls of the store is refused', async (t) 
   t.ok(KEY_GRACE_MS_MIN > EPOCH_OVERDUE_MS)
 })
 
-t.test('the place of objects is a directory or a bucket of S3 by its rule, and no other address', async (t) => {
-  const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
-  for (const place of ['http://x/y', 'S3://bucket/a', 'gs://bucket', 's3:bucket', 's3://ab', 's3://Bucket', 's3://-bucket', 's3://']) {
-    t.match(problemsOf({ SLUICE_OBJECTS: place, ...keys }), [{ name: 'SLUICE_OBJECTS', expected: /bucket: 3 to 63 lower-case/ }], place)
-  }
-  for (const place of ['files', '/srv/a:b', 's3://bucket', 's3://my-bucket.eu/a/b']) t.ok(readFrom({ SLUICE_OBJECTS: place, ...keys }).ok, place)
-})
+t.test(
+  'the place of objects is a directory or a bucket of S3 by its rule, and no other address',
+  async (t) => {
+    const keys = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
+    for (const place of [
+      'http://x/y',
+      'S3://bucket/a',
+      'gs://bucket',
+      's3:bucket',
+      's3://ab',
+      's3://Bucket',
+      's3://-bucket',
+      's3://',
+    ]) {
+      t.match(
+        problemsOf({ SLUICE_OBJECTS: place, ...keys }),
+        [{ name: 'SLUICE_OBJECTS', expected: /bucket: 3 to 63 lower-case/ }],
+        place,
+      )
+    }
+    for (const place of ['files', '/srv/a:b', 's3://bucket', 's3://my-bucket.eu/a/b'])
+      t.ok(readFrom({ SLUICE_OBJECTS: place, ...keys }).ok, place)
+  },
+)
 
 t.test('every bad entry of the allow-list is told, with what it should be', async (t) => {
-  const problems = problemsOf({ SLUICE_EGRESS_ALLOW: '10.0.0.0/8,10.0.0.7/8, http:10.0.0.7:80,private.example' })
+  const problems = problemsOf({
+    SLUICE_EGRESS_ALLOW: '10.0.0.0/8,10.0.0.7/8, http:10.0.0.7:80,private.example',
+  })
   t.match(problems, [
     { name: 'SLUICE_EGRESS_ALLOW', expected: /^10\.0\.0\.0\/8/, got: '"10.0.0.7/8"' },
     { name: 'SLUICE_EGRESS_ALLOW', expected: /^a port/, got: '"http:10.0.0.7:80"' },
@@ -105,14 +161,19 @@ t.test('every bad entry of the allow-list is told, with what it should be', asyn
 })
 
 t.test('the value of a bad URL is told without its password', async (t) => {
-  const [problem] = problemsOf({ DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2' })
+  const [problem] = problemsOf({
+    DATABASE_URL: 'mysql://sluice:hunter2@db.example/sluice?sslpassword=hunter2',
+  })
   t.equal(problem?.got, '"mysql://***@db.example/***?***"')
 })
 
 for (const [given, shown] of [
   ['https://tok_hunter2@otlp.example', 'https://***@otlp.example'],
   ['https://hooks.example/services/hunter2', 'https://hooks.example/***'],
-  ['postgres://sluice:hunter2@db.example:5433/prod?sslpassword=hunter2', 'postgres://***@db.example:5433/prod?***'],
+  [
+    'postgres://sluice:hunter2@db.example:5433/prod?sslpassword=hunter2',
+    'postgres://***@db.example:5433/prod?***',
+  ],
   ['postgres://db.example/prod', 'postgres://db.example/prod'],
   ['postgres://sluice:1/hunter2@db.example/prod', '*** (43 characters)'],
   ['redis://cache.example:6379', 'redis://cache.example:6379'],
@@ -167,15 +228,24 @@ t.test('a file that is missing, no JSON or no object is one problem', async (t) 
 t.test('provider keys come from the environment or the file, by the names that are asked for', async (t) => {
   const file = join(t.testdir(), 'sluice.json')
   writeFileSync(file, JSON.stringify({ VOYAGE_API_KEY: 'from-file' }))
-  const keys = good({ SLUICE_CONFIG: file, OPENAI_API_KEY: 'from-env', OTHER_API_KEY: 'x' })
-    .providerKeys(['OPENAI_API_KEY', 'VOYAGE_API_KEY', 'COHERE_API_KEY'])
+  const keys = good({ SLUICE_CONFIG: file, OPENAI_API_KEY: 'from-env', OTHER_API_KEY: 'x' }).providerKeys([
+    'OPENAI_API_KEY',
+    'VOYAGE_API_KEY',
+    'COHERE_API_KEY',
+  ])
   t.same([...keys.keys()], ['OPENAI_API_KEY', 'VOYAGE_API_KEY'])
-  t.same([...keys.values()].map((secret) => secret.reveal()), ['from-env', 'from-file'])
+  t.same(
+    [...keys.values()].map((secret) => secret.reveal()),
+    ['from-env', 'from-file'],
+  )
 })
 
 t.test('a child builds the same config from the texts it is sent', async (t) => {
   const generation = good({
-    SLUICE_PORT: '8081', SLUICE_KEY_GRACE: '90s', SLUICE_CORS_ORIGINS: 'https://a.example, https://b.example', HOME: '/nowhere',
+    SLUICE_PORT: '8081',
+    SLUICE_KEY_GRACE: '90s',
+    SLUICE_CORS_ORIGINS: 'https://a.example, https://b.example',
+    HOME: '/nowhere',
   })
   t.same(good(generation.settings).config, generation.config)
   t.notOk('HOME' in generation.settings)
@@ -195,21 +265,27 @@ t.test('the public port and the admin port must differ', async (t) => {
   t.match(problemsOf({ SLUICE_PORT: '9090' }), [{ name: 'SLUICE_ADMIN_PORT' }])
 })
 
-t.test('processes of ours give freed buffers back to the system, and an operator may say otherwise', async (t) => {
-  const { MALLOC_MMAP_THRESHOLD_: before } = process.env
-  delete process.env['MALLOC_MMAP_THRESHOLD_']
-  t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '131072')
-  process.env['MALLOC_MMAP_THRESHOLD_'] = '1'
-  t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '1')
-  if (before === undefined) delete process.env['MALLOC_MMAP_THRESHOLD_']
-  else process.env['MALLOC_MMAP_THRESHOLD_'] = before
-})
+t.test(
+  'processes of ours give freed buffers back to the system, and an operator may say otherwise',
+  async (t) => {
+    const { MALLOC_MMAP_THRESHOLD_: before } = process.env
+    delete process.env['MALLOC_MMAP_THRESHOLD_']
+    t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '131072')
+    process.env['MALLOC_MMAP_THRESHOLD_'] = '1'
+    t.equal(childEnvironment()['MALLOC_MMAP_THRESHOLD_'], '1')
+    if (before === undefined) delete process.env['MALLOC_MMAP_THRESHOLD_']
+    else process.env['MALLOC_MMAP_THRESHOLD_'] = before
+  },
+)
 
 t.test('callers are told the address that the node listens on, unless there is a public one', async (t) => {
   t.equal(good({}).config.publicOrigin, 'http://127.0.0.1:8080')
   t.equal(good({ SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '9000' }).config.publicOrigin, 'http://127.0.0.1:9000')
   t.equal(good({ SLUICE_HOST: '::1' }).config.publicOrigin, 'http://[::1]:8080')
-  t.equal(good({ SLUICE_TLS_CERT: 'package.json', SLUICE_TLS_KEY: 'package.json' }).config.publicOrigin, 'https://127.0.0.1:8080')
+  t.equal(
+    good({ SLUICE_TLS_CERT: 'package.json', SLUICE_TLS_KEY: 'package.json' }).config.publicOrigin,
+    'https://127.0.0.1:8080',
+  )
   for (const origin of ['https://sluice.example', 'http://10.0.0.7:65535', 'https://[2001:db8::1]:8443']) {
     t.equal(good({ SLUICE_PUBLIC_URL: origin }).config.publicOrigin, origin)
     t.equal(good({ SLUICE_PUBLIC_URL: `${origin}/` }).config.publicOrigin, origin)
@@ -217,42 +293,102 @@ t.test('callers are told the address that the node listens on, unless there is a
 })
 
 t.test('a public address is an origin and nothing more', async (t) => {
-  const bad = ['sluice.example', 'ftp://sluice.example', 'https://sluice.example/v1', 'https://u:p@sluice.example', 'https://sluice.example?x', 'https://',
-    'https://sluice.example:65536', 'https://sluice.example:0', 'https://a b']
-  for (const origin of bad) t.same(problemsOf({ SLUICE_PUBLIC_URL: origin }).map(({ name }) => name), ['SLUICE_PUBLIC_URL'], origin)
+  const bad = [
+    'sluice.example',
+    'ftp://sluice.example',
+    'https://sluice.example/v1',
+    'https://u:p@sluice.example',
+    'https://sluice.example?x',
+    'https://',
+    'https://sluice.example:65536',
+    'https://sluice.example:0',
+    'https://a b',
+  ]
+  for (const origin of bad)
+    t.same(
+      problemsOf({ SLUICE_PUBLIC_URL: origin }).map(({ name }) => name),
+      ['SLUICE_PUBLIC_URL'],
+      origin,
+    )
 })
 
 t.test('the organization that operates the installation is named, or left to be the oldest', async (t) => {
   t.equal(good({}).config.operatorOrganization, null)
   t.equal(good({ SLUICE_OPERATOR_ORGANIZATION: 'Acme & Co' }).config.operatorOrganization, 'Acme & Co')
-  t.same(problemsOf({ SLUICE_OPERATOR_ORGANIZATION: 'a'.repeat(201) }).map(({ name }) => name), ['SLUICE_OPERATOR_ORGANIZATION'])
+  t.same(
+    problemsOf({ SLUICE_OPERATOR_ORGANIZATION: 'a'.repeat(201) }).map(({ name }) => name),
+    ['SLUICE_OPERATOR_ORGANIZATION'],
+  )
 })
 
-t.test('what has ended is kept by settings: money and audit for ever unless they say otherwise', async (t) => {
-  t.same(good({}).config.kept, { ledgerMonths: 0, auditMonths: 0, webhookDays: 7, deadLetterDays: 30, jobDays: 90 })
-  const given = {
-    SLUICE_LEDGER_KEPT_MONTHS: String(KEPT_MONTHS_MAX), SLUICE_AUDIT_KEPT_MONTHS: '13', SLUICE_WEBHOOKS_KEPT_DAYS: '1',
-    SLUICE_DEAD_LETTERS_KEPT_DAYS: '0', SLUICE_JOBS_KEPT_DAYS: String(KEPT_DAYS_MAX),
-  }
-  t.same(good(given).config.kept, { ledgerMonths: KEPT_MONTHS_MAX, auditMonths: 13, webhookDays: 1, deadLetterDays: 0, jobDays: KEPT_DAYS_MAX })
-  const beyond = Object.fromEntries(Object.keys(given).map((name) => [name, String((name.includes('MONTHS') ? KEPT_MONTHS_MAX : KEPT_DAYS_MAX) + 1)]))
-  t.same(problemsOf(beyond).map(({ name }) => name).sort(), Object.keys(given).sort())
-})
+t.test(
+  'what has ended is kept by settings: money and audit for ever unless they say otherwise',
+  async (t) => {
+    t.same(good({}).config.kept, {
+      ledgerMonths: 0,
+      auditMonths: 0,
+      webhookDays: 7,
+      deadLetterDays: 30,
+      jobDays: 90,
+    })
+    const given = {
+      SLUICE_LEDGER_KEPT_MONTHS: String(KEPT_MONTHS_MAX),
+      SLUICE_AUDIT_KEPT_MONTHS: '13',
+      SLUICE_WEBHOOKS_KEPT_DAYS: '1',
+      SLUICE_DEAD_LETTERS_KEPT_DAYS: '0',
+      SLUICE_JOBS_KEPT_DAYS: String(KEPT_DAYS_MAX),
+    }
+    t.same(good(given).config.kept, {
+      ledgerMonths: KEPT_MONTHS_MAX,
+      auditMonths: 13,
+      webhookDays: 1,
+      deadLetterDays: 0,
+      jobDays: KEPT_DAYS_MAX,
+    })
+    const beyond = Object.fromEntries(
+      Object.keys(given).map((name) => [
+        name,
+        String((name.includes('MONTHS') ? KEPT_MONTHS_MAX : KEPT_DAYS_MAX) + 1),
+      ]),
+    )
+    t.same(
+      problemsOf(beyond)
+        .map(({ name }) => name)
+        .sort(),
+      Object.keys(given).sort(),
+    )
+  },
+)
 
 t.test('video jobs and their clips end by settings that have a most', async (t) => {
   t.match(good({}).config, { videoJobHours: 24, videoClipDays: 7 })
-  t.match(good({ SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX), SLUICE_VIDEO_CLIP_DAYS: String(VIDEO_CLIP_DAYS_MAX) }).config,
-    { videoJobHours: VIDEO_JOB_HOURS_MAX, videoClipDays: VIDEO_CLIP_DAYS_MAX })
+  t.match(
+    good({
+      SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX),
+      SLUICE_VIDEO_CLIP_DAYS: String(VIDEO_CLIP_DAYS_MAX),
+    }).config,
+    { videoJobHours: VIDEO_JOB_HOURS_MAX, videoClipDays: VIDEO_CLIP_DAYS_MAX },
+  )
   const beyond = { SLUICE_VIDEO_JOB_HOURS: String(VIDEO_JOB_HOURS_MAX + 1), SLUICE_VIDEO_CLIP_DAYS: '0' }
-  t.same(problemsOf(beyond).map(({ name }) => name).sort(), ['SLUICE_VIDEO_CLIP_DAYS', 'SLUICE_VIDEO_JOB_HOURS'])
+  t.same(
+    problemsOf(beyond)
+      .map(({ name }) => name)
+      .sort(),
+    ['SLUICE_VIDEO_CLIP_DAYS', 'SLUICE_VIDEO_JOB_HOURS'],
+  )
 })
 
 t.test('the program is named as whoever started it can type it again', async (t) => {
   const npx = t.testdir({
-    project: {}, cache: { 'package.json': JSON.stringify({ dependencies: {}, _npx: { packages: ['./sluice-0.1.0.tgz'] } }), node_modules: { '.bin': {} } },
+    project: {},
+    cache: {
+      'package.json': JSON.stringify({ dependencies: {}, _npx: { packages: ['./sluice-0.1.0.tgz'] } }),
+      node_modules: { '.bin': {} },
+    },
   })
   const folder = join(npx, 'project')
-  const of = (script: string | undefined, npmEvent?: string, path = '/usr/bin:/opt/bin'): string => programName({ script, npmEvent, path, folder })
+  const of = (script: string | undefined, npmEvent?: string, path = '/usr/bin:/opt/bin'): string =>
+    programName({ script, npmEvent, path, folder })
   t.equal(of(join(npx, 'cache', 'node_modules', '.bin', 'sluice'), 'npx'), 'npx ./sluice-0.1.0.tgz')
   t.equal(of(join(folder, 'node_modules', '.bin', 'sluice'), 'npx'), 'node_modules/.bin/sluice')
   t.equal(of(join(folder, 'tools', 'start.mjs'), 'start'), 'bin/sluice')
@@ -260,5 +396,8 @@ t.test('the program is named as whoever started it can type it again', async (t)
   t.equal(of('/opt/bin/sluice'), 'sluice')
   t.equal(of('/srv/my apps/bin/sluice'), "'/srv/my apps/bin/sluice'")
   t.equal(of(undefined), 'sluice')
-  t.equal(asCalled('sluice: `sluice top`, `sluice scale --fronts 2` or `sluices`', 'npx $&'), 'sluice: `npx $& top`, `npx $& scale --fronts 2` or `sluices`')
+  t.equal(
+    asCalled('sluice: `sluice top`, `sluice scale --fronts 2` or `sluices`', 'npx $&'),
+    'sluice: `npx $& top`, `npx $& scale --fronts 2` or `sluices`',
+  )
 })

@@ -27,7 +27,12 @@ t.test('without a setting, and with a folder, files are on the disk', async (t) 
   t.same(configOf({}).objects, { kind: 'disk', folder: join(process.cwd(), '.sluice/files') })
   t.same(configOf({ SLUICE_DATA: '/srv/sluice' }).objects, { kind: 'disk', folder: '/srv/sluice/files' })
   const here = process.cwd()
-  const forms = [['/srv/files', '/srv/files'], ['files', join(here, 'files')], ['./a b', join(here, 'a b')], ['/a:b', '/a:b']]
+  const forms = [
+    ['/srv/files', '/srv/files'],
+    ['files', join(here, 'files')],
+    ['./a b', join(here, 'a b')],
+    ['/a:b', '/a:b'],
+  ]
   for (const [given, folder] of forms) {
     t.same(configOf({ SLUICE_OBJECTS: given ?? '' }).objects, { kind: 'disk', folder })
   }
@@ -35,19 +40,51 @@ t.test('without a setting, and with a folder, files are on the disk', async (t) 
 
 t.test('a bucket is taken with and without a prefix, which ends in one slash', async (t) => {
   const cases = [
-    ['s3://bucket', ''], ['s3://bucket/', ''], ['s3://bucket/a', 'a/'], ['s3://bucket/a/', 'a/'], ['s3://bucket/a/b//', 'a/b/'],
-    ['s3://bucket//a', 'a/'], ['s3://bucket/..a', '..a/'], [`s3://bucket/${'a'.repeat(128)}`, `${'a'.repeat(128)}/`],
+    ['s3://bucket', ''],
+    ['s3://bucket/', ''],
+    ['s3://bucket/a', 'a/'],
+    ['s3://bucket/a/', 'a/'],
+    ['s3://bucket/a/b//', 'a/b/'],
+    ['s3://bucket//a', 'a/'],
+    ['s3://bucket/..a', '..a/'],
+    [`s3://bucket/${'a'.repeat(128)}`, `${'a'.repeat(128)}/`],
   ] as const
-  for (const [given, prefix] of cases) t.match(bucketOf({ SLUICE_OBJECTS: given }), { kind: 's3', bucket: 'bucket', prefix }, given)
+  for (const [given, prefix] of cases)
+    t.match(bucketOf({ SLUICE_OBJECTS: given }), { kind: 's3', bucket: 'bucket', prefix }, given)
 })
 
 t.test('what is nearly a bucket, or another service, does not become a folder of that name', async (t) => {
   const refused = [
-    's3:bucket', 's3:/bucket', 'S3://bucket', 's3://', 's3://B', 's3://Bucket', 's3://ab/..', 's3://abc/../other', 's3://abc/a/./b', 's3://abc/a b', 's3://a_c',
-    's3://-abc', 's3://key:secret@bucket', 'gs://bucket', 'https://bucket.example', 'file:///srv', ' s3://bucket', ' /srv', ' ', 'a\nb',
-    `s3://abc/${'a'.repeat(129)}`, 's3://abc/é', `s3://${'a'.repeat(64)}`,
+    's3:bucket',
+    's3:/bucket',
+    'S3://bucket',
+    's3://',
+    's3://B',
+    's3://Bucket',
+    's3://ab/..',
+    's3://abc/../other',
+    's3://abc/a/./b',
+    's3://abc/a b',
+    's3://a_c',
+    's3://-abc',
+    's3://key:secret@bucket',
+    'gs://bucket',
+    'https://bucket.example',
+    'file:///srv',
+    ' s3://bucket',
+    ' /srv',
+    ' ',
+    'a\nb',
+    `s3://abc/${'a'.repeat(129)}`,
+    's3://abc/é',
+    `s3://${'a'.repeat(64)}`,
   ]
-  for (const given of refused) t.match(problemsOf({ ...KEYS, SLUICE_OBJECTS: given }), [{ name: 'SLUICE_OBJECTS' }], JSON.stringify(given))
+  for (const given of refused)
+    t.match(
+      problemsOf({ ...KEYS, SLUICE_OBJECTS: given }),
+      [{ name: 'SLUICE_OBJECTS' }],
+      JSON.stringify(given),
+    )
   t.notMatch(JSON.stringify(problemsOf({ ...KEYS, SLUICE_OBJECTS: 's3://key:hunter2@bucket' })), /hunter2/)
 })
 
@@ -60,7 +97,10 @@ t.test('the longest prefix leaves room for the longest path of a container', asy
 t.test('a bucket without its access key is a problem for each half that is missing', async (t) => {
   const bucket = { SLUICE_OBJECTS: 's3://bucket' }
   const expected = 'a value, since SLUICE_OBJECTS is a bucket'
-  t.match(problemsOf(bucket), [{ name: 'AWS_ACCESS_KEY_ID', expected }, { name: 'AWS_SECRET_ACCESS_KEY', expected }])
+  t.match(problemsOf(bucket), [
+    { name: 'AWS_ACCESS_KEY_ID', expected },
+    { name: 'AWS_SECRET_ACCESS_KEY', expected },
+  ])
   const [id] = Object.entries(KEYS)
   t.match(problemsOf({ ...bucket, [id?.[0] ?? '']: id?.[1] ?? '' }), [{ name: 'AWS_SECRET_ACCESS_KEY' }])
   t.same(problemsOf({ SLUICE_OBJECTS: '/srv' }), [])
@@ -69,23 +109,39 @@ t.test('a bucket without its access key is a problem for each half that is missi
 t.test('the path style follows the endpoint unless it is said', async (t) => {
   const endpoint = { SLUICE_S3_ENDPOINT: 'http://127.0.0.1:9000' }
   const cases = [
-    [{}, false], [endpoint, true], [{ ...endpoint, SLUICE_S3_PATH_STYLE: 'auto' }, true], [{ ...endpoint, SLUICE_S3_PATH_STYLE: 'off' }, false],
+    [{}, false],
+    [endpoint, true],
+    [{ ...endpoint, SLUICE_S3_PATH_STYLE: 'auto' }, true],
+    [{ ...endpoint, SLUICE_S3_PATH_STYLE: 'off' }, false],
     [{ SLUICE_S3_PATH_STYLE: 'on' }, true],
   ] as const
-  for (const [texts, isPathStyle] of cases) t.match(bucketOf({ SLUICE_OBJECTS: 's3://bucket', ...texts }), { isPathStyle })
-  for (const wrong of ['true', 'ON', '1']) t.match(problemsOf({ SLUICE_S3_PATH_STYLE: wrong }), [{ name: 'SLUICE_S3_PATH_STYLE' }])
+  for (const [texts, isPathStyle] of cases)
+    t.match(bucketOf({ SLUICE_OBJECTS: 's3://bucket', ...texts }), { isPathStyle })
+  for (const wrong of ['true', 'ON', '1'])
+    t.match(problemsOf({ SLUICE_S3_PATH_STYLE: wrong }), [{ name: 'SLUICE_S3_PATH_STYLE' }])
 })
 
 t.test('region, endpoint and checksums have defaults that many servers know', async (t) => {
-  t.match(bucketOf({ SLUICE_OBJECTS: 's3://bucket' }), { region: 'us-east-1', endpoint: null, checksums: 'WHEN_REQUIRED' })
-  const given = { SLUICE_OBJECTS: 's3://bucket', AWS_REGION: 'eu-1', SLUICE_S3_CHECKSUMS: 'supported', SLUICE_S3_ENDPOINT: 'https://s3.example' }
+  t.match(bucketOf({ SLUICE_OBJECTS: 's3://bucket' }), {
+    region: 'us-east-1',
+    endpoint: null,
+    checksums: 'WHEN_REQUIRED',
+  })
+  const given = {
+    SLUICE_OBJECTS: 's3://bucket',
+    AWS_REGION: 'eu-1',
+    SLUICE_S3_CHECKSUMS: 'supported',
+    SLUICE_S3_ENDPOINT: 'https://s3.example',
+  }
   t.match(bucketOf(given), { region: 'eu-1', endpoint: 'https://s3.example', checksums: 'WHEN_SUPPORTED' })
   t.match(problemsOf({ SLUICE_S3_ENDPOINT: 's3.example' }), [{ name: 'SLUICE_S3_ENDPOINT' }])
 })
 
 const ROOTS = ['a1'.repeat(32), Buffer.alloc(32, 7).toString('base64')]
 const SECRET_TEXTS = {
-  ...KEYS, SLUICE_OBJECTS: 's3://bucket/a', SLUICE_S3_ENDPOINT: 'http://user:canary-password@s3.example',
+  ...KEYS,
+  SLUICE_OBJECTS: 's3://bucket/a',
+  SLUICE_S3_ENDPOINT: 'http://user:canary-password@s3.example',
   SLUICE_ROOT_KEY: `${ROOTS[0] ?? ''}, 0123456789abcdef:${ROOTS[1] ?? ''}`,
 }
 const HIDDEN = [KEYS.AWS_ACCESS_KEY_ID, KEYS.AWS_SECRET_ACCESS_KEY, 'canary-password', ...ROOTS]
@@ -95,14 +151,23 @@ t.test('no secret of storage is in the report or in JSON of the configuration', 
   if (!reading.ok) throw new Error(JSON.stringify(reading.problems))
   const { report } = reading.generation
   for (const secret of HIDDEN) t.notOk(JSON.stringify(report).includes(secret))
-  t.match(report.find(({ name }) => name === 'SLUICE_OBJECTS'), { value: 's3://bucket/a' })
-  t.match(report.find(({ name }) => name === 'AWS_SECRET_ACCESS_KEY'), { value: `*** (${KEYS.AWS_SECRET_ACCESS_KEY.length} characters)` })
+  t.match(
+    report.find(({ name }) => name === 'SLUICE_OBJECTS'),
+    { value: 's3://bucket/a' },
+  )
+  t.match(
+    report.find(({ name }) => name === 'AWS_SECRET_ACCESS_KEY'),
+    { value: `*** (${KEYS.AWS_SECRET_ACCESS_KEY.length} characters)` },
+  )
   t.notOk(JSON.stringify(configOf(SECRET_TEXTS)).includes(KEYS.AWS_SECRET_ACCESS_KEY))
 })
 
 t.test('no line of any role shows a secret of storage, alone or in the middle of a text', async (t) => {
   const part = {
-    settings: SECRET_TEXTS, databaseUrl: 'postgres://db.example/a', redis: { socketPath: '/r' }, providerKeys: {},
+    settings: SECRET_TEXTS,
+    databaseUrl: 'postgres://db.example/a',
+    redis: { socketPath: '/r' },
+    providerKeys: {},
   } as unknown as ChildPart
   const roles = [secretsOf({ config: configOf(SECRET_TEXTS), providerKeys: {} }), secretsOfPart(part)]
   for (const secrets of roles) {

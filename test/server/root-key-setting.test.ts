@@ -6,17 +6,28 @@ import { openRootKeys } from '../../src/server/vault/root-keys.ts'
 t.test('a root key is shown in no form, neither effective nor refused', async (t) => {
   const key = randomBytes(32).toString('base64url')
   // An id before the key makes it look like an URL with a path.
-  for (const text of [key, `abcdef0123456789:${key}`, `${key},abcdef0123456789:${key}`, `abcdef0123456789:${key}!`]) {
+  for (const text of [
+    key,
+    `abcdef0123456789:${key}`,
+    `${key},abcdef0123456789:${key}`,
+    `abcdef0123456789:${key}!`,
+  ]) {
     const reading = readFrom({ SLUICE_ROOT_KEY: text })
     t.equal(reading.ok, !text.endsWith('!'))
-    const printed = JSON.stringify(reading.ok ? [reading.generation.report, reading.generation.config] : reading.problems)
+    const printed = JSON.stringify(
+      reading.ok ? [reading.generation.report, reading.generation.config] : reading.problems,
+    )
     t.notMatch(printed, key.slice(0, 10))
   }
 })
 
 t.test('every form that the setting takes is a key, and a file beside it is refused', async (t) => {
   const [one, two] = [randomBytes(32), randomBytes(32)]
-  for (const text of [one.toString('hex'), one.toString('base64'), `${one.toString('base64url')}, ${two.toString('hex')}`]) {
+  for (const text of [
+    one.toString('hex'),
+    one.toString('base64'),
+    `${one.toString('base64url')}, ${two.toString('hex')}`,
+  ]) {
     const reading = readFrom({ SLUICE_ROOT_KEY: text })
     if (!reading.ok) throw new Error(text)
     const keys = openRootKeys({ setting: reading.generation.config.rootKey, file: null, dataDir: '/nowhere' })

@@ -22,8 +22,8 @@ const NUMERIC = /^[\w.]+(?: [*/+-] [\w.]+)*$/
 const LIMITS_FILE = /^src\/schemas\/(?:[\w-]+\/)?(?:[\w-]+-)?limits\.ts$/
 
 /**
- * Limits whose comment says that they are our decision: all numbers that follow it up to the next comment or empty
- * line.
+ * Limits whose comment says that they are our decision: all numbers that follow it up to the next comment or
+ * empty line.
  */
 export function decisions(files: readonly SourceFile[]): readonly Constant[] {
   return files.flatMap((file) => constantsOf(file, true))
@@ -62,11 +62,16 @@ function pageOf(title: string, intro: string, constants: readonly Constant[]): s
 /** One row for each comment. */
 function tableOf(folder: string, constants: readonly Constant[]): string {
   const rows = grouped(constants, ({ path, why }) => `${why} | \`${posix.relative(folder, path)}\``)
-  const cells = [...rows].map(([rest, all]) => `| ${all.map(({ name, value }) => `\`${name} = ${value}\``).join(', ')} | ${rest} |`)
+  const cells = [...rows].map(
+    ([rest, all]) => `| ${all.map(({ name, value }) => `\`${name} = ${value}\``).join(', ')} | ${rest} |`,
+  )
   return ['| Constant | What it limits | File |', '| --- | --- | --- |', ...cells].join('\n')
 }
 
-function grouped(constants: readonly Constant[], of: (one: Constant) => string): ReadonlyMap<string, readonly Constant[]> {
+function grouped(
+  constants: readonly Constant[],
+  of: (one: Constant) => string,
+): ReadonlyMap<string, readonly Constant[]> {
   const groups = new Map<string, Constant[]>()
   for (const one of constants) groups.set(of(one), [...(groups.get(of(one)) ?? []), one])
   return groups

@@ -1,6 +1,9 @@
 import type { VideoClock } from '../../src/server/ports/videos/video-engine.ts'
 
-/** A clock that a test moves; what waits for it runs in the order of time, and all that follows from it before the next. */
+/**
+ * A clock that a test moves; what waits for it runs in the order of time, and all that follows from it before
+ * the next.
+ */
 export interface FakeClock extends VideoClock {
   /** Runs everything that becomes due within so many milliseconds. */
   advance(ms: number): Promise<void>
@@ -40,11 +43,16 @@ export function fakeClock(startMs = 1_000): FakeClock {
     stall(ms) {
       now += ms
     },
-    get waiting() { return timers.size },
+    get waiting() {
+      return timers.size
+    },
   }
 }
 
-/** Promises of ours resolve one after another: as many turns of the loop as the longest chain of them is long is too many by far. */
+/**
+ * Promises of ours resolve one after another: as many turns of the loop as the longest chain of them is long
+ * is too many by far.
+ */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

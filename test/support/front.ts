@@ -40,11 +40,16 @@ export interface TestFront {
   untilSettled(count: number): Promise<void>
 }
 
-export async function openFront(t: Test, operations: readonly AnyOperation[], more: Partial<HttpOptions> = {}): Promise<TestFront> {
+export async function openFront(
+  t: Test,
+  operations: readonly AnyOperation[],
+  more: Partial<HttpOptions> = {},
+): Promise<TestFront> {
   const settled: CallSettled[] = []
   const lines: string[] = []
   const waiting = new Set<() => void>()
-  const write = (event: string, fields?: Fields): void => void lines.push(JSON.stringify({ event, ...fields }))
+  const write = (event: string, fields?: Fields): void =>
+    void lines.push(JSON.stringify({ event, ...fields }))
   const front = await startHttp({
     host: '127.0.0.1',
     port: 0,
@@ -52,7 +57,11 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     operations,
     corsOrigins: [],
     access: more.access ?? accessTo(keyRecords()),
-    admission: createAdmission({ authority: NO_TOKENS, fronts: { liveFronts: 1 }, now: () => performance.now() }),
+    admission: createAdmission({
+      authority: NO_TOKENS,
+      fronts: { liveFronts: 1 },
+      now: () => performance.now(),
+    }),
     jobs: threads(),
     ports: { spend: FREE_SPEND } as Ports,
     observer: {
@@ -66,15 +75,16 @@ export async function openFront(t: Test, operations: readonly AnyOperation[], mo
     ...more,
   })
   t.teardown(() => front.close())
-  const untilSettled = (count: number): Promise<void> => new Promise((resolve) => {
-    const look = (): void => {
-      if (settled.length < count) return
-      waiting.delete(look)
-      resolve()
-    }
-    waiting.add(look)
-    look()
-  })
+  const untilSettled = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (settled.length < count) return
+        waiting.delete(look)
+        resolve()
+      }
+      waiting.add(look)
+      look()
+    })
   return { front, port: front.port, url: `http://127.0.0.1:${front.port}`, settled, lines, untilSettled }
 }
 
@@ -92,7 +102,13 @@ let pools: Pools | null = null
 /** One thread for all fronts of a test file: starting one takes longer than most tests. */
 export function threads(): ShortJobs {
   if (pools === null) {
-    const opened = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 16, jobMsMax: NEVER_MS, log: SILENT })
+    const opened = openPools({
+      shortThreads: 1,
+      sessionThreads: 1,
+      queueMax: 16,
+      jobMsMax: NEVER_MS,
+      log: SILENT,
+    })
     tap.teardown(() => opened.close())
     pools = opened
   }
@@ -115,7 +131,10 @@ export function operation(more: Partial<Operation> = {}): AnyOperation {
     statuses: [400, 401, 403, 404, 408, 413, 500, 503, 504],
     failures: [],
     example: {},
-    run: (call: Call) => ({ ok: true, value: { kind: 'json', value: { query: call.query, params: call.params, body: call.body } } }),
+    run: (call: Call) => ({
+      ok: true,
+      value: { kind: 'json', value: { query: call.query, params: call.params, body: call.body } },
+    }),
     ...more,
   } as unknown as AnyOperation
 }
@@ -124,11 +143,28 @@ export function operation(more: Partial<Operation> = {}): AnyOperation {
 export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string, KeyRecord> {
   const record = (key: string, more: Partial<KeyRecord>): [string, KeyRecord] => {
     const hash = createHash('sha256').update(key).digest('hex')
-    return [hash, {
-      hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-      rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-      allowedModels: null, scopes: null, money: NO_LIMITS, ...more, ...common,
-    }]
+    return [
+      hash,
+      {
+        hash,
+        kind: 'inference',
+        name: 'test',
+        organizationId: 'o',
+        workspaceId: 'w',
+        defaultWorkspaceId: 'w',
+        internId: null,
+        rateLimitRpm: null,
+        isDisabled: false,
+        isInProgramme: true,
+        mayWriteVault: true,
+        expiresAtMs: null,
+        allowedModels: null,
+        scopes: null,
+        money: NO_LIMITS,
+        ...more,
+        ...common,
+      },
+    ]
   }
   return new Map([
     record(KEY, {}),
@@ -143,7 +179,10 @@ export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string,
 }
 
 /** Access over records in memory; a first use of a key waits for `load`, as it waits for the store. */
-export function accessTo(records: ReadonlyMap<string, KeyRecord>, load: () => Promise<void> = () => Promise.resolve()): HttpOptions['access'] {
+export function accessTo(
+  records: ReadonlyMap<string, KeyRecord>,
+  load: () => Promise<void> = () => Promise.resolve(),
+): HttpOptions['access'] {
   return createAccess({
     keys: {
       async load(hashes) {
@@ -151,7 +190,13 @@ export function accessTo(records: ReadonlyMap<string, KeyRecord>, load: () => Pr
         return { ok: true, value: hashes.flatMap((hash) => records.get(hash) ?? []) }
       },
     },
-    feed: { epoch: 1, get lastGoodPollAtMs() { return Date.now() }, subscribe: () => () => undefined },
+    feed: {
+      epoch: 1,
+      get lastGoodPollAtMs() {
+        return Date.now()
+      },
+      subscribe: () => () => undefined,
+    },
     graceMs: 60_000,
     now: Date.now,
   })

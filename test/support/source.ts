@@ -1,4 +1,7 @@
-/** Reads our own source as tokens, for the static rules of test/contract. No compiler API: TypeScript 7 exports none. */
+/**
+ * Reads our own source as tokens, for the static rules of test/contract. No compiler API: TypeScript 7
+ * exports none.
+ */
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -233,7 +236,10 @@ const TYPE_STOPS = new Set([
   '[',
 ])
 
-/** The token where the function begins whose body opens at `brace`, or null when the brace opens something else. */
+/**
+ * The token where the function begins whose body opens at `brace`, or null when the brace opens something
+ * else.
+ */
 function headOf(tokens: readonly Token[], brace: number, partner: ReadonlyMap<number, number>): Token | null {
   const before = tokens[brace - 1]
   if (before?.text === '=>') {

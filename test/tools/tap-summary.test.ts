@@ -15,9 +15,12 @@ interface Summary {
   readonly text: string
 }
 
-const { summaryOf } = (await import(pathToFileURL(join(ROOT, 'tools/tap-summary.mjs')).href)) as { summaryOf: (ended: Ended) => Summary }
+const { summaryOf } = (await import(pathToFileURL(join(ROOT, 'tools/tap-summary.mjs')).href)) as {
+  summaryOf: (ended: Ended) => Summary
+}
 
-const GOOD = 'TAP version 14\n# Subtest: a\n    ok 1 - x\n    1..1\nok 1 - a\n\n1..1\n# { total: 1, pass: 1 }\n'
+const GOOD =
+  'TAP version 14\n# Subtest: a\n    ok 1 - x\n    1..1\nok 1 - a\n\n1..1\n# { total: 1, pass: 1 }\n'
 const ENDED: Ended = { stdout: GOOD, stderr: 'a warning', code: 0, signal: null }
 
 t.test('a file that ends well counts its assertions and shows nothing', async (t) => {
@@ -30,8 +33,9 @@ t.test('a skipped test is one line', async (t) => {
 })
 
 t.test('a failed assertion is shown with what tap says of it, without the tests around it', async (t) => {
-  const stdout = '# Subtest: a\n    ok 1 - fine\n    not ok 2 - sums\n      ---\n      diff: 1\n      ...\n    1..2\nnot ok 1 - a\nok 2 - b\n1..2\n'
-    + '# { total: 2, pass: 1, fail: 1 }\n'
+  const stdout =
+    '# Subtest: a\n    ok 1 - fine\n    not ok 2 - sums\n      ---\n      diff: 1\n      ...\n    1..2\nnot ok 1 - a\nok 2 - b\n1..2\n' +
+    '# { total: 2, pass: 1, fail: 1 }\n'
   const { text, ...counts } = summaryOf({ ...ENDED, stdout, code: 1 })
   t.same(counts, { passed: 1, failed: 1 })
   t.match(text, /not ok 2 - sums\n +---\n +diff: 1/)

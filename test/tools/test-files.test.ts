@@ -9,13 +9,19 @@ interface TestFiles {
   readonly longestFirst: (files: readonly string[]) => readonly string[]
 }
 
-const { compiledOf, isProof, longestFirst } = (await import(pathToFileURL(join(ROOT, 'tools/test-files.mjs')).href)) as TestFiles
+const { compiledOf, isProof, longestFirst } = (await import(
+  pathToFileURL(join(ROOT, 'tools/test-files.mjs')).href
+)) as TestFiles
 const cwd = process.cwd()
 process.chdir(ROOT)
 t.teardown(() => process.chdir(cwd))
 
 t.test('a test is named by its source, or by its compiled file', async (t) => {
-  for (const name of ['test/tools/test-files.test.ts', './test/tools/test-files.test.ts', 'dist/test/tools/test-files.test.js'])
+  for (const name of [
+    'test/tools/test-files.test.ts',
+    './test/tools/test-files.test.ts',
+    'dist/test/tools/test-files.test.js',
+  ])
     t.same(compiledOf(name), ['dist/test/tools/test-files.test.js'], name)
 })
 
@@ -26,13 +32,19 @@ t.test('a folder names all tests below it', async (t) => {
 })
 
 t.test('a name that means no test says which are near', async (t) => {
-  t.throws(() => compiledOf('test/test-files.test.ts'), { message: /no test file test\/test-files\.test\.ts; near: .*test\/tools\/test-files\.test\.ts/ })
+  t.throws(() => compiledOf('test/test-files.test.ts'), {
+    message: /no test file test\/test-files\.test\.ts; near: .*test\/tools\/test-files\.test\.ts/,
+  })
   t.throws(() => compiledOf('test/nowhere'), { message: 'there is no test file test/nowhere' })
 })
 
 t.test('proofs are told by their folder, and long files come first', async (t) => {
   t.ok(isProof('dist/test/prove/money/limits.test.js'))
   t.notOk(isProof('dist/test/tools/install.test.js'))
-  const files = ['dist/test/schemas/a.test.js', 'dist/test/prove/b.test.js', 'dist/test/server/supervisor/c.test.js']
+  const files = [
+    'dist/test/schemas/a.test.js',
+    'dist/test/prove/b.test.js',
+    'dist/test/server/supervisor/c.test.js',
+  ]
   t.same(longestFirst(files), [...files].reverse())
 })

@@ -7,17 +7,21 @@ import { JSON_DEPTH_MAX } from '../../src/schemas/limits/limits.ts'
 import { scanBody } from '../../src/workers/body-scan.ts'
 
 const NAMES = ['model', 'input']
-const scan = (text: string | Uint8Array, names = NAMES) => scanBody(typeof text === 'string' ? Buffer.from(text) : text, { names, othersMax: 0 })
+const scan = (text: string | Uint8Array, names = NAMES) =>
+  scanBody(typeof text === 'string' ? Buffer.from(text) : text, { names, othersMax: 0 })
 const verdictOf = (text: string | Uint8Array, names = NAMES): string => {
   const scanned = scan(text, names)
-  return scanned.ok ? 'ok' : scanned.detail ?? 'syntax'
+  return scanned.ok ? 'ok' : (scanned.detail ?? 'syntax')
 }
 const repeated = (head: string, unit: string, tail: string): Buffer => {
   const times = Math.floor((EMBEDDINGS_BODY_BYTES_MAX - head.length - tail.length) / unit.length)
   return Buffer.concat([Buffer.from(head), Buffer.alloc(times * unit.length, unit), Buffer.from(tail)])
 }
 
-/** What `JSON.parse` takes, less what we do not: every string and number is looked at, also of members that come twice. */
+/**
+ * What `JSON.parse` takes, less what we do not: every string and number is looked at, also of members that
+ * come twice.
+ */
 function isTaken(text: string): boolean {
   try {
     JSON.parse(text)
@@ -25,7 +29,9 @@ function isTaken(text: string): boolean {
     return false
   }
   const strings = /"(?:[^"\\]|\\.)*"/gs
-  const areWellFormed = [...text.matchAll(strings)].every(([literal]) => (JSON.parse(literal) as string).isWellFormed())
+  const areWellFormed = [...text.matchAll(strings)].every(([literal]) =>
+    (JSON.parse(literal) as string).isWellFormed(),
+  )
   const rest = text.replaceAll(strings, 's')
   const areFinite = [...rest.matchAll(/-?\d[\d.eE+-]*/g)].every(([number]) => Number.isFinite(Number(number)))
   let [depth, deepest] = [0, 0]
@@ -37,11 +43,62 @@ function isTaken(text: string): boolean {
 }
 
 const TOKENS = [
-  '{', '}', '[', ']', ',', ':', '"', '"a"', '"a":1,', '\\', '\\u', '\\ud83d', '\\udE00', '\\u0000', '\\n', '\\x', '\\"', '\\/', 'd83d', '0', '1', '9', '-', '.',
-  'e', 'E', '+', 'e308', '1e309', '-1e400', '0e999', '1e-999',
-  '00', `1${'0'.repeat(309)}`, 'true', 'false', 'null', 'nul', 'truex', 'NaN', ' ',
-  '\n', '\r', '\t', '\v', '\u0001', '\u007f', '\u00a0', '\u2028', '\ufeff', 'é', '😀', '//', "'",
-  '['.repeat(JSON_DEPTH_MAX - 1), ']'.repeat(JSON_DEPTH_MAX - 1),
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '"a"',
+  '"a":1,',
+  '\\',
+  '\\u',
+  '\\ud83d',
+  '\\udE00',
+  '\\u0000',
+  '\\n',
+  '\\x',
+  '\\"',
+  '\\/',
+  'd83d',
+  '0',
+  '1',
+  '9',
+  '-',
+  '.',
+  'e',
+  'E',
+  '+',
+  'e308',
+  '1e309',
+  '-1e400',
+  '0e999',
+  '1e-999',
+  '00',
+  `1${'0'.repeat(309)}`,
+  'true',
+  'false',
+  'null',
+  'nul',
+  'truex',
+  'NaN',
+  ' ',
+  '\n',
+  '\r',
+  '\t',
+  '\v',
+  '\u0001',
+  '\u007f',
+  '\u00a0',
+  '\u2028',
+  '\ufeff',
+  'é',
+  '😀',
+  '//',
+  "'",
+  '['.repeat(JSON_DEPTH_MAX - 1),
+  ']'.repeat(JSON_DEPTH_MAX - 1),
 ]
 const token = fc.constantFrom(...TOKENS)
 /** JSON, into which tokens are put, in place of some of its letters. */
@@ -56,39 +113,73 @@ const edited = fc.tuple(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), edits).map(([v
 })
 
 t.test('what JSON.parse takes and what it refuses is taken and refused', async () => {
-  const text = fc.oneof({ arbitrary: edited, weight: 4 }, fc.array(token, { maxLength: 12 }).map((tokens) => tokens.join('')))
-  fc.assert(fc.property(text, (json) => !json.isWellFormed() || (verdictOf(json) === 'ok') === isTaken(json)), { numRuns: 6_000 })
+  const text = fc.oneof(
+    { arbitrary: edited, weight: 4 },
+    fc.array(token, { maxLength: 12 }).map((tokens) => tokens.join('')),
+  )
+  fc.assert(
+    fc.property(text, (json) => !json.isWellFormed() || (verdictOf(json) === 'ok') === isTaken(json)),
+    { numRuns: 6_000 },
+  )
 })
 
 t.test('strings are judged by every escape, surrogate and control character in them', async () => {
   const control = fc.nat(0x20).map((code) => String.fromCharCode(code))
   const units = ['\\ud83d', '\\uDBFF', '\\uDC00', '\\ude00', '\\udfff', '\\uD800', '\\u00e9', '\\ue000']
   const escape = fc.constantFrom(...units, '\\u12g4', '\\u', '\\\\', '\\"', '\\b', '\\x')
-  const content = fc.array(fc.oneof(escape, { arbitrary: control, weight: 1 }, fc.constantFrom('abcd', 'x', 'é', '\u007f')), { maxLength: 5 })
-  fc.assert(fc.property(content, (parts) => (verdictOf(`"${parts.join('')}"`) === 'ok') === isTaken(`"${parts.join('')}"`)), { numRuns: 6_000 })
+  const content = fc.array(
+    fc.oneof(escape, { arbitrary: control, weight: 1 }, fc.constantFrom('abcd', 'x', 'é', '\u007f')),
+    { maxLength: 5 },
+  )
+  fc.assert(
+    fc.property(
+      content,
+      (parts) => (verdictOf(`"${parts.join('')}"`) === 'ok') === isTaken(`"${parts.join('')}"`),
+    ),
+    { numRuns: 6_000 },
+  )
 })
 
 t.test('bytes that are UTF-8 are judged alike at every place of a word of four', async () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 24 }), fc.nat(3), (bytes, shift) => {
-    const json = Buffer.concat([Buffer.from('"'), Buffer.alloc(shift, 'x'), bytes, Buffer.from('"')])
-    return !isUtf8(json) || (verdictOf(json) === 'ok') === isTaken(json.toString())
-  }), { numRuns: 3_000 })
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 24 }), fc.nat(3), (bytes, shift) => {
+      const json = Buffer.concat([Buffer.from('"'), Buffer.alloc(shift, 'x'), bytes, Buffer.from('"')])
+      return !isUtf8(json) || (verdictOf(json) === 'ok') === isTaken(json.toString())
+    }),
+    { numRuns: 3_000 },
+  )
 })
 
-t.test('known members are found where they stand, the last of those that come twice, whatever stands around them', async () => {
-  const word = fc.oneof(fc.constantFrom('model', 'input', 'mode', 'inputs', '__proto__', 'm"odel', 'é'), fc.string())
-  const member = fc.tuple(word, fc.jsonValue({ maxDepth: 3 }), fc.boolean())
-  fc.assert(fc.property(fc.array(member, { maxLength: 6 }), (members) => {
-    const written = members.map(([name, value, isEscaped]) => `${quoted(name, isEscaped)} :${JSON.stringify(value)}`)
-    const json = Buffer.from(` {${written.join(' , ')}}\n`)
-    const scanned = scan(json)
-    const parsed = JSON.parse(json.toString()) as Record<string, unknown>
-    if (!scanned.ok || scanned.known === null) return false
-    const found = scanned.known.map(({ name, start, end }) => [name, JSON.stringify(JSON.parse(json.toString('utf8', start, end)))])
-    const wanted = Object.entries(parsed).filter(([name]) => NAMES.includes(name)).map(([name, value]) => [name, JSON.stringify(value)])
-    return JSON.stringify(found) === JSON.stringify(wanted)
-  }), { numRuns: 1_000 })
-})
+t.test(
+  'known members are found where they stand, the last of those that come twice, whatever stands around them',
+  async () => {
+    const word = fc.oneof(
+      fc.constantFrom('model', 'input', 'mode', 'inputs', '__proto__', 'm"odel', 'é'),
+      fc.string(),
+    )
+    const member = fc.tuple(word, fc.jsonValue({ maxDepth: 3 }), fc.boolean())
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 6 }), (members) => {
+        const written = members.map(
+          ([name, value, isEscaped]) => `${quoted(name, isEscaped)} :${JSON.stringify(value)}`,
+        )
+        const json = Buffer.from(` {${written.join(' , ')}}\n`)
+        const scanned = scan(json)
+        const parsed = JSON.parse(json.toString()) as Record<string, unknown>
+        if (!scanned.ok || scanned.known === null) return false
+        const found = scanned.known.map(({ name, start, end }) => [
+          name,
+          JSON.stringify(JSON.parse(json.toString('utf8', start, end))),
+        ])
+        const wanted = Object.entries(parsed)
+          .filter(([name]) => NAMES.includes(name))
+          .map(([name, value]) => [name, JSON.stringify(value)])
+        return JSON.stringify(found) === JSON.stringify(wanted)
+      }),
+      { numRuns: 1_000 },
+    )
+  },
+)
 
 function quoted(name: string, isEscaped: boolean): string {
   if (!isEscaped) return JSON.stringify(name)
@@ -102,22 +193,28 @@ t.test('a list without an end is refused at its first level too many', async (t)
   t.match(verdictOf(bomb), 'It nests deeper')
 })
 
-t.test('objects, lists and members of known members are counted, and what is stepped over is not', async (t) => {
-  const listOf = (count: number): string => `[${'{},'.repeat(count - 1)}{}]`
-  const most = JSON_VALUES_MAX - 2
-  t.equal(verdictOf(`{"input":${listOf(most)}}`), 'ok')
-  t.match(verdictOf(`{"input":${listOf(most + 1)}}`), `more than ${JSON_VALUES_MAX}`)
-  t.match(verdictOf(repeated('{"input":[', '[],', '[]]}')), `more than ${JSON_VALUES_MAX}`)
-  t.match(verdictOf(repeated('{"input":{"a":1', ',"a":1', '}}')), `more than ${JSON_VALUES_MAX}`)
-  t.equal(verdictOf(repeated('{"input":"x","pad":[', '{},', '{}]}')), 'ok')
-  t.equal(verdictOf(repeated('{"input":[', '1,', '1]}')), 'ok', 'numbers take no more than the body')
-})
+t.test(
+  'objects, lists and members of known members are counted, and what is stepped over is not',
+  async (t) => {
+    const listOf = (count: number): string => `[${'{},'.repeat(count - 1)}{}]`
+    const most = JSON_VALUES_MAX - 2
+    t.equal(verdictOf(`{"input":${listOf(most)}}`), 'ok')
+    t.match(verdictOf(`{"input":${listOf(most + 1)}}`), `more than ${JSON_VALUES_MAX}`)
+    t.match(verdictOf(repeated('{"input":[', '[],', '[]]}')), `more than ${JSON_VALUES_MAX}`)
+    t.match(verdictOf(repeated('{"input":{"a":1', ',"a":1', '}}')), `more than ${JSON_VALUES_MAX}`)
+    t.equal(verdictOf(repeated('{"input":"x","pad":[', '{},', '{}]}')), 'ok')
+    t.equal(verdictOf(repeated('{"input":[', '1,', '1]}')), 'ok', 'numbers take no more than the body')
+  },
+)
 
 t.test('what is wrong with a body is told where it stands', async (t) => {
   const placeOf = (text: string) => {
     const scanned = scan(text)
     return scanned.ok ? 'ok' : scanned.at
   }
-  t.same([placeOf('{"a":1,}'), placeOf('{"a" 1}'), placeOf('[1 2]'), placeOf('{} {}'), placeOf('{"a":tru}')], [7, 5, 3, 3, 5])
+  t.same(
+    [placeOf('{"a":1,}'), placeOf('{"a" 1}'), placeOf('[1 2]'), placeOf('{} {}'), placeOf('{"a":tru}')],
+    [7, 5, 3, 3, 5],
+  )
   t.equal(placeOf('{"a":['), 6)
 })

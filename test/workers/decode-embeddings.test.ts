@@ -1,6 +1,10 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { PARSED_MARKS_MAX, PARSED_NUMBERS_MAX, SCANNED_INLINE_BYTES_MAX } from '../../src/schemas/models/provider-limits.ts'
+import {
+  PARSED_MARKS_MAX,
+  PARSED_NUMBERS_MAX,
+  SCANNED_INLINE_BYTES_MAX,
+} from '../../src/schemas/models/provider-limits.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'
 
 type Protocol = 'openai' | 'cohere' | 'google'
@@ -131,7 +135,9 @@ t.test('what is no list of vectors is refused', async (t) => {
 
 t.test('an answer too large for the loop passes through as the provider wrote it', async (t) => {
   const item = (at: number): string => `{"object":"embedding","index":${at},"embedding":[0.10,2E+0]}`
-  const items = Array.from({ length: Math.ceil(SCANNED_INLINE_BYTES_MAX / item(0).length) }, (_, at) => item(at))
+  const items = Array.from({ length: Math.ceil(SCANNED_INLINE_BYTES_MAX / item(0).length) }, (_, at) =>
+    item(at),
+  )
   const bytes = Buffer.from(`{"data":[${items.join(',')}],"usage":{"prompt_tokens":3}}`)
   const job = { protocol: 'openai', answer: bytes, count: items.length } as const
   const out = decodeEmbeddings({ ...job, encoding: 'float' })

@@ -2,11 +2,19 @@ import t from 'tap'
 import type { Caller } from '../../src/schemas/values/callers.ts'
 import { JobQueue } from '../../src/workers/job-queue.ts'
 
-const by = (organizationId: string, workspaceId = 'w', key = 'k'): Caller => ({ organizationId, workspaceId, key })
-const named = ({ organizationId, workspaceId, key }: Caller): string => `${organizationId}.${workspaceId}.${key}`
+const by = (organizationId: string, workspaceId = 'w', key = 'k'): Caller => ({
+  organizationId,
+  workspaceId,
+  key,
+})
+const named = ({ organizationId, workspaceId, key }: Caller): string =>
+  `${organizationId}.${workspaceId}.${key}`
 
 /** A queue before one thread: jobs take `msOf` their caller, and the order in which they had it is kept. */
-function stand(limits: { readonly sizeMax?: number; readonly organizationMax?: number } = {}, msOf: (caller: Caller) => number = () => 10) {
+function stand(
+  limits: { readonly sizeMax?: number; readonly organizationMax?: number } = {},
+  msOf: (caller: Caller) => number = () => 10,
+) {
   const queue = new JobQueue({ sizeMax: 1_000, organizationMax: 1_000, ...limits })
   const order: string[] = []
   const refused: string[] = []
@@ -85,28 +93,34 @@ t.test('keys that come anew all the time do not keep one waiting that had its jo
   t.ok(order.lastIndexOf('o.w.old') > 0)
 })
 
-t.test('in a full queue the organization with the most gives way, and in it the key with the most', async (t) => {
-  const { queue, refused, ask } = stand({ sizeMax: 6 })
-  ask(by('running'))
-  for (const key of ['a', 'b', 'b', 'b', 'c']) ask(by('flood', 'w', key))
-  ask(by('other'))
-  t.equal(queue.size, 6)
-  ask(by('other'))
-  t.same(refused, ['flood.w.b'])
-  ask(by('flood', 'w', 'b'))
-  t.same(refused.slice(1), ['flood.w.b'], 'which gets no place by refusing others')
-  ask(by('third'))
-  t.same(refused.slice(2), ['flood.w.b'])
-  t.equal(queue.size, 6)
-})
+t.test(
+  'in a full queue the organization with the most gives way, and in it the key with the most',
+  async (t) => {
+    const { queue, refused, ask } = stand({ sizeMax: 6 })
+    ask(by('running'))
+    for (const key of ['a', 'b', 'b', 'b', 'c']) ask(by('flood', 'w', key))
+    ask(by('other'))
+    t.equal(queue.size, 6)
+    ask(by('other'))
+    t.same(refused, ['flood.w.b'])
+    ask(by('flood', 'w', 'b'))
+    t.same(refused.slice(1), ['flood.w.b'], 'which gets no place by refusing others')
+    ask(by('third'))
+    t.same(refused.slice(2), ['flood.w.b'])
+    t.equal(queue.size, 6)
+  },
+)
 
-t.test('an organization with its share of the queue refuses its own, and a key of it that has none gets a place', async (t) => {
-  const { refused, ask } = stand({ organizationMax: 3 })
-  ask(by('running'))
-  for (const key of ['a', 'a', 'a', 'a', 'b']) ask(by('flood', 'w', key))
-  ask(by('other'))
-  t.same(refused, ['flood.w.a', 'flood.w.a'])
-})
+t.test(
+  'an organization with its share of the queue refuses its own, and a key of it that has none gets a place',
+  async (t) => {
+    const { refused, ask } = stand({ organizationMax: 3 })
+    ask(by('running'))
+    for (const key of ['a', 'a', 'a', 'a', 'b']) ask(by('flood', 'w', key))
+    ask(by('other'))
+    t.same(refused, ['flood.w.a', 'flood.w.a'])
+  },
+)
 
 t.test('nothing is kept of those who have no job', async (t) => {
   const { queue, ask, drain } = stand()

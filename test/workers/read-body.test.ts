@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { INLINE_JSON_BYTES_MAX, JSON_DEPTH_MAX } from '../../src/schemas/limits/limits.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 
-const bytesOf = (body: string | Uint8Array): Uint8Array => (typeof body === 'string' ? Buffer.from(body) : body)
+const bytesOf = (body: string | Uint8Array): Uint8Array =>
+  typeof body === 'string' ? Buffer.from(body) : body
 /** As a front does. */
 const read = (body: string | Uint8Array) => {
   const bytes = bytesOf(body)
@@ -11,13 +12,23 @@ const read = (body: string | Uint8Array) => {
 }
 const detailOf = (body: string | Uint8Array): string | undefined => {
   const verdict = read(body)
-  return verdict.ok ? 'accepted' : verdict.failure.detail ?? verdict.failure.name
+  return verdict.ok ? 'accepted' : (verdict.failure.detail ?? verdict.failure.name)
 }
-const nested = (levels: number): string => `{"model":"m","input":"x","extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
-const large = (input: unknown, more: Record<string, unknown> = {}) => ({ pad: 'p'.repeat(INLINE_JSON_BYTES_MAX), model: 'm', input, ...more })
+const nested = (levels: number): string =>
+  `{"model":"m","input":"x","extra":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+const large = (input: unknown, more: Record<string, unknown> = {}) => ({
+  pad: 'p'.repeat(INLINE_JSON_BYTES_MAX),
+  model: 'm',
+  input,
+  ...more,
+})
 
 t.test('a small body comes back whole', async (t) => {
-  t.same(read('{"model":"m","input":["a","é"]}'), { ok: true, value: { model: 'm', input: ['a', 'é'] }, bulk: null })
+  t.same(read('{"model":"m","input":["a","é"]}'), {
+    ok: true,
+    value: { model: 'm', input: ['a', 'é'] },
+    bulk: null,
+  })
 })
 
 t.test('what is not strict JSON is malformed, with its reason and never its text', async (t) => {
@@ -28,7 +39,15 @@ t.test('what is not strict JSON is malformed, with its reason and never its text
   t.equal(detailOf('{"model":"m","input":"\\ud83d"}'), 'A string holds a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","\\udc00":1}'), 'A string holds a lone surrogate.')
   t.equal(detailOf('{"model":"m","input":"x","n":1e999}'), 'A number is out of range.')
-  for (const text of ['{"model":secret}', '{"a":1,}', "{'a':1}", '[1 2]', '{"a":NaN}', '// c\n{}', '{"a":01}']) {
+  for (const text of [
+    '{"model":secret}',
+    '{"a":1,}',
+    "{'a':1}",
+    '[1 2]',
+    '{"a":NaN}',
+    '// c\n{}',
+    '{"a":01}',
+  ]) {
     t.notMatch(JSON.stringify(read(text)), /secret/)
     t.match(read(text), { ok: false, failure: { name: 'body_malformed' } })
   }
@@ -45,7 +64,9 @@ t.test(`JSON of ${JSON_DEPTH_MAX} levels is read and of one more refused`, async
 })
 
 t.test('a member __proto__ is dropped and changes no prototype', async (t) => {
-  const verdict = read('{"model":"m","input":"x","__proto__":{"polluted":1},"trace":{"\\u005f_proto__":{"polluted":1}}}')
+  const verdict = read(
+    '{"model":"m","input":"x","__proto__":{"polluted":1},"trace":{"\\u005f_proto__":{"polluted":1}}}',
+  )
   t.ok(verdict.ok)
   if (!verdict.ok) return
   t.notOk(Object.hasOwn(verdict.value, '__proto__'))
@@ -65,13 +86,19 @@ t.test('a body that the schema refuses names each fault by its path', async (t) 
   t.match(read('{"model":5,"input":["a",5],"dimensions":0,"provider":{"foo":1},"encoding_format":"hex"}'), {
     failure: {
       name: 'body_invalid',
-      metadata: { issues: [
-        { path: '/model', message: 'is number' },
-        { path: '/input/1', message: 'is number', expected: 'string, not empty' },
-        { path: '/dimensions', message: 'is too small', expected: 'integer of at least 1' },
-        { path: '/provider/foo', message: 'is not a known member' },
-        { path: '/encoding_format', message: 'is not one of the allowed values', expected: 'one of "float", "base64"' },
-      ] },
+      metadata: {
+        issues: [
+          { path: '/model', message: 'is number' },
+          { path: '/input/1', message: 'is number', expected: 'string, not empty' },
+          { path: '/dimensions', message: 'is too small', expected: 'integer of at least 1' },
+          { path: '/provider/foo', message: 'is not a known member' },
+          {
+            path: '/encoding_format',
+            message: 'is not one of the allowed values',
+            expected: 'one of "float", "base64"',
+          },
+        ],
+      },
     },
   })
 })
@@ -90,19 +117,40 @@ t.test('a large member that is not the bulky one is refused', async (t) => {
 
 t.test('the bytes of the bulky member parse to the value that was sent', async () => {
   const text = fc.string({ unit: 'binary', minLength: 1 }).filter((word) => word.isWellFormed())
-  const input = fc.oneof(text, fc.array(text, { minLength: 1 }), fc.array(fc.nat(), { minLength: 1 }),
-    fc.array(fc.array(fc.nat(), { minLength: 1 }), { minLength: 1 }))
-  fc.assert(fc.property(input, text, fc.nat(2), (value, name, indent) => {
-    const verdict = read(JSON.stringify({ [name]: [{ input: '}"' }], ...large(value), 'z,"input":': '"}' }, null, indent))
-    return verdict.ok && JSON.stringify(JSON.parse(Buffer.from(verdict.bulk?.json ?? []).toString())) === JSON.stringify(value)
-  }), { numRuns: 60 })
+  const input = fc.oneof(
+    text,
+    fc.array(text, { minLength: 1 }),
+    fc.array(fc.nat(), { minLength: 1 }),
+    fc.array(fc.array(fc.nat(), { minLength: 1 }), { minLength: 1 }),
+  )
+  fc.assert(
+    fc.property(input, text, fc.nat(2), (value, name, indent) => {
+      const verdict = read(
+        JSON.stringify({ [name]: [{ input: '}"' }], ...large(value), 'z,"input":': '"}' }, null, indent),
+      )
+      return (
+        verdict.ok &&
+        JSON.stringify(JSON.parse(Buffer.from(verdict.bulk?.json ?? []).toString())) === JSON.stringify(value)
+      )
+    }),
+    { numRuns: 60 },
+  )
 })
 
 t.test('a small body is read as JSON.parse reads it, less prototypes', async () => {
-  fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 })), fc.nat(2), (trace, indent) => {
-    const verdict = read(JSON.stringify({ model: 'm', input: 'x', user: 'ü\u{1F600}', trace: { more: trace } }, null, indent))
-    return verdict.ok && JSON.stringify(verdict.value['trace']) === JSON.stringify(JSON.parse(JSON.stringify({ more: trace }), withoutProto))
-  }), { numRuns: 300 })
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 })), fc.nat(2), (trace, indent) => {
+      const verdict = read(
+        JSON.stringify({ model: 'm', input: 'x', user: 'ü\u{1F600}', trace: { more: trace } }, null, indent),
+      )
+      return (
+        verdict.ok &&
+        JSON.stringify(verdict.value['trace']) ===
+          JSON.stringify(JSON.parse(JSON.stringify({ more: trace }), withoutProto))
+      )
+    }),
+    { numRuns: 300 },
+  )
 })
 
 function withoutProto(this: unknown, name: string, value: unknown): unknown {
@@ -111,8 +159,21 @@ function withoutProto(this: unknown, name: string, value: unknown): unknown {
 
 t.test('an optional member that is null is as if it had been left out, small and large', async (t) => {
   const nulls = { dimensions: null, encoding_format: null, user: null, input_type: null }
-  t.same(read(JSON.stringify({ model: 'm', input: 'x', ...nulls })), { ok: true, value: { model: 'm', input: 'x' }, bulk: null })
-  t.match(read(JSON.stringify(large(['a', 'b'], nulls))), { ok: true, value: { model: 'm', dimensions: undefined }, bulk: { count: 2 } })
-  t.match(read('{"model":"m","input":null}'), { ok: false, failure: { metadata: { issues: [{ path: '/input' }] } } })
-  t.match(read('{"model":"m","input":"x","dimensions":null,"user":5}'), { failure: { metadata: { issues: [{ path: '/user' }] } } })
+  t.same(read(JSON.stringify({ model: 'm', input: 'x', ...nulls })), {
+    ok: true,
+    value: { model: 'm', input: 'x' },
+    bulk: null,
+  })
+  t.match(read(JSON.stringify(large(['a', 'b'], nulls))), {
+    ok: true,
+    value: { model: 'm', dimensions: undefined },
+    bulk: { count: 2 },
+  })
+  t.match(read('{"model":"m","input":null}'), {
+    ok: false,
+    failure: { metadata: { issues: [{ path: '/input' }] } },
+  })
+  t.match(read('{"model":"m","input":"x","dimensions":null,"user":5}'), {
+    failure: { metadata: { issues: [{ path: '/user' }] } },
+  })
 })

@@ -43,15 +43,18 @@ t.test('vectors of two forms in one answer are left to the parser', async (t) =>
   t.equal(scanAnswer(Buffer.from(text)), null)
 })
 
-t.test('every index of a long answer is read, and one that is not its place leaves it to the parser', async (t) => {
-  const items = Array.from({ length: 120 }, (_, at) => itemAt(at))
-  const scanOf = (all: readonly string[]) => scanAnswer(Buffer.from(`{"data":[${all.join(',')}]}`))
-  t.equal(scanOf(items)?.count, 120)
-  t.equal(scanOf(items.with(100, itemAt(10))), null)
-  t.equal(scanOf(items.with(0, '{"object":"embedding","index":null,"embedding":[1]}')), null)
-  t.equal(scanOf(items.with(119, '{"object":"embedding","embedding":[1]}')), null)
-  t.equal(scanOf(items.with(1, itemAt(2)).with(2, itemAt(1))), null)
-})
+t.test(
+  'every index of a long answer is read, and one that is not its place leaves it to the parser',
+  async (t) => {
+    const items = Array.from({ length: 120 }, (_, at) => itemAt(at))
+    const scanOf = (all: readonly string[]) => scanAnswer(Buffer.from(`{"data":[${all.join(',')}]}`))
+    t.equal(scanOf(items)?.count, 120)
+    t.equal(scanOf(items.with(100, itemAt(10))), null)
+    t.equal(scanOf(items.with(0, '{"object":"embedding","index":null,"embedding":[1]}')), null)
+    t.equal(scanOf(items.with(119, '{"object":"embedding","embedding":[1]}')), null)
+    t.equal(scanOf(items.with(1, itemAt(2)).with(2, itemAt(1))), null)
+  },
+)
 
 t.test('a view into a larger buffer is scanned by its own offsets', async (t) => {
   const text = `{"data":[${ITEM}]}`
@@ -68,35 +71,51 @@ t.test('floats of every length and place in the buffer are taken', async (t) => 
   }
 })
 
-t.test('bytes are looked at in the memory of the vector code about once, however short the vectors are', async (t) => {
-  const item = (index: number): string => `{"object":"embedding","index":${index},"embedding":[${'-0.0123456,'.repeat(16)}0.5]}`
-  const answer = Buffer.from(`{"data":[${Array.from({ length: 2_000 }, (_, at) => item(at)).join(',')}]}`)
-  const { set } = Uint8Array.prototype
-  let copied = 0
-  Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
-    copied += from.length
-    set.call(this, from, at)
-  }
-  const spans = scanAnswer(answer)
-  Uint8Array.prototype.set = set
-  t.equal(spans?.count, 2_000)
-  t.ok(copied <= 1.1 * answer.length, `${copied} of ${answer.length}`)
-  const at = answer.lastIndexOf('-0.01')
-  t.equal(scanAnswer(Buffer.concat([answer.subarray(0, at), Buffer.from('x'), answer.subarray(at + 1)])), null)
-})
+t.test(
+  'bytes are looked at in the memory of the vector code about once, however short the vectors are',
+  async (t) => {
+    const item = (index: number): string =>
+      `{"object":"embedding","index":${index},"embedding":[${'-0.0123456,'.repeat(16)}0.5]}`
+    const answer = Buffer.from(`{"data":[${Array.from({ length: 2_000 }, (_, at) => item(at)).join(',')}]}`)
+    const { set } = Uint8Array.prototype
+    let copied = 0
+    Uint8Array.prototype.set = function (this: Uint8Array, from: ArrayLike<number>, at?: number) {
+      copied += from.length
+      set.call(this, from, at)
+    }
+    const spans = scanAnswer(answer)
+    Uint8Array.prototype.set = set
+    t.equal(spans?.count, 2_000)
+    t.ok(copied <= 1.1 * answer.length, `${copied} of ${answer.length}`)
+    const at = answer.lastIndexOf('-0.01')
+    t.equal(
+      scanAnswer(Buffer.concat([answer.subarray(0, at), Buffer.from('x'), answer.subarray(at + 1)])),
+      null,
+    )
+  },
+)
 
-t.test('what costs a parser on the loop is left to a short job: long usage, white space, long strings', async (t) => {
-  const usage = `{"prompt_tokens":1,"more":[${'1,'.repeat(USAGE_BYTES_MAX / 2)}1]}`
-  t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)), null)
-  const gaps = ['{"data":_[ITEM]}', '{"data":[_ITEM]}', '{"data":[ITEM]_}', '_{"data":[ITEM]}', '{_"data":[ITEM]}']
-  for (const gap of gaps) {
-    const text = (spaces: number): Buffer =>
-      Buffer.from(gap.replace('_', ' '.repeat(spaces)).replace('ITEM', ITEM))
-    t.equal(scanAnswer(text(64))?.count, 1)
-    t.equal(scanAnswer(text(65)), null, gap)
-  }
-  t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"x":"${'y'.repeat(5_000)}"}`)), null)
-})
+t.test(
+  'what costs a parser on the loop is left to a short job: long usage, white space, long strings',
+  async (t) => {
+    const usage = `{"prompt_tokens":1,"more":[${'1,'.repeat(USAGE_BYTES_MAX / 2)}1]}`
+    t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)), null)
+    const gaps = [
+      '{"data":_[ITEM]}',
+      '{"data":[_ITEM]}',
+      '{"data":[ITEM]_}',
+      '_{"data":[ITEM]}',
+      '{_"data":[ITEM]}',
+    ]
+    for (const gap of gaps) {
+      const text = (spaces: number): Buffer =>
+        Buffer.from(gap.replace('_', ' '.repeat(spaces)).replace('ITEM', ITEM))
+      t.equal(scanAnswer(text(64))?.count, 1)
+      t.equal(scanAnswer(text(65)), null, gap)
+    }
+    t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"x":"${'y'.repeat(5_000)}"}`)), null)
+  },
+)
 
 t.test('the scan gives up at the first item beyond those that were asked for', async (t) => {
   const answer = Buffer.from(`{"data":[${ITEM},${NEXT},${itemAt(2)} and then what nobody looks at`)

@@ -17,28 +17,51 @@ const isClear = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0
 
 function sealed(sealing: Uint8Array, text = 'the value'): SealedValue {
   const out = sealOne({ fingerprint: key(), sealing: new Uint8Array(sealing) }, bytesOf(text))
-  return { vault: VAULT, facts: FACTS, sealed: new Uint8Array(out.sealed), sealingKey: new Uint8Array(sealing) }
+  return {
+    vault: VAULT,
+    facts: FACTS,
+    sealed: new Uint8Array(out.sealed),
+    sealingKey: new Uint8Array(sealing),
+  }
 }
 
 t.test('a task clears the keys and the values that it was given', async (t) => {
-  const [keys, value, second] = [{ fingerprint: key(), sealing: key() }, bytesOf('the value'), bytesOf('another')]
-  sealSecrets({ vault: VAULT, keys, secrets: [{ facts: FACTS, value }, { facts: { ...FACTS, name: 'b' }, value: second }] })
+  const [keys, value, second] = [
+    { fingerprint: key(), sealing: key() },
+    bytesOf('the value'),
+    bytesOf('another'),
+  ]
+  sealSecrets({
+    vault: VAULT,
+    keys,
+    secrets: [
+      { facts: FACTS, value },
+      { facts: { ...FACTS, name: 'b' }, value: second },
+    ],
+  })
   t.ok([keys.fingerprint, keys.sealing, value, second].every(isClear))
   const [one, other] = [sealed(key()), sealed(key())]
   const to = { vault: VAULT, keys: { fingerprint: key(), sealing: key() }, versions: ['2', '3'] }
   copySecrets({ from: [one, { ...other, facts: { ...FACTS, name: 'b' } }], to })
-  t.ok([one.sealingKey, other.sealingKey, to.keys.fingerprint, to.keys.sealing].every(isClear), 'also when one does not open')
+  t.ok(
+    [one.sealingKey, other.sealingKey, to.keys.fingerprint, to.keys.sealing].every(isClear),
+    'also when one does not open',
+  )
 })
 
-t.test('what a task gives lies in buffers of its own, so that nothing else is moved or copied with it', async (t) => {
-  const secret = sealOne({ fingerprint: key(), sealing: key() }, bytesOf('v'))
-  const opened = openSecret(sealed(key()))
-  for (const bytes of [secret.sealed, opened]) t.equal(bytes?.buffer.byteLength, bytes?.length)
-})
+t.test(
+  'what a task gives lies in buffers of its own, so that nothing else is moved or copied with it',
+  async (t) => {
+    const secret = sealOne({ fingerprint: key(), sealing: key() }, bytesOf('v'))
+    const opened = openSecret(sealed(key()))
+    for (const bytes of [secret.sealed, opened]) t.equal(bytes?.buffer.byteLength, bytes?.length)
+  },
+)
 
 t.test('two seals of one value share nothing but the fingerprint', async (t) => {
   const [fingerprint, sealing] = [key(), key()]
-  const seal = () => sealOne({ fingerprint: new Uint8Array(fingerprint), sealing: new Uint8Array(sealing) }, bytesOf('v'))
+  const seal = () =>
+    sealOne({ fingerprint: new Uint8Array(fingerprint), sealing: new Uint8Array(sealing) }, bytesOf('v'))
   const [one, other] = [seal(), seal()]
   t.equal(one.fingerprint, other.fingerprint)
   t.notSame(one.sealed, other.sealed)
@@ -46,23 +69,35 @@ t.test('two seals of one value share nothing but the fingerprint', async (t) => 
 
 t.test('a copy opens under its own vault, name and version alone', async (t) => {
   const sealing = key()
-  const to = { vault: { vaultId: 'x', workspaceId: 'w' }, keys: { fingerprint: key(), sealing: new Uint8Array(sealing) }, versions: ['2'] }
+  const to = {
+    vault: { vaultId: 'x', workspaceId: 'w' },
+    keys: { fingerprint: key(), sealing: new Uint8Array(sealing) },
+    versions: ['2'],
+  }
   const copy = copySecrets({ from: [sealed(key())], to })?.[0]
   const open = (vault: SealedValue['vault'], version: string) =>
-    openSecret({ vault, facts: { ...FACTS, version }, sealed: new Uint8Array(copy?.sealed ?? []), sealingKey: new Uint8Array(sealing) })
+    openSecret({
+      vault,
+      facts: { ...FACTS, version },
+      sealed: new Uint8Array(copy?.sealed ?? []),
+      sealingKey: new Uint8Array(sealing),
+    })
   t.equal(Buffer.from(open(to.vault, '2') ?? []).toString(), 'the value')
   t.equal(open(VAULT, '2'), null)
   t.equal(open(to.vault, '1'), null)
 })
 
-t.test('the bytes of a body that holds a secret are cleared when they were read, and others are not', async (t) => {
-  const bodies = ['{"hosts":["a.example"],"value":"hidden"}', '{"hosts":[],"value":"hidden"}', 'hidden']
-  for (const text of bodies) {
-    const bytes = bytesOf(text)
-    readBody({ body: 'secret', bytes })
-    t.ok(isClear(bytes), text)
-  }
-  const bytes = bytesOf('{"names":["a"]}')
-  readBody({ body: 'secret_copy', bytes })
-  t.notOk(isClear(bytes))
-})
+t.test(
+  'the bytes of a body that holds a secret are cleared when they were read, and others are not',
+  async (t) => {
+    const bodies = ['{"hosts":["a.example"],"value":"hidden"}', '{"hosts":[],"value":"hidden"}', 'hidden']
+    for (const text of bodies) {
+      const bytes = bytesOf(text)
+      readBody({ body: 'secret', bytes })
+      t.ok(isClear(bytes), text)
+    }
+    const bytes = bytesOf('{"names":["a"]}')
+    readBody({ body: 'secret_copy', bytes })
+    t.notOk(isClear(bytes))
+  },
+)

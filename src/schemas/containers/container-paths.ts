@@ -9,8 +9,7 @@ import {
 
 const FILE_ID_PREFIX = 'cfile_'
 /** `sess_…`, `gen_…`, or a caller's own. C22. */
-export const CONTAINER_ID_PATTERN =
-  `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
+export const CONTAINER_ID_PATTERN = `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
 const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
 
 export function isContainerId(text: string): boolean {
@@ -18,8 +17,8 @@ export function isContainerId(text: string): boolean {
 }
 
 /**
- * The one form of a container path: segments joined by single slashes, relative, without `.` or `..`, without NUL.
- * Case, Unicode form and every other character are kept as they are: a sandbox may use them all.
+ * The one form of a container path: segments joined by single slashes, relative, without `.` or `..`, without
+ * NUL. Case, Unicode form and every other character are kept as they are: a sandbox may use them all.
  * @param path decoded, as a caller or an id gives it
  * @returns the path, or null for anything else. Design §5.
  */
@@ -28,16 +27,21 @@ export function parseContainerPath(path: string): string | null {
   return RULES.every(({ holds }) => holds(path, segments)) ? path : null
 }
 
-/** What keeps a path from being one, each rule once, never with the path itself; none for a path of this form. C13. */
+/**
+ * What keeps a path from being one, each rule once, never with the path itself; none for a path of this form.
+ * C13.
+ */
 export function containerPathIssues(path: string): readonly Issue[] {
   const segments = path.split('/')
-  return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) => pathIssue(message, expected))
+  return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) =>
+    pathIssue(message, expected),
+  )
 }
 
 /** The rules of a path in words. */
 export const CONTAINER_PATH_RULES =
-  `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 in at most ${PATH_SEGMENTS_MAX} segments of at most `
-  + `${PATH_SEGMENT_BYTES_MAX} bytes, none empty, \`.\` or \`..\`, without NUL`
+  `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 in at most ${PATH_SEGMENTS_MAX} segments of at most ` +
+  `${PATH_SEGMENT_BYTES_MAX} bytes, none empty, \`.\` or \`..\`, without NUL`
 
 /** Of the write's parameter that is the path. */
 export function pathIssue(message: string, expected: string): Issue {
@@ -64,7 +68,8 @@ const RULES: readonly PathRule[] = [
   {
     message: 'has an empty, `.` or `..` segment',
     expected: 'names joined by single slashes',
-    holds: (_, segments) => segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..'),
+    holds: (_, segments) =>
+      segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..'),
   },
   {
     message: 'has a segment that is too long',

@@ -9,5 +9,7 @@ export function isSessionIdTooLong(sessionId: string): boolean {
 /** Of the header `x-session-id`; one in a body is refused with the body. */
 export function sessionIdTooLong(): Outcome<never> {
   const expected = `at most ${SESSION_ID_CHARS_MAX} characters`
-  return fail('header_invalid', { metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] } })
+  return fail('header_invalid', {
+    metadata: { issues: [{ path: '/x-session-id', message: 'is too long', expected }] },
+  })
 }

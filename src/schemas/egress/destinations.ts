@@ -2,23 +2,70 @@ import ipaddr from 'ipaddr.js'
 import { normalHost } from './hosts.ts'
 
 /**
- * Ports that no destination of a caller may have, though they are above 1023, with what usually listens there. Neither
- * HTTPS nor the allow-list opens them: services that take any bytes for commands, and those that rule a machine.
- * Design §9, C17. docs/operate/destinations.md lists them.
+ * Ports that no destination of a caller may have, though they are above 1023, with what usually listens
+ * there. Neither HTTPS nor the allow-list opens them: services that take any bytes for commands, and those
+ * that rule a machine. Design §9, C17. docs/operate/destinations.md lists them.
  */
 export const REFUSED_PORTS: Readonly<Record<number, string>> = {
-  1080: 'SOCKS proxy', 3128: 'HTTP proxy',
-  2222: 'SSH, alternate', 22222: 'SSH, alternate', 3389: 'remote desktop', 5900: 'VNC', 5901: 'VNC',
-  5985: 'WinRM', 5986: 'WinRM', 6000: 'X11', 9100: 'printer',
-  2525: 'mail submission, alternate', 4190: 'mail filters', 6667: 'IRC', 6697: 'IRC',
-  1433: 'SQL Server', 1434: 'SQL Server', 1521: 'Oracle', 3306: 'MySQL', 33060: 'MySQL', 5432: 'PostgreSQL',
-  5433: 'PostgreSQL, alternate', 6432: 'PgBouncer', 26257: 'CockroachDB', 50000: 'Db2', 7000: 'Cassandra',
-  9042: 'Cassandra', 27017: 'MongoDB', 27018: 'MongoDB', 27019: 'MongoDB', 5984: 'CouchDB', 8086: 'InfluxDB',
-  6379: 'Redis', 6380: 'Redis over TLS', 16379: 'Redis cluster bus', 26379: 'Redis Sentinel', 11211: 'memcached',
-  9200: 'Elasticsearch', 9300: 'Elasticsearch', 2181: 'ZooKeeper', 9092: 'Kafka', 1883: 'MQTT', 4369: 'Erlang',
-  5671: 'AMQP', 5672: 'AMQP', 15672: 'RabbitMQ', 2049: 'NFS',
-  2375: 'Docker', 2376: 'Docker', 2377: 'Docker Swarm', 2379: 'etcd', 2380: 'etcd', 6443: 'Kubernetes API',
-  10250: 'kubelet', 10255: 'kubelet', 10256: 'kube-proxy', 8200: 'Vault', 8300: 'Consul', 8500: 'Consul',
+  1080: 'SOCKS proxy',
+  3128: 'HTTP proxy',
+  2222: 'SSH, alternate',
+  22222: 'SSH, alternate',
+  3389: 'remote desktop',
+  5900: 'VNC',
+  5901: 'VNC',
+  5985: 'WinRM',
+  5986: 'WinRM',
+  6000: 'X11',
+  9100: 'printer',
+  2525: 'mail submission, alternate',
+  4190: 'mail filters',
+  6667: 'IRC',
+  6697: 'IRC',
+  1433: 'SQL Server',
+  1434: 'SQL Server',
+  1521: 'Oracle',
+  3306: 'MySQL',
+  33060: 'MySQL',
+  5432: 'PostgreSQL',
+  5433: 'PostgreSQL, alternate',
+  6432: 'PgBouncer',
+  26257: 'CockroachDB',
+  50000: 'Db2',
+  7000: 'Cassandra',
+  9042: 'Cassandra',
+  27017: 'MongoDB',
+  27018: 'MongoDB',
+  27019: 'MongoDB',
+  5984: 'CouchDB',
+  8086: 'InfluxDB',
+  6379: 'Redis',
+  6380: 'Redis over TLS',
+  16379: 'Redis cluster bus',
+  26379: 'Redis Sentinel',
+  11211: 'memcached',
+  9200: 'Elasticsearch',
+  9300: 'Elasticsearch',
+  2181: 'ZooKeeper',
+  9092: 'Kafka',
+  1883: 'MQTT',
+  4369: 'Erlang',
+  5671: 'AMQP',
+  5672: 'AMQP',
+  15672: 'RabbitMQ',
+  2049: 'NFS',
+  2375: 'Docker',
+  2376: 'Docker',
+  2377: 'Docker Swarm',
+  2379: 'etcd',
+  2380: 'etcd',
+  6443: 'Kubernetes API',
+  10250: 'kubelet',
+  10255: 'kubelet',
+  10256: 'kube-proxy',
+  8200: 'Vault',
+  8300: 'Consul',
+  8500: 'Consul',
 }
 
 /** 443, and 1024 to 65535 less REFUSED_PORTS. C17. */
@@ -30,9 +77,10 @@ export function isPortAllowed(port: number): boolean {
 export type HostForm = 'name' | 'ipv4' | 'ipv6'
 
 /**
- * What a host is, in the one form of writing that everybody reads alike; null otherwise. A name is one that a secret
- * may be bound to, in that form: lower case, without a trailing dot, and not ending in a number, since resolvers take `127.1` and `0x7f000001` for addresses;
- * an IPv4 address has four plain numbers; an IPv6 address stands in brackets as RFC 5952 writes it, without a zone.
+ * What a host is, in the one form of writing that everybody reads alike; null otherwise. A name is one that a
+ * secret may be bound to, in that form: lower case, without a trailing dot, and not ending in a number, since
+ * resolvers take `127.1` and `0x7f000001` for addresses; an IPv4 address has four plain numbers; an IPv6
+ * address stands in brackets as RFC 5952 writes it, without a zone.
  */
 export function hostFormOf(host: string): HostForm | null {
   if (host.startsWith('[')) return isIpv6(host.slice(1, -1)) && host.endsWith(']') ? 'ipv6' : null
@@ -40,9 +88,14 @@ export function hostFormOf(host: string): HostForm | null {
   return normalHost(host) === host && isPunycodeSound(host) ? 'name' : null
 }
 
-/** Labels in punycode that decode to nothing, or to what is written otherwise, are no names: URLs refuse them. */
+/**
+ * Labels in punycode that decode to nothing, or to what is written otherwise, are no names: URLs refuse them.
+ */
 function isPunycodeSound(host: string): boolean {
-  return !host.includes('xn--') || (URL.canParse(`https://${host}`) && new URL(`https://${host}`).hostname === host)
+  return (
+    !host.includes('xn--') ||
+    (URL.canParse(`https://${host}`) && new URL(`https://${host}`).hostname === host)
+  )
 }
 
 /** Addresses that the operator admits although they are not public. Design §9. */
@@ -56,15 +109,17 @@ export interface AllowEntry {
   readonly port: number | null
 }
 
-const ENTRY = /^(http:)?(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f:]*:[0-9a-f:]*:[0-9a-f:.]*)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?)(?::(\d{1,5}))?$/
+const ENTRY =
+  /^(http:)?(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f:]*:[0-9a-f:]*:[0-9a-f:.]*)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?)(?::(\d{1,5}))?$/
 
 /**
- * One entry of SLUICE_EGRESS_ALLOW: `[http:]CIDR[:port]`. A CIDR is an address with or without `/bits`, and stands in
- * brackets where a port follows an IPv6 one: `10.0.0.0/8`, `http:10.0.0.7:8000`, `[fd00::/8]:8443`.
+ * One entry of SLUICE_EGRESS_ALLOW: `[http:]CIDR[:port]`. A CIDR is an address with or without `/bits`, and
+ * stands in brackets where a port follows an IPv6 one: `10.0.0.0/8`, `http:10.0.0.7:8000`, `[fd00::/8]:8443`.
  * @returns the entry, or what is wrong with it, to be read after "expected"
  */
 export function parseAllowEntry(text: string): AllowEntry | string {
-  const [, plain, bracketed, bracketedBits, ipv6, ipv6Bits, ipv4, ipv4Bits, port] = ENTRY.exec(text.toLowerCase()) ?? []
+  const [, plain, bracketed, bracketedBits, ipv6, ipv6Bits, ipv4, ipv4Bits, port] =
+    ENTRY.exec(text.toLowerCase()) ?? []
   const address = bracketed ?? ipv6 ?? ipv4 ?? ''
   const isV4 = ipv4 !== undefined
   if (isV4 ? !ipaddr.IPv4.isValidFourPartDecimal(address) : !isIpv6(address)) return GRAMMAR
@@ -73,7 +128,8 @@ export function parseAllowEntry(text: string): AllowEntry | string {
   if (bits > most) return `at most /${most}`
   const first = (isV4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${address}/${bits}`).toString()
   if (first !== address) return `${first}/${bits}, the begin of that range`
-  if (port !== undefined && !isPortAllowed(Number(port))) return 'a port that destinations may have: 443, or 1024 to 65535 less the refused ones'
+  if (port !== undefined && !isPortAllowed(Number(port)))
+    return 'a port that destinations may have: 443, or 1024 to 65535 less the refused ones'
   return { isPlain: plain !== undefined, address, bits, port: port === undefined ? null : Number(port) }
 }
 

@@ -2,7 +2,10 @@ import type { Issue } from '../failures.ts'
 import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../vault/vault-limits.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
 
-/** Letters of other scripts must come as punycode: two spellings of one name would else be two hosts. Decision. */
+/**
+ * Letters of other scripts must come as punycode: two spellings of one name would else be two hosts.
+ * Decision.
+ */
 const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII form'
 
 /** What a URL would take for an IPv4 address, whatever stands before it. WHATWG URL, "ends in a number". */
@@ -30,14 +33,20 @@ const RULES: readonly Rule[] = [
   { breaks: (text) => text.includes('*'), message: 'has a wildcard' },
   { breaks: (_, name) => name.split('.').includes(''), message: 'has an empty label' },
   { breaks: (_, name) => name.length > HOST_NORMALIZED_CHARS_MAX, message: 'is too long' },
-  { breaks: (_, name) => name.split('.').some((label) => label.length > HOST_LABEL_CHARS_MAX), message: 'has a label that is too long' },
-  { breaks: (_, name) => !name.split('.').every((label) => LABEL.test(label)), message: 'has a label that is not letters, digits and inner hyphens' },
+  {
+    breaks: (_, name) => name.split('.').some((label) => label.length > HOST_LABEL_CHARS_MAX),
+    message: 'has a label that is too long',
+  },
+  {
+    breaks: (_, name) => !name.split('.').every((label) => LABEL.test(label)),
+    message: 'has a label that is not letters, digits and inner hyphens',
+  },
   { breaks: (_, name) => NUMBER_LABEL.test(name.split('.').at(-1) ?? ''), message: 'is an IP address' },
 ]
 
 /**
- * The one form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared in this form and
- * for equality alone, so that a parent domain is another host.
+ * The one form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared in
+ * this form and for equality alone, so that a parent domain is another host.
  * @returns null for everything else: schemes, ports, paths, wildcards, addresses in any notation. §4.4, B1.4.
  */
 export function normalHost(text: string): string | null {

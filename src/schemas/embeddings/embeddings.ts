@@ -12,7 +12,10 @@ const Media = Type.Object({ data: Type.String({ minLength: 1 }), format: Type.Op
 
 export const EmbeddingPart = Type.Union([
   Type.Object({ type: Type.Literal('text'), text: Text }),
-  Type.Object({ type: Type.Literal('image_url'), image_url: Type.Object({ url: Type.String({ minLength: 1 }) }) }),
+  Type.Object({
+    type: Type.Literal('image_url'),
+    image_url: Type.Object({ url: Type.String({ minLength: 1 }) }),
+  }),
   Type.Object({ type: Type.Literal('input_audio'), input_audio: Media }),
   Type.Object({ type: Type.Literal('input_video'), input_video: Media }),
   Type.Object({ type: Type.Literal('input_file'), input_file: Media }),
@@ -43,20 +46,36 @@ export function kindOf(input: EmbeddingInput): InputKind {
 
 /** Body of POST /embeddings. §4.3, B1.3; unknown fields are ignored (C25). */
 export const EmbeddingsBody = Type.Object({
-  model: Type.Optional(Type.String({
-    minLength: 1, description: `Id of a model that writes embeddings, a variant of it or an alias. ${MODEL_OR_PRESET}`,
-  })),
+  model: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: `Id of a model that writes embeddings, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+    }),
+  ),
   preset: Type.Optional(PresetName),
   input: EmbeddingInput,
-  dimensions: Type.Optional(Type.Integer({ minimum: DIMENSIONS_MIN, description: 'Numbers of each vector; the model\'s own when absent.' })),
-  encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')], {
-    description: 'Form of the vectors: numbers (default), or little-endian float32 in base64.',
-  })),
-  input_type: Type.Optional(Type.String({ description: 'What the vectors are for, as the provider calls it: query, document.' })),
+  dimensions: Type.Optional(
+    Type.Integer({
+      minimum: DIMENSIONS_MIN,
+      description: "Numbers of each vector; the model's own when absent.",
+    }),
+  ),
+  encoding_format: Type.Optional(
+    Type.Union([Type.Literal('float'), Type.Literal('base64')], {
+      description: 'Form of the vectors: numbers (default), or little-endian float32 in base64.',
+    }),
+  ),
+  input_type: Type.Optional(
+    Type.String({ description: 'What the vectors are for, as the provider calls it: query, document.' }),
+  ),
   provider: Type.Optional(Type.Union([ProviderPreferences, Type.Null()])),
-  session_id: Type.Optional(Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; wins over x-session-id.' })),
+  session_id: Type.Optional(
+    Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; wins over x-session-id.' }),
+  ),
   trace: Type.Optional(Trace),
-  user: Type.Optional(Type.String({ description: 'An id of your end user, passed on to providers that take one.' })),
+  user: Type.Optional(
+    Type.String({ description: 'An id of your end user, passed on to providers that take one.' }),
+  ),
 })
 export type EmbeddingsBody = Static<typeof EmbeddingsBody>
 
@@ -65,11 +84,16 @@ const Tokens = Type.Integer({ minimum: 0 })
 /** Answer of POST /embeddings. §2.5, B1.3. */
 export const EmbeddingsAnswer = Type.Object({
   object: Type.Literal('list'),
-  data: Type.Array(Type.Object({
-    object: Type.Literal('embedding'),
-    index: Type.Integer({ minimum: 0 }),
-    embedding: Type.Union([Type.Array(Type.Number()), Type.String({ description: 'Little-endian float32, base64.' })]),
-  })),
+  data: Type.Array(
+    Type.Object({
+      object: Type.Literal('embedding'),
+      index: Type.Integer({ minimum: 0 }),
+      embedding: Type.Union([
+        Type.Array(Type.Number()),
+        Type.String({ description: 'Little-endian float32, base64.' }),
+      ]),
+    }),
+  ),
   model: Type.String(),
   id: Type.String(),
   usage: Type.Object({

@@ -18,14 +18,31 @@ const PLACELESS_SLUGS: readonly string[] = ['azure', 'bedrock', 'vertex']
 
 /** Why a check failed. B2.6, which has reasons that other calls answer by their status. */
 export const CHECK_REASONS = [
-  'workspace_not_found', 'provider_not_found', 'invalid_base_url', 'no_byok_key', 'key_decryption_failed', 'endpoint_limit_reached',
-  'upstream_error', 'model_not_found', 'invalid_response', 'missing_usage', 'model_mismatch',
+  'workspace_not_found',
+  'provider_not_found',
+  'invalid_base_url',
+  'no_byok_key',
+  'key_decryption_failed',
+  'endpoint_limit_reached',
+  'upstream_error',
+  'model_not_found',
+  'invalid_response',
+  'missing_usage',
+  'model_mismatch',
 ] as const
 export type CheckReason = (typeof CHECK_REASONS)[number]
 
 /** In the order in which they are made; those that nothing can be said of are left out. */
 export const CHECK_NAMES = [
-  'workspace_ok', 'provider_ok', 'base_url_ok', 'limit_ok', 'credential_ok', 'auth_ok', 'response_ok', 'model_ok', 'usage_ok',
+  'workspace_ok',
+  'provider_ok',
+  'base_url_ok',
+  'limit_ok',
+  'credential_ok',
+  'auth_ok',
+  'response_ok',
+  'model_ok',
+  'usage_ok',
 ] as const
 export type CheckName = (typeof CHECK_NAMES)[number]
 
@@ -38,34 +55,53 @@ const Check = Type.Object({
   reason: Type.Optional(Type.Enum(CHECK_REASONS)),
   actual_model: Type.Optional(Type.String({ description: 'What the upstream says that it answered with.' })),
   upstream_status: Type.Optional(Type.Integer(ERRORS)),
-  upstream_message: Type.Optional(Type.String({ description: 'What the upstream says, without credentials and addresses.' })),
+  upstream_message: Type.Optional(
+    Type.String({ description: 'What the upstream says, without credentials and addresses.' }),
+  ),
 })
 export type EndpointCheck = Static<typeof Check>
 
-const Price = Type.String({ pattern: '^\\d+(\\.\\d+)?$', title: 'a decimal string such as "0.00000002"', description: 'USD per token as a decimal string.' })
+const Price = Type.String({
+  pattern: '^\\d+(\\.\\d+)?$',
+  title: 'a decimal string such as "0.00000002"',
+  description: 'USD per token as a decimal string.',
+})
 export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
 
 const Region = nullable(Type.Enum(ENDPOINT_REGIONS))
 /** The store's texts hold any character but U+0000. */
-const Text = (description?: string) => Type.String({
-  minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX, pattern: '^[^\\u0000]*$',
-  title: `string of 1 to ${ENDPOINT_TEXT_CHARS_MAX} characters without U+0000`, ...(description !== undefined && { description }),
-})
+const Text = (description?: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: ENDPOINT_TEXT_CHARS_MAX,
+    pattern: '^[^\\u0000]*$',
+    title: `string of 1 to ${ENDPOINT_TEXT_CHARS_MAX} characters without U+0000`,
+    ...(description !== undefined && { description }),
+  })
 const BaseUrl = Type.String({
-  minLength: 1, maxLength: BASE_URL_CHARS_MAX,
-  description: 'HTTPS; stored in lower case as far as the host goes, without one trailing `/` and a trailing `/chat/completions`.',
+  minLength: 1,
+  maxLength: BASE_URL_CHARS_MAX,
+  description:
+    'HTTPS; stored in lower case as far as the host goes, without one trailing `/` and a trailing `/chat/completions`.',
 })
-const SecretName = nullable(Type.String({
-  pattern: SECRET_NAME_PATTERN, maxLength: SECRET_NAME_CHARS_MAX, title: SECRET_NAME_RULES,
-  description: "Our extension: the workspace vault's secret that authenticates to the upstream, bound to the host of `base_url`.",
-}))
+const SecretName = nullable(
+  Type.String({
+    pattern: SECRET_NAME_PATTERN,
+    maxLength: SECRET_NAME_CHARS_MAX,
+    title: SECRET_NAME_RULES,
+    description:
+      "Our extension: the workspace vault's secret that authenticates to the upstream, bound to the host of `base_url`.",
+  }),
+)
 const WorkspaceId = Type.String({ format: 'uuid' })
 
 /** Body of POST /private-endpoints. B2.6. */
 export const CreateEndpointBody = Type.Object({
   model_permaslug: Type.String({
-    minLength: 1, maxLength: ENDPOINT_TEXT_CHARS_MAX, pattern: '^[\\w.-]+/[\\w.-]+$',
+    minLength: 1,
+    maxLength: ENDPOINT_TEXT_CHARS_MAX,
+    pattern: '^[\\w.-]+/[\\w.-]+$',
     title: `author/slug of at most ${ENDPOINT_TEXT_CHARS_MAX} letters, digits, dots, hyphens and underscores`,
     description: 'The canonical slug of a model, or a new `author/slug`.',
   }),
@@ -100,7 +136,9 @@ export type SetEndpointPricingBody = Static<typeof SetEndpointPricingBody>
 /** An id that is none answers as one that nobody has. */
 export const EndpointParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteEndpointQuery = Type.Object({
-  draft_only: Type.Optional(Type.Boolean({ description: 'True: an endpoint that was ever activated is kept.' })),
+  draft_only: Type.Optional(
+    Type.Boolean({ description: 'True: an endpoint that was ever activated is kept.' }),
+  ),
 })
 
 const summary = {
@@ -126,15 +164,21 @@ export const WholeEndpoint = Type.Object({
   upstream_model_id: Type.String(),
   pricing: EndpointPricing,
   secret_name: nullable(Type.String()),
-  workspace_id: nullable(Type.String({ format: 'uuid', description: 'Our extension: that of the last passing validation.' })),
+  workspace_id: nullable(
+    Type.String({ format: 'uuid', description: 'Our extension: that of the last passing validation.' }),
+  ),
 })
 export type WholeEndpoint = Static<typeof WholeEndpoint>
 
 export const EndpointSummaryAnswer = Type.Object({ data: EndpointSummary })
 export const EndpointListAnswer = Type.Object({ data: Type.Array(EndpointSummary) })
 export const WholeEndpointAnswer = Type.Object({ data: WholeEndpoint })
-export const EndpointDeletedAnswer = Type.Object({ data: Type.Object({ id: Type.String({ format: 'uuid' }) }) })
-export const EndpointValidationAnswer = Type.Object({ data: Type.Object({ passed: Type.Boolean(), checks: Type.Array(Check) }) })
+export const EndpointDeletedAnswer = Type.Object({
+  data: Type.Object({ id: Type.String({ format: 'uuid' }) }),
+})
+export const EndpointValidationAnswer = Type.Object({
+  data: Type.Object({ passed: Type.Boolean(), checks: Type.Array(Check) }),
+})
 
 /** Where an endpoint is, taken apart. */
 export interface EndpointPlace {
@@ -150,12 +194,16 @@ export interface EndpointPlace {
 
 const CHAT = '/chat/completions'
 
-/** Normalizes a `base_url`; null for what is none: another scheme than HTTPS, credentials, a query or a fragment. B2.6. */
+/**
+ * Normalizes a `base_url`; null for what is none: another scheme than HTTPS, credentials, a query or a
+ * fragment. B2.6.
+ */
 export function placeOf(baseUrl: string): EndpointPlace | null {
   if (!URL.canParse(baseUrl)) return null
   const url = new URL(baseUrl)
   // A lone `?` or `#` leaves no trace in what was parsed.
-  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[?#]/.test(baseUrl)) return null
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[?#]/.test(baseUrl))
+    return null
   const host = url.hostname.replace(/\.$/, '')
   if (host === '') return null
   let path = url.pathname.replace(/\/$/, '')

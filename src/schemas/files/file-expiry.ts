@@ -9,10 +9,19 @@ const SECONDS = 'expires_after[seconds]'
 export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
   const [anchor, seconds] = [fields.get(ANCHOR), fields.get(SECONDS)]
   if (anchor === undefined && seconds === undefined) return null
-  if (anchor !== 'created_at') return { path: '/expires_after/anchor', message: 'is not one of the allowed values', expected: '"created_at"' }
+  if (anchor !== 'created_at')
+    return {
+      path: '/expires_after/anchor',
+      message: 'is not one of the allowed values',
+      expected: '"created_at"',
+    }
   if (seconds !== undefined && secondsOf(seconds) !== null) return null
   const expected = `integer from ${FILE_EXPIRES_S_MIN} to ${FILE_EXPIRES_S_MAX}`
-  return { path: '/expires_after/seconds', message: seconds === undefined ? 'is required' : 'is not valid', expected }
+  return {
+    path: '/expires_after/seconds',
+    message: seconds === undefined ? 'is required' : 'is not valid',
+    expected,
+  }
 }
 
 /** Seconds after the creation of a file until it goes; null: it stays. @param fields without an issue */
@@ -23,7 +32,12 @@ export function expiresAfterOf(fields: ReadonlyMap<string, string>): number | nu
 
 /** As `expiresAfterOf` reads them; none when it stays. */
 export function expiryFields(seconds: number | null): readonly (readonly [name: string, value: string])[] {
-  return seconds === null ? [] : [[ANCHOR, 'created_at'], [SECONDS, String(seconds)]]
+  return seconds === null
+    ? []
+    : [
+        [ANCHOR, 'created_at'],
+        [SECONDS, String(seconds)],
+      ]
 }
 
 function secondsOf(text: string): number | null {

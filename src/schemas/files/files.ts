@@ -9,39 +9,65 @@ const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
 /** How a file is written for different clients. C8. */
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
 
-/** Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with `x-stainless-`. C8. */
-export const SHAPE_HEADERS = ['anthropic-version', 'anthropic-beta', 'user-agent', 'x-stainless-lang'] as const
+/**
+ * Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with
+ * `x-stainless-`. C8.
+ */
+export const SHAPE_HEADERS = [
+  'anthropic-version',
+  'anthropic-beta',
+  'user-agent',
+  'x-stainless-lang',
+] as const
 
-/** @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs is first. */
-export function shapeOf(headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>): FileShape {
-  if (headers['anthropic-version'] !== undefined || headers['anthropic-beta'] !== undefined) return 'anthropic'
-  const isOpenAi = headers['x-stainless-lang'] !== undefined || headers['user-agent']?.startsWith('OpenAI/') === true
+/**
+ * @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs
+ * is first.
+ */
+export function shapeOf(
+  headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>,
+): FileShape {
+  if (headers['anthropic-version'] !== undefined || headers['anthropic-beta'] !== undefined)
+    return 'anthropic'
+  const isOpenAi =
+    headers['x-stainless-lang'] !== undefined || headers['user-agent']?.startsWith('OpenAI/') === true
   return isOpenAi ? 'openai' : 'openrouter'
 }
 
-const OwnFile = Type.Object({
-  _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
-  id: Type.String(),
-  type: Type.Literal('file'),
-  filename: Type.String(),
-  mime_type: Type.String(),
-  size_bytes: Bytes,
-  created_at: Type.String({ format: 'date-time' }),
-  downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
-  expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it is removed; left out when it stays.' })),
-}, { description: 'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.' })
+const OwnFile = Type.Object(
+  {
+    _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
+    id: Type.String(),
+    type: Type.Literal('file'),
+    filename: Type.String(),
+    mime_type: Type.String(),
+    size_bytes: Bytes,
+    created_at: Type.String({ format: 'date-time' }),
+    downloadable: Type.Boolean({ description: 'False for an upload; true for a promoted container file.' }),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it is removed; left out when it stays.' }),
+    ),
+  },
+  {
+    description:
+      'The default shape, and the one for callers that send `anthropic-version` or `anthropic-beta`.',
+  },
+)
 
-const OpenAiFile = Type.Object({
-  _shape: Type.Literal('openai'),
-  id: Type.String(),
-  object: Type.Literal('file'),
-  bytes: Bytes,
-  created_at: Type.Integer({ description: 'Unix seconds.' }),
-  filename: Type.String(),
-  purpose: Type.String(),
-  status: Type.Literal('processed'),
-  expires_at: Type.Optional(Type.Integer({ description: 'Unix seconds; left out when it stays.' })),
-}, { description: "The shape for OpenAI's clients." })
+const OpenAiFile = Type.Object(
+  {
+    _shape: Type.Literal('openai'),
+    id: Type.String(),
+    object: Type.Literal('file'),
+    bytes: Bytes,
+    created_at: Type.Integer({ description: 'Unix seconds.' }),
+    filename: Type.String(),
+    purpose: Type.String(),
+    status: Type.Literal('processed'),
+    expires_at: Type.Optional(Type.Integer({ description: 'Unix seconds; left out when it stays.' })),
+  },
+  { description: "The shape for OpenAI's clients." },
+)
 
 /** A file in the shape of its caller. §2.8, B1.7. */
 export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
@@ -82,7 +108,13 @@ export function purposeOf(fields: ReadonlyMap<string, string>): string | null {
 /** What is wrong with the `purpose` of an upload, never with the text itself; null when nothing is. */
 export function purposeIssue(purpose: string): Issue | null {
   const isGood = purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
-  return isGood ? null : { path: '/purpose', message: 'is not valid', expected: `at most ${PURPOSE_CHARS_MAX} characters of UTF-8, none for control` }
+  return isGood
+    ? null
+    : {
+        path: '/purpose',
+        message: 'is not valid',
+        expected: `at most ${PURPOSE_CHARS_MAX} characters of UTF-8, none for control`,
+      }
 }
 
 export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
@@ -118,10 +150,23 @@ function unixSeconds(instant: Date): number {
 
 /** A page of files, oldest first. B2.7. */
 export const FileListAnswer = Type.Union([
-  Type.Object({ _shape: Type.Literal('openrouter'), data: Type.Array(OwnFile), ...Ends, cursor: nullable(Type.String()) }),
-  Type.Object({ _shape: Type.Literal('anthropic'), data: Type.Array(OwnFile), ...Ends, next_page: nullable(Type.String()) }),
   Type.Object({
-    _shape: Type.Literal('openai'), object: Type.Literal('list'), data: Type.Array(OpenAiFile), ...Ends,
+    _shape: Type.Literal('openrouter'),
+    data: Type.Array(OwnFile),
+    ...Ends,
+    cursor: nullable(Type.String()),
+  }),
+  Type.Object({
+    _shape: Type.Literal('anthropic'),
+    data: Type.Array(OwnFile),
+    ...Ends,
+    next_page: nullable(Type.String()),
+  }),
+  Type.Object({
+    _shape: Type.Literal('openai'),
+    object: Type.Literal('list'),
+    data: Type.Array(OpenAiFile),
+    ...Ends,
   }),
 ])
 export type FileListAnswer = Static<typeof FileListAnswer>
@@ -134,7 +179,10 @@ export const FileDeletedAnswer = Type.Union([
     type: Type.Literal('file_deleted'),
   }),
   Type.Object({
-    _shape: Type.Literal('openai'), id: Type.String(), object: Type.Literal('file'), deleted: Type.Literal(true),
+    _shape: Type.Literal('openai'),
+    id: Type.String(),
+    object: Type.Literal('file'),
+    deleted: Type.Literal(true),
   }),
 ])
 export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
@@ -148,7 +196,10 @@ export interface ToldFilePage {
 
 export function fileListAnswer({ files, hasMore, next }: ToldFilePage, shape: FileShape): FileListAnswer {
   const page = {
-    data: files.map((file) => fileAnswer(file, shape)), has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null,
+    data: files.map((file) => fileAnswer(file, shape)),
+    has_more: hasMore,
+    first_id: files[0]?.id ?? null,
+    last_id: files.at(-1)?.id ?? null,
   }
   if (shape === 'openai') return { _shape: shape, object: 'list', ...page } as FileListAnswer
   if (shape === 'anthropic') return { _shape: shape, ...page, next_page: next } as FileListAnswer
@@ -156,7 +207,9 @@ export function fileListAnswer({ files, hasMore, next }: ToldFilePage, shape: Fi
 }
 
 export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnswer {
-  return shape === 'openai' ? { _shape: shape, id, object: 'file', deleted: true } : { _shape: shape, id, type: 'file_deleted' }
+  return shape === 'openai'
+    ? { _shape: shape, id, object: 'file', deleted: true }
+    : { _shape: shape, id, type: 'file_deleted' }
 }
 
 /** Bytes of a file or of a part of it. */
@@ -164,12 +217,17 @@ export const FileContent = Type.String({ format: 'binary', description: 'The byt
 
 /** What every operation of files takes. B1.7, B2.7. */
 export const FileScope = {
-  provider: Type.Optional(Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
-    description: "Reads or stores the file at that provider, with the workspace's own key for it.",
-  })),
-  workspace_id: Type.Optional(Type.String({
-    format: 'uuid', description: "The key's workspace, which is also the default.",
-  })),
+  provider: Type.Optional(
+    Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
+      description: "Reads or stores the file at that provider, with the workspace's own key for it.",
+    }),
+  ),
+  workspace_id: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description: "The key's workspace, which is also the default.",
+    }),
+  ),
 }
 
 export const FileScopeQuery = Type.Object(FileScope)
@@ -178,47 +236,79 @@ export type FileScopeQuery = Static<typeof FileScopeQuery>
 export const FileParams = Type.Object({ file_id: Type.String({ minLength: 1 }) })
 
 export const ListFilesQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({
-    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
-  })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: FILES_PAGE_MAX,
+      description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+    }),
+  ),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
-  page: Type.Optional(Type.String({
-    description: 'The `next_page` of the page before, as Anthropic names it. It decides, whatever `after`, `after_id` or `before_id` the list was begun with.',
-  })),
+  page: Type.Optional(
+    Type.String({
+      description:
+        'The `next_page` of the page before, as Anthropic names it. It decides, whatever `after`, `after_id` or `before_id` the list was begun with.',
+    }),
+  ),
   after: Type.Optional(Type.String({ description: 'Id of the last file of the page before.' })),
   after_id: Type.Optional(Type.String({ description: 'The same, as Anthropic names it.' })),
-  purpose: Type.Optional(Type.String({
-    minLength: 1, maxLength: PURPOSE_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
-    description: 'Only files of exactly that purpose.',
-  })),
-  before_id: Type.Optional(Type.String({ description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.' })),
-  ids: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
-    maxItems: FILE_IDS_MAX,
-    description: 'Only these files, `ids` or `ids[]` for each, in one page; it excludes places, `limit` and `provider`. Ids of no file are left out.',
-  })),
-  order: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
-    description: 'Own storage lists oldest first, `asc`, only.',
-  })),
+  purpose: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: PURPOSE_CHARS_MAX,
+      pattern: '^[^\\u0000]*$',
+      title: `string of 1 to ${PURPOSE_CHARS_MAX} characters without U+0000`,
+      description: 'Only files of exactly that purpose.',
+    }),
+  ),
+  before_id: Type.Optional(
+    Type.String({
+      description: 'Id of the first file of the page behind: the files before it. OpenAI does not know it.',
+    }),
+  ),
+  ids: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: FILE_IDS_MAX,
+      description:
+        'Only these files, `ids` or `ids[]` for each, in one page; it excludes places, `limit` and `provider`. Ids of no file are left out.',
+    }),
+  ),
+  order: Type.Optional(
+    Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
+      description: 'Own storage lists oldest first, `asc`, only.',
+    }),
+  ),
   ...FileScope,
 })
 export type ListFilesQuery = Static<typeof ListFilesQuery>
 
 const ContainerId = Type.String({
-  pattern: CONTAINER_ID_PATTERN, description: '`sess_…`, `gen_…`, or 1 to 40 characters of `[A-Za-z0-9_-]`.',
+  pattern: CONTAINER_ID_PATTERN,
+  description: '`sess_…`, `gen_…`, or 1 to 40 characters of `[A-Za-z0-9_-]`.',
 })
 
 export const ContainerParams = Type.Object({ container_id: ContainerId })
 /** Named as the reads of the same place name it: OpenAPI knows one name for one place of a path. C22. */
 export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
-  file_id: Type.String({ minLength: 1, description: 'The path of the file; slashes may stand in it as they are.' }),
+  file_id: Type.String({
+    minLength: 1,
+    description: 'The path of the file; slashes may stand in it as they are.',
+  }),
 })
-export const ContainerFileParams = Type.Object({ container_id: ContainerId, file_id: Type.String({ minLength: 1 }) })
+export const ContainerFileParams = Type.Object({
+  container_id: ContainerId,
+  file_id: Type.String({ minLength: 1 }),
+})
 
 export const ListContainerFilesQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({
-    minimum: 1, maximum: FILES_PAGE_MAX, description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
-  })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: FILES_PAGE_MAX,
+      description: `Files of a page; ${FILES_PAGE_DEFAULT} unless given.`,
+    }),
+  ),
   after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
 })
 

@@ -10,7 +10,9 @@ export const KEY_PREFIXES = {
 
 export type KeyKind = keyof typeof KEY_PREFIXES
 
-/** Kinds of API keys; tokens of identity providers are kept apart from them, and made by operators alone. C16. */
+/**
+ * Kinds of API keys; tokens of identity providers are kept apart from them, and made by operators alone. C16.
+ */
 export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
 /** Random bytes of a key, and their count of base64url characters. Contract C9. */

@@ -1,6 +1,13 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
-import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_OVERLAP_S_DEFAULT, KEY_OVERLAP_S_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX } from './key-limits.ts'
+import {
+  ALLOWED_MODEL_CHARS_MAX,
+  ALLOWED_MODELS_MAX,
+  KEY_OVERLAP_S_DEFAULT,
+  KEY_OVERLAP_S_MAX,
+  KEY_USER_CHARS_MAX,
+  KEYS_OFFSET_MAX,
+} from './key-limits.ts'
 import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { USD_MAX } from '../money/money-limits.ts'
@@ -23,50 +30,101 @@ export const ALLOWED_MODEL_RULES = '`author/slug`, or `author/*` for all of an a
 
 /** The store's texts hold any character but U+0000. */
 const Name = Type.String({
-  minLength: 1, maxLength: NAME_CHARS_MAX, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$', title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  minLength: 1,
+  maxLength: NAME_CHARS_MAX,
+  pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
+  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
 const UserId = Type.String({
-  minLength: 1, maxLength: KEY_USER_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of 1 to ${KEY_USER_CHARS_MAX} characters`,
+  minLength: 1,
+  maxLength: KEY_USER_CHARS_MAX,
+  pattern: '^[^\\u0000]*$',
+  title: `string of 1 to ${KEY_USER_CHARS_MAX} characters`,
 })
-const Limit = nullable(Type.Number({
-  minimum: 0, maximum: USD_MAX, title: `a number of USD from 0 to ${USD_MAX}`,
-  description: 'USD, to the nearest nano-USD; null: none. At 0 every call that costs anything is refused.',
-}))
-const ResetOf = nullable(Type.Enum([...LIMIT_RESETS], {
-  description: 'At 00:00 UTC, weeks on Monday, months on the 1st; null: the limit is for the lifetime of the key.',
-}))
-const Byok = Type.Boolean({ description: "Whether calls by a workspace's own credentials count against the limit." })
-const Rate = nullable(Type.Integer({
-  minimum: 1, maximum: RATE_LIMIT_RPM_MAX, description: 'Our extension: requests a minute; null: no limit.',
-}))
-const AllowedModels = nullable(Type.Array(
-  Type.String({ pattern: ALLOWED_MODEL.source, maxLength: ALLOWED_MODEL_CHARS_MAX, title: ALLOWED_MODEL_RULES }),
-  { maxItems: ALLOWED_MODELS_MAX, description: `Our extension: the models that it may use, each as ${ALLOWED_MODEL_RULES}; null: all, an empty list: none.` },
-))
-const Scopes = nullable(Type.Array(Type.Enum([...KEY_SCOPES]), {
-  uniqueItems: true, maxItems: KEY_SCOPES.length,
-  description: `Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope. ${RESERVED_SCOPE_TEXT}.`,
-}))
-const ExpiresAt = nullable(Type.String({ title: `${INSTANT_RULES}, or null`, description: `${INSTANT_RULES}, in the future; null: never.` }))
+const Limit = nullable(
+  Type.Number({
+    minimum: 0,
+    maximum: USD_MAX,
+    title: `a number of USD from 0 to ${USD_MAX}`,
+    description: 'USD, to the nearest nano-USD; null: none. At 0 every call that costs anything is refused.',
+  }),
+)
+const ResetOf = nullable(
+  Type.Enum([...LIMIT_RESETS], {
+    description:
+      'At 00:00 UTC, weeks on Monday, months on the 1st; null: the limit is for the lifetime of the key.',
+  }),
+)
+const Byok = Type.Boolean({
+  description: "Whether calls by a workspace's own credentials count against the limit.",
+})
+const Rate = nullable(
+  Type.Integer({
+    minimum: 1,
+    maximum: RATE_LIMIT_RPM_MAX,
+    description: 'Our extension: requests a minute; null: no limit.',
+  }),
+)
+const AllowedModels = nullable(
+  Type.Array(
+    Type.String({
+      pattern: ALLOWED_MODEL.source,
+      maxLength: ALLOWED_MODEL_CHARS_MAX,
+      title: ALLOWED_MODEL_RULES,
+    }),
+    {
+      maxItems: ALLOWED_MODELS_MAX,
+      description: `Our extension: the models that it may use, each as ${ALLOWED_MODEL_RULES}; null: all, an empty list: none.`,
+    },
+  ),
+)
+const Scopes = nullable(
+  Type.Array(Type.Enum([...KEY_SCOPES]), {
+    uniqueItems: true,
+    maxItems: KEY_SCOPES.length,
+    description: `Our extension: what an inference or intern key may do; null: all, an empty list: nothing that needs a scope. ${RESERVED_SCOPE_TEXT}.`,
+  }),
+)
+const ExpiresAt = nullable(
+  Type.String({
+    title: `${INSTANT_RULES}, or null`,
+    description: `${INSTANT_RULES}, in the future; null: never.`,
+  }),
+)
 
 /** Body of POST /keys. What else it holds is ignored (C25). B2.10. */
 export const CreateKeyBody = Type.Object({
   name: Name,
-  kind: Type.Optional(Type.Enum(['inference', 'management', 'intern'], { description: 'Our extension; left out: `inference`, with `intern_id` `intern`.' })),
-  intern_id: Type.Optional(Type.String({
-    minLength: 1, description: "Our extension: the key is one of this intern, acts in the intern's workspace and ends with it.",
-  })),
+  kind: Type.Optional(
+    Type.Enum(['inference', 'management', 'intern'], {
+      description: 'Our extension; left out: `inference`, with `intern_id` `intern`.',
+    }),
+  ),
+  intern_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        "Our extension: the key is one of this intern, acts in the intern's workspace and ends with it.",
+    }),
+  ),
   limit: Type.Optional(Limit),
   limit_reset: Type.Optional(ResetOf),
   include_byok_in_limit: Type.Optional(Byok),
   expires_at: Type.Optional(ExpiresAt),
-  workspace_id: Type.Optional(Type.String({
-    minLength: 1, description: 'UUID or slug, of an inference key; left out: the workspace `default`. A management key belongs to the organization.',
-  })),
+  workspace_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'UUID or slug, of an inference key; left out: the workspace `default`. A management key belongs to the organization.',
+    }),
+  ),
   creator_user_id: Type.Optional(nullable(UserId)),
-  external: Type.Optional(Type.Object({
-    user: UserId, api_key: Type.Optional(Type.String({ description: 'Accepted and not kept.' })),
-  })),
+  external: Type.Optional(
+    Type.Object({
+      user: UserId,
+      api_key: Type.Optional(Type.String({ description: 'Accepted and not kept.' })),
+    }),
+  ),
   rate_limit_rpm: Type.Optional(Rate),
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
@@ -83,27 +141,43 @@ export const UpdateKeyBody = Type.Object({
   rate_limit_rpm: Type.Optional(Rate),
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
-  intern_id: Type.Optional(Type.String({ description: "Our extension: cannot be changed; taken where it is the key's own." })),
+  intern_id: Type.Optional(
+    Type.String({ description: "Our extension: cannot be changed; taken where it is the key's own." }),
+  ),
 })
 export type UpdateKeyBody = Static<typeof UpdateKeyBody>
 
 /** Body of POST /keys/{hash}/rotate: our extension. */
 export const RotateKeyBody = Type.Object({
-  overlap_seconds: Type.Optional(Type.Integer({
-    minimum: 0, maximum: KEY_OVERLAP_S_MAX, default: KEY_OVERLAP_S_DEFAULT, description: 'For so long both keys work.',
-  })),
-  expires_at: Type.Optional(nullable(Type.String({
-    title: `${INSTANT_RULES}, or null`, description: `Of the new key: ${INSTANT_RULES}, in the future; null: never; left out: as the key had it.`,
-  }))),
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: KEY_OVERLAP_S_MAX,
+      default: KEY_OVERLAP_S_DEFAULT,
+      description: 'For so long both keys work.',
+    }),
+  ),
+  expires_at: Type.Optional(
+    nullable(
+      Type.String({
+        title: `${INSTANT_RULES}, or null`,
+        description: `Of the new key: ${INSTANT_RULES}, in the future; null: never; left out: as the key had it.`,
+      }),
+    ),
+  ),
 })
 export type RotateKeyBody = Static<typeof RotateKeyBody>
 
-export const KeyParams = Type.Object({ hash: Type.String({ description: 'Lower-case hex SHA-256 of the key, as it is listed.' }) })
+export const KeyParams = Type.Object({
+  hash: Type.String({ description: 'Lower-case hex SHA-256 of the key, as it is listed.' }),
+})
 
 export const ListKeysQuery = Type.Object({
   include_disabled: Type.Optional(Type.Boolean({ default: false })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: KEYS_OFFSET_MAX, default: 0 })),
-  workspace_id: Type.Optional(Type.String({ minLength: 1, description: 'Only those of this workspace, by its UUID or slug.' })),
+  workspace_id: Type.Optional(
+    Type.String({ minLength: 1, description: 'Only those of this workspace, by its UUID or slug.' }),
+  ),
 })
 
 const Usd = Type.Number({ description: 'USD.' })
@@ -122,9 +196,12 @@ const USAGE = {
 }
 const LIMITS = {
   limit: nullable(Usd),
-  limit_remaining: nullable(Type.Number({
-    description: 'USD: the limit less what was spent of it, at least 0. What calls under way may come to is not taken off.',
-  })),
+  limit_remaining: nullable(
+    Type.Number({
+      description:
+        'USD: the limit less what was spent of it, at least 0. What calls under way may come to is not taken off.',
+    }),
+  ),
   limit_reset: nullable(Type.Enum([...LIMIT_RESETS])),
   include_byok_in_limit: Type.Boolean(),
 }
@@ -134,7 +211,9 @@ export const ApiKey = Type.Object({
   hash: Type.String(),
   name: Type.String(),
   label: Type.String({ description: 'What people know the key by.' }),
-  workspace_id: Type.String({ description: 'Of a management key: the workspace `default`, where it acts when it names none.' }),
+  workspace_id: Type.String({
+    description: 'Of a management key: the workspace `default`, where it acts when it names none.',
+  }),
   disabled: Type.Boolean(),
   ...LIMITS,
   ...USAGE,
@@ -153,7 +232,10 @@ export type ApiKey = Static<typeof ApiKey>
 
 export const KeyAnswer = Type.Object({ data: ApiKey })
 export const KeyListAnswer = Type.Object({ data: Type.Array(ApiKey), has_more: HasMore })
-export const NewKeyAnswer = Type.Object({ data: ApiKey, key: Type.String({ description: 'The key itself, this once.' }) })
+export const NewKeyAnswer = Type.Object({
+  data: ApiKey,
+  key: Type.String({ description: 'The key itself, this once.' }),
+})
 export const KeyDeletedAnswer = Type.Object({ deleted: Type.Literal(true) })
 export const RotatedKeyAnswer = Type.Object({
   ...NewKeyAnswer.properties,
@@ -173,7 +255,11 @@ export const CurrentKeyAnswer = Type.Object({
     organization_id: nullable(Type.String()),
     creator_user_id: nullable(Type.String()),
     allowed_data_regions: Type.Array(Type.String()),
-    free_model_daily_requests: Type.Object({ limit: Type.Integer(), used: Type.Integer(), remaining: Type.Integer() }),
+    free_model_daily_requests: Type.Object({
+      limit: Type.Integer(),
+      used: Type.Integer(),
+      remaining: Type.Integer(),
+    }),
     rate_limit: Type.Object({ requests: Type.Integer(), interval: Type.String(), note: Type.String() }),
     expires_at: Type.Optional(Instant),
     hash: Type.String({ description: 'Our extension.' }),

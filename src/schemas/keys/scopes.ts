@@ -1,12 +1,24 @@
 /**
- * What an inference or intern key may be narrowed to. C34. `vault:use` is the egress route and private endpoints, which release
- * secrets to their hosts; nothing reads a secret back.
+ * What an inference or intern key may be narrowed to. C34. `vault:use` is the egress route and private
+ * endpoints, which release secrets to their hosts; nothing reads a secret back.
  */
-export const KEY_SCOPES = ['inference', 'files:read', 'files:write', 'vault:use', 'vault:write', 'videos', 'presets:write'] as const
+export const KEY_SCOPES = [
+  'inference',
+  'files:read',
+  'files:write',
+  'vault:use',
+  'vault:write',
+  'videos',
+  'presets:write',
+] as const
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
-/** What the reference and the command line say of a scope without an operation that inference or intern keys may call. C34. */
-export const RESERVED_SCOPE_TEXT = 'presets:write is reserved: no operation needs it today, since management keys alone write presets'
+/**
+ * What the reference and the command line say of a scope without an operation that inference or intern keys
+ * may call. C34.
+ */
+export const RESERVED_SCOPE_TEXT =
+  'presets:write is reserved: no operation needs it today, since management keys alone write presets'
 
 /** @param scopes of a key; null = all @param needed any one of these; none: every key may */
 export function hasScope(scopes: readonly KeyScope[] | null, needed: readonly KeyScope[]): boolean {

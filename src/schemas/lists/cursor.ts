@@ -1,7 +1,9 @@
 const PREFIX = 'after:'
 const BACK_PREFIX = 'before:'
 
-/** Where the next page of a list begins: behind this id. Opaque to callers, so that what it holds may change. */
+/**
+ * Where the next page of a list begins: behind this id. Opaque to callers, so that what it holds may change.
+ */
 export function cursorBehind(id: string): string {
   return Buffer.from(PREFIX + id).toString('base64url')
 }

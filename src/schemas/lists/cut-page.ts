@@ -9,7 +9,10 @@ interface CutPage<Row, Wire> {
   readonly isCut: boolean
 }
 
-/** Ends a page behind the row with which it has LIST_PAGE_BYTES_MAX. Every list passes here, or its statement ends it by the same rule. */
+/**
+ * Ends a page behind the row with which it has LIST_PAGE_BYTES_MAX. Every list passes here, or its statement
+ * ends it by the same rule.
+ */
 export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => Wire): CutPage<Row, Wire> {
   const data: Wire[] = []
   let bytes = 0
@@ -22,7 +25,10 @@ export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => W
   return { rows: rows.slice(0, data.length), data, isCut: data.length < rows.length }
 }
 
-/** A page of a list that goes on by `offset`: the next one begins behind what this one has, which may be less than its limit. */
+/**
+ * A page of a list that goes on by `offset`: the next one begins behind what this one has, which may be less
+ * than its limit.
+ */
 export function offsetPage<Row, Wire>(
   { rows, totalCount }: { readonly rows: readonly Row[]; readonly totalCount: number },
   { offset }: { readonly offset: number },

@@ -1,29 +1,41 @@
 import Type, { type Static } from 'typebox'
-import { MODELS_NAMES_CHARS_MAX, MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX, MODELS_WORDS_CHARS_MAX } from './model-limits.ts'
+import {
+  MODELS_NAMES_CHARS_MAX,
+  MODELS_PAGE_DEFAULT,
+  MODELS_PAGE_MAX,
+  MODELS_WORDS_CHARS_MAX,
+} from './model-limits.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
 const Count = Type.Integer({ minimum: 0 })
 
-/** `prompt` and `completion` are per token, `request` per request, others per unit of their name. C14, B1.11. */
-export const Pricing = Type.Object({
-  prompt: Decimal,
-  completion: Decimal,
-  request: Type.Optional(Decimal),
-  image: Type.Optional(Decimal),
-  image_token: Type.Optional(Decimal),
-  image_output: Type.Optional(Decimal),
-  audio: Type.Optional(Decimal),
-  audio_output: Type.Optional(Decimal),
-  web_search: Type.Optional(Decimal),
-  internal_reasoning: Type.Optional(Decimal),
-  input_cache_read: Type.Optional(Decimal),
-  input_cache_write: Type.Optional(Decimal),
-  input_cache_write_1h: Type.Optional(Decimal),
-  input_audio_cache: Type.Optional(Decimal),
-  discount: Type.Optional(Type.Number()),
-  overrides: Type.Optional(Type.Array(Type.Unknown())),
-}, { description: 'USD: prompt and completion per token, request per request, others per unit of their name.' })
+/**
+ * `prompt` and `completion` are per token, `request` per request, others per unit of their name. C14, B1.11.
+ */
+export const Pricing = Type.Object(
+  {
+    prompt: Decimal,
+    completion: Decimal,
+    request: Type.Optional(Decimal),
+    image: Type.Optional(Decimal),
+    image_token: Type.Optional(Decimal),
+    image_output: Type.Optional(Decimal),
+    audio: Type.Optional(Decimal),
+    audio_output: Type.Optional(Decimal),
+    web_search: Type.Optional(Decimal),
+    internal_reasoning: Type.Optional(Decimal),
+    input_cache_read: Type.Optional(Decimal),
+    input_cache_write: Type.Optional(Decimal),
+    input_cache_write_1h: Type.Optional(Decimal),
+    input_audio_cache: Type.Optional(Decimal),
+    discount: Type.Optional(Type.Number()),
+    overrides: Type.Optional(Type.Array(Type.Unknown())),
+  },
+  {
+    description: 'USD: prompt and completion per token, request per request, others per unit of their name.',
+  },
+)
 export type Pricing = Static<typeof Pricing>
 
 export const Architecture = Type.Object({
@@ -63,7 +75,9 @@ export const Benchmarks = Type.Object({
   design_arena_elo: Type.Optional(Type.Number()),
 })
 
-/** A model in replies. What is optional is absent, never null; what is nullable never absent. §2.10, B1.11. */
+/**
+ * A model in replies. What is optional is absent, never null; what is nullable never absent. §2.10, B1.11.
+ */
 export const Model = Type.Object({
   id: Type.String({ description: 'With the variant suffix, when one was asked for.' }),
   canonical_slug: Type.String(),
@@ -145,7 +159,8 @@ export const ModelEndpointsAnswer = Type.Object({
     created: Type.Integer(),
     description: Type.String(),
     architecture: Type.Object({
-      ...Architecture.properties, tokenizer: nullable(Type.String({ description: 'The family; null when the catalogue does not say.' })),
+      ...Architecture.properties,
+      tokenizer: nullable(Type.String({ description: 'The family; null when the catalogue does not say.' })),
     }),
     endpoints: Type.Array(ModelEndpoint),
   }),
@@ -168,27 +183,41 @@ export const ModelParams = Type.Object({
 })
 export type ModelParams = Static<typeof ModelParams>
 
-/** Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one. */
+/**
+ * Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one.
+ */
 export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
 export type BareModelParams = Static<typeof BareModelParams>
 
-const Csv = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: MODELS_NAMES_CHARS_MAX, description }))
+const Csv = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: MODELS_NAMES_CHARS_MAX, description }))
 const Bound = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
 
 const page = {
-  limit: Type.Optional(Type.Integer({
-    minimum: 1,
-    maximum: MODELS_PAGE_MAX,
-    description: `Page size; ${MODELS_PAGE_DEFAULT} when only offset is given, everything when neither is.`,
-  })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MODELS_PAGE_MAX,
+      description: `Page size; ${MODELS_PAGE_DEFAULT} when only offset is given, everything when neither is.`,
+    }),
+  ),
   offset: Type.Optional(Count),
 }
 const outputModalities = Csv('Comma-separated; models with any of them. `all` for all. Default `text`.')
 
 export const MODEL_SORTS = [
-  'most-popular', 'newest', 'top-weekly', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low',
-  'throughput-high-to-low', 'latency-low-to-high', 'intelligence-high-to-low', 'coding-high-to-low',
-  'agentic-high-to-low', 'design-arena-elo-high-to-low',
+  'most-popular',
+  'newest',
+  'top-weekly',
+  'pricing-low-to-high',
+  'pricing-high-to-low',
+  'context-high-to-low',
+  'throughput-high-to-low',
+  'latency-low-to-high',
+  'intelligence-high-to-low',
+  'coding-high-to-low',
+  'agentic-high-to-low',
+  'design-arena-elo-high-to-low',
 ] as const
 
 export const PageQuery = Type.Object(page)
@@ -198,16 +227,20 @@ export const UserModelsQuery = Type.Object({ ...page, output_modalities: outputM
 /** Query of GET /models. B2.3; a filter on a fact that the catalogue lacks matches nothing (C21). */
 export const ListModelsQuery = Type.Object({
   ...page,
-  q: Type.Optional(Type.String({
-    maxLength: MODELS_WORDS_CHARS_MAX,
-    description: 'Words that all occur in id, name or description.',
-  })),
+  q: Type.Optional(
+    Type.String({
+      maxLength: MODELS_WORDS_CHARS_MAX,
+      description: 'Words that all occur in id, name or description.',
+    }),
+  ),
   category: Csv('Comma-separated; models in any of them.'),
   sort: Type.Optional(Type.Enum(MODEL_SORTS)),
   arch: Csv('Comma-separated tokenizer families; case is ignored.'),
   context: Type.Optional(Type.Integer({ minimum: 0, description: 'Least context length, in tokens.' })),
   distillable: Type.Optional(Type.Boolean({ description: 'An endpoint lets output train models, or not.' })),
-  zdr: Type.Optional(Type.Boolean({ description: 'An endpoint declares zero data retention, or none of it.' })),
+  zdr: Type.Optional(
+    Type.Boolean({ description: 'An endpoint declares zero data retention, or none of it.' }),
+  ),
   region: Csv('Comma-separated regions that an endpoint runs in.'),
   input_modalities: Csv('Comma-separated; models that take all of them. `all` for every model.'),
   output_modalities: outputModalities,

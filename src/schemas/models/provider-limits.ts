@@ -6,21 +6,34 @@ import { KIB, MIB } from '../limits/limits.ts'
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 /** Bytes of provider answers that one front holds at once. Design §4. */
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
-/** Bytes of an answer that is scanned on the loop, a millisecond at most; a larger one in a short job. Decision. */
+/**
+ * Bytes of an answer that is scanned on the loop, a millisecond at most; a larger one in a short job.
+ * Decision.
+ */
 export const SCANNED_INLINE_BYTES_MAX = MIB
-/** Numbers of an answer that is parsed, and its objects, lists and quotes: what a thread's heap holds. Decision. */
+/**
+ * Numbers of an answer that is parsed, and its objects, lists and quotes: what a thread's heap holds.
+ * Decision.
+ */
 export const PARSED_NUMBERS_MAX = 8 * MIB
 export const PARSED_MARKS_MAX = MIB
-/** Inputs of a call whose body is written anew, for a provider that does not speak OpenAI's protocol. Decision. */
+/**
+ * Inputs of a call whose body is written anew, for a provider that does not speak OpenAI's protocol.
+ * Decision.
+ */
 export const REWRITTEN_INPUTS_MAX = 64 * KIB
 /** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
 export const USAGE_BYTES_MAX = 4 * KIB
 /** Bytes of a provider's error body that are read. Design §4. */
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
-/** Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision. */
+/**
+ * Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision.
+ */
 export const UPSTREAM_CONNECTIONS_MAX = 512
 export const UPSTREAM_WAITING_MAX = 1_024
-/** Downloads that one front reads from one provider origin at once, so that calls find connections. Decision. */
+/**
+ * Downloads that one front reads from one provider origin at once, so that calls find connections. Decision.
+ */
 export const UPSTREAM_STREAMS_MAX = 256
 /** Bytes of such a download that wait for its reader. Decision. */
 export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB

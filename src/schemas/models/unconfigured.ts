@@ -3,17 +3,26 @@ import { variablesOf } from '../workspaces/provider-keys.ts'
 
 interface Unserved {
   readonly id: string
-  readonly endpoints: readonly { readonly provider: Parameters<typeof variablesOf>[0] & { readonly slug: string } }[]
+  readonly endpoints: readonly {
+    readonly provider: Parameters<typeof variablesOf>[0] & { readonly slug: string }
+  }[]
 }
 
-/** `endpoint_unconfigured`: callers learn which providers would serve the model, the log which variables to set. C39. */
+/**
+ * `endpoint_unconfigured`: callers learn which providers would serve the model, the log which variables to
+ * set. C39.
+ */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]
-  if (providers.length === 0) return fail('endpoint_unconfigured', { detail: `The catalogue lists \`${id}\` without an endpoint.` })
-  const needed = providers.map((provider) => `${provider.slug} needs ${variablesOf(provider).join(' and ') || 'another protocol'}`)
+  if (providers.length === 0)
+    return fail('endpoint_unconfigured', { detail: `The catalogue lists \`${id}\` without an endpoint.` })
+  const needed = providers.map(
+    (provider) => `${provider.slug} needs ${variablesOf(provider).join(' and ') || 'another protocol'}`,
+  )
   return fail('endpoint_unconfigured', {
-    detail: `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; its operator sets the key `
-      + '(`sluice models list` names the variable).',
+    detail:
+      `\`${id}\` is served by ${providers.map(({ slug }) => `\`${slug}\``).join(', ')}; its operator sets the key ` +
+      '(`sluice models list` names the variable).',
     cause: new Error(`set the variables of one provider: ${needed.join('; ')}`),
   })
 }

@@ -1,4 +1,7 @@
-/** Ids of the accounts that calls are paid from: one letter for the kind of its owner, and the owner. Design §6. */
+/**
+ * Ids of the accounts that calls are paid from: one letter for the kind of its owner, and the owner. Design
+ * §6.
+ */
 
 /** Whose money: the credit of an organization, the budgets of a workspace, the limit of a key. */
 export type AccountKind = 'organization' | 'workspace' | 'key'

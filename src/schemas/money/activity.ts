@@ -1,18 +1,37 @@
 import Type, { type Static } from 'typebox'
-import { ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX, ACTIVITY_OFFSET_MAX, ACTIVITY_PAGE_DEFAULT, ACTIVITY_PAGE_MAX } from './money-limits.ts'
+import {
+  ACTIVITY_DAYS_DEFAULT,
+  ACTIVITY_DAYS_MAX,
+  ACTIVITY_OFFSET_MAX,
+  ACTIVITY_PAGE_DEFAULT,
+  ACTIVITY_PAGE_MAX,
+} from './money-limits.ts'
 
 const DAY_MS = 86_400_000
 const DATE = '^\\d{4}-\\d{2}-\\d{2}$'
 
-const day = (description: string) => Type.Optional(Type.String({ pattern: DATE, title: 'date such as 2027-01-31', description }))
+const day = (description: string) =>
+  Type.Optional(Type.String({ pattern: DATE, title: 'date such as 2027-01-31', description }))
 
 export const ListActivityQuery = Type.Object({
   from: day(`First day, UTC; left out: ${ACTIVITY_DAYS_DEFAULT} days up to the last.`),
-  to: day(`Last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first where that is earlier.`),
-  workspace_id: Type.Optional(Type.String({ minLength: 1, description: 'UUID or slug; left out: all of the organization.' })),
+  to: day(
+    `Last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first where that is earlier.`,
+  ),
+  workspace_id: Type.Optional(
+    Type.String({ minLength: 1, description: 'UUID or slug; left out: all of the organization.' }),
+  ),
   key_hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', title: '64 hexadecimal digits' })),
-  model: Type.Optional(Type.String({ pattern: '^[^\\u0000]+$', title: 'id of a model', description: 'Its id as the ledger has it.' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ACTIVITY_PAGE_MAX, default: ACTIVITY_PAGE_DEFAULT })),
+  model: Type.Optional(
+    Type.String({
+      pattern: '^[^\\u0000]+$',
+      title: 'id of a model',
+      description: 'Its id as the ledger has it.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: ACTIVITY_PAGE_MAX, default: ACTIVITY_PAGE_DEFAULT }),
+  ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: ACTIVITY_OFFSET_MAX, default: 0 })),
 })
 
@@ -27,8 +46,10 @@ export const ActivityRow = Type.Object({
   tokens: Count,
   milliseconds: Count,
   usage: Type.Number({ description: 'USD.' }),
-  byok_usage: Type.Number({ description: 'USD of calls by the workspace\'s own provider keys.' }),
-  forfeited: Type.Number({ description: 'USD of calls whose front died before it knew their cost: their upper bounds.' }),
+  byok_usage: Type.Number({ description: "USD of calls by the workspace's own provider keys." }),
+  forfeited: Type.Number({
+    description: 'USD of calls whose front died before it knew their cost: their upper bounds.',
+  }),
 })
 export type ActivityRow = Static<typeof ActivityRow>
 
@@ -40,16 +61,37 @@ export const ActivityAnswer = Type.Object({
 })
 
 /** What is wrong with the days of a read; null when nothing is. */
-export function faultOfDays({ from, to }: { readonly from?: string; readonly to?: string }): { readonly path: string; readonly expected: string } | null {
-  for (const [name, text] of [['from', from], ['to', to]] as const)
-    if (text !== undefined && !isDay(text)) return { path: `/${name}`, expected: 'a day of the calendar such as 2027-01-31' }
+export function faultOfDays({
+  from,
+  to,
+}: {
+  readonly from?: string
+  readonly to?: string
+}): { readonly path: string; readonly expected: string } | null {
+  for (const [name, text] of [
+    ['from', from],
+    ['to', to],
+  ] as const)
+    if (text !== undefined && !isDay(text))
+      return { path: `/${name}`, expected: 'a day of the calendar such as 2027-01-31' }
   if (from === undefined || to === undefined) return null
   if (from > to) return { path: '/to', expected: 'a day not before `from`' }
-  return (Date.parse(to) - Date.parse(from)) / DAY_MS < ACTIVITY_DAYS_MAX ? null : { path: '/to', expected: `at most ${ACTIVITY_DAYS_MAX} days` }
+  return (Date.parse(to) - Date.parse(from)) / DAY_MS < ACTIVITY_DAYS_MAX
+    ? null
+    : { path: '/to', expected: `at most ${ACTIVITY_DAYS_MAX} days` }
 }
 
-/** `Date` takes the 31st of a short month for the 1st of the next; days near the ends of its years cannot be counted from. */
+/**
+ * `Date` takes the 31st of a short month for the 1st of the next; days near the ends of its years cannot be
+ * counted from.
+ */
 export function isDay(text: string): boolean {
   const at = Date.parse(`${text}T00:00:00Z`)
-  return new RegExp(DATE).test(text) && !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) && text >= '1970' && text < '9999'
+  return (
+    new RegExp(DATE).test(text) &&
+    !Number.isNaN(at) &&
+    new Date(at).toISOString().startsWith(text) &&
+    text >= '1970' &&
+    text < '9999'
+  )
 }

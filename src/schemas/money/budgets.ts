@@ -12,21 +12,32 @@ const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug.' })
 
 export const BudgetsParams = Type.Object({ workspace_ref: WorkspaceRef })
 /** §4.12. */
-export const BudgetParams = Type.Object({ workspace_ref: WorkspaceRef, interval: Type.Enum(BUDGET_INTERVALS) })
+export const BudgetParams = Type.Object({
+  workspace_ref: WorkspaceRef,
+  interval: Type.Enum(BUDGET_INTERVALS),
+})
 
 /** Body of PUT /workspaces/{workspace_ref}/budgets/{interval}. What else it holds is ignored. B2.9, C25. */
 export const BudgetBody = Type.Object({
-  limit_usd: Type.Number({ minimum: USD_MIN, maximum: USD_MAX, description: 'Above 0; rounded to the nearest nano-USD.' }),
-  include_byok_in_budgets: Type.Optional(Type.Boolean({
-    description: 'Whether spend on the workspace\'s own provider keys counts, for all of its budgets; left out: as before.',
-  })),
+  limit_usd: Type.Number({
+    minimum: USD_MIN,
+    maximum: USD_MAX,
+    description: 'Above 0; rounded to the nearest nano-USD.',
+  }),
+  include_byok_in_budgets: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether spend on the workspace's own provider keys counts, for all of its budgets; left out: as before.",
+    }),
+  ),
 })
 export type BudgetBody = Static<typeof BudgetBody>
 
 /** Whether a limit holds by now. C15. */
 export const Effective = Type.Enum(['now', 'pending'], {
-  description: 'Our extension. `pending`: what was spent and lent before a change may still go beyond the limit, '
-    + 'or not every front has obeyed yet. Nothing more is lent meanwhile.',
+  description:
+    'Our extension. `pending`: what was spent and lent before a change may still go beyond the limit, ' +
+    'or not every front has obeyed yet. Nothing more is lent meanwhile.',
 })
 export type Effective = Static<typeof Effective>
 
@@ -42,8 +53,12 @@ export const Budget = Type.Object({
   updated_at: Instant,
   effective: Effective,
   spent_usd: Type.Number({ description: 'Our extension: what counts against the limit in this window.' }),
-  lent_usd: Type.Number({ description: 'Our extension: what fronts hold to spend; what they do not need comes back.' }),
-  resets_at: Type.Union([Instant, Type.Null()], { description: 'Our extension: the first instant of the next window, UTC.' }),
+  lent_usd: Type.Number({
+    description: 'Our extension: what fronts hold to spend; what they do not need comes back.',
+  }),
+  resets_at: Type.Union([Instant, Type.Null()], {
+    description: 'Our extension: the first instant of the next window, UTC.',
+  }),
 })
 export type Budget = Static<typeof Budget>
 

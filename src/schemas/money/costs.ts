@@ -21,7 +21,10 @@ function promptNano(product: number, tokens: number, price: Price): number {
   return Number((exact + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
 }
 
-/** Which of the limits that a call stands under are finite, and whether they count what the workspace pays itself. B2.9, B2.10. */
+/**
+ * Which of the limits that a call stands under are finite, and whether they count what the workspace pays
+ * itself. B2.9, B2.10.
+ */
 export interface LimitFlags {
   readonly isCreditLimited: boolean
   readonly isWorkspaceLimited: boolean
@@ -30,11 +33,16 @@ export interface LimitFlags {
   readonly keyCountsByok: boolean
 }
 
-/** Whether a finite limit counts the calls of an endpoint. @param isOwn called with a credential of the workspace */
+/**
+ * Whether a finite limit counts the calls of an endpoint. @param isOwn called with a credential of the
+ * workspace
+ */
 export function isCounted(flags: LimitFlags, isOwn: boolean): boolean {
   if (!isOwn) return flags.isCreditLimited || flags.isWorkspaceLimited || flags.isKeyLimited
   // Credit is the operator's money.
-  return (flags.isWorkspaceLimited && flags.workspaceCountsByok) || (flags.isKeyLimited && flags.keyCountsByok)
+  return (
+    (flags.isWorkspaceLimited && flags.workspaceCountsByok) || (flags.isKeyLimited && flags.keyCountsByok)
+  )
 }
 
 /** What of a cost is charged: no more than the bound that was told before the call. Design §6.4. */

@@ -6,12 +6,17 @@ import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from './money-limits.ts'
 /** What an organization may spend, and has. B2.10 knows the first two. */
 const totals = {
   total_credits: Type.Number({ description: 'USD of all entries; 0 until the first top-up.' }),
-  total_usage: Type.Number({ description: 'USD that calls have cost, those by credentials of workspaces left out.' }),
+  total_usage: Type.Number({
+    description: 'USD that calls have cost, those by credentials of workspaces left out.',
+  }),
   is_unlimited: Type.Boolean({ description: 'Our extension: true until the first top-up.' }),
   remaining: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Our extension: credits less usage, with what fronts hold to spend; null while it is unlimited.',
+    description:
+      'Our extension: credits less usage, with what fronts hold to spend; null while it is unlimited.',
   }),
-  lent: Type.Number({ description: 'Our extension: what fronts hold to spend; what they do not need comes back.' }),
+  lent: Type.Number({
+    description: 'Our extension: what fronts hold to spend; what they do not need comes back.',
+  }),
   effective: Effective,
 }
 const Totals = Type.Object(totals)
@@ -34,11 +39,17 @@ const Added = Type.Object({
 export const CreditBody = Type.Object({
   organization_id: Type.Optional(OrganizationId),
   amount_usd: Type.Number({
-    minimum: -USD_MAX, maximum: USD_MAX, description: 'Rounded to the nearest nano-USD, and then not 0. Below 0 it corrects, and needs a note.',
+    minimum: -USD_MAX,
+    maximum: USD_MAX,
+    description: 'Rounded to the nearest nano-USD, and then not 0. Below 0 it corrects, and needs a note.',
   }),
-  note: Type.Optional(Type.String({
-    maxLength: CREDIT_NOTE_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of at most ${CREDIT_NOTE_CHARS_MAX} characters without U+0000`,
-  })),
+  note: Type.Optional(
+    Type.String({
+      maxLength: CREDIT_NOTE_CHARS_MAX,
+      pattern: '^[^\\u0000]*$',
+      title: `string of at most ${CREDIT_NOTE_CHARS_MAX} characters without U+0000`,
+    }),
+  ),
 })
 export type CreditBody = Static<typeof CreditBody>
 

@@ -18,7 +18,8 @@ export interface RefusingLimit {
 }
 
 /**
- * The refusal of a call, told by the limit that comes first: credit, the key's, then the broadest budget. C14.
+ * The refusal of a call, told by the limit that comes first: credit, the key's, then the broadest budget.
+ * C14.
  * @param refusing at least one
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
@@ -40,13 +41,15 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
 
 /**
  * The refusal of a call whose cost has no upper bound.
- * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price, if that is why
+ * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price,
+ * if that is why
  */
 export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
   const remedy = `The catalogue has no price for ${unpriced ?? ''}: the operator can give it one, or say \`"free": true\` of it.`
   return fail('cost_unbounded', {
-    fields: { scope: `the ${scope}` }, metadata: { limit_source: KINDS[scope].limitSource, scope },
+    fields: { scope: `the ${scope}` },
+    metadata: { limit_source: KINDS[scope].limitSource, scope },
     ...(unpriced !== null && { detail: remedy }),
   })
 }
@@ -54,11 +57,12 @@ export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | 
 /** In the order in which they are told. */
 const ORDER = ['organization', 'key', 'workspace'] as const satisfies readonly AccountKind[]
 
-const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; readonly limitSource: string }>> = {
-  organization: { failure: 'credit_exhausted', limitSource: 'credit' },
-  key: { failure: 'key_limit_exceeded', limitSource: 'key_limit' },
-  workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
-}
+const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; readonly limitSource: string }>> =
+  {
+    organization: { failure: 'credit_exhausted', limitSource: 'credit' },
+    key: { failure: 'key_limit_exceeded', limitSource: 'key_limit' },
+    workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
+  }
 
 /** The lowest is told. Spans are listed from the narrowest. */
 function rankOf({ kind, limit }: RefusingLimit): number {

@@ -4,8 +4,8 @@ const NANO_PER_USD = 1_000_000_000
 const NANO_PLACES = 9
 
 /**
- * Whole nano-USD of a JSON number of USD: the nearest one, and of two that are as near the one farther from zero. It is
- * found in the number's decimal digits: a product would be rounded once before it is rounded.
+ * Whole nano-USD of a JSON number of USD: the nearest one, and of two that are as near the one farther from
+ * zero. It is found in the number's decimal digits: a product would be rounded once before it is rounded.
  * @param usd may be negative
  * @returns null when it is not finite, or farther from zero than USD_MAX
  * Source: C14.
@@ -16,12 +16,13 @@ export function nanoOfUsd(usd: number): bigint | null {
 }
 
 /**
- * The JSON number of USD that is nearest to so many nano-USD. `nanoOfUsd` gives the same amount back below 2²³ USD;
- * beyond, numbers lie more than a nano-USD apart.
+ * The JSON number of USD that is nearest to so many nano-USD. `nanoOfUsd` gives the same amount back below
+ * 2²³ USD; beyond, numbers lie more than a nano-USD apart.
  * Source: C14.
  */
 export function usdOfNano(nano: bigint | number): number {
-  // A division rounds once, and so does reading a decimal; a bigint above 2⁵³ would be rounded twice by the former.
+  // A division rounds once, and so does reading a decimal; a bigint above 2⁵³ would be rounded twice by the
+  // former.
   const whole = Number(nano)
   return Number.isSafeInteger(whole) ? whole / NANO_PER_USD : Number(`${nano}e-${NANO_PLACES}`)
 }

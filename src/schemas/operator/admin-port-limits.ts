@@ -6,9 +6,15 @@ import { MIB } from '../limits/limits.ts'
 export const ADMIN_BODY_BYTES_MAX = MIB
 /** Relayed calls under way; `busy` beyond. Decision. */
 export const ADMIN_RELAYS_MAX = 64
-/** Milliseconds that the answer of a relayed call may take to begin, longer than any operation's deadline for such a body. Decision. */
+/**
+ * Milliseconds that the answer of a relayed call may take to begin, longer than any operation's deadline for
+ * such a body. Decision.
+ */
 export const ADMIN_ANSWER_MS_MAX = 120_000
-/** Connections to the admin port at once; beyond, the one is closed that has waited longest without a call. Decision. */
+/**
+ * Connections to the admin port at once; beyond, the one is closed that has waited longest without a call.
+ * Decision.
+ */
 export const ADMIN_CONNECTIONS_MAX = 256
 /** Milliseconds that a request may take to arrive whole. Decision. */
 export const ADMIN_REQUEST_MS_MAX = 30_000

@@ -1,39 +1,60 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { ADMIN_FILES_COUNTED_MAX, ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT, ADMIN_PAGE_MAX } from './admin-limits.ts'
+import {
+  ADMIN_FILES_COUNTED_MAX,
+  ADMIN_LISTED_MAX,
+  ADMIN_PAGE_DEFAULT,
+  ADMIN_PAGE_MAX,
+} from './admin-limits.ts'
 import { HasMore } from '../lists/pages.ts'
 import { VIDEO_ID_CHARS_MAX } from '../videos/video-limits.ts'
 import { VIDEO_STATUSES } from '../videos/video-jobs.ts'
 import { DELIVERY_STATES, WEBHOOK_REASONS } from '../webhooks/webhook-deliveries.ts'
 
-const nullable = <T extends TSchema>(shape: T, description?: string) => Type.Union([shape, Type.Null()], description === undefined ? {} : { description })
+const nullable = <T extends TSchema>(shape: T, description?: string) =>
+  Type.Union([shape, Type.Null()], description === undefined ? {} : { description })
 const Id = Type.String({ format: 'uuid' })
 const Instant = Type.String({ format: 'date-time' })
 const Count = Type.Integer({ minimum: 0 })
-const Listed = Type.Integer({ minimum: 0, description: `Rows that match; at most ${ADMIN_LISTED_MAX} are counted, and listed.` })
+const Listed = Type.Integer({
+  minimum: 0,
+  description: `Rows that match; at most ${ADMIN_LISTED_MAX} are counted, and listed.`,
+})
 
 const PAGE = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ADMIN_PAGE_MAX, default: ADMIN_PAGE_DEFAULT })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: ADMIN_LISTED_MAX, default: 0 })),
 }
-const Workspace = Type.Optional(Type.String({
-  minLength: 1, description: 'UUID or slug; one that was deleted is found by its UUID. Left out: all of the organization.',
-}))
+const Workspace = Type.Optional(
+  Type.String({
+    minLength: 1,
+    description:
+      'UUID or slug; one that was deleted is found by its UUID. Left out: all of the organization.',
+  }),
+)
 
 /** GET /admin/session. */
 export const AdminSessionAnswer = Type.Object({
   data: Type.Object({
     organization: Type.Object({ id: Id, name: Type.String() }),
-    key: Type.Object({ hash: Type.String(), name: Type.String(), label: Type.String({ description: 'What people know the key by.' }) }),
+    key: Type.Object({
+      hash: Type.String(),
+      name: Type.String(),
+      label: Type.String({ description: 'What people know the key by.' }),
+    }),
     version: Type.String({ description: 'Of this Sluice.' }),
   }),
 })
 
-export const AdminJobParams = Type.Object({ job_id: Type.String({ minLength: 1, maxLength: VIDEO_ID_CHARS_MAX }) })
+export const AdminJobParams = Type.Object({
+  job_id: Type.String({ minLength: 1, maxLength: VIDEO_ID_CHARS_MAX }),
+})
 
 export const ListAdminJobsQuery = Type.Object({
   workspace_id: Workspace,
   status: Type.Optional(Type.Enum([...VIDEO_STATUSES])),
-  provider: Type.Optional(Type.String({ minLength: 1, pattern: '^[^\\u0000]+$', title: 'slug of a provider' })),
+  provider: Type.Optional(
+    Type.String({ minLength: 1, pattern: '^[^\\u0000]+$', title: 'slug of a provider' }),
+  ),
   ...PAGE,
 })
 export type ListAdminJobsQuery = Static<typeof ListAdminJobsQuery>
@@ -45,8 +66,14 @@ export const AdminJobShape = Type.Object({
   model: Type.String(),
   provider: Type.String(),
   status: Type.Enum([...VIDEO_STATUSES]),
-  submissions: Type.Integer({ minimum: 0, description: 'Times that it was brought to its provider, or may have been.' }),
-  polls: Type.Integer({ minimum: 0, description: 'Times that its provider was asked for it; of an open job as it stood some seconds ago.' }),
+  submissions: Type.Integer({
+    minimum: 0,
+    description: 'Times that it was brought to its provider, or may have been.',
+  }),
+  polls: Type.Integer({
+    minimum: 0,
+    description: 'Times that its provider was asked for it; of an open job as it stood some seconds ago.',
+  }),
   created_at: Instant,
   updated_at: Type.String({ format: 'date-time', description: 'Of its last step.' }),
   ended_at: nullable(Instant),
@@ -60,10 +87,15 @@ export const AdminJobShape = Type.Object({
 export type AdminJobShape = Static<typeof AdminJobShape>
 
 export const AdminJobListAnswer = Type.Object({
-  data: Type.Array(AdminJobShape, { description: 'Newest first.' }), total_count: Listed, has_more: HasMore,
+  data: Type.Array(AdminJobShape, { description: 'Newest first.' }),
+  total_count: Listed,
+  has_more: HasMore,
 })
 
-/** What an operator sees of a delivery: of its address the host alone, since the rest may be a caller's secret. */
+/**
+ * What an operator sees of a delivery: of its address the host alone, since the rest may be a caller's
+ * secret.
+ */
 export const AdminDeliveryShape = Type.Object({
   id: Id,
   workspace_id: Id,
@@ -83,7 +115,10 @@ export type AdminDeliveryShape = Static<typeof AdminDeliveryShape>
 export const ADMIN_JOB_STEPS = ['accepted', 'submitted', 'running', 'storing', 'ended'] as const
 export type AdminJobStep = (typeof ADMIN_JOB_STEPS)[number]
 
-/** GET /admin/jobs/{job_id}: the row of the list, and what else there is; never the prompt, a body or a callback URL. */
+/**
+ * GET /admin/jobs/{job_id}: the row of the list, and what else there is; never the prompt, a body or a
+ * callback URL.
+ */
 export const AdminJobDetailsShape = Type.Object({
   ...AdminJobShape.properties,
   request_id: Type.String({ description: 'Of the call that asked for it.' }),
@@ -95,13 +130,17 @@ export const AdminJobDetailsShape = Type.Object({
   is_byok: Type.Boolean({ description: "It is made with the workspace's own key for the provider." }),
   seconds: Count,
   held_usd: nullable(Type.Number(), 'What is held for it while it is open; null of a model without a price.'),
-  steps: Type.Array(Type.Object({ step: Type.Enum([...ADMIN_JOB_STEPS]), at: Instant }), { description: 'In their order; the last one of each kind.' }),
+  steps: Type.Array(Type.Object({ step: Type.Enum([...ADMIN_JOB_STEPS]), at: Instant }), {
+    description: 'In their order; the last one of each kind.',
+  }),
   lease: nullable(
     Type.Object({ attempt: Count, until: nullable(Instant) }),
-    'Of an open job: how often it changed hands, and until when it is a runner\'s, or when it is due again; null at a workspace that was deleted.',
+    "Of an open job: how often it changed hands, and until when it is a runner's, or when it is due again; null at a workspace that was deleted.",
   ),
   expires_at: Type.String({ format: 'date-time', description: 'When it is given up, if it is open then.' }),
-  clips: Type.Array(Type.Object({ index: Count, bytes: Count, sha256: Type.String(), created_at: Instant }), { description: 'Those that are kept still.' }),
+  clips: Type.Array(Type.Object({ index: Count, bytes: Count, sha256: Type.String(), created_at: Instant }), {
+    description: 'Those that are kept still.',
+  }),
   clips_made: Count,
   clips_expire_at: nullable(Instant),
   callback_host: nullable(Type.String(), 'Where its end is told.'),
@@ -111,11 +150,17 @@ export type AdminJobDetailsShape = Static<typeof AdminJobDetailsShape>
 
 export const AdminJobAnswer = Type.Object({ data: AdminJobDetailsShape })
 
-export const ListAdminWebhooksQuery = Type.Object({ workspace_id: Workspace, state: Type.Optional(Type.Enum([...DELIVERY_STATES])), ...PAGE })
+export const ListAdminWebhooksQuery = Type.Object({
+  workspace_id: Workspace,
+  state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  ...PAGE,
+})
 export type ListAdminWebhooksQuery = Static<typeof ListAdminWebhooksQuery>
 
 export const AdminWebhookListAnswer = Type.Object({
-  data: Type.Array(AdminDeliveryShape, { description: 'Newest first.' }), total_count: Listed, has_more: HasMore,
+  data: Type.Array(AdminDeliveryShape, { description: 'Newest first.' }),
+  total_count: Listed,
+  has_more: HasMore,
 })
 
 export const AdminWebhookParams = Type.Object({ id: Type.String({ minLength: 1 }) })
@@ -128,7 +173,9 @@ export const ReplayedAnswer = Type.Object({ data: Type.Object({ replayed: Type.L
 export const ReplayedDeadAnswer = Type.Object({
   data: Type.Object({
     replayed: Count,
-    has_more: Type.Boolean({ description: 'There are dead letters that this call did not come to: repeat it.' }),
+    has_more: Type.Boolean({
+      description: 'There are dead letters that this call did not come to: repeat it.',
+    }),
   }),
 })
 
@@ -139,9 +186,14 @@ export const AdminStorageShape = Type.Object({
   slug: Type.String(),
   name: Type.String(),
   files: Type.Integer({ minimum: 0, description: `At most ${ADMIN_FILES_COUNTED_MAX} are counted.` }),
-  bytes: Type.Integer({ minimum: 0, description: 'Of its files, as the quota counts them: 4 KiB each at least.' }),
+  bytes: Type.Integer({
+    minimum: 0,
+    description: 'Of its files, as the quota counts them: 4 KiB each at least.',
+  }),
   containers_bytes: Type.Integer({
-    minimum: 0, description: 'Of files that were put into containers through Sluice, and of their folders, as the quota counts them too.',
+    minimum: 0,
+    description:
+      'Of files that were put into containers through Sluice, and of their folders, as the quota counts them too.',
   }),
   quota_bytes: Count,
 })
@@ -153,7 +205,9 @@ export const AdminStorageAnswer = Type.Object({
     sweep: nullable(
       Type.Object({
         ended_at: Instant,
-        report: Type.Record(Type.String(), Count, { description: 'What the sweep has removed or counted anew, by kind.' }),
+        report: Type.Record(Type.String(), Count, {
+          description: 'What the sweep has removed or counted anew, by kind.',
+        }),
       }),
       'The last whole sweep of the installation, for the organization that operates it; null for others, and where there was none yet.',
     ),

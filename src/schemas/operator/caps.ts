@@ -1,47 +1,80 @@
 import Type, { type Static } from 'typebox'
 import type { Settings } from './settings.ts'
 
-/** What an organization has at most of each; `vaults` are attachable ones, and `secrets` what these hold together. C33. */
+/**
+ * What an organization has at most of each; `vaults` are attachable ones, and `secrets` what these hold
+ * together. C33.
+ */
 export const CAPPED = ['workspaces', 'api_keys', 'interns', 'vaults', 'secrets'] as const
 export type Capped = (typeof CAPPED)[number]
 export type Caps = Readonly<Record<Capped, number>>
 
 /** C33. */
-export const CAPS_DEFAULT: Caps = Object.freeze({ workspaces: 100, api_keys: 10_000, interns: 10_000, vaults: 1_000, secrets: 100_000 })
+export const CAPS_DEFAULT: Caps = Object.freeze({
+  workspaces: 100,
+  api_keys: 10_000,
+  interns: 10_000,
+  vaults: 1_000,
+  secrets: 100_000,
+})
 /** Largest cap that may be set: beyond it counting would take longer than a call may. Decision. */
 export const CAP_MAX = 10_000_000
 
 /** Caps of an installation, for organizations that have none of their own. */
 export function capsOf(values: Settings): Caps {
   return Object.freeze({
-    workspaces: values.SLUICE_WORKSPACES_MAX, api_keys: values.SLUICE_API_KEYS_MAX, interns: values.SLUICE_INTERNS_MAX,
-    vaults: values.SLUICE_VAULTS_MAX, secrets: values.SLUICE_SECRETS_MAX,
+    workspaces: values.SLUICE_WORKSPACES_MAX,
+    api_keys: values.SLUICE_API_KEYS_MAX,
+    interns: values.SLUICE_INTERNS_MAX,
+    vaults: values.SLUICE_VAULTS_MAX,
+    secrets: values.SLUICE_SECRETS_MAX,
   })
 }
 
 /** As messages name them. */
 export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {
-  workspaces: 'workspaces', api_keys: 'API keys', interns: 'interns', vaults: 'attachable vaults', secrets: 'secrets in attachable vaults',
+  workspaces: 'workspaces',
+  api_keys: 'API keys',
+  interns: 'interns',
+  vaults: 'attachable vaults',
+  secrets: 'secrets in attachable vaults',
 }
 
-const Cap = Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
-  description: 'What the organization has at most; null: as the installation has it.',
-}))
+const Cap = Type.Optional(
+  Type.Union([Type.Integer({ minimum: 0, maximum: CAP_MAX }), Type.Null()], {
+    description: 'What the organization has at most; null: as the installation has it.',
+  }),
+)
 export const OrganizationId = Type.String({
-  format: 'uuid', description: "Another organization, which the operator's keys alone may name; left out: the key's own.",
+  format: 'uuid',
+  description: "Another organization, which the operator's keys alone may name; left out: the key's own.",
 })
 /** Of every call that is about an organization, which its body may name as well where it has one. */
 export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
 export type OrganizationQuery = Static<typeof OrganizationQuery>
 /** Body of PATCH /caps. What is left out stays. */
 export const CapsBody = Type.Object({
-  organization_id: Type.Optional(OrganizationId), workspaces: Cap, api_keys: Cap, interns: Cap, vaults: Cap, secrets: Cap,
+  organization_id: Type.Optional(OrganizationId),
+  workspaces: Cap,
+  api_keys: Cap,
+  interns: Cap,
+  vaults: Cap,
+  secrets: Cap,
 })
 export type CapsBody = Static<typeof CapsBody>
 
 const State = Type.Object({
-  cap: Type.Integer(), used: Type.Integer(), is_own: Type.Boolean({ description: "False: it is the installation's." }),
+  cap: Type.Integer(),
+  used: Type.Integer(),
+  is_own: Type.Boolean({ description: "False: it is the installation's." }),
 })
 export const CapsAnswer = Type.Object({
-  data: Type.Object({ organization_id: Type.String(), workspaces: State, api_keys: State, interns: State, vaults: State, secrets: State }),
+  data: Type.Object({
+    organization_id: Type.String(),
+    workspaces: State,
+    api_keys: State,
+    interns: State,
+    vaults: State,
+    secrets: State,
+  }),
 })

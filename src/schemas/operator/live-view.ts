@@ -9,7 +9,9 @@ const Dependency = Type.Object({
   state: Type.Enum(['up', 'down'] as const),
   mode: Type.String(),
   since: Type.String({ format: 'date-time', description: 'Instant of the last change.' }),
-  effect: Type.Optional(Type.String({ description: 'What the node does without it; only while it is down.' })),
+  effect: Type.Optional(
+    Type.String({ description: 'What the node does without it; only while it is down.' }),
+  ),
 })
 
 /** Body of `/readyz` of a node that is up. Design §11. */
@@ -18,10 +20,15 @@ export const ReadinessView = Type.Object({
     description: '`degraded` still serves known keys and answers 200; `unavailable` wants no new traffic.',
   }),
   reasons: Type.Array(Type.String(), { description: 'Why it is not `ready`, in stable words.' }),
-  degraded: Type.Array(Type.Enum(['postgres', 'redis', 'storage'] as const), { description: 'What it goes on without.' }),
+  degraded: Type.Array(Type.Enum(['postgres', 'redis', 'storage'] as const), {
+    description: 'What it goes on without.',
+  }),
   dependencies: Type.Object({
-    postgres: Dependency, redis: Dependency,
-    storage: Type.Object(Dependency.properties, { description: 'The disks that the node writes to; `down` while one is full.' }),
+    postgres: Dependency,
+    redis: Dependency,
+    storage: Type.Object(Dependency.properties, {
+      description: 'The disks that the node writes to; `down` while one is full.',
+    }),
   }),
   fronts: Scaled,
   workers: Type.Object(Scaled.properties, { description: 'Threads for long sessions of all fronts.' }),
@@ -43,7 +50,9 @@ const OperationView = Type.Object({
 export type OperationView = Static<typeof OperationView>
 
 const PoolView = Type.Object({
-  pool: Type.Enum(['short_jobs', 'sessions'] as const, { description: '`short_jobs`: large bodies and secrets; `sessions`: transfers.' }),
+  pool: Type.Enum(['short_jobs', 'sessions'] as const, {
+    description: '`short_jobs`: large bodies and secrets; `sessions`: transfers.',
+  }),
   threads: Type.Integer(),
   wait_ms: Type.Number({ description: 'Mean wait for a thread of what began in the time.' }),
   utilization: Type.Number({ description: 'Share of the time that the threads were busy, 0 to 1.' }),
@@ -62,16 +71,19 @@ const FrontView = Type.Object({
 export type FrontView = Static<typeof FrontView>
 
 /**
- * What a provider did lately. `open`: the circuit breaker of an endpoint of it is open, so that calls pass it over;
- * `failing`: at least half of its last attempts failed; `idle`: it was not asked.
+ * What a provider did lately. `open`: the circuit breaker of an endpoint of it is open, so that calls pass it
+ * over; `failing`: at least half of its last attempts failed; `idle`: it was not asked.
  */
 export const PROVIDER_STATES = ['ok', 'failing', 'open', 'idle'] as const
 
 const BreakerView = Type.Object({
-  endpoints: Type.Array(Type.String(), { description: 'Tags of the endpoints whose breaker is open in at least one front.' }),
+  endpoints: Type.Array(Type.String(), {
+    description: 'Tags of the endpoints whose breaker is open in at least one front.',
+  }),
   since: Type.String({ format: 'date-time', description: 'When the first of them opened, to the second.' }),
   next_probe_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'Until then no call reaches the first of them to be probed, to the second; null: the next call probes it.',
+    description:
+      'Until then no call reaches the first of them to be probed, to the second; null: the next call probes it.',
   }),
 })
 export type BreakerView = Static<typeof BreakerView>
@@ -89,7 +101,12 @@ const FindingView = Type.Object({
   severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are hurt.' }),
   text: Type.String(),
   fix: Type.String({ description: 'What to do about it.' }),
-  page: Type.Optional(Type.String({ description: 'Page of the dashboard that tells more, and what stands in its address: `webhooks?state=dead`.' })),
+  page: Type.Optional(
+    Type.String({
+      description:
+        'Page of the dashboard that tells more, and what stands in its address: `webhooks?state=dead`.',
+    }),
+  ),
 })
 export type FindingView = Static<typeof FindingView>
 
@@ -98,33 +115,48 @@ const MoneyView = Type.Object({
   calls_waiting: Type.Integer({ description: 'Calls that wait for money.' }),
   refused_per_second: Type.Number({ description: 'Calls that were not paid.' }),
   held_usd: Type.Number({ description: 'Lent money that no call holds.' }),
-  journal_lag_ms: Type.Number({ description: 'How far the books are behind the journals: the slowest front.' }),
-  is_journal_broken: Type.Boolean({ description: 'The journal of a front cannot be written: it serves no paid call.' }),
+  journal_lag_ms: Type.Number({
+    description: 'How far the books are behind the journals: the slowest front.',
+  }),
+  is_journal_broken: Type.Boolean({
+    description: 'The journal of a front cannot be written: it serves no paid call.',
+  }),
 })
 
-/** What a node is doing: one event of `GET /api/v1/admin/live` of the admin port, and its answer with `?once`. */
+/**
+ * What a node is doing: one event of `GET /api/v1/admin/live` of the admin port, and its answer with `?once`.
+ */
 export const LiveView = Type.Object({
   at: Type.String({ format: 'date-time' }),
   version: Type.String(),
   readiness: ReadinessView,
   seconds: Type.Number({ description: 'Length of the time that figures are over, up to `at`.' }),
-  quantile_seconds: Type.Number({ description: 'The longer time behind quantiles and the states of providers.' }),
+  quantile_seconds: Type.Number({
+    description: 'The longer time behind quantiles and the states of providers.',
+  }),
   requests_per_second: Type.Number(),
   refused_per_second: Type.Number({ description: 'Answered 4xx.' }),
   failed_per_second: Type.Number({ description: 'Answered 5xx.' }),
-  operations: Type.Array(OperationView, { description: 'Those that were called within `quantile_seconds`, most called first.' }),
-  fronts: Type.Array(FrontView, { description: 'Those that answered, by slot; while one is replaced both of them.' }),
-  cpu_share: Type.Number({ description: 'CPU of the node\'s own processes; 1 is one core.' }),
-  memory_bytes: Type.Integer({ description: 'Resident memory of the node\'s own processes.' }),
-  inflight: Type.Integer({ description: 'Calls under way.' }),
-  providers: Type.Array(ProviderView, { description: 'Those that were asked since the processes started, by slug.' }),
-  videos: Type.Object({
-    held: Type.Record(Type.String(), Type.Integer(), { description: 'Open jobs that runners hold, by state: accepted, submitting, running, storing.' }),
+  operations: Type.Array(OperationView, {
+    description: 'Those that were called within `quantile_seconds`, most called first.',
   }),
-  webhooks: Type.Union([
-    Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }),
-    Type.Null(),
-  ], { description: 'Deliveries of the whole installation as last counted; null before.' }),
+  fronts: Type.Array(FrontView, {
+    description: 'Those that answered, by slot; while one is replaced both of them.',
+  }),
+  cpu_share: Type.Number({ description: "CPU of the node's own processes; 1 is one core." }),
+  memory_bytes: Type.Integer({ description: "Resident memory of the node's own processes." }),
+  inflight: Type.Integer({ description: 'Calls under way.' }),
+  providers: Type.Array(ProviderView, {
+    description: 'Those that were asked since the processes started, by slug.',
+  }),
+  videos: Type.Object({
+    held: Type.Record(Type.String(), Type.Integer(), {
+      description: 'Open jobs that runners hold, by state: accepted, submitting, running, storing.',
+    }),
+  }),
+  webhooks: Type.Union([Type.Object({ waiting: Type.Integer(), dead: Type.Integer() }), Type.Null()], {
+    description: 'Deliveries of the whole installation as last counted; null before.',
+  }),
   money: MoneyView,
   findings: Type.Array(FindingView, { description: 'The worst first; empty when nothing hurts.' }),
 })

@@ -7,17 +7,22 @@ import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../videos/video-limits
 
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
-/** Nothing that a server or a library on the way would take for another place; and a key has at most 1,024 bytes. */
+/**
+ * Nothing that a server or a library on the way would take for another place; and a key has at most 1,024
+ * bytes.
+ */
 const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]{0,128})?'
 /** A slip in `s3://`, or another service, must not become a folder of that name. */
 const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
 /** One name, exactly: neither a wildcard nor a port, and no address, which belongs to no region. */
-const HOST_NAME = '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
+const HOST_NAME =
+  '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
 
 /** Without a path: what callers are told begins with it. */
-const ORIGIN = '^https?://([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])'
-  + '(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?/?$'
+const ORIGIN =
+  '^https?://([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])' +
+  '(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?/?$'
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
@@ -40,44 +45,65 @@ export const Settings = Type.Object({
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),
   SLUICE_CATALOG: file('a readable JSON file'),
   SLUICE_CORS_ORIGINS: list('a comma list of origins: https://app.example', '^(\\*|https?://[^/,\\s]+)$'),
-  SLUICE_REGIONAL_HOSTS: list('a comma list of exact host names, without wildcards and ports: eu.sluice.example', HOST_NAME),
+  SLUICE_REGIONAL_HOSTS: list(
+    'a comma list of exact host names, without wildcards and ports: eu.sluice.example',
+    HOST_NAME,
+  ),
   SLUICE_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], {
-    default: 'info', expected: 'one of debug, info, warn, error, silent',
+    default: 'info',
+    expected: 'one of debug, info, warn, error, silent',
   }),
   SLUICE_BROADCAST: url('an http or https URL', '^https?://.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('an http or https URL', '^https?://.'),
   SLUICE_EGRESS_ALLOW: list('a comma list of [http:]CIDR[:port]', '^\\S{1,80}$'),
   SLUICE_EGRESS_CA: file('a readable PEM file'),
-  SLUICE_OBJECTS: Type.Optional(text(
-    's3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters, digits, and between them . and -; prefix: 128 characters), or a directory',
-    { pattern: `^(${BUCKET}|${FOLDER})$` },
-  )),
+  SLUICE_OBJECTS: Type.Optional(
+    text(
+      's3://bucket or s3://bucket/prefix (bucket: 3 to 63 lower-case letters, digits, and between them . and -; prefix: 128 characters), or a directory',
+      { pattern: `^(${BUCKET}|${FOLDER})$` },
+    ),
+  ),
   SLUICE_S3_ENDPOINT: url('an http or https URL', '^https?://.'),
-  SLUICE_S3_PATH_STYLE: Type.Enum(['auto', 'on', 'off'], { default: 'auto', expected: 'one of auto, on, off' }),
+  SLUICE_S3_PATH_STYLE: Type.Enum(['auto', 'on', 'off'], {
+    default: 'auto',
+    expected: 'one of auto, on, off',
+  }),
   SLUICE_S3_CHECKSUMS: Type.Enum(['required', 'supported'], {
-    default: 'required', expected: 'one of required, supported',
+    default: 'required',
+    expected: 'one of required, supported',
   }),
   AWS_REGION: text('a region', { default: 'us-east-1' }),
   AWS_ACCESS_KEY_ID: Type.Optional(text('the id of an access key', { mask: 'whole' })),
   AWS_SECRET_ACCESS_KEY: Type.Optional(text('the secret of that access key', { mask: 'whole' })),
-  SLUICE_ROOT_KEY: Type.Optional(text(
-    '32 bytes as 64 hex digits or base64; several parted by commas, the current one first',
-    { pattern: ROOT_KEYS, mask: 'whole' },
-  )),
+  SLUICE_ROOT_KEY: Type.Optional(
+    text('32 bytes as 64 hex digits or base64; several parted by commas, the current one first', {
+      pattern: ROOT_KEYS,
+      mask: 'whole',
+    }),
+  ),
   SLUICE_ROOT_KEYS_LOST: list('a comma list of ids of root keys, 16 hex digits each', '^[0-9a-f]{16}$'),
   SLUICE_ROOT_KEY_FILE: file('a readable file with root keys, in the form of SLUICE_ROOT_KEY'),
-  SLUICE_OPERATOR_ORGANIZATION: Type.Optional(text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' })),
+  SLUICE_OPERATOR_ORGANIZATION: Type.Optional(
+    text('the id or the name of an organization', { pattern: '^[^\\u0000]{1,200}$' }),
+  ),
   SLUICE_WORKSPACES_MAX: count('workspaces of an organization', 0, CAP_MAX, CAPS_DEFAULT.workspaces),
   SLUICE_API_KEYS_MAX: count('API keys of an organization', 0, CAP_MAX, CAPS_DEFAULT.api_keys),
   SLUICE_INTERNS_MAX: count('interns of an organization', 0, CAP_MAX, CAPS_DEFAULT.interns),
   SLUICE_VAULTS_MAX: count('attachable vaults of an organization', 0, CAP_MAX, CAPS_DEFAULT.vaults),
-  SLUICE_SECRETS_MAX: count('secrets in attachable vaults of an organization', 0, CAP_MAX, CAPS_DEFAULT.secrets),
+  SLUICE_SECRETS_MAX: count(
+    'secrets in attachable vaults of an organization',
+    0,
+    CAP_MAX,
+    CAPS_DEFAULT.secrets,
+  ),
   SLUICE_LEDGER_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
   SLUICE_AUDIT_KEPT_MONTHS: kept('months', KEPT_MONTHS_MAX, 0),
   SLUICE_WEBHOOKS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 7),
   SLUICE_DEAD_LETTERS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 30),
   SLUICE_JOBS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 90),
-  SLUICE_PUBLIC_URL: Type.Optional(text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN })),
+  SLUICE_PUBLIC_URL: Type.Optional(
+    text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN }),
+  ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
   SLUICE_RATE_LIMIT_RPM: Type.Optional(count('requests a minute, at least 1', 1, RATE_LIMIT_RPM_MAX)),

@@ -6,7 +6,8 @@ const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()
 
 /** What is no number of a version is none of its versions. B2.2. */
 export const PresetVersionParams = Type.Object({
-  ...PresetParams.properties, version: Type.String({ minLength: 1, description: 'Number of a version.' }),
+  ...PresetParams.properties,
+  version: Type.String({ minLength: 1, description: 'Number of a version.' }),
 })
 
 const NUMBER = new RegExp(`^[1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}$`)
@@ -19,7 +20,11 @@ export function versionNumber(text: string): number | null {
 const VersionNumber = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 export const DesignateBody = Type.Object({
-  version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The one that callers get from now on who pin none.' }),
+  version: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The one that callers get from now on who pin none.',
+  }),
 })
 export type DesignateBody = Static<typeof DesignateBody>
 
@@ -37,11 +42,17 @@ export const PresetDiff = Type.Object({
   to: Type.Integer(),
   added: Fields,
   removed: Fields,
-  changed: Type.Object({}, {
-    additionalProperties: Type.Object({ from: Type.Unknown(), to: Type.Unknown() }), description: 'By name, as each version has it.',
-  }),
+  changed: Type.Object(
+    {},
+    {
+      additionalProperties: Type.Object({ from: Type.Unknown(), to: Type.Unknown() }),
+      description: 'By name, as each version has it.',
+    },
+  ),
   system_prompt: nullable(Type.Object({ from: Text, to: Text }, { description: 'Null: it is the same.' })),
-  ignored: Type.Array(Type.String(), { description: 'Fields of the request behind `to` that were not stored.' }),
+  ignored: Type.Array(Type.String(), {
+    description: 'Fields of the request behind `to` that were not stored.',
+  }),
 })
 export type PresetDiff = Omit<Static<typeof PresetDiff>, 'added' | 'removed' | 'changed'> & {
   readonly added: Readonly<Record<string, unknown>>

@@ -1,7 +1,21 @@
 import Type from 'typebox'
 import {
-  CacheControl, Count, EFFORTS, Figure, Flag, Free, nullable, oneOf, OPENAI_KEPT, optional, PASSING, REASONING, SERVER_TOOLS, ServerTool,
-  VERBOSITIES, Word,
+  CacheControl,
+  Count,
+  EFFORTS,
+  Figure,
+  Flag,
+  Free,
+  nullable,
+  oneOf,
+  OPENAI_KEPT,
+  optional,
+  PASSING,
+  REASONING,
+  SERVER_TOOLS,
+  ServerTool,
+  VERBOSITIES,
+  Word,
 } from './preset-fields.ts'
 
 const OPEN = { additionalProperties: true } as const
@@ -11,10 +25,15 @@ const Texts = Type.Union([Type.String(), Type.Array(TextPart)])
 /** What is not described further is looked at by its type alone. */
 const Content = Type.Union([
   Type.String(),
-  Type.Array(Type.Union([
-    TextPart,
-    Type.Object({ type: oneOf('image_url', 'input_audio', 'file', 'video_url', 'input_video', 'refusal') }, OPEN),
-  ])),
+  Type.Array(
+    Type.Union([
+      TextPart,
+      Type.Object(
+        { type: oneOf('image_url', 'input_audio', 'file', 'video_url', 'input_video', 'refusal') },
+        OPEN,
+      ),
+    ]),
+  ),
 ])
 
 const Message = Type.Union([
@@ -25,13 +44,21 @@ const Message = Type.Union([
   Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String() }, OPEN),
 ])
 
-const SEARCH_TOOLS = ['web_search', 'web_search_preview', 'web_search_preview_2025_03_11', 'web_search_2025_08_26']
+const SEARCH_TOOLS = [
+  'web_search',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search_2025_08_26',
+]
 
 const Tool = Type.Union([
   Type.Object({
     type: Type.Literal('function'),
     function: Type.Object({
-      name: Type.String(), description: optional(Type.String()), parameters: optional(Free), strict: Flag,
+      name: Type.String(),
+      description: optional(Type.String()),
+      parameters: optional(Free),
+      strict: Flag,
     }),
     cache_control: optional(CacheControl),
   }),
@@ -42,11 +69,14 @@ const Tool = Type.Union([
 
 const Named = Type.Object({ name: Type.String() })
 const ToolChoice = Type.Union([
-  Type.Literal('auto'), Type.Literal('none'), Type.Literal('required'),
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Literal('required'),
   Type.Object({ type: Type.Literal('function'), function: Named }),
   Type.Object({ type: Type.Literal('custom'), custom: Named }),
   Type.Object({
-    type: Type.Literal('allowed_tools'), allowed_tools: Type.Object({ mode: oneOf('auto', 'required'), tools: Type.Array(Free) }),
+    type: Type.Literal('allowed_tools'),
+    allowed_tools: Type.Object({ mode: oneOf('auto', 'required'), tools: Type.Array(Free) }),
   }),
   Type.Object({ type: oneOf(...SEARCH_TOOLS, ...SERVER_TOOLS) }, OPEN),
 ])
@@ -56,7 +86,12 @@ const ResponseFormat = Type.Union([
   Type.Object({ type: Type.Literal('json_object') }),
   Type.Object({
     type: Type.Literal('json_schema'),
-    json_schema: Type.Object({ name: Type.String(), description: optional(Type.String()), schema: optional(Free), strict: Flag }),
+    json_schema: Type.Object({
+      name: Type.String(),
+      description: optional(Type.String()),
+      schema: optional(Free),
+      strict: Flag,
+    }),
   }),
   Type.Object({ type: Type.Literal('grammar'), grammar: Type.String() }),
   Type.Object({ type: Type.Literal('python') }),
@@ -95,7 +130,8 @@ export const PresetChatBody = Type.Object({
   ...CHAT_KEPT.properties,
   ...PASSING,
   messages: Type.Array(Message, {
-    description: 'Those of the roles system and developer become the system prompt, with a blank line between them; the others are checked and not kept.',
+    description:
+      'Those of the roles system and developer become the system prompt, with a blank line between them; the others are checked and not kept.',
   }),
   stream_options: optional(nullable(Free)),
   prediction: optional(nullable(Free)),

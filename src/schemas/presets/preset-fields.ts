@@ -2,7 +2,10 @@ import Type, { type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
 import {
-  PRESET_METADATA_KEY_CHARS_MAX, PRESET_METADATA_PAIRS_MAX, PRESET_METADATA_VALUE_CHARS_MAX, PRESET_USER_CHARS_MAX,
+  PRESET_METADATA_KEY_CHARS_MAX,
+  PRESET_METADATA_PAIRS_MAX,
+  PRESET_METADATA_VALUE_CHARS_MAX,
+  PRESET_USER_CHARS_MAX,
 } from './preset-limits.ts'
 import { Trace } from '../trace.ts'
 
@@ -23,11 +26,25 @@ export const VERBOSITIES = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** Of OpenRouter's own tools. B1.2. */
 export const SERVER_TOOLS = [
-  'advisor', 'subagent', 'datetime', 'files', 'fusion', 'image_generation', 'experimental__search_models', 'web_fetch', 'web_search',
-  'apply_patch', 'bash', 'shell', 'tool_search',
+  'advisor',
+  'subagent',
+  'datetime',
+  'files',
+  'fusion',
+  'image_generation',
+  'experimental__search_models',
+  'web_fetch',
+  'web_search',
+  'apply_patch',
+  'bash',
+  'shell',
+  'tool_search',
 ].map((name) => `openrouter:${name}`)
 
-export const ServerTool = Type.Object({ type: Type.Enum(SERVER_TOOLS), parameters: optional(Free) }, { additionalProperties: true })
+export const ServerTool = Type.Object(
+  { type: Type.Enum(SERVER_TOOLS), parameters: optional(Free) },
+  { additionalProperties: true },
+)
 
 const StopCondition = Type.Union([
   Type.Object({ type: Type.Literal('step_count_is'), step_count: Type.Integer() }),
@@ -38,23 +55,42 @@ const StopCondition = Type.Union([
 ])
 
 /** §8. */
-export const Metadata = Type.Unsafe<Readonly<Record<string, string>>>(Type.Object({}, {
-  additionalProperties: Type.String({
-    maxLength: PRESET_METADATA_VALUE_CHARS_MAX, title: `string of at most ${PRESET_METADATA_VALUE_CHARS_MAX} characters`,
-  }),
-  maxProperties: PRESET_METADATA_PAIRS_MAX,
-  propertyNames: Type.String({
-    maxLength: PRESET_METADATA_KEY_CHARS_MAX, pattern: '^[^\\[\\]]*$',
-    title: `at most ${PRESET_METADATA_KEY_CHARS_MAX} characters without brackets`,
-  }),
-}))
-
-const Plugin = Type.Object({
-  id: oneOf(
-    'auto-router', 'auto-beta-router', 'context-compression', 'file-parser', 'fusion', 'moderation', 'pareto-router', 'response-healing',
-    'switchyard-router', 'web', 'web-fetch',
+export const Metadata = Type.Unsafe<Readonly<Record<string, string>>>(
+  Type.Object(
+    {},
+    {
+      additionalProperties: Type.String({
+        maxLength: PRESET_METADATA_VALUE_CHARS_MAX,
+        title: `string of at most ${PRESET_METADATA_VALUE_CHARS_MAX} characters`,
+      }),
+      maxProperties: PRESET_METADATA_PAIRS_MAX,
+      propertyNames: Type.String({
+        maxLength: PRESET_METADATA_KEY_CHARS_MAX,
+        pattern: '^[^\\[\\]]*$',
+        title: `at most ${PRESET_METADATA_KEY_CHARS_MAX} characters without brackets`,
+      }),
+    },
   ),
-}, { additionalProperties: true })
+)
+
+const Plugin = Type.Object(
+  {
+    id: oneOf(
+      'auto-router',
+      'auto-beta-router',
+      'context-compression',
+      'file-parser',
+      'fusion',
+      'moderation',
+      'pareto-router',
+      'response-healing',
+      'switchyard-router',
+      'web',
+      'web-fetch',
+    ),
+  },
+  { additionalProperties: true },
+)
 
 export const REASONING = {
   effort: optional(nullable(oneOf(...EFFORTS))),
@@ -74,7 +110,12 @@ export const KEPT = {
   temperature: Figure,
   top_p: Figure,
   top_k: optional(Type.Integer()),
-  stop_server_tools_when: optional(Type.Array(StopCondition, { minItems: 1, description: 'Any of them ends the loop; they overrule max_tool_calls.' })),
+  stop_server_tools_when: optional(
+    Type.Array(StopCondition, {
+      minItems: 1,
+      description: 'Any of them ends the loop; they overrule max_tool_calls.',
+    }),
+  ),
   plugins: optional(Type.Array(Plugin)),
   provider: optional(nullable(ProviderPreferences)),
   route: optional(nullable(oneOf('fallback', 'sort'))),
@@ -87,23 +128,44 @@ export const OPENAI_KEPT = {
   presence_penalty: Figure,
   frequency_penalty: Figure,
   top_logprobs: Count,
-  max_tool_calls: optional(nullable(Type.Integer({ description: 'Steps of server tools; 30 at most, unless stop conditions are set, which overrule it.' }))),
+  max_tool_calls: optional(
+    nullable(
+      Type.Integer({
+        description: 'Steps of server tools; 30 at most, unless stop conditions are set, which overrule it.',
+      }),
+    ),
+  ),
   parallel_tool_calls: Flag,
   metadata: optional(nullable(Metadata)),
-  image_config: optional(Type.Object({}, {
-    additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())], { title: 'string, number or array' }),
-  })),
-  service_tier: optional(nullable(Type.Union(
-    ['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'].map((tier) => Type.Literal(tier)),
-    { description: '`fast` is kept as `priority`, `auto` not at all.' },
-  ))),
+  image_config: optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())], {
+          title: 'string, number or array',
+        }),
+      },
+    ),
+  ),
+  service_tier: optional(
+    nullable(
+      Type.Union(
+        ['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'].map((tier) =>
+          Type.Literal(tier),
+        ),
+        { description: '`fast` is kept as `priority`, `auto` not at all.' },
+      ),
+    ),
+  ),
   prompt_cache_options: optional(nullable(Type.Object({ mode: Type.Literal('explicit'), ttl: Word }))),
 }
 
 /** Of one request, and never kept. C19. */
 export const PASSING = {
   stream: optional(Type.Boolean()),
-  session_id: optional(Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Wins over x-session-id.' })),
+  session_id: optional(
+    Type.String({ maxLength: SESSION_ID_CHARS_MAX, description: 'Wins over x-session-id.' }),
+  ),
   user: optional(Type.String({ maxLength: PRESET_USER_CHARS_MAX })),
   trace: optional(Trace),
   debug: optional(Type.Object({ echo_upstream_body: optional(Type.Boolean()) })),

@@ -3,7 +3,12 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import { CHAT_KEPT } from './preset-chat.ts'
 import { knownOf } from '../known-members.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
-import { PRESET_BYTES_MAX, PRESET_IGNORED_CHARS_MAX, PRESET_IGNORED_MAX, PRESET_TOOL_CALLS_MAX } from './preset-limits.ts'
+import {
+  PRESET_BYTES_MAX,
+  PRESET_IGNORED_CHARS_MAX,
+  PRESET_IGNORED_MAX,
+  PRESET_TOOL_CALLS_MAX,
+} from './preset-limits.ts'
 import { MESSAGES_KEPT } from './preset-messages.ts'
 import { mentionsPreset } from './preset-references.ts'
 import { RESPONSES_KEPT } from './preset-responses.ts'
@@ -32,14 +37,36 @@ interface Form {
 
 /** Fields that forms know and do not keep: told first, where not all names can be. */
 const PASSING = [
-  'messages', 'input', 'prompt', 'prompt_cache_key', 'stream', 'store', 'background', 'debug', 'session_id', 'user', 'safety_identifier', 'trace',
-  'metadata', 'max_tool_calls', 'stream_options', 'prediction',
+  'messages',
+  'input',
+  'prompt',
+  'prompt_cache_key',
+  'stream',
+  'store',
+  'background',
+  'debug',
+  'session_id',
+  'user',
+  'safety_identifier',
+  'trace',
+  'metadata',
+  'max_tool_calls',
+  'stream_options',
+  'prediction',
 ]
 
 const FORMS: Readonly<Record<PresetSource, Form>> = {
-  responses: { kept: RESPONSES_KEPT, systemPrompt: ({ instructions }) => textOr(instructions, null), prompts: ['instructions'] },
+  responses: {
+    kept: RESPONSES_KEPT,
+    systemPrompt: ({ instructions }) => textOr(instructions, null),
+    prompts: ['instructions'],
+  },
   chat: { kept: CHAT_KEPT, systemPrompt: ({ messages }) => promptOfMessages(messages), prompts: [] },
-  messages: { kept: MESSAGES_KEPT, systemPrompt: ({ system }) => promptOfSystem(system), prompts: ['system'] },
+  messages: {
+    kept: MESSAGES_KEPT,
+    systemPrompt: ({ system }) => promptOfSystem(system),
+    prompts: ['system'],
+  },
 }
 
 /** What existing clients always send, and what means nothing. B1.2. */
@@ -47,7 +74,8 @@ const DEFAULTS: Readonly<Record<string, unknown>> = { service_tier: 'auto', stor
 
 /**
  * What a preset keeps of a request that passed its schema. B1.2, C19.
- * Failures: previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps), preset_too_large.
+ * Failures: previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps),
+ * preset_too_large.
  */
 export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptRequest> {
   const refusal = refusalOf(body)
@@ -59,32 +87,47 @@ export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptReq
     const value = body[name]
     if (value === null || value === DEFAULTS[name]) continue
     const shape = Object.hasOwn(form.kept.properties, name) ? form.kept.properties[name] : undefined
-    if (shape !== undefined && !isOverruled(name, body)) config[name] = name === 'service_tier' ? tierOf(value) : knownOf(shape, value)
+    if (shape !== undefined && !isOverruled(name, body))
+      config[name] = name === 'service_tier' ? tierOf(value) : knownOf(shape, value)
     else if (!form.prompts.includes(name)) ignored.push(name)
   }
   const systemPrompt = form.systemPrompt(body)
   const bytes = Buffer.byteLength(JSON.stringify(config)) + Buffer.byteLength(JSON.stringify(systemPrompt))
-  if (bytes > PRESET_BYTES_MAX) return fail('preset_too_large', { fields: { limit: String(PRESET_BYTES_MAX) } })
+  if (bytes > PRESET_BYTES_MAX)
+    return fail('preset_too_large', { fields: { limit: String(PRESET_BYTES_MAX) } })
   return ok({ config, systemPrompt, source, ignored: told(ignored) })
 }
 
 /** What the schema cannot say. */
 function refusalOf(body: Body): Outcome<never> | null {
   const { previous_response_id: previous, max_tool_calls: steps } = body
-  const chained = chainedModels(body).map((path) => ({ path, message: 'names a preset', expected: 'name of a model; a preset cannot use another' }))
+  const chained = chainedModels(body).map((path) => ({
+    path,
+    message: 'names a preset',
+    expected: 'name of a model; a preset cannot use another',
+  }))
   if (chained.length > 0) return fail('body_invalid', { metadata: { issues: chained } })
   if (previous !== undefined && previous !== null) {
-    const issue = { path: '/previous_response_id', message: 'is not supported', expected: 'null, and the full history in input' }
+    const issue = {
+      path: '/previous_response_id',
+      message: 'is not supported',
+      expected: 'null, and the full history in input',
+    }
     return fail('previous_response_unsupported', { metadata: { issues: [issue] } })
   }
-  if (typeof steps !== 'number' || steps <= PRESET_TOOL_CALLS_MAX || isOverruled('max_tool_calls', body)) return null
+  if (typeof steps !== 'number' || steps <= PRESET_TOOL_CALLS_MAX || isOverruled('max_tool_calls', body))
+    return null
   const expected = `at most ${PRESET_TOOL_CALLS_MAX}, unless stop_server_tools_when is set`
-  return fail('body_invalid', { metadata: { issues: [{ path: '/max_tool_calls', message: 'is too large', expected }] } })
+  return fail('body_invalid', {
+    metadata: { issues: [{ path: '/max_tool_calls', message: 'is too large', expected }] },
+  })
 }
 
 /** Paths of models that are presets themselves: they would follow each other in chains and circles. C19. */
 function chainedModels({ model, models }: Body): readonly string[] {
-  const fallbacks = (Array.isArray(models) ? models : []).map((each: unknown, at) => [`/models/${at}`, each] as const)
+  const fallbacks = (Array.isArray(models) ? models : []).map(
+    (each: unknown, at) => [`/models/${at}`, each] as const,
+  )
   return [['/model', model] as const, ...fallbacks]
     .filter(([, each]) => typeof each === 'string' && mentionsPreset(each))
     .map(([path]) => path)
@@ -124,7 +167,9 @@ function promptOfSystem(system: unknown): string | null {
 }
 
 function textsOf(content: unknown): readonly string[] {
-  return typeof content === 'string' ? [content] : (content as readonly { readonly text: string }[]).map(({ text }) => text)
+  return typeof content === 'string'
+    ? [content]
+    : (content as readonly { readonly text: string }[]).map(({ text }) => text)
 }
 
 /** Fields that the form knows before the caller's own, in order; a name may be as long as a body. */
@@ -138,5 +183,7 @@ function told(names: readonly string[]): readonly string[] {
 function short(name: string): string {
   if (name.length <= PRESET_IGNORED_CHARS_MAX) return name
   const chars = [...name.slice(0, 2 * PRESET_IGNORED_CHARS_MAX + 2)]
-  return chars.length <= PRESET_IGNORED_CHARS_MAX ? name : `${chars.slice(0, PRESET_IGNORED_CHARS_MAX - 1).join('')}…`
+  return chars.length <= PRESET_IGNORED_CHARS_MAX
+    ? name
+    : `${chars.slice(0, PRESET_IGNORED_CHARS_MAX - 1).join('')}…`
 }

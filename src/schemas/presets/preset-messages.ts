@@ -4,10 +4,18 @@ import { CacheControl, Flag, Free, KEPT, nullable, optional, PASSING, oneOf, Wor
 const OPEN = { additionalProperties: true } as const
 
 /** What is not described further is looked at by its type alone. */
-const Content = Type.Union([Type.String(), Type.Array(Type.Union([
-  Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN),
-  Type.Object({ type: Type.String({ pattern: '^(?!text$)[a-z_]+$', title: 'name of a content block' }) }, OPEN),
-]))])
+const Content = Type.Union([
+  Type.String(),
+  Type.Array(
+    Type.Union([
+      Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN),
+      Type.Object(
+        { type: Type.String({ pattern: '^(?!text$)[a-z_]+$', title: 'name of a content block' }) },
+        OPEN,
+      ),
+    ]),
+  ),
+])
 
 const Tool = Type.Union([
   Type.Object({
@@ -22,7 +30,10 @@ const Tool = Type.Union([
     input_examples: optional(Type.Array(Free)),
     allowed_callers: optional(Type.Array(Type.String())),
   }),
-  Type.Object({ type: Type.String({ pattern: '^(?!custom$)[\\w:.-]+$', title: 'name of a server tool' }) }, OPEN),
+  Type.Object(
+    { type: Type.String({ pattern: '^(?!custom$)[\\w:.-]+$', title: 'name of a server tool' }) },
+    OPEN,
+  ),
 ])
 
 const SINGLE = { disable_parallel_tool_use: optional(Type.Boolean()) }
@@ -49,7 +60,9 @@ const OWN = {
   output_config: optional(Free),
   context_management: optional(nullable(Free)),
   fallbacks: optional(nullable(Type.Array(Free))),
-  service_tier: optional(Type.String({ minLength: 1, description: '`fast` is kept as `priority`, `auto` not at all.' })),
+  service_tier: optional(
+    Type.String({ minLength: 1, description: '`fast` is kept as `priority`, `auto` not at all.' }),
+  ),
   speed: Word,
 }
 
@@ -60,13 +73,18 @@ export const MESSAGES_KEPT = Type.Object({ ...KEPT, ...OWN })
 export const PresetMessagesBody = Type.Object({
   ...MESSAGES_KEPT.properties,
   ...PASSING,
-  system: optional(Type.Union([
-    Type.String(),
-    Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)),
-  ], { description: 'The system prompt of the preset; several blocks with a blank line between them.' })),
-  messages: nullable(Type.Array(
-    Type.Object({ role: oneOf('user', 'assistant', 'system'), content: Content }, OPEN),
-    { description: 'Checked and not kept.' },
-  )),
-  metadata: optional(Type.Object({ user_id: Word }, { description: "The end user's id, which is not kept." })),
+  system: optional(
+    Type.Union(
+      [Type.String(), Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN))],
+      { description: 'The system prompt of the preset; several blocks with a blank line between them.' },
+    ),
+  ),
+  messages: nullable(
+    Type.Array(Type.Object({ role: oneOf('user', 'assistant', 'system'), content: Content }, OPEN), {
+      description: 'Checked and not kept.',
+    }),
+  ),
+  metadata: optional(
+    Type.Object({ user_id: Word }, { description: "The end user's id, which is not kept." }),
+  ),
 })

@@ -21,12 +21,15 @@ const SHAPE = new RegExp(
 
 /** Beside or in the place of `model`. C19. */
 export const PresetName = Type.String({
-  pattern: SHAPE.source, title: 'slug of a preset, or <slug>@<version>',
-  description: 'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.',
+  pattern: SHAPE.source,
+  title: 'slug of a preset, or <slug>@<version>',
+  description:
+    'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.',
 })
 
-export const MODEL_OR_PRESET = 'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; '
-  + '`@<version>` behind it pins a version.'
+export const MODEL_OR_PRESET =
+  'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; ' +
+  '`@<version>` behind it pins a version.'
 
 /** `<slug>` or `<slug>@<version>`; null for anything else. */
 export function presetReference(text: string): PresetReference | null {

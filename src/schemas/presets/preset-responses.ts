@@ -1,17 +1,59 @@
 import Type from 'typebox'
 import {
-  Flag, Free, nullable, oneOf, OPENAI_KEPT, optional, PASSING, REASONING, ServerTool, VERBOSITIES, Word, Count, SERVER_TOOLS,
+  Flag,
+  Free,
+  nullable,
+  oneOf,
+  OPENAI_KEPT,
+  optional,
+  PASSING,
+  REASONING,
+  ServerTool,
+  VERBOSITIES,
+  Word,
+  Count,
+  SERVER_TOOLS,
 } from './preset-fields.ts'
 
 const OPEN = { additionalProperties: true } as const
 
-/** Of an item that stands in `input`; items of a session that go in again, the providers' own among them. B1.2. */
+/**
+ * Of an item that stands in `input`; items of a session that go in again, the providers' own among them.
+ * B1.2.
+ */
 const ITEM_TYPES = [
-  'reasoning', 'function_call', 'function_call_output', 'apply_patch_call', 'apply_patch_call_output', 'local_shell_call', 'local_shell_call_output',
-  'shell_call', 'shell_call_output', 'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'custom_tool_call',
-  'custom_tool_call_output', 'compaction', 'context_compaction', 'item_reference', 'additional_tools', 'agent_message', 'configuration_update',
-  'web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'image_generation_call', 'code_interpreter_call',
-  'tool_search_call', 'tool_search_output', 'compaction_trigger', 'program', 'program_output',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'mcp_call',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'compaction',
+  'context_compaction',
+  'item_reference',
+  'additional_tools',
+  'agent_message',
+  'configuration_update',
+  'web_search_call',
+  'file_search_call',
+  'computer_call',
+  'computer_call_output',
+  'image_generation_call',
+  'code_interpreter_call',
+  'tool_search_call',
+  'tool_search_output',
+  'compaction_trigger',
+  'program',
+  'program_output',
 ]
 
 /** What is not described further is looked at by its type alone. */
@@ -22,23 +64,44 @@ const ContentPart = Type.Union([
   Type.Object({ type: oneOf('input_image', 'input_file', 'input_audio', 'input_video') }, OPEN),
 ])
 
-const Message = Type.Object({
-  type: optional(Type.Literal('message')),
-  role: oneOf('user', 'system', 'assistant', 'developer'),
-  content: Type.Union([Type.String(), Type.Null(), Type.Array(ContentPart)]),
-}, OPEN)
+const Message = Type.Object(
+  {
+    type: optional(Type.Literal('message')),
+    role: oneOf('user', 'system', 'assistant', 'developer'),
+    content: Type.Union([Type.String(), Type.Null(), Type.Array(ContentPart)]),
+  },
+  OPEN,
+)
 
 const InputItem = Type.Union([
   Message,
-  Type.Object({
-    type: Type.String({ pattern: `^(${ITEM_TYPES.join('|')}|openrouter:.+)$`, title: `one of ${ITEM_TYPES.join(', ')}, openrouter:*` }),
-  }, OPEN),
+  Type.Object(
+    {
+      type: Type.String({
+        pattern: `^(${ITEM_TYPES.join('|')}|openrouter:.+)$`,
+        title: `one of ${ITEM_TYPES.join(', ')}, openrouter:*`,
+      }),
+    },
+    OPEN,
+  ),
 ])
 
 /** Of tools that providers run, by whose type alone they are known here. */
 const HOSTED_TOOLS = [
-  'web_search_preview', 'web_search_preview_2025_03_11', 'web_search', 'web_search_2025_08_26', 'file_search', 'computer_use_preview',
-  'code_interpreter', 'mcp', 'image_generation', 'local_shell', 'shell', 'apply_patch', 'custom', 'namespace',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search',
+  'web_search_2025_08_26',
+  'file_search',
+  'computer_use_preview',
+  'code_interpreter',
+  'mcp',
+  'image_generation',
+  'local_shell',
+  'shell',
+  'apply_patch',
+  'custom',
+  'namespace',
 ]
 
 const Tool = Type.Union([
@@ -56,9 +119,15 @@ const Tool = Type.Union([
 ])
 
 const ToolChoice = Type.Union([
-  Type.Literal('auto'), Type.Literal('none'), Type.Literal('required'),
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Literal('required'),
   Type.Object({ type: Type.Literal('function'), name: Type.String() }),
-  Type.Object({ type: Type.Literal('allowed_tools'), mode: oneOf('auto', 'required'), tools: Type.Array(Free) }),
+  Type.Object({
+    type: Type.Literal('allowed_tools'),
+    mode: oneOf('auto', 'required'),
+    tools: Type.Array(Free),
+  }),
   Type.Object({ type: oneOf(...HOSTED_TOOLS, ...SERVER_TOOLS) }, OPEN),
 ])
 
@@ -66,7 +135,11 @@ const TextFormat = Type.Union([
   Type.Object({ type: Type.Literal('text') }),
   Type.Object({ type: Type.Literal('json_object') }),
   Type.Object({
-    type: Type.Literal('json_schema'), name: Type.String(), schema: Free, description: optional(Type.String()), strict: Flag,
+    type: Type.Literal('json_schema'),
+    name: Type.String(),
+    schema: Free,
+    description: optional(Type.String()),
+    strict: Flag,
   }),
 ])
 
@@ -75,14 +148,25 @@ const OWN = {
   max_output_tokens: Count,
   tools: optional(Type.Array(Tool)),
   tool_choice: optional(ToolChoice),
-  text: optional(Type.Object({ format: optional(TextFormat), verbosity: optional(nullable(oneOf(...VERBOSITIES))) })),
+  text: optional(
+    Type.Object({ format: optional(TextFormat), verbosity: optional(nullable(oneOf(...VERBOSITIES))) }),
+  ),
   reasoning: optional(nullable(Type.Object(REASONING))),
   modalities: optional(Type.Array(oneOf('text', 'image'))),
   truncation: optional(nullable(oneOf('auto', 'disabled'))),
-  include: optional(nullable(Type.Array(oneOf(
-    'file_search_call.results', 'message.input_image.image_url', 'computer_call_output.output.image_url', 'reasoning.encrypted_content',
-    'code_interpreter_call.outputs',
-  )))),
+  include: optional(
+    nullable(
+      Type.Array(
+        oneOf(
+          'file_search_call.results',
+          'message.input_image.image_url',
+          'computer_call_output.output.image_url',
+          'reasoning.encrypted_content',
+          'code_interpreter_call.outputs',
+        ),
+      ),
+    ),
+  ),
 }
 
 /** What a preset keeps of the body below. C19. */
@@ -93,9 +177,15 @@ export const PresetResponsesBody = Type.Object({
   ...RESPONSES_KEPT.properties,
   ...PASSING,
   instructions: optional(nullable(Type.String({ description: 'The system prompt of the preset.' }))),
-  input: optional(Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Checked and not kept.' })),
+  input: optional(
+    Type.Union([Type.String(), Type.Array(InputItem)], { description: 'Checked and not kept.' }),
+  ),
   prompt: optional(nullable(Type.Object({ id: Type.String(), variables: optional(nullable(Free)) }))),
-  previous_response_id: optional(Type.Unknown({ description: 'Null: a preset goes on from no response; the full history goes in `input`.' })),
+  previous_response_id: optional(
+    Type.Unknown({
+      description: 'Null: a preset goes on from no response; the full history goes in `input`.',
+    }),
+  ),
   background: Flag,
   store: optional(Type.Literal(false)),
 })

@@ -1,6 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HasMore } from '../lists/pages.ts'
-import { PRESET_SLUG_CHARS_MAX, PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from './preset-limits.ts'
+import {
+  PRESET_SLUG_CHARS_MAX,
+  PRESETS_OFFSET_MAX,
+  PRESETS_PAGE_DEFAULT,
+  PRESETS_PAGE_MAX,
+} from './preset-limits.ts'
 
 /** No dot segments: clients take them out of a path. */
 const SLUG_SHAPE = new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}}$`)
@@ -14,20 +19,29 @@ const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()
 
 export const PresetParams = Type.Object({
   slug: Type.String({
-    minLength: 1, maxLength: PRESET_SLUG_CHARS_MAX, pattern: SLUG_SHAPE.source,
+    minLength: 1,
+    maxLength: PRESET_SLUG_CHARS_MAX,
+    pattern: SLUG_SHAPE.source,
     title: `string of 1 to ${PRESET_SLUG_CHARS_MAX} letters, digits, dots, hyphens, underscores and tildes, neither \`.\` nor \`..\``,
   }),
 })
 
 const WORKSPACE_ID = {
-  workspace_id: Type.Optional(Type.String({ minLength: 1, description: "UUID or slug; left out: the key's own, of a management key the default one." })),
+  workspace_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: "UUID or slug; left out: the key's own, of a management key the default one.",
+    }),
+  ),
 }
 
 export const PresetQuery = Type.Object(WORKSPACE_ID)
 
 export const PresetPageQuery = Type.Object({
   ...WORKSPACE_ID,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PRESETS_PAGE_MAX, default: PRESETS_PAGE_DEFAULT })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: PRESETS_PAGE_MAX, default: PRESETS_PAGE_DEFAULT }),
+  ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: PRESETS_OFFSET_MAX, default: 0 })),
 })
 
@@ -39,7 +53,10 @@ export const PresetVersionShape = Type.Object({
   id: Type.String(),
   preset_id: Type.String(),
   version: Type.Integer({ minimum: 1, description: '1, 2, 3, … of each preset.' }),
-  config: Type.Object({}, { additionalProperties: true, description: 'Fields of the request by their wire names.' }),
+  config: Type.Object(
+    {},
+    { additionalProperties: true, description: 'Fields of the request by their wire names.' },
+  ),
   system_prompt: nullable(Type.String()),
   creator_id: Creator,
   created_at: Instant,
@@ -57,18 +74,29 @@ export const PresetShape = Type.Object({
   status_updated_at: nullable(Instant),
   creator_user_id: nullable(Creator),
   workspace_id: nullable(Type.String()),
-  designated_version_id: nullable(Type.String({ description: 'Of the version that callers get who pin none.' })),
+  designated_version_id: nullable(
+    Type.String({ description: 'Of the version that callers get who pin none.' }),
+  ),
   created_at: Instant,
   updated_at: Instant,
 })
 export type PresetShape = Static<typeof PresetShape>
 
-export const WholePreset = Type.Object({ ...PresetShape.properties, designated_version: nullable(PresetVersionShape) })
+export const WholePreset = Type.Object({
+  ...PresetShape.properties,
+  designated_version: nullable(PresetVersionShape),
+})
 export type WholePreset = Static<typeof WholePreset>
 
 export const PresetAnswer = Type.Object({ data: WholePreset })
-export const PresetListAnswer = Type.Object({ data: Type.Array(PresetShape), total_count: Type.Integer(), has_more: HasMore })
+export const PresetListAnswer = Type.Object({
+  data: Type.Array(PresetShape),
+  total_count: Type.Integer(),
+  has_more: HasMore,
+})
 export const PresetVersionAnswer = Type.Object({ data: nullable(PresetVersionShape) })
 export const PresetVersionListAnswer = Type.Object({
-  data: Type.Array(nullable(PresetVersionShape)), total_count: Type.Integer(), has_more: HasMore,
+  data: Type.Array(nullable(PresetVersionShape)),
+  total_count: Type.Integer(),
+  has_more: HasMore,
 })

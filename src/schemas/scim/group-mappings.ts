@@ -24,7 +24,8 @@ export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteMappingQuery = Type.Object({
   keep_members: Type.Boolean({
     title: 'true or false',
-    description: 'true: those whom the mapping made members stay so, by hand; false: they go, but for those who are members for another reason too.',
+    description:
+      'true: those whom the mapping made members stay so, by hand; false: they go, but for those who are members for another reason too.',
   }),
 })
 
@@ -46,7 +47,11 @@ export const MappingShape = Type.Object({
 export type MappingShape = Static<typeof MappingShape>
 
 export const MappingAnswer = Type.Object({ data: MappingShape })
-export const MappingListAnswer = Type.Object({ data: Type.Array(MappingShape), total_count: Count, has_more: HasMore })
+export const MappingListAnswer = Type.Object({
+  data: Type.Array(MappingShape),
+  total_count: Count,
+  has_more: HasMore,
+})
 export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 
 /** B2.5. */
@@ -60,7 +65,11 @@ export const DirectoryGroupShape = Type.Object({
 })
 export type DirectoryGroupShape = Static<typeof DirectoryGroupShape>
 
-export const DirectoryGroupListAnswer = Type.Object({ data: Type.Array(DirectoryGroupShape), total_count: Count, has_more: HasMore })
+export const DirectoryGroupListAnswer = Type.Object({
+  data: Type.Array(DirectoryGroupShape),
+  total_count: Count,
+  has_more: HasMore,
+})
 
 /** B2.5. */
 export const SyncJobShape = Type.Object({
@@ -69,8 +78,15 @@ export const SyncJobShape = Type.Object({
   created_at: Instant,
   started_at: nullable(Instant),
   finished_at: nullable(Instant),
-  synced_groups: nullable(Type.Integer({ minimum: 0, description: 'Groups whose grants were computed again, so far.' })),
-  deleted_groups: nullable(Type.Integer({ minimum: 0, description: 'Groups deleted since the last sync, of which nothing is left.' })),
+  synced_groups: nullable(
+    Type.Integer({ minimum: 0, description: 'Groups whose grants were computed again, so far.' }),
+  ),
+  deleted_groups: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: 'Groups deleted since the last sync, of which nothing is left.',
+    }),
+  ),
   error_message: nullable(Type.String()),
 })
 export type SyncJobShape = Static<typeof SyncJobShape>

@@ -3,7 +3,10 @@
 /** Members of a group whose grants one statement writes, and that one step of a sync looks at. Decision. */
 export const GRANTED_AT_ONCE = 5_000
 
-/** Mappings or groups of a page at most, and when no number is asked for; how many may be skipped. B2.5; Decision. */
+/**
+ * Mappings or groups of a page at most, and when no number is asked for; how many may be skipped. B2.5;
+ * Decision.
+ */
 export const SCIM_PAGE_MAX = 100
 export const SCIM_PAGE_DEFAULT = 50
 export const SCIM_OFFSET_MAX = 1_000_000

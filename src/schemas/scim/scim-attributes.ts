@@ -11,18 +11,76 @@ export type Attributes = Readonly<Record<string, unknown>>
 
 /** Attributes of which a user has several; each is an array of objects with `value`. */
 export const MULTI_VALUED: ReadonlySet<string> = new Set([
-  'emails', 'phoneNumbers', 'ims', 'photos', 'addresses', 'entitlements', 'roles', 'x509Certificates',
+  'emails',
+  'phoneNumbers',
+  'ims',
+  'photos',
+  'addresses',
+  'entitlements',
+  'roles',
+  'x509Certificates',
 ])
 
 const NAMES = [
-  'schemas', 'id', 'externalId', 'meta', 'userName', 'name', 'displayName', 'nickName', 'profileUrl', 'title', 'userType',
-  'preferredLanguage', 'locale', 'timezone', 'active', 'password', 'groups', 'members', ...MULTI_VALUED,
-  'formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix',
-  'value', 'display', 'type', 'primary', '$ref', 'streetAddress', 'locality', 'region', 'postalCode', 'country',
-  'employeeNumber', 'costCenter', 'organization', 'division', 'department', 'manager',
-  'resourceType', 'created', 'lastModified', 'location', 'version',
-  'Operations', 'op', 'path', 'attributes', 'excludedAttributes', 'filter', 'sortBy', 'sortOrder', 'startIndex', 'count',
-  USER_SCHEMA, GROUP_SCHEMA, ENTERPRISE_SCHEMA,
+  'schemas',
+  'id',
+  'externalId',
+  'meta',
+  'userName',
+  'name',
+  'displayName',
+  'nickName',
+  'profileUrl',
+  'title',
+  'userType',
+  'preferredLanguage',
+  'locale',
+  'timezone',
+  'active',
+  'password',
+  'groups',
+  'members',
+  ...MULTI_VALUED,
+  'formatted',
+  'familyName',
+  'givenName',
+  'middleName',
+  'honorificPrefix',
+  'honorificSuffix',
+  'value',
+  'display',
+  'type',
+  'primary',
+  '$ref',
+  'streetAddress',
+  'locality',
+  'region',
+  'postalCode',
+  'country',
+  'employeeNumber',
+  'costCenter',
+  'organization',
+  'division',
+  'department',
+  'manager',
+  'resourceType',
+  'created',
+  'lastModified',
+  'location',
+  'version',
+  'Operations',
+  'op',
+  'path',
+  'attributes',
+  'excludedAttributes',
+  'filter',
+  'sortBy',
+  'sortOrder',
+  'startIndex',
+  'count',
+  USER_SCHEMA,
+  GROUP_SCHEMA,
+  ENTERPRISE_SCHEMA,
 ]
 const CANONICAL = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
@@ -40,7 +98,10 @@ export function isComplex(value: unknown): value is Attributes {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value with canonical names at every depth, and without reserved ones. Of two that are the same the later counts. */
+/**
+ * The value with canonical names at every depth, and without reserved ones. Of two that are the same the
+ * later counts.
+ */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   return isComplex(value) ? canonicalMembers(value) : value
@@ -48,7 +109,8 @@ export function canonical(value: unknown): unknown {
 
 export function canonicalMembers(value: Attributes): Attributes {
   const named: Record<string, unknown> = {}
-  for (const [name, member] of Object.entries(value)) if (!isReserved(name)) named[canonicalName(name)] = canonical(member)
+  for (const [name, member] of Object.entries(value))
+    if (!isReserved(name)) named[canonicalName(name)] = canonical(member)
   return named
 }
 
@@ -56,13 +118,22 @@ export function canonicalMembers(value: Attributes): Attributes {
 export function hasNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0')
   if (Array.isArray(value)) return value.some(hasNul)
-  return isComplex(value) && Object.entries(value).some(([name, member]) => name.includes('\0') || hasNul(member))
+  return (
+    isComplex(value) && Object.entries(value).some(([name, member]) => name.includes('\0') || hasNul(member))
+  )
 }
 
 /** Values in lists, at any depth. */
 export function listedValues(value: unknown): number {
-  const members: readonly unknown[] = Array.isArray(value) ? value : isComplex(value) ? Object.values(value) : []
-  return members.reduce<number>((sum, member) => sum + listedValues(member), Array.isArray(value) ? value.length : 0)
+  const members: readonly unknown[] = Array.isArray(value)
+    ? value
+    : isComplex(value)
+      ? Object.values(value)
+      : []
+  return members.reduce<number>(
+    (sum, member) => sum + listedValues(member),
+    Array.isArray(value) ? value.length : 0,
+  )
 }
 
 /** Entra writes booleans as texts. @returns undefined for what is none */

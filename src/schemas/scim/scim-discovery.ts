@@ -9,7 +9,9 @@ export const SCHEMA_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema'
 /** What it is about: the User of `/ResourceTypes/User`, the URN of `/Schemas/urn:…`. */
 export const DiscoveryParams = Type.Object({ id: Type.String() })
 /** A filter here is refused rather than ignored. RFC 7644 §4. */
-export const DiscoveryQuery = Type.Object({ filter: Type.Optional(Type.String({ description: 'Not served: 403.' })) })
+export const DiscoveryQuery = Type.Object({
+  filter: Type.Optional(Type.String({ description: 'Not served: 403.' })),
+})
 export type DiscoveryQuery = Static<typeof DiscoveryQuery>
 
 const Meta = Type.Object({ resourceType: Type.String(), location: Type.String() })
@@ -19,14 +21,24 @@ export const ScimConfigBody = Type.Object({
   schemas: Type.Array(Type.Literal(CONFIG_SCHEMA)),
   documentationUri: Type.String(),
   patch: Supported,
-  bulk: Type.Object({ supported: Type.Boolean(), maxOperations: Type.Integer(), maxPayloadSize: Type.Integer() }),
+  bulk: Type.Object({
+    supported: Type.Boolean(),
+    maxOperations: Type.Integer(),
+    maxPayloadSize: Type.Integer(),
+  }),
   filter: Type.Object({ supported: Type.Boolean(), maxResults: Type.Integer() }),
   changePassword: Supported,
   sort: Supported,
   etag: Supported,
-  authenticationSchemes: Type.Array(Type.Object({
-    type: Type.String(), name: Type.String(), description: Type.String(), specUri: Type.String(), primary: Type.Boolean(),
-  })),
+  authenticationSchemes: Type.Array(
+    Type.Object({
+      type: Type.String(),
+      name: Type.String(),
+      description: Type.String(),
+      specUri: Type.String(),
+      primary: Type.Boolean(),
+    }),
+  ),
   meta: Meta,
 })
 export type ScimConfigBody = Static<typeof ScimConfigBody>
@@ -47,10 +59,22 @@ export const SchemaBody = Type.Object({
   id: Type.String(),
   name: Type.String(),
   description: Type.String(),
-  attributes: Type.Array(Type.Object({
-    name: Type.String(), type: Type.String(), multiValued: Type.Boolean(), description: Type.String(), required: Type.Boolean(),
-    caseExact: Type.Boolean(), mutability: Type.String(), returned: Type.String(), uniqueness: Type.String(),
-  }, { additionalProperties: true })),
+  attributes: Type.Array(
+    Type.Object(
+      {
+        name: Type.String(),
+        type: Type.String(),
+        multiValued: Type.Boolean(),
+        description: Type.String(),
+        required: Type.Boolean(),
+        caseExact: Type.Boolean(),
+        mutability: Type.String(),
+        returned: Type.String(),
+        uniqueness: Type.String(),
+      },
+      { additionalProperties: true },
+    ),
+  ),
   meta: Meta,
 })
 

@@ -8,7 +8,14 @@ export const SCIM_ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error'
 
 /** Words of RFC 7644 table 9. */
 export type ScimErrorType =
-  | 'invalidFilter' | 'tooMany' | 'uniqueness' | 'mutability' | 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue'
+  | 'invalidFilter'
+  | 'tooMany'
+  | 'uniqueness'
+  | 'mutability'
+  | 'invalidSyntax'
+  | 'invalidPath'
+  | 'noTarget'
+  | 'invalidValue'
 
 /** The body of every error below `/scim/v2`. RFC 7644 §3.12, C2. */
 export const ScimError = Type.Object({
@@ -36,5 +43,10 @@ const ERROR_TYPES: Readonly<Partial<Record<FailureName, ScimErrorType>>> = {
 /** @param detail text of the failure */
 export function scimErrorOf(name: FailureName, status: number, detail: string): ScimError {
   const scimType = ERROR_TYPES[name]
-  return { schemas: [SCIM_ERROR_SCHEMA], status: String(status), ...(scimType !== undefined && { scimType }), detail }
+  return {
+    schemas: [SCIM_ERROR_SCHEMA],
+    status: String(status),
+    ...(scimType !== undefined && { scimType }),
+    detail,
+  }
 }

@@ -1,7 +1,11 @@
 import { parse, type Filter } from 'scim2-parse-filter'
 import { fail, ok, type Outcome } from '../failures.ts'
 import { booleanOf } from './scim-attributes.ts'
-import { SCIM_FILTER_CHARS_MAX, SCIM_FILTER_NESTING_MAX, SCIM_FILTER_TERMS_MAX } from './scim-resource-limits.ts'
+import {
+  SCIM_FILTER_CHARS_MAX,
+  SCIM_FILTER_NESTING_MAX,
+  SCIM_FILTER_TERMS_MAX,
+} from './scim-resource-limits.ts'
 
 export type { Filter }
 
@@ -14,18 +18,24 @@ export const NOT_WELL_FORMED = 'It is not well-formed.'
 /**
  * A filter within its bounds, as a tree. Failure: scim_filter_invalid. RFC 7644 §3.4.2.2.
  *
- * The parser sees the number of each literal in its place: it would double what escapes and, in one that is open, its time.
+ * The parser sees the number of each literal in its place: it would double what escapes and, in one that is
+ * open, its time.
  */
 export function parsedFilter(filter: string): Outcome<Filter> {
-  if (filter.length > SCIM_FILTER_CHARS_MAX) return refusedFilter(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
+  if (filter.length > SCIM_FILTER_CHARS_MAX)
+    return refusedFilter(`It has more than ${SCIM_FILTER_CHARS_MAX} characters.`)
   if (CONTROL.test(filter)) return refusedFilter('It has a control character.')
   const literals: string[] = []
   const bare = filter.replaceAll(LITERAL, (literal) => `"${literals.push(textOf(literal)) - 1}"`)
-  if (bare.split('"').length !== literals.length * 2 + 1) return refusedFilter('It has a literal without its end.')
-  if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX) return refusedFilter(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
+  if (bare.split('"').length !== literals.length * 2 + 1)
+    return refusedFilter('It has a literal without its end.')
+  if ((bare.match(NESTING)?.length ?? 0) > SCIM_FILTER_NESTING_MAX)
+    return refusedFilter(`It nests deeper than ${SCIM_FILTER_NESTING_MAX} levels.`)
   try {
     const parsed = parse(bare)
-    return termsOf(parsed) > SCIM_FILTER_TERMS_MAX ? refusedFilter(`It has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`) : ok(restored(parsed, literals))
+    return termsOf(parsed) > SCIM_FILTER_TERMS_MAX
+      ? refusedFilter(`It has more than ${SCIM_FILTER_TERMS_MAX} comparisons.`)
+      : ok(restored(parsed, literals))
   } catch {
     return refusedFilter(NOT_WELL_FORMED)
   }
@@ -41,12 +51,13 @@ function textOf(literal: string): string {
 }
 
 function restored(filter: Filter, literals: readonly string[]): Filter {
-  if ('filters' in filter) return { ...filter, filters: filter.filters.map((part) => restored(part, literals)) }
+  if ('filters' in filter)
+    return { ...filter, filters: filter.filters.map((part) => restored(part, literals)) }
   if ('filter' in filter) return { ...filter, filter: restored(filter.filter, literals) }
   if ('valFilter' in filter) return { ...filter, valFilter: restored(filter.valFilter, literals) }
   if (!('compValue' in filter) || typeof filter.compValue !== 'string') return filter
   const text = literals[Number(filter.compValue)] ?? ''
-  return { ...filter, compValue: isTruth(filter.attrPath) ? booleanOf(text) ?? text : text }
+  return { ...filter, compValue: isTruth(filter.attrPath) ? (booleanOf(text) ?? text) : text }
 }
 
 /** Entra compares these with texts (`roles[primary eq "True"]`), which are equal to no boolean. */

@@ -1,8 +1,18 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import {
-  ENTERPRISE_SCHEMA, GROUP_SCHEMA, LIST_SCHEMA, PATCH_SCHEMA, SEARCH_SCHEMA, USER_SCHEMA,
+  ENTERPRISE_SCHEMA,
+  GROUP_SCHEMA,
+  LIST_SCHEMA,
+  PATCH_SCHEMA,
+  SEARCH_SCHEMA,
+  USER_SCHEMA,
 } from './scim-attributes.ts'
-import { SCIM_NAME_CHARS_MAX, SCIM_RESULTS_DEFAULT, SCIM_RESULTS_MAX, SCIM_PATCH_OPERATIONS_MAX } from './scim-resource-limits.ts'
+import {
+  SCIM_NAME_CHARS_MAX,
+  SCIM_RESULTS_DEFAULT,
+  SCIM_RESULTS_MAX,
+  SCIM_PATCH_OPERATIONS_MAX,
+} from './scim-resource-limits.ts'
 
 /*
  * Bodies are checked by their operations: names of attributes have no case (RFC 7643 §2.1), and identity providers send
@@ -15,20 +25,26 @@ const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 /** What else it holds is kept. RFC 7643 §4.1. */
 export const ScimUserBody = Type.Object({
   schemas: said(`\`${USER_SCHEMA}\` and those of extensions.`),
-  userName: said(`String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`),
+  userName: said(
+    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
+  ),
   externalId: said("The identity provider's own id."),
   displayName: said('String.'),
   name: said('Object: `formatted`, `familyName`, `givenName`, …'),
   emails: said('Array of `{value, type, primary}`.'),
   active: said('Boolean, or its name as text. Whoever is not active has no membership by groups.'),
-  [ENTERPRISE_SCHEMA]: said('Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.'),
+  [ENTERPRISE_SCHEMA]: said(
+    'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
+  ),
 })
 
 /** RFC 7643 §4.2. */
 export const ScimGroupBody = Type.Object({
   schemas: said(`\`${GROUP_SCHEMA}\`.`),
   id: said('Ignored.'),
-  displayName: said(`String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`),
+  displayName: said(
+    `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
+  ),
   externalId: said("The identity provider's own id."),
   members: said('Array of `{value}`, the ids of users.'),
 })
@@ -36,20 +52,30 @@ export const ScimGroupBody = Type.Object({
 /** RFC 7644 §3.5.2. */
 export const ScimPatchBody = Type.Object({
   schemas: said(`\`${PATCH_SCHEMA}\`.`),
-  Operations: said(`1 to ${SCIM_PATCH_OPERATIONS_MAX} of \`{op, path, value}\`: \`add\`, \`replace\` or \`remove\`.`),
+  Operations: said(
+    `1 to ${SCIM_PATCH_OPERATIONS_MAX} of \`{op, path, value}\`: \`add\`, \`replace\` or \`remove\`.`,
+  ),
 })
 
 const SELECTION = {
   filter: optional(Type.String({ description: 'RFC 7644 §3.4.2.2.' })),
   startIndex: optional(Type.Integer({ description: 'From 1.' })),
-  count: optional(Type.Integer({ description: `${SCIM_RESULTS_DEFAULT} unless given, and ${SCIM_RESULTS_MAX} at most; 0: the total alone.` })),
+  count: optional(
+    Type.Integer({
+      description: `${SCIM_RESULTS_DEFAULT} unless given, and ${SCIM_RESULTS_MAX} at most; 0: the total alone.`,
+    }),
+  ),
   sortBy: optional(Type.String({ description: 'An attribute.' })),
   sortOrder: optional(Type.String({ description: '`ascending` or `descending`.' })),
 }
 
 const SHOWN = {
-  attributes: optional(Type.String({ description: 'Names with commas between them: these are answered, and `id`.' })),
-  excludedAttributes: optional(Type.String({ description: 'Names with commas between them: these are not answered.' })),
+  attributes: optional(
+    Type.String({ description: 'Names with commas between them: these are answered, and `id`.' }),
+  ),
+  excludedAttributes: optional(
+    Type.String({ description: 'Names with commas between them: these are not answered.' }),
+  ),
 }
 
 export const ScimShownQuery = Type.Object(SHOWN)
@@ -71,9 +97,18 @@ export type ScimSearchBody = Static<typeof ScimSearchBody>
 export const ScimParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
 const META = Type.Object({
-  resourceType: Type.String(), created: Type.String(), lastModified: Type.String(), location: Type.String(), version: Type.String(),
+  resourceType: Type.String(),
+  created: Type.String(),
+  lastModified: Type.String(),
+  location: Type.String(),
+  version: Type.String(),
 })
-const COMMON = { schemas: Type.Array(Type.String()), id: Type.String(), externalId: optional(Type.String()), meta: optional(META) }
+const COMMON = {
+  schemas: Type.Array(Type.String()),
+  id: Type.String(),
+  externalId: optional(Type.String()),
+  meta: optional(META),
+}
 
 /** With what `attributes` and `excludedAttributes` left. */
 export const ScimUserAnswer = Type.Object({
@@ -81,20 +116,40 @@ export const ScimUserAnswer = Type.Object({
   userName: optional(Type.String()),
   displayName: optional(Type.String()),
   active: optional(Type.Boolean()),
-  groups: optional(Type.Array(Type.Object({ value: Type.String(), display: Type.String(), $ref: Type.String(), type: Type.Literal('direct') }))),
+  groups: optional(
+    Type.Array(
+      Type.Object({
+        value: Type.String(),
+        display: Type.String(),
+        $ref: Type.String(),
+        type: Type.Literal('direct'),
+      }),
+    ),
+  ),
 })
 
 export const ScimGroupAnswer = Type.Object({
   ...COMMON,
   displayName: optional(Type.String()),
-  members: optional(Type.Array(Type.Object({
-    value: Type.String(), display: Type.String(), $ref: Type.String({ description: 'Relative to the base of the service.' }), type: Type.Literal('User'),
-  }))),
+  members: optional(
+    Type.Array(
+      Type.Object({
+        value: Type.String(),
+        display: Type.String(),
+        $ref: Type.String({ description: 'Relative to the base of the service.' }),
+        type: Type.Literal('User'),
+      }),
+    ),
+  ),
 })
 
-const listOf = (resource: TSchema) => Type.Object({
-  schemas: Type.Array(Type.Literal(LIST_SCHEMA)), totalResults: Type.Integer(), startIndex: Type.Integer(), itemsPerPage: Type.Integer(),
-  Resources: Type.Array(resource),
-})
+const listOf = (resource: TSchema) =>
+  Type.Object({
+    schemas: Type.Array(Type.Literal(LIST_SCHEMA)),
+    totalResults: Type.Integer(),
+    startIndex: Type.Integer(),
+    itemsPerPage: Type.Integer(),
+    Resources: Type.Array(resource),
+  })
 export const ScimUserList = listOf(ScimUserAnswer)
 export const ScimGroupList = listOf(ScimGroupAnswer)

@@ -30,23 +30,46 @@ type Traits = Partial<Omit<ScimAttribute, 'name' | 'description'>>
 
 function attribute(name: string, description: string, traits: Traits = {}): ScimAttribute {
   return {
-    name, type: 'string', multiValued: false, description, required: false, caseExact: false, mutability: 'readWrite', returned: 'default',
-    uniqueness: 'none', ...traits,
+    name,
+    type: 'string',
+    multiValued: false,
+    description,
+    required: false,
+    caseExact: false,
+    mutability: 'readWrite',
+    returned: 'default',
+    uniqueness: 'none',
+    ...traits,
   }
 }
 
-function complex(name: string, description: string, subAttributes: readonly ScimAttribute[], traits: Traits = {}): ScimAttribute {
+function complex(
+  name: string,
+  description: string,
+  subAttributes: readonly ScimAttribute[],
+  traits: Traits = {},
+): ScimAttribute {
   return attribute(name, description, { type: 'complex', subAttributes, ...traits })
 }
 
 /** Several values of one kind, each with what tells them apart. RFC 7643 §2.4. */
-function several(name: string, description: string, value: ScimAttribute, canonicalValues: readonly string[] = []): ScimAttribute {
-  return complex(name, description, [
-    value,
-    attribute('display', 'What people read in its stead.'),
-    attribute('type', 'What it is for.', canonicalValues.length > 0 ? { canonicalValues } : {}),
-    PRIMARY,
-  ], { multiValued: true })
+function several(
+  name: string,
+  description: string,
+  value: ScimAttribute,
+  canonicalValues: readonly string[] = [],
+): ScimAttribute {
+  return complex(
+    name,
+    description,
+    [
+      value,
+      attribute('display', 'What people read in its stead.'),
+      attribute('type', 'What it is for.', canonicalValues.length > 0 ? { canonicalValues } : {}),
+      PRIMARY,
+    ],
+    { multiValued: true },
+  )
 }
 
 const PRIMARY = attribute('primary', 'It is the preferred one; at most one is.', { type: 'boolean' })
@@ -60,22 +83,37 @@ const NAME = complex('name', "The parts of the user's name.", [
   attribute('honorificSuffix', 'What stands behind the name.'),
 ])
 
-const ADDRESSES = complex('addresses', 'Postal addresses.', [
-  attribute('formatted', 'All of it, as it is printed.'),
-  attribute('streetAddress', 'Street and number.'),
-  attribute('locality', 'City.'),
-  attribute('region', 'State or region.'),
-  attribute('postalCode', 'Postal code.'),
-  attribute('country', 'Country.'),
-  attribute('type', 'What it is for.', { canonicalValues: ['work', 'home', 'other'] }),
-  PRIMARY,
-], { multiValued: true })
+const ADDRESSES = complex(
+  'addresses',
+  'Postal addresses.',
+  [
+    attribute('formatted', 'All of it, as it is printed.'),
+    attribute('streetAddress', 'Street and number.'),
+    attribute('locality', 'City.'),
+    attribute('region', 'State or region.'),
+    attribute('postalCode', 'Postal code.'),
+    attribute('country', 'Country.'),
+    attribute('type', 'What it is for.', { canonicalValues: ['work', 'home', 'other'] }),
+    PRIMARY,
+  ],
+  { multiValued: true },
+)
 
-const GROUPS = complex('groups', "Groups that have the user as a member; they are changed by the groups' own resources.", [
-  attribute('value', 'Id of the group.', { mutability: 'readOnly', caseExact: true }),
-  attribute('$ref', 'Where the group is.', { type: 'reference', referenceTypes: ['Group'], mutability: 'readOnly', caseExact: true }),
-  attribute('display', 'Name of the group.', { mutability: 'readOnly' }),
-], { multiValued: true, mutability: 'readOnly' })
+const GROUPS = complex(
+  'groups',
+  "Groups that have the user as a member; they are changed by the groups' own resources.",
+  [
+    attribute('value', 'Id of the group.', { mutability: 'readOnly', caseExact: true }),
+    attribute('$ref', 'Where the group is.', {
+      type: 'reference',
+      referenceTypes: ['Group'],
+      mutability: 'readOnly',
+      caseExact: true,
+    }),
+    attribute('display', 'Name of the group.', { mutability: 'readOnly' }),
+  ],
+  { multiValued: true, mutability: 'readOnly' },
+)
 
 /** RFC 7643 §4.1, without passwords, which Sluice does not keep. */
 const USER: ScimSchema = {
@@ -83,28 +121,67 @@ const USER: ScimSchema = {
   name: 'User',
   description: 'Somebody who may be a member of workspaces.',
   attributes: [
-    attribute('userName', 'Unique in the organization, whatever its case.', { required: true, uniqueness: 'server' }),
+    attribute('userName', 'Unique in the organization, whatever its case.', {
+      required: true,
+      uniqueness: 'server',
+    }),
     NAME,
     attribute('displayName', 'The name that is shown.'),
     attribute('nickName', 'What the user is called by friends.'),
-    attribute('profileUrl', 'A page about the user.', { type: 'reference', referenceTypes: ['external'], caseExact: true }),
+    attribute('profileUrl', 'A page about the user.', {
+      type: 'reference',
+      referenceTypes: ['external'],
+      caseExact: true,
+    }),
     attribute('title', 'Position, as `Vice President`.'),
     attribute('userType', 'Relation to the organization, as `Contractor`.'),
     attribute('preferredLanguage', 'As in `Accept-Language`.'),
     attribute('locale', 'For dates and numbers, as `en-US`.'),
     attribute('timezone', 'As `Europe/Berlin`.'),
-    attribute('active', 'False: the user is a member of no workspace until it is true again.', { type: 'boolean' }),
-    several('emails', 'Addresses; the primary one is shown.', attribute('value', 'The address.'), ['work', 'home', 'other']),
-    several('phoneNumbers', 'Telephone numbers.', attribute('value', 'The number.'), ['work', 'home', 'mobile', 'fax', 'pager', 'other']),
+    attribute('active', 'False: the user is a member of no workspace until it is true again.', {
+      type: 'boolean',
+    }),
+    several('emails', 'Addresses; the primary one is shown.', attribute('value', 'The address.'), [
+      'work',
+      'home',
+      'other',
+    ]),
+    several('phoneNumbers', 'Telephone numbers.', attribute('value', 'The number.'), [
+      'work',
+      'home',
+      'mobile',
+      'fax',
+      'pager',
+      'other',
+    ]),
     several('ims', 'Addresses of messengers.', attribute('value', 'The address.')),
-    several('photos', 'Pictures.', attribute('value', 'Where the picture is.', {
-      type: 'reference', referenceTypes: ['external'], caseExact: true,
-    }), ['photo', 'thumbnail']),
+    several(
+      'photos',
+      'Pictures.',
+      attribute('value', 'Where the picture is.', {
+        type: 'reference',
+        referenceTypes: ['external'],
+        caseExact: true,
+      }),
+      ['photo', 'thumbnail'],
+    ),
     ADDRESSES,
     GROUPS,
-    several('entitlements', 'What the user is entitled to; kept for the identity provider.', attribute('value', 'The entitlement.')),
-    several('roles', 'Roles as the identity provider has them; those of workspaces come from groups.', attribute('value', 'The role.')),
-    several('x509Certificates', 'Certificates.', attribute('value', 'The certificate, DER in base64.', { type: 'binary', caseExact: true })),
+    several(
+      'entitlements',
+      'What the user is entitled to; kept for the identity provider.',
+      attribute('value', 'The entitlement.'),
+    ),
+    several(
+      'roles',
+      'Roles as the identity provider has them; those of workspaces come from groups.',
+      attribute('value', 'The role.'),
+    ),
+    several(
+      'x509Certificates',
+      'Certificates.',
+      attribute('value', 'The certificate, DER in base64.', { type: 'binary', caseExact: true }),
+    ),
   ],
 }
 
@@ -114,13 +191,26 @@ const GROUP: ScimSchema = {
   name: 'Group',
   description: 'A group of users, which mappings give roles in workspaces.',
   attributes: [
-    attribute('displayName', 'Unique in the organization, whatever its case.', { required: true, uniqueness: 'server' }),
-    complex('members', 'Users of the group.', [
-      attribute('value', 'Id of the user.', { mutability: 'immutable', caseExact: true }),
-      attribute('$ref', 'Where the user is.', { type: 'reference', referenceTypes: ['User'], mutability: 'immutable', caseExact: true }),
-      attribute('type', 'Always a user.', { mutability: 'immutable', canonicalValues: ['User'] }),
-      attribute('display', 'Name of the user.', { mutability: 'readOnly' }),
-    ], { multiValued: true }),
+    attribute('displayName', 'Unique in the organization, whatever its case.', {
+      required: true,
+      uniqueness: 'server',
+    }),
+    complex(
+      'members',
+      'Users of the group.',
+      [
+        attribute('value', 'Id of the user.', { mutability: 'immutable', caseExact: true }),
+        attribute('$ref', 'Where the user is.', {
+          type: 'reference',
+          referenceTypes: ['User'],
+          mutability: 'immutable',
+          caseExact: true,
+        }),
+        attribute('type', 'Always a user.', { mutability: 'immutable', canonicalValues: ['User'] }),
+        attribute('display', 'Name of the user.', { mutability: 'readOnly' }),
+      ],
+      { multiValued: true },
+    ),
   ],
 }
 
@@ -137,7 +227,11 @@ const ENTERPRISE_USER: ScimSchema = {
     attribute('department', 'The department.'),
     complex('manager', "The user's manager, as the identity provider names it.", [
       attribute('value', 'Id of the manager.', { caseExact: true }),
-      attribute('$ref', 'Where the manager is.', { type: 'reference', referenceTypes: ['User'], caseExact: true }),
+      attribute('$ref', 'Where the manager is.', {
+        type: 'reference',
+        referenceTypes: ['User'],
+        caseExact: true,
+      }),
       attribute('displayName', "The manager's name."),
     ]),
   ],
@@ -157,8 +251,19 @@ export interface ScimResourceType {
 
 export const SCIM_RESOURCE_TYPES: readonly ScimResourceType[] = [
   {
-    id: 'User', name: 'User', endpoint: '/Users', description: USER.description, schema: USER_SCHEMA,
+    id: 'User',
+    name: 'User',
+    endpoint: '/Users',
+    description: USER.description,
+    schema: USER_SCHEMA,
     schemaExtensions: [{ schema: ENTERPRISE_SCHEMA, required: false }],
   },
-  { id: 'Group', name: 'Group', endpoint: '/Groups', description: GROUP.description, schema: GROUP_SCHEMA, schemaExtensions: [] },
+  {
+    id: 'Group',
+    name: 'Group',
+    endpoint: '/Groups',
+    description: GROUP.description,
+    schema: GROUP_SCHEMA,
+    schemaExtensions: [],
+  },
 ]

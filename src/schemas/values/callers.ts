@@ -1,4 +1,7 @@
-/** Whose work it is. What is shared is shared by organization, then by workspace, then by key: keys are free to make. */
+/**
+ * Whose work it is. What is shared is shared by organization, then by workspace, then by key: keys are free
+ * to make.
+ */
 export interface Caller {
   readonly organizationId: string
   readonly workspaceId: string

@@ -1,6 +1,12 @@
 /** Fields that speak of one connection. RFC 9110 §7.6.1. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
 ])
 
 /** @param name lower case */

@@ -1,8 +1,8 @@
 const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
 
 /**
- * Of an URL its scheme, its host and the database of a Postgres: a user may be a token as well as a password, and so
- * may a path. Any other text only by its length.
+ * Of an URL its scheme, its host and the database of a Postgres: a user may be a token as well as a password,
+ * and so may a path. Any other text only by its length.
  */
 export function masked(given: string): string {
   const length = `*** (${given.length} characters)`

@@ -1,4 +1,6 @@
-/** The origin by which a service is reached that listens there: any address means that of the machine itself. */
+/**
+ * The origin by which a service is reached that listens there: any address means that of the machine itself.
+ */
 export function originAt(host: string, port: number, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${hostForUrl(host)}:${port}`
 }

@@ -4,8 +4,8 @@ import { inspect } from 'node:util'
 const REDACTED = '[secret]'
 
 /**
- * Carries sensitive text (keys, passwords, URLs that hold them) so that no log line, JSON or stack shows it by
- * accident. Only `reveal()` gives the text back, and every call of it is a place to review.
+ * Carries sensitive text (keys, passwords, URLs that hold them) so that no log line, JSON or stack shows it
+ * by accident. Only `reveal()` gives the text back, and every call of it is a place to review.
  */
 export class Secret {
   readonly #text: string

@@ -1,10 +1,22 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { HOST_CHARS_MAX, SECRET_HOSTS_MAX, SECRET_NAME_CHARS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_COPIED_MAX, SECRETS_OFFSET_MAX, SECRETS_PAGE_MAX } from './vault-limits.ts'
+import {
+  HOST_CHARS_MAX,
+  SECRET_HOSTS_MAX,
+  SECRET_NAME_CHARS_MAX,
+  SECRET_VALUE_CHARS_MAX,
+  SECRETS_COPIED_MAX,
+  SECRETS_OFFSET_MAX,
+  SECRETS_PAGE_MAX,
+} from './vault-limits.ts'
 import { SECRET_NAME_PATTERN, SECRET_NAME_RULES } from './secret-names.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-const SecretName = Type.String({ maxLength: SECRET_NAME_CHARS_MAX, pattern: SECRET_NAME_PATTERN, title: SECRET_NAME_RULES })
+const SecretName = Type.String({
+  maxLength: SECRET_NAME_CHARS_MAX,
+  pattern: SECRET_NAME_PATTERN,
+  title: SECRET_NAME_RULES,
+})
 const InternId = Type.String({ description: "Of an intern in the key's workspace." })
 
 export const SecretParams = Type.Object({ name: SecretName })
@@ -12,21 +24,35 @@ export const InternParams = Type.Object({ intern_id: InternId })
 export const InternSecretParams = Type.Object({ intern_id: InternId, name: SecretName })
 
 /** What is stored. Members that it does not name are refused. §4.4, C25. */
-export const SecretBody = Type.Object({
-  hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_CHARS_MAX }), {
-    minItems: 1,
-    maxItems: SECRET_HOSTS_MAX,
-    description: 'Exact DNS hostnames in ASCII: no scheme, port, path or wildcard, no IP address. The value is released to these and no others.',
-  }),
-  value: Type.String({
-    minLength: 1, maxLength: SECRET_VALUE_CHARS_MAX, writeOnly: true, description: 'Never told again. Its length is in Unicode code points.',
-  }),
-}, { additionalProperties: false })
+export const SecretBody = Type.Object(
+  {
+    hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_CHARS_MAX }), {
+      minItems: 1,
+      maxItems: SECRET_HOSTS_MAX,
+      description:
+        'Exact DNS hostnames in ASCII: no scheme, port, path or wildcard, no IP address. The value is released to these and no others.',
+    }),
+    value: Type.String({
+      minLength: 1,
+      maxLength: SECRET_VALUE_CHARS_MAX,
+      writeOnly: true,
+      description: 'Never told again. Its length is in Unicode code points.',
+    }),
+  },
+  { additionalProperties: false },
+)
 export type SecretBody = Static<typeof SecretBody>
 
-export const CopySecretsBody = Type.Object({
-  names: Type.Array(SecretName, { minItems: 1, maxItems: SECRETS_COPIED_MAX, description: "Of the workspace's secrets, each once." }),
-}, { additionalProperties: false })
+export const CopySecretsBody = Type.Object(
+  {
+    names: Type.Array(SecretName, {
+      minItems: 1,
+      maxItems: SECRETS_COPIED_MAX,
+      description: "Of the workspace's secrets, each once.",
+    }),
+  },
+  { additionalProperties: false },
+)
 export type CopySecretsBody = Static<typeof CopySecretsBody>
 
 export const SecretPageQuery = Type.Object({
@@ -37,18 +63,30 @@ export type SecretPageQuery = Static<typeof SecretPageQuery>
 
 const SECRET = {
   name: Type.String(),
-  hosts: nullable(Type.Array(Type.String(), { description: 'Normalized and sorted; null only for legacy rows, which are never released.' })),
-  fingerprint: nullable(Type.String({
-    description: "`sha256:` and an HMAC of the value under the vault's own key: equal within a vault means equal values. Null only for legacy rows.",
-  })),
-  created_at: Type.String({ format: 'date-time', description: 'Of the first store: a replacement keeps it.' }),
+  hosts: nullable(
+    Type.Array(Type.String(), {
+      description: 'Normalized and sorted; null only for legacy rows, which are never released.',
+    }),
+  ),
+  fingerprint: nullable(
+    Type.String({
+      description:
+        "`sha256:` and an HMAC of the value under the vault's own key: equal within a vault means equal values. Null only for legacy rows.",
+    }),
+  ),
+  created_at: Type.String({
+    format: 'date-time',
+    description: 'Of the first store: a replacement keeps it.',
+  }),
 }
 
 /** All that is ever told of a secret. §2.6. */
 const SecretShape = Type.Object(SECRET)
 const EffectiveShape = Type.Object({
   ...SECRET,
-  scope: Type.Union([Type.Literal('intern'), Type.Literal('attached'), Type.Literal('workspace')], { description: 'Where it comes from.' }),
+  scope: Type.Union([Type.Literal('intern'), Type.Literal('attached'), Type.Literal('workspace')], {
+    description: 'Where it comes from.',
+  }),
 })
 export const SecretAnswer = Type.Object({ data: SecretShape })
 export const SecretsAnswer = Type.Object({ data: Type.Array(SecretShape) })
@@ -63,6 +101,11 @@ export interface ToldSecret {
   readonly createdAt: Date
 }
 
-export function secretAnswer({ name, hosts, fingerprint, createdAt }: ToldSecret): Static<typeof SecretShape> {
+export function secretAnswer({
+  name,
+  hosts,
+  fingerprint,
+  createdAt,
+}: ToldSecret): Static<typeof SecretShape> {
   return { name, hosts: hosts === null ? null : [...hosts], fingerprint, created_at: createdAt.toISOString() }
 }

@@ -5,12 +5,21 @@ export const CLIP_FRAMES_PER_SECOND = 12
 /** Seconds of a clip of `sluice/clip-1`, whole ones. Decision. */
 export const CLIP_SECONDS_MIN = 1
 export const CLIP_SECONDS_MAX = 10
-/** Pixels of the longer side of a clip of `sluice/clip-1`: 720p. Its longest clips take a second of CPU for three of theirs. Decision. */
+/**
+ * Pixels of the longer side of a clip of `sluice/clip-1`: 720p. Its longest clips take a second of CPU for
+ * three of theirs. Decision.
+ */
 export const CLIP_SIDE_MAX = 1_280
-/** Pixels of an image that is decoded for a clip (4096 × 3072), and of its longer side; told from its header, before it is decoded. Decision. */
+/**
+ * Pixels of an image that is decoded for a clip (4096 × 3072), and of its longer side; told from its header,
+ * before it is decoded. Decision.
+ */
 export const CLIP_IMAGE_PIXELS_MAX = 12_582_912
 export const CLIP_IMAGE_SIDE_MAX = 16_384
-/** Pixels of all images of one clip: a large progressive JPEG takes seconds, and a short job has SHORT_JOB_MS_MAX. Decision. */
+/**
+ * Pixels of all images of one clip: a large progressive JPEG takes seconds, and a short job has
+ * SHORT_JOB_MS_MAX. Decision.
+ */
 export const CLIP_IMAGES_PIXELS_MAX = 25_165_824
 /** Scans of a JPEG, each of which is a pass over all of it; writers make about ten. Decision. */
 export const CLIP_JPEG_SCANS_MAX = 20

@@ -1,6 +1,9 @@
 import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from './clip-limits.ts'
 
-/** What `sluice/clip-1` renders: the catalogue advertises it, validation admits it and the renderer asserts it. */
+/**
+ * What `sluice/clip-1` renders: the catalogue advertises it, validation admits it and the renderer asserts
+ * it.
+ */
 export const CLIP_RESOLUTIONS = ['360p', '480p', '720p'] as const
 export const CLIP_ASPECT_RATIOS = ['16:9', '9:16', '1:1'] as const
 

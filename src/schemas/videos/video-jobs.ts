@@ -1,22 +1,41 @@
 /** States of a video job as callers see them. §2.2, §3. */
-export const VIDEO_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const
+export const VIDEO_STATUSES = [
+  'pending',
+  'in_progress',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+] as const
 export type VideoStatus = (typeof VIDEO_STATUSES)[number]
 
 /** States from which no job moves on. */
-export const VIDEO_ENDINGS = ['completed', 'failed', 'cancelled', 'expired'] as const satisfies readonly VideoStatus[]
+export const VIDEO_ENDINGS = [
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+] as const satisfies readonly VideoStatus[]
 export type VideoEnding = (typeof VIDEO_ENDINGS)[number]
 
 /**
- * States of the row, in the only order in which they follow each other; from each of the first four it may end in any ending.
- * `submitting`: the provider may have the job, and nobody knows. `storing`: the provider has made it. Design §7.
+ * States of the row, in the only order in which they follow each other; from each of the first four it may
+ * end in any ending. `submitting`: the provider may have the job, and nobody knows. `storing`: the provider
+ * has made it. Design §7.
  */
 export const VIDEO_STATES = ['accepted', 'submitting', 'running', 'storing', ...VIDEO_ENDINGS] as const
 export type VideoState = (typeof VIDEO_STATES)[number]
 export type OpenVideoState = Exclude<VideoState, VideoEnding>
 
 const STATUS_OF: Readonly<Record<VideoState, VideoStatus>> = {
-  accepted: 'pending', submitting: 'pending', running: 'in_progress', storing: 'in_progress',
-  completed: 'completed', failed: 'failed', cancelled: 'cancelled', expired: 'expired',
+  accepted: 'pending',
+  submitting: 'pending',
+  running: 'in_progress',
+  storing: 'in_progress',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  expired: 'expired',
 }
 
 export function videoStatusOf(state: VideoState): VideoStatus {

@@ -2,15 +2,23 @@
 
 /** Seconds of one video that a catalogue may advertise. Decision. */
 export const VIDEO_SECONDS_MAX = 3_600
-/** USD of one `pricing_skus` entry; with VIDEO_SECONDS_MAX a cost stays a safe integer of nano-USD. Decision. */
+/**
+ * USD of one `pricing_skus` entry; with VIDEO_SECONDS_MAX a cost stays a safe integer of nano-USD. Decision.
+ */
 export const VIDEO_PRICE_USD_MAX = 1_000
 /** Seconds of a request that names none, where the model names none. Decision. */
 export const VIDEO_SECONDS_DEFAULT = 5
-/** Polls of one provider by the whole installation in a second, unless its entry says otherwise; the `local` one asks nobody. Decision. */
+/**
+ * Polls of one provider by the whole installation in a second, unless its entry says otherwise; the `local`
+ * one asks nobody. Decision.
+ */
 export const VIDEO_POLLS_PER_SECOND_DEFAULT = 10
 export const VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT = 200
 export const VIDEO_POLLS_PER_SECOND_MAX = 10_000
-/** Milliseconds before a job's first poll and between two later ones, at most. OpenAI asks for 10 to 20 s between two, Google's examples wait 10 s. */
+/**
+ * Milliseconds before a job's first poll and between two later ones, at most. OpenAI asks for 10 to 20 s
+ * between two, Google's examples wait 10 s.
+ */
 export const VIDEO_POLL_FIRST_MS_DEFAULT = 5_000
 export const VIDEO_POLL_MAX_MS_DEFAULT = 20_000
 /** Of `local`, whose clips take seconds. Decision. */

@@ -7,7 +7,17 @@ export type FrameType = (typeof FRAME_TYPES)[number]
 
 /** B1.1; `360p` is what clients know beside §2.3. */
 export const VIDEO_RESOLUTIONS = ['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K'] as const
-export const VIDEO_ASPECT_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21'] as const
+export const VIDEO_ASPECT_RATIOS = [
+  '16:9',
+  '9:16',
+  '1:1',
+  '4:3',
+  '3:4',
+  '3:2',
+  '2:3',
+  '21:9',
+  '9:21',
+] as const
 /** `<width>x<height>` in pixels. */
 export const VIDEO_SIZE_PATTERN = '[1-9]\\d{0,4}x[1-9]\\d{0,4}'
 
@@ -17,10 +27,20 @@ export type SubmitKind = (typeof SUBMIT_KINDS)[number]
 
 /** Pixels of the shorter side. */
 const SHORTER_SIDES: Readonly<Record<number, (typeof VIDEO_RESOLUTIONS)[number]>> = {
-  360: '360p', 480: '480p', 720: '720p', 768: '768p', 1024: '1K', 1080: '1080p', 1440: '2K', 2160: '4K',
+  360: '360p',
+  480: '480p',
+  720: '720p',
+  768: '768p',
+  1024: '1K',
+  1080: '1080p',
+  1440: '2K',
+  2160: '4K',
 }
 
-/** The resolution that a size is one of, by its shorter side; null when it is none, or no size. @param size `1280x720` */
+/**
+ * The resolution that a size is one of, by its shorter side; null when it is none, or no size. @param size
+ * `1280x720`
+ */
 export function resolutionOfSize(size: string): (typeof VIDEO_RESOLUTIONS)[number] | null {
   if (!SIZE.test(size)) return null
   return SHORTER_SIDES[Math.min(...size.split('x').map(Number))] ?? null
@@ -28,9 +48,13 @@ export function resolutionOfSize(size: string): (typeof VIDEO_RESOLUTIONS)[numbe
 const SIZE = new RegExp(`^${VIDEO_SIZE_PATTERN}$`)
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-const list = <T extends Type.TSchema>(items: T, description: string) => nullable(Type.Array(items, { description }))
+const list = <T extends Type.TSchema>(items: T, description: string) =>
+  nullable(Type.Array(items, { description }))
 
-/** A video model in replies: what is nullable is always there; null says that nobody knows, and that any value is taken. B2.1. */
+/**
+ * A video model in replies: what is nullable is always there; null says that nobody knows, and that any value
+ * is taken. B2.1.
+ */
 export const VideoModel = Type.Object({
   id: Type.String(),
   canonical_slug: Type.String(),
@@ -38,20 +62,29 @@ export const VideoModel = Type.Object({
   created: Type.Integer({ description: 'Unix time of the release in seconds; 0 when it is not known.' }),
   description: Type.Optional(Type.String()),
   hugging_face_id: Type.Optional(nullable(Type.String())),
-  allowed_passthrough_parameters: Type.Array(Type.String(), { description: 'What is forwarded of the entry of `provider.options`.' }),
+  allowed_passthrough_parameters: Type.Array(Type.String(), {
+    description: 'What is forwarded of the entry of `provider.options`.',
+  }),
   creativity: list(Type.Integer(), 'Of models that enlarge videos.'),
-  generate_audio: nullable(Type.Boolean({ description: 'It makes sound; also the default of `generate_audio`.' })),
-  pricing_skus: nullable(Type.Record(Type.String(), Type.String(), {
-    description: '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution behind it, is USD per second; `per_video` is USD per video. '
-      + 'Null: it is free.',
-  })),
+  generate_audio: nullable(
+    Type.Boolean({ description: 'It makes sound; also the default of `generate_audio`.' }),
+  ),
+  pricing_skus: nullable(
+    Type.Record(Type.String(), Type.String(), {
+      description:
+        '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution behind it, is USD per second; `per_video` is USD per video. ' +
+        'Null: it is free.',
+    }),
+  ),
   seed: nullable(Type.Boolean()),
   supported_aspect_ratios: list(Type.String(), 'Of width to height.'),
   supported_durations: list(Type.Integer(), 'Seconds.'),
   supported_frame_images: list(Type.Enum(FRAME_TYPES), 'Null: none are taken.'),
   supported_resolutions: list(Type.String(), 'Names as `720p`.'),
   supported_sizes: list(Type.String(), 'Pixels as `1280x720`.'),
-  upscale_factor: nullable(Type.Object({ min: Type.Optional(Type.Number()), max: Type.Optional(Type.Number()) })),
+  upscale_factor: nullable(
+    Type.Object({ min: Type.Optional(Type.Number()), max: Type.Optional(Type.Number()) }),
+  ),
 })
 export type VideoModel = Static<typeof VideoModel>
 

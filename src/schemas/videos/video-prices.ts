@@ -2,9 +2,10 @@ import { nano } from '../money/prices.ts'
 import { VIDEO_PRICE_USD_MAX } from './video-model-limits.ts'
 
 /**
- * What a video costs, from the `pricing_skus` of an endpoint. Names are those that public lists of video models show:
- * `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower case, each of the two
- * optional; USD per second of the result. `per_video` is ours: USD per result, beside its seconds.
+ * What a video costs, from the `pricing_skus` of an endpoint. Names are those that public lists of video
+ * models show: `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower
+ * case, each of the two optional; USD per second of the result. `per_video` is ours: USD per result, beside
+ * its seconds.
  */
 export interface VideoPricing {
   readonly perSecond: readonly SecondPrice[]
@@ -39,7 +40,9 @@ export function isVideoSku(name: string): boolean {
   return name === VIDEO_SKU || SECOND_SKU.test(name)
 }
 
-/** Nano-USD of one SKU; null when it is finer than money is counted, no decimal, or above VIDEO_PRICE_USD_MAX. */
+/**
+ * Nano-USD of one SKU; null when it is finer than money is counted, no decimal, or above VIDEO_PRICE_USD_MAX.
+ */
 export function videoSkuNano(usd: string): number | null {
   const price = nano(usd)
   return price === null || price > VIDEO_PRICE_USD_MAX * 1_000_000_000 ? null : price
@@ -64,17 +67,27 @@ function audioOf(word: string | undefined): boolean | null {
 }
 
 /** Whether a price is named for every video of that kind. @param resolution null: for whatever resolution */
-export function isPriced({ perSecond, perVideoNano }: VideoPricing, resolution: string | null, hasAudio: boolean): boolean {
+export function isPriced(
+  { perSecond, perVideoNano }: VideoPricing,
+  resolution: string | null,
+  hasAudio: boolean,
+): boolean {
   if (perSecond.length === 0) return perVideoNano > 0
-  return perSecond.some((price) => (
-    (resolution !== null || price.resolution === null) && rankOf(price, folded(resolution), hasAudio) > 0))
+  return perSecond.some(
+    (price) =>
+      (resolution !== null || price.resolution === null) && rankOf(price, folded(resolution), hasAudio) > 0,
+  )
 }
 
 /**
- * Nano-USD of one video: its seconds at the most specific price that applies, of which resolution weighs more than
- * sound, and `per_video` once. Rounded up once (C14). What no price names costs the dearest that could be meant.
+ * Nano-USD of one video: its seconds at the most specific price that applies, of which resolution weighs more
+ * than sound, and `per_video` once. Rounded up once (C14). What no price names costs the dearest that could
+ * be meant.
  */
-export function videoCostNano({ perSecond, perVideoNano }: VideoPricing, { seconds, resolution, hasAudio }: VideoMade): number {
+export function videoCostNano(
+  { perSecond, perVideoNano }: VideoPricing,
+  { seconds, resolution, hasAudio }: VideoMade,
+): number {
   const rate = rateOf(perSecond, folded(resolution), hasAudio)
   // Decimal fractions of a second have no exact float: a clip is not measured finer than in microseconds.
   const micros = BigInt(Math.round(seconds * MICRO)) * BigInt(rate)
@@ -84,7 +97,10 @@ export function videoCostNano({ perSecond, perVideoNano }: VideoPricing, { secon
 
 /** The dearest of several endpoints: what has to be held before it is known which one makes the video. */
 export function dearestVideoNano(pricings: readonly (VideoPricing | null)[], made: VideoMade): number {
-  return pricings.reduce((most, pricing) => Math.max(most, pricing === null ? 0 : videoCostNano(pricing, made)), 0)
+  return pricings.reduce(
+    (most, pricing) => Math.max(most, pricing === null ? 0 : videoCostNano(pricing, made)),
+    0,
+  )
 }
 
 function rateOf(prices: readonly SecondPrice[], resolution: string | null, hasAudio: boolean): number {
@@ -96,7 +112,9 @@ function rateOf(prices: readonly SecondPrice[], resolution: string | null, hasAu
   }
   if (best > 0) return rate
   // A mistake in prices must not become a free video.
-  return resolution === null ? prices.reduce((most, price) => Math.max(most, price.nano), 0) : rateOf(prices, null, hasAudio)
+  return resolution === null
+    ? prices.reduce((most, price) => Math.max(most, price.nano), 0)
+    : rateOf(prices, null, hasAudio)
 }
 
 /** 0 = does not apply. Of an unknown resolution every price may be the one, so all rank alike. */

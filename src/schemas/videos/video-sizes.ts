@@ -9,7 +9,10 @@ interface Sides {
   readonly long: readonly number[]
 }
 
-/** `720p` is the short side. The names in K are not used alike everywhere, so each has all its meanings; ours is the short one. */
+/**
+ * `720p` is the short side. The names in K are not used alike everywhere, so each has all its meanings; ours
+ * is the short one.
+ */
 const SIDES_OF_K: Readonly<Record<string, Sides>> = {
   '1K': { short: [1_024], long: [1_024] },
   '2K': { short: [1_440], long: [2_048, 2_560] },

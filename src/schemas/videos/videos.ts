@@ -7,8 +7,15 @@ import { Trace } from '../trace.ts'
 import { usdOfNano } from '../money/usd.ts'
 import { VIDEO_STATUSES, type VideoStatus } from './video-jobs.ts'
 import {
-  VIDEO_DATA_URL_CHARS_MAX, VIDEO_FRAMES_MAX, VIDEO_ID_CHARS_MAX, VIDEO_PROMPT_CHARS_MAX, VIDEO_REFERENCES_MAX, VIDEO_URL_CHARS_MAX,
-  VIDEO_USER_CHARS_MAX, VIDEOS_PAGE_DEFAULT, VIDEOS_PAGE_MAX,
+  VIDEO_DATA_URL_CHARS_MAX,
+  VIDEO_FRAMES_MAX,
+  VIDEO_ID_CHARS_MAX,
+  VIDEO_PROMPT_CHARS_MAX,
+  VIDEO_REFERENCES_MAX,
+  VIDEO_URL_CHARS_MAX,
+  VIDEO_USER_CHARS_MAX,
+  VIDEOS_PAGE_DEFAULT,
+  VIDEOS_PAGE_MAX,
 } from './video-limits.ts'
 import { VIDEO_SECONDS_MAX } from './video-model-limits.ts'
 import { FRAME_TYPES, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS, VIDEO_SIZE_PATTERN } from './video-models.ts'
@@ -18,13 +25,17 @@ const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
 const IMAGE_URL_WORDS = 'an https: URL, or a data: URL of a PNG, JPEG, WebP or GIF in base64'
 
 /**
- * What a reference is fetched from, or is. Checked here, where large bodies are checked in a short job: reading four
- * megabytes of base64 would block the loop.
+ * What a reference is fetched from, or is. Checked here, where large bodies are checked in a short job:
+ * reading four megabytes of base64 would block the loop.
  */
 function referenceUrl(mediaTypes: string, title: string) {
   const https = `https://[!-~]{1,${VIDEO_URL_CHARS_MAX}}`
   return Type.Object({
-    url: Type.String({ maxLength: VIDEO_DATA_URL_CHARS_MAX, pattern: `^(${https}|data:${mediaTypes};base64,[A-Za-z0-9+/]+={0,2})$`, title }),
+    url: Type.String({
+      maxLength: VIDEO_DATA_URL_CHARS_MAX,
+      pattern: `^(${https}|data:${mediaTypes};base64,[A-Za-z0-9+/]+={0,2})$`,
+      title,
+    }),
   })
 }
 
@@ -38,8 +49,14 @@ const FrameImage = Type.Object({
 
 const InputReference = Type.Union([
   Type.Object({ type: Type.Literal('image_url'), image_url: ImageUrl }),
-  Type.Object({ type: Type.Literal('audio_url'), audio_url: referenceUrl('audio/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of audio in base64') }),
-  Type.Object({ type: Type.Literal('video_url'), video_url: referenceUrl('video/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of a video in base64') }),
+  Type.Object({
+    type: Type.Literal('audio_url'),
+    audio_url: referenceUrl('audio/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of audio in base64'),
+  }),
+  Type.Object({
+    type: Type.Literal('video_url'),
+    video_url: referenceUrl('video/[a-z0-9.+-]{1,40}', 'an https: URL, or a data: URL of a video in base64'),
+  }),
 ])
 
 /** By slug of a provider. */
@@ -49,50 +66,119 @@ const SAFE = Number.MAX_SAFE_INTEGER
 
 /** Body of POST /videos. §2.3, B1.1; unknown fields are ignored (C25). */
 export const VideoBody = Type.Object({
-  model: Type.Optional(Type.String({
-    minLength: 1, description: `Id of a model that makes videos, a variant of it or an alias. ${MODEL_OR_PRESET}`,
-  })),
+  model: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: `Id of a model that makes videos, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+    }),
+  ),
   preset: Type.Optional(PresetName),
-  prompt: Type.Optional(Type.String({
-    maxLength: VIDEO_PROMPT_CHARS_MAX, description: 'What to make. Needed, unless the model generates from an image alone and has one.',
-  })),
+  prompt: Type.Optional(
+    Type.String({
+      maxLength: VIDEO_PROMPT_CHARS_MAX,
+      description: 'What to make. Needed, unless the model generates from an image alone and has one.',
+    }),
+  ),
   aspect_ratio: Type.Optional(Type.Enum([...VIDEO_ASPECT_RATIOS])),
   resolution: Type.Optional(Type.Enum([...VIDEO_RESOLUTIONS])),
-  size: Type.Optional(Type.String({
-    pattern: `^${VIDEO_SIZE_PATTERN}$`, title: 'pixels as WIDTHxHEIGHT: 1280x720',
-    description: 'Pixels as `<WIDTH>x<HEIGHT>`, in the place of resolution and aspect_ratio.',
-  })),
-  duration: Type.Optional(Type.Integer({
-    minimum: 1, maximum: VIDEO_SECONDS_MAX, title: `whole seconds from 1 to ${VIDEO_SECONDS_MAX}`, description: 'Seconds.',
-  })),
-  seed: Type.Optional(Type.Integer({ minimum: -SAFE, maximum: SAFE, title: 'integer', description: 'Passed on to models that take one.' })),
-  generate_audio: Type.Optional(Type.Boolean({ description: 'Whether it has sound; by default as the model says, else not.' })),
-  callback_url: Type.Optional(Type.String({
-    maxLength: CALLBACK_URL_CHARS_MAX, description: 'HTTPS; told when the job ends, in the place of the workspace\'s default.',
-  })),
-  frame_images: Type.Optional(Type.Array(FrameImage, { maxItems: VIDEO_FRAMES_MAX, description: 'First and last frame; win over input_references.' })),
-  input_references: Type.Optional(Type.Array(InputReference, {
-    maxItems: VIDEO_REFERENCES_MAX, description: 'Audio and video are left out for models that do not take them.',
-  })),
-  provider: Type.Optional(Type.Object({
-    options: Type.Optional(Type.Unsafe<ProviderOptions>(Type.Object({}, {
-      additionalProperties: Type.Object({}, { additionalProperties: true }),
-      description: 'By slug of a provider: fields for it alone. Of the one that makes the video, those that the model lets through are passed on.',
-    }))),
-  })),
-  creativity: Type.Optional(Type.Integer({ minimum: -SAFE, maximum: SAFE, title: 'integer', description: 'Of models that enlarge a video.' })),
-  upscale_factor: Type.Optional(Type.Number({
-    exclusiveMinimum: 0, maximum: SAFE, title: 'a number above 0', description: 'Of models that enlarge a video.',
-  })),
-  previous_job_id: Type.Optional(Type.String({
-    minLength: 1, maxLength: VIDEO_ID_CHARS_MAX, description: 'A completed job of the workspace to go on from, where the model can.',
-  })),
-  session_id: Type.Optional(Type.String({
-    maxLength: SESSION_ID_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of at most ${SESSION_ID_CHARS_MAX} characters`,
-    description: 'Groups calls; wins over x-session-id.',
-  })),
+  size: Type.Optional(
+    Type.String({
+      pattern: `^${VIDEO_SIZE_PATTERN}$`,
+      title: 'pixels as WIDTHxHEIGHT: 1280x720',
+      description: 'Pixels as `<WIDTH>x<HEIGHT>`, in the place of resolution and aspect_ratio.',
+    }),
+  ),
+  duration: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: VIDEO_SECONDS_MAX,
+      title: `whole seconds from 1 to ${VIDEO_SECONDS_MAX}`,
+      description: 'Seconds.',
+    }),
+  ),
+  seed: Type.Optional(
+    Type.Integer({
+      minimum: -SAFE,
+      maximum: SAFE,
+      title: 'integer',
+      description: 'Passed on to models that take one.',
+    }),
+  ),
+  generate_audio: Type.Optional(
+    Type.Boolean({ description: 'Whether it has sound; by default as the model says, else not.' }),
+  ),
+  callback_url: Type.Optional(
+    Type.String({
+      maxLength: CALLBACK_URL_CHARS_MAX,
+      description: "HTTPS; told when the job ends, in the place of the workspace's default.",
+    }),
+  ),
+  frame_images: Type.Optional(
+    Type.Array(FrameImage, {
+      maxItems: VIDEO_FRAMES_MAX,
+      description: 'First and last frame; win over input_references.',
+    }),
+  ),
+  input_references: Type.Optional(
+    Type.Array(InputReference, {
+      maxItems: VIDEO_REFERENCES_MAX,
+      description: 'Audio and video are left out for models that do not take them.',
+    }),
+  ),
+  provider: Type.Optional(
+    Type.Object({
+      options: Type.Optional(
+        Type.Unsafe<ProviderOptions>(
+          Type.Object(
+            {},
+            {
+              additionalProperties: Type.Object({}, { additionalProperties: true }),
+              description:
+                'By slug of a provider: fields for it alone. Of the one that makes the video, those that the model lets through are passed on.',
+            },
+          ),
+        ),
+      ),
+    }),
+  ),
+  creativity: Type.Optional(
+    Type.Integer({
+      minimum: -SAFE,
+      maximum: SAFE,
+      title: 'integer',
+      description: 'Of models that enlarge a video.',
+    }),
+  ),
+  upscale_factor: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: SAFE,
+      title: 'a number above 0',
+      description: 'Of models that enlarge a video.',
+    }),
+  ),
+  previous_job_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: VIDEO_ID_CHARS_MAX,
+      description: 'A completed job of the workspace to go on from, where the model can.',
+    }),
+  ),
+  session_id: Type.Optional(
+    Type.String({
+      maxLength: SESSION_ID_CHARS_MAX,
+      pattern: '^[^\\u0000]*$',
+      title: `string of at most ${SESSION_ID_CHARS_MAX} characters`,
+      description: 'Groups calls; wins over x-session-id.',
+    }),
+  ),
   trace: Type.Optional(Trace),
-  user: Type.Optional(Type.String({ maxLength: VIDEO_USER_CHARS_MAX, description: 'An id of your end user, passed on to providers that take one.' })),
+  user: Type.Optional(
+    Type.String({
+      maxLength: VIDEO_USER_CHARS_MAX,
+      description: 'An id of your end user, passed on to providers that take one.',
+    }),
+  ),
 })
 export type VideoBody = Static<typeof VideoBody>
 
@@ -104,11 +190,17 @@ export const VideoAnswer = Type.Object({
   status: Type.Enum([...VIDEO_STATUSES]),
   generation_id: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'Why it failed.' })),
-  unsigned_urls: Type.Optional(Type.Array(Type.String(), { description: 'Of a completed job: its clips, which need the key.' })),
-  usage: Type.Optional(Type.Object({
-    cost: Type.Union([Type.Number({ description: 'USD.' }), Type.Null()], { description: 'Null: the model has no price.' }),
-    is_byok: Type.Boolean({ description: 'It was made under the workspace\'s own key for the provider.' }),
-  })),
+  unsigned_urls: Type.Optional(
+    Type.Array(Type.String(), { description: 'Of a completed job: its clips, which need the key.' }),
+  ),
+  usage: Type.Optional(
+    Type.Object({
+      cost: Type.Union([Type.Number({ description: 'USD.' }), Type.Null()], {
+        description: 'Null: the model has no price.',
+      }),
+      is_byok: Type.Boolean({ description: "It was made under the workspace's own key for the provider." }),
+    }),
+  ),
 })
 export type VideoAnswer = Static<typeof VideoAnswer>
 
@@ -132,24 +224,45 @@ export function videoAnswer(video: ShownVideo, origin: string): VideoAnswer {
     ...(generationId !== null && { generation_id: generationId }),
     ...(error !== null && { error }),
     ...(status === 'completed' && { unsigned_urls: [...clipUrls(origin, id, outputs)] }),
-    ...(usage !== null && { usage: { cost: usage.costNano === null ? null : usdOfNano(usage.costNano), is_byok: usage.isByok } }),
+    ...(usage !== null && {
+      usage: { cost: usage.costNano === null ? null : usdOfNano(usage.costNano), is_byok: usage.isByok },
+    }),
   }
 }
 
-export const VideoParams = Type.Object({ job_id: Type.String({ minLength: 1, maxLength: VIDEO_ID_CHARS_MAX }) })
+export const VideoParams = Type.Object({
+  job_id: Type.String({ minLength: 1, maxLength: VIDEO_ID_CHARS_MAX }),
+})
 
 export const VideoContentQuery = Type.Object({
-  index: Type.Optional(Type.Integer({
-    minimum: 0, maximum: SAFE, title: 'integer of at least 0', description: 'Which clip of the job; the first unless given.',
-  })),
+  index: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: SAFE,
+      title: 'integer of at least 0',
+      description: 'Which clip of the job; the first unless given.',
+    }),
+  ),
 })
 
 /** The bytes of a clip, or of a part of it. */
 export const VideoContent = Type.String({ format: 'binary', description: 'An MP4.' })
 
 export const ListVideosQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: VIDEOS_PAGE_MAX, description: `Jobs of a page; ${VIDEOS_PAGE_DEFAULT} unless given.` })),
-  after: Type.Optional(Type.String({ minLength: 1, maxLength: VIDEO_ID_CHARS_MAX, description: 'Id of the last job of the page before.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: VIDEOS_PAGE_MAX,
+      description: `Jobs of a page; ${VIDEOS_PAGE_DEFAULT} unless given.`,
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: VIDEO_ID_CHARS_MAX,
+      description: 'Id of the last job of the page before.',
+    }),
+  ),
 })
 
 /** Newest first. C27. */
@@ -162,7 +275,12 @@ export type VideoListAnswer = Static<typeof VideoListAnswer>
 
 /** What a webhook posts when a job has ended. B5, C17. */
 export const VideoEvent = Type.Object({
-  type: Type.Enum(['video.generation.completed', 'video.generation.failed', 'video.generation.cancelled', 'video.generation.expired']),
+  type: Type.Enum([
+    'video.generation.completed',
+    'video.generation.failed',
+    'video.generation.cancelled',
+    'video.generation.expired',
+  ]),
   created_at: Type.String({ format: 'date-time' }),
   data: Type.Object({
     id: Type.String(),

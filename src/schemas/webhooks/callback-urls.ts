@@ -2,28 +2,39 @@ import { fail, ok, type Outcome } from '../failures.ts'
 
 /** The gate to the outside, as far as it is asked here. */
 interface CallbackGate {
-  vetted(
-    destination: { readonly host: string; readonly port: number | null; readonly purpose: 'callback'; readonly workspaceId?: string },
-  ): Outcome<{ check(): Promise<Outcome<null>> }>
+  vetted(destination: {
+    readonly host: string
+    readonly port: number | null
+    readonly purpose: 'callback'
+    readonly workspaceId?: string
+  }): Outcome<{ check(): Promise<Outcome<null>> }>
 }
 
 export interface CallbackCheck {
   /** Of the member, for the failure. */
   readonly path: string
   readonly gate: CallbackGate
-  /** Whose share of the gate's lookups it takes: a workspace's, or of who sets up workspaces the organization's; null: nobody's. */
+  /**
+   * Whose share of the gate's lookups it takes: a workspace's, or of who sets up workspaces the
+   * organization's; null: nobody's.
+   */
   readonly holder: string | null
 }
 
 /**
- * Whether webhooks may go to an address, as far as that can be told now: HTTPS, no credentials, a port and a host that
- * the gate lets anybody go to, and no name that leads to an address that is not public. A name that does not resolve at
- * this moment, or cannot be looked up, is accepted: every delivery is vetted again. Null is no address.
+ * Whether webhooks may go to an address, as far as that can be told now: HTTPS, no credentials, a port and a
+ * host that the gate lets anybody go to, and no name that leads to an address that is not public. A name that
+ * does not resolve at this moment, or cannot be looked up, is accepted: every delivery is vetted again. Null
+ * is no address.
  * Failure: callback_url_invalid. C17.
  */
-export async function checkCallbackUrl(text: string | null | undefined, { path, gate, holder }: CallbackCheck): Promise<Outcome<null>> {
+export async function checkCallbackUrl(
+  text: string | null | undefined,
+  { path, gate, holder }: CallbackCheck,
+): Promise<Outcome<null>> {
   if (text === null || text === undefined) return ok(null)
-  const invalid = (message: string) => fail('callback_url_invalid', { metadata: { issues: [{ path, message, expected: EXPECTED }] } })
+  const invalid = (message: string) =>
+    fail('callback_url_invalid', { metadata: { issues: [{ path, message, expected: EXPECTED }] } })
   // A URL that is written otherwise than it is read would be signed and shown as one and sent to as another.
   const url = WRITTEN.test(text) && URL.canParse(text) ? new URL(text) : null
   if (url === null) return invalid('is not a URL')
@@ -31,13 +42,24 @@ export async function checkCallbackUrl(text: string | null | undefined, { path, 
   if (url.username !== '' || url.password !== '') return invalid('carries credentials')
   const host = url.hostname.replace(/\.$/, '')
   const port = url.port === '' ? null : Number(url.port)
-  const way = gate.vetted({ host, port, purpose: 'callback', ...(holder !== null && { workspaceId: holder }) })
+  const way = gate.vetted({
+    host,
+    port,
+    purpose: 'callback',
+    ...(holder !== null && { workspaceId: holder }),
+  })
   if (!way.ok) return invalid('names a port or a host that is not allowed')
   const looked = await way.value.check()
-  return !looked.ok && looked.failure.name === 'destination_refused' ? invalid('leads to an address that is not allowed') : ok(null)
+  return !looked.ok && looked.failure.name === 'destination_refused'
+    ? invalid('leads to an address that is not allowed')
+    : ok(null)
 }
 
-/** Printable ASCII with a host right behind the two slashes, and no back-slash, which some readers of URLs take for a slash and others do not. */
+/**
+ * Printable ASCII with a host right behind the two slashes, and no back-slash, which some readers of URLs
+ * take for a slash and others do not.
+ */
 const WRITTEN = /^[a-z][a-z0-9+.-]*:\/\/[!-.0-[\]-~][!-[\]-~]*$/i
 
-const EXPECTED = 'an https: address without credentials, on 443 or a port from 1024 that is not refused, of a public host'
+const EXPECTED =
+  'an https: address without credentials, on 443 or a port from 1024 that is not refused, of a public host'

@@ -17,7 +17,8 @@ export interface EndedVideo {
 }
 
 /**
- * What a webhook says, as JSON. A job that no provider has taken names no model, and one that completed no error.
+ * What a webhook says, as JSON. A job that no provider has taken names no model, and one that completed no
+ * error.
  * @param origin where callers reach the service, without a slash at its end. Source: B5.
  */
 export function webhookBody(video: EndedVideo, origin: string): string {
@@ -30,10 +31,15 @@ export function webhookBody(video: EndedVideo, origin: string): string {
       status: video.status,
       generation_id: video.generationId,
       model: video.generationId === null ? null : video.model,
-      ...(isCompleted ? {
-        unsigned_urls: clipUrls(origin, video.id, video.outputs),
-        usage: { cost: video.costNano === null ? null : usdOfNano(video.costNano), is_byok: video.isByok },
-      } : { error: video.error ?? '' }),
+      ...(isCompleted
+        ? {
+            unsigned_urls: clipUrls(origin, video.id, video.outputs),
+            usage: {
+              cost: video.costNano === null ? null : usdOfNano(video.costNano),
+              is_byok: video.isByok,
+            },
+          }
+        : { error: video.error ?? '' }),
     },
   })
 }

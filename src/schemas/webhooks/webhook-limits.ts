@@ -1,4 +1,7 @@
-/** Milliseconds of one attempt to deliver a webhook, from the first look at its receiver to the begin of the answer. C17. */
+/**
+ * Milliseconds of one attempt to deliver a webhook, from the first look at its receiver to the begin of the
+ * answer. C17.
+ */
 export const WEBHOOK_ATTEMPT_MS_MAX = 15_000
 /** Bytes of a receiver's answer that are read before its connection is given up. Decision. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536
@@ -16,7 +19,9 @@ export const WEBHOOK_SWEEP_MS = 1_000
 export const WEBHOOK_PLACES_MAX = 1_000
 /** Random bytes of a signing secret; Standard Webhooks asks for 24 to 64. Decision. */
 export const WEBHOOK_SECRET_BYTES = 32
-/** Secrets of a workspace that sign at once: who rotates oftener within an overlap ends the oldest. Decision. */
+/**
+ * Secrets of a workspace that sign at once: who rotates oftener within an overlap ends the oldest. Decision.
+ */
 export const WEBHOOK_SECRETS_MAX = 4
 /** Milliseconds that a secret which was replaced may go on signing. Decision: 30 days. */
 export const WEBHOOK_OVERLAP_MS_MAX = 30 * 86_400_000

@@ -1,5 +1,9 @@
-/** Milliseconds from a failed attempt to the next one; the first is made at once, the eighth is the last. C17. */
-export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map((seconds) => seconds * 1_000)
+/**
+ * Milliseconds from a failed attempt to the next one; the first is made at once, the eighth is the last. C17.
+ */
+export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(
+  (seconds) => seconds * 1_000,
+)
 
 /** Share of a delay by which it may be longer. C17. */
 const JITTER = 0.2
@@ -18,8 +22,14 @@ export interface DelayRules {
   readonly random: () => number
 }
 
-/** @returns milliseconds until the next attempt, never less than the schedule says; null when that was the last one */
-export function nextTryIn({ tries, retryAfterMs }: FailedTry, { delaysMs, retryAfterMsMax, random }: DelayRules): number | null {
+/**
+ * @returns milliseconds until the next attempt, never less than the schedule says; null when that was the
+ * last one
+ */
+export function nextTryIn(
+  { tries, retryAfterMs }: FailedTry,
+  { delaysMs, retryAfterMsMax, random }: DelayRules,
+): number | null {
   const delayMs = delaysMs[tries - 1]
   if (delayMs === undefined) return null
   return Math.round(Math.max(delayMs * (1 + JITTER * random()), Math.min(retryAfterMs ?? 0, retryAfterMsMax)))

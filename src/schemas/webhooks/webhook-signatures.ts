@@ -14,20 +14,26 @@ export interface SignedDelivery {
 }
 
 /**
- * The headers that let a receiver know who sent a body: B5's (`t=<seconds>,v1=<hex>` over `<seconds>,<body>`, keyed with the
- * secret's text) and those of Standard Webhooks (`v1,<base64>` over `<id>.<seconds>.<body>`, keyed with the bytes that it
- * spells). While a secret is replaced there is a signature of each. C17.
+ * The headers that let a receiver know who sent a body: B5's (`t=<seconds>,v1=<hex>` over `<seconds>,<body>`,
+ * keyed with the secret's text) and those of Standard Webhooks (`v1,<base64>` over `<id>.<seconds>.<body>`,
+ * keyed with the bytes that it spells). While a secret is replaced there is a signature of each. C17.
  * @returns flat name, value list
  */
 export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {
   const messageId = `msg_${id}`
   const ours = secrets.map((secret) => `v1=${signed(secret, `${timestampS},`, body).digest('hex')}`)
-  const standard = secrets.map((secret) => `v1,${signed(bytesOf(secret), `${messageId}.${timestampS}.`, body).digest('base64')}`)
+  const standard = secrets.map(
+    (secret) => `v1,${signed(bytesOf(secret), `${messageId}.${timestampS}.`, body).digest('base64')}`,
+  )
   return [
-    'x-sluice-signature', [`t=${timestampS}`, ...ours].join(','),
-    'webhook-id', messageId,
-    'webhook-timestamp', String(timestampS),
-    'webhook-signature', standard.join(' '),
+    'x-sluice-signature',
+    [`t=${timestampS}`, ...ours].join(','),
+    'webhook-id',
+    messageId,
+    'webhook-timestamp',
+    String(timestampS),
+    'webhook-signature',
+    standard.join(' '),
   ]
 }
 

@@ -9,18 +9,33 @@ export function isInternId(text: string): boolean {
   return UUID.test(text)
 }
 
-/** B2.4. Sluice keeps records and runs nothing: every intern is `stopped`, and `destroying` in the answer of its removal. */
+/**
+ * B2.4. Sluice keeps records and runs nothing: every intern is `stopped`, and `destroying` in the answer of
+ * its removal.
+ */
 export const INTERN_STATUSES = [
-  'awaiting_slack_install', 'queued', 'provisioning', 'running', 'failed', 'stopped', 'destroying', 'destroy_failed',
+  'awaiting_slack_install',
+  'queued',
+  'provisioning',
+  'running',
+  'failed',
+  'stopped',
+  'destroying',
+  'destroy_failed',
 ] as const
 export type InternStatus = (typeof INTERN_STATUSES)[number]
 
 /** The store's texts hold any character but this one. */
 const Text = Type.String({ pattern: '^[^\\u0000]*$', title: 'string without U+0000' })
 const Name = Type.String({
-  minLength: 1, maxLength: NAME_CHARS_MAX, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$', title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  minLength: 1,
+  maxLength: NAME_CHARS_MAX,
+  pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
+  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
-const AttachedVault = nullable(Type.String({ description: 'Id of an attachable vault of the same workspace.' }))
+const AttachedVault = nullable(
+  Type.String({ description: 'Id of an attachable vault of the same workspace.' }),
+)
 const About = {
   description: Type.Optional(nullable(Text)),
   instructions: Type.Optional(nullable(Text)),
@@ -30,7 +45,9 @@ const About = {
 export const CreateInternBody = Type.Object({
   name: Name,
   provision: Type.Boolean({ description: 'Kept, and nothing else: Sluice does not run interns.' }),
-  workspace_id: Type.Optional(Type.String({ description: 'UUID or slug; left out: the workspace `default`.' })),
+  workspace_id: Type.Optional(
+    Type.String({ description: 'UUID or slug; left out: the workspace `default`.' }),
+  ),
   vault_id: Type.Optional(AttachedVault),
   ...About,
 })
@@ -46,20 +63,29 @@ export type UpdateInternBody = Static<typeof UpdateInternBody>
 
 export const InternParams = Type.Object({ intern_id: Type.String() })
 
-const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug; left out: the workspace `default`.' })
+const WorkspaceRef = Type.String({
+  minLength: 1,
+  description: 'UUID or slug; left out: the workspace `default`.',
+})
 
 export const CreateInternQuery = Type.Object({ workspace_id: Type.Optional(WorkspaceRef) })
 
 export const ListInternsQuery = Type.Object({
   workspace_id: Type.Optional(WorkspaceRef),
-  status: Type.Optional(Type.String({
-    pattern: `^(?:(?:${INTERN_STATUSES.join('|')})(?:,(?!$)|$))+$`,
-    title: `one or more of ${INTERN_STATUSES.join(', ')}, with commas`,
-    description: 'Only interns of these statuses, with commas between them.',
-  })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: INTERNS_PAGE_MAX, default: INTERNS_PAGE_DEFAULT })),
+  status: Type.Optional(
+    Type.String({
+      pattern: `^(?:(?:${INTERN_STATUSES.join('|')})(?:,(?!$)|$))+$`,
+      title: `one or more of ${INTERN_STATUSES.join(', ')}, with commas`,
+      description: 'Only interns of these statuses, with commas between them.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: INTERNS_PAGE_MAX, default: INTERNS_PAGE_DEFAULT }),
+  ),
   cursor: Type.Optional(Type.String({ minLength: 1, description: 'The `next_cursor` of the page before.' })),
-  starting_after: Type.Optional(Type.String({ minLength: 1, description: 'The same as `cursor`, as existing clients send it.' })),
+  starting_after: Type.Optional(
+    Type.String({ minLength: 1, description: 'The same as `cursor`, as existing clients send it.' }),
+  ),
 })
 
 /** Statuses that a query's list names. */

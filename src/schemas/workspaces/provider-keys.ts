@@ -8,13 +8,17 @@ export type FileProvider = (typeof FILE_PROVIDERS)[number]
 const SUFFIX = '_api_key'
 
 /**
- * Name of the vault secret that holds a workspace's own key for a provider: `openai_api_key`, `google_ai_studio_api_key`.
- * What a name of a secret cannot have becomes one underscore; before a digit stands `provider_`. Decision: the document
- * names none. Slugs that meet in one name are kept apart by the host that the secret is bound to.
+ * Name of the vault secret that holds a workspace's own key for a provider: `openai_api_key`,
+ * `google_ai_studio_api_key`. What a name of a secret cannot have becomes one underscore; before a digit
+ * stands `provider_`. Decision: the document names none. Slugs that meet in one name are kept apart by the
+ * host that the secret is bound to.
  * @param slug of the provider in the catalogue
  */
 export function providerKeyName(slug: string): string {
-  const words = slug.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '')
+  const words = slug
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
   const fit = /^[a-z]/.test(words) ? words : `provider_${words}`.replace(/_$/, '')
   return fit.slice(0, SECRET_NAME_CHARS_MAX - SUFFIX.length).replace(/_$/, '') + SUFFIX
 }
@@ -35,8 +39,8 @@ export function mayBeProviderKey(name: string): boolean {
 }
 
 /**
- * The host that such a secret must be bound to. Null for a provider without an address, or with an IP address for one:
- * nothing can be bound to that (§4.4), so no workspace can have a key for it.
+ * The host that such a secret must be bound to. Null for a provider without an address, or with an IP address
+ * for one: nothing can be bound to that (§4.4), so no workspace can have a key for it.
  * @param baseUrl of the provider in the catalogue; empty for our own models
  */
 export function providerKeyHost(baseUrl: string): string | null {

@@ -8,11 +8,17 @@ export const NAME_CHARS_MAX = 100
 export const SLUG_CHARS_MAX = 50
 /** Characters of a workspace's description. B2.9. */
 export const DESCRIPTION_CHARS_MAX = 500
-/** Workspaces, or members of one, of a page, when no number is asked for, and how many may be skipped. B3.1; Decision for the most. */
+/**
+ * Workspaces, or members of one, of a page, when no number is asked for, and how many may be skipped. B3.1;
+ * Decision for the most.
+ */
 export const WORKSPACES_PAGE_MAX = 100
 export const WORKSPACES_PAGE_DEFAULT = 50
 export const WORKSPACES_OFFSET_MAX = 1_000_000
-/** Characters of a setting of a workspace that Sluice keeps for its callers, and entries of a list of them. Decision. */
+/**
+ * Characters of a setting of a workspace that Sluice keeps for its callers, and entries of a list of them.
+ * Decision.
+ */
 export const KEPT_TEXT_CHARS_MAX = 256
 export const KEPT_LIST_MAX = 1_000
 /** Characters of a callback URL. Decision. */

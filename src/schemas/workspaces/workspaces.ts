@@ -1,5 +1,15 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { CALLBACK_URL_CHARS_MAX, DESCRIPTION_CHARS_MAX, KEPT_LIST_MAX, KEPT_TEXT_CHARS_MAX, NAME_CHARS_MAX, SLUG_CHARS_MAX, WORKSPACES_OFFSET_MAX, WORKSPACES_PAGE_DEFAULT, WORKSPACES_PAGE_MAX } from './workspace-limits.ts'
+import {
+  CALLBACK_URL_CHARS_MAX,
+  DESCRIPTION_CHARS_MAX,
+  KEPT_LIST_MAX,
+  KEPT_TEXT_CHARS_MAX,
+  NAME_CHARS_MAX,
+  SLUG_CHARS_MAX,
+  WORKSPACES_OFFSET_MAX,
+  WORKSPACES_PAGE_DEFAULT,
+  WORKSPACES_PAGE_MAX,
+} from './workspace-limits.ts'
 import { OrganizationId } from '../operator/caps.ts'
 import { HasMore } from '../lists/pages.ts'
 
@@ -15,15 +25,27 @@ const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
 /** The store's texts hold any character but U+0000. */
 const Name = Type.String({
-  minLength: 1, maxLength: NAME_CHARS_MAX, pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$', title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
+  minLength: 1,
+  maxLength: NAME_CHARS_MAX,
+  pattern: '^(?=[\\s\\S]*\\S)[^\\u0000]*$',
+  title: `string of 1 to ${NAME_CHARS_MAX} characters that is not blank`,
 })
 const Slug = Type.String({
-  minLength: 1, maxLength: SLUG_CHARS_MAX, pattern: SLUG_SHAPE.source,
+  minLength: 1,
+  maxLength: SLUG_CHARS_MAX,
+  pattern: SLUG_SHAPE.source,
   title: `string of 1 to ${SLUG_CHARS_MAX} lower-case letters and digits, joined by single hyphens, that is no UUID`,
 })
-const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX, pattern: '^[^\\u0000]*$', title: `string of at most ${DESCRIPTION_CHARS_MAX} characters` })
+const Description = Type.String({
+  maxLength: DESCRIPTION_CHARS_MAX,
+  pattern: '^[^\\u0000]*$',
+  title: `string of at most ${DESCRIPTION_CHARS_MAX} characters`,
+})
 const KeptText = Type.String({
-  minLength: 1, maxLength: KEPT_TEXT_CHARS_MAX, pattern: '^[!-~]+$', title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
+  minLength: 1,
+  maxLength: KEPT_TEXT_CHARS_MAX,
+  pattern: '^[!-~]+$',
+  title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
 })
 
 /** What existing clients set and read; Sluice keeps it and acts on none of it. B2.9. */
@@ -45,22 +67,32 @@ export const KEPT_NAMES = Object.keys(KEPT) as readonly (keyof KeptSettings)[]
 
 /** Ours, beside the fields that existing clients know. */
 const EXTENSION = {
-  default_callback_url: nullable(Type.String({
-    maxLength: CALLBACK_URL_CHARS_MAX, description: 'Where webhooks go that name no other address: HTTPS, without credentials, to a public address.',
-  })),
+  default_callback_url: nullable(
+    Type.String({
+      maxLength: CALLBACK_URL_CHARS_MAX,
+      description:
+        'Where webhooks go that name no other address: HTTPS, without credentials, to a public address.',
+    }),
+  ),
   programme: Type.Boolean({ description: 'Interns and their vaults; without it they answer 404.' }),
   vault_writes: Type.Boolean({ description: 'Changes of its vaults; without it they answer 503.' }),
-  storage_quota_bytes: nullable(Type.Integer({
-    minimum: 0, maximum: Number.MAX_SAFE_INTEGER,
-    description: "Bytes of all its files and of the folders of its containers, 4 KiB each at least; null: the installation's default.",
-  })),
+  storage_quota_bytes: nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        "Bytes of all its files and of the folders of its containers, 4 KiB each at least; null: the installation's default.",
+    }),
+  ),
 }
 
 const CHANGEABLE = {
   description: optional(nullable(Description)),
   ...KeptSettings.properties,
   ...Type.Partial(Type.Object(EXTENSION)).properties,
-  include_byok_in_budgets: optional(Type.Boolean({ description: "Calls by the workspace's own credentials count against its budgets." })),
+  include_byok_in_budgets: optional(
+    Type.Boolean({ description: "Calls by the workspace's own credentials count against its budgets." }),
+  ),
 }
 
 /** What else it holds is ignored. C25. */
@@ -68,7 +100,12 @@ export const CreateWorkspaceBody = Type.Object({ name: Name, slug: Slug, ...CHAN
 export type CreateWorkspaceBody = Static<typeof CreateWorkspaceBody>
 
 /** What is left out stays. C25. */
-export const UpdateWorkspaceBody = Type.Object({ organization_id: optional(OrganizationId), name: optional(Name), slug: optional(Slug), ...CHANGEABLE })
+export const UpdateWorkspaceBody = Type.Object({
+  organization_id: optional(OrganizationId),
+  name: optional(Name),
+  slug: optional(Slug),
+  ...CHANGEABLE,
+})
 export type UpdateWorkspaceBody = Static<typeof UpdateWorkspaceBody>
 
 const Reference = Type.String({ minLength: 1, description: 'UUID or slug.' })
@@ -76,15 +113,20 @@ export const WorkspaceParams = Type.Object({ id: Reference })
 export const WorkspaceRefParams = Type.Object({ workspace_ref: Reference })
 
 export const WorkspacePageQuery = Type.Object({
-  limit: optional(Type.Integer({ minimum: 1, maximum: WORKSPACES_PAGE_MAX, default: WORKSPACES_PAGE_DEFAULT })),
+  limit: optional(
+    Type.Integer({ minimum: 1, maximum: WORKSPACES_PAGE_MAX, default: WORKSPACES_PAGE_DEFAULT }),
+  ),
   offset: optional(Type.Integer({ minimum: 0, maximum: WORKSPACES_OFFSET_MAX, default: 0 })),
 })
 export type WorkspacePageQuery = Static<typeof WorkspacePageQuery>
 
 export const DeleteWorkspaceQuery = Type.Object({
-  confirm_default_workspace_deletion: optional(Type.Boolean({
-    default: false, description: 'Needed to delete the default workspace; the oldest other one becomes the default.',
-  })),
+  confirm_default_workspace_deletion: optional(
+    Type.Boolean({
+      default: false,
+      description: 'Needed to delete the default workspace; the oldest other one becomes the default.',
+    }),
+  ),
 })
 
 const Instant = Type.String({ format: 'date-time' })
@@ -95,11 +137,15 @@ export const WorkspaceShape = Type.Object({
   name: Type.String(),
   slug: Type.String(),
   description: nullable(Type.String()),
-  created_by: nullable(Type.String({ description: 'Hash of the API key, or name of the user of the command line.' })),
+  created_by: nullable(
+    Type.String({ description: 'Hash of the API key, or name of the user of the command line.' }),
+  ),
   created_at: Instant,
   updated_at: nullable(Instant),
   is_default: Type.Boolean(),
-  default_guardrail_id: Type.String({ description: "The workspace's own id: Sluice has no guardrails, and existing clients require one." }),
+  default_guardrail_id: Type.String({
+    description: "The workspace's own id: Sluice has no guardrails, and existing clients require one.",
+  }),
   default_text_model: KEPT.default_text_model,
   default_image_model: KEPT.default_image_model,
   default_provider_sort: KEPT.default_provider_sort,
@@ -115,7 +161,11 @@ export const WorkspaceShape = Type.Object({
 export type WorkspaceShape = Static<typeof WorkspaceShape>
 
 export const WorkspaceAnswer = Type.Object({ data: WorkspaceShape })
-export const WorkspaceListAnswer = Type.Object({ data: Type.Array(WorkspaceShape), total_count: Type.Integer(), has_more: HasMore })
+export const WorkspaceListAnswer = Type.Object({
+  data: Type.Array(WorkspaceShape),
+  total_count: Type.Integer(),
+  has_more: HasMore,
+})
 export const DeletedWorkspaceAnswer = Type.Object({ deleted: Type.Literal(true) })
 
 export const MEMBER_ROLES = ['admin', 'member'] as const
@@ -129,14 +179,20 @@ export const MemberShape = Type.Object({
   display_name: nullable(Type.String()),
   email: nullable(Type.String()),
   role: Type.Enum([...MEMBER_ROLES], { description: 'The strongest of the grants.' }),
-  grants: Type.Array(Type.Object({
-    source: Type.Enum(['manual', 'mapping']),
-    mapping_id: nullable(Type.String({ description: 'Of a SCIM group mapping.' })),
-    role: Role,
-    created_at: Instant,
-  })),
+  grants: Type.Array(
+    Type.Object({
+      source: Type.Enum(['manual', 'mapping']),
+      mapping_id: nullable(Type.String({ description: 'Of a SCIM group mapping.' })),
+      role: Role,
+      created_at: Instant,
+    }),
+  ),
   created_at: Type.String({ format: 'date-time', description: 'Of the first of its grants.' }),
 })
 export type MemberShape = Static<typeof MemberShape>
 
-export const MemberListAnswer = Type.Object({ data: Type.Array(MemberShape), total_count: Type.Integer(), has_more: HasMore })
+export const MemberListAnswer = Type.Object({
+  data: Type.Array(MemberShape),
+  total_count: Type.Integer(),
+  has_more: HasMore,
+})

@@ -12,7 +12,10 @@ import { KnownKeys } from './known-keys.ts'
 export interface AccessOptions {
   readonly keys: KeyStore
   readonly feed: EpochFeed
-  /** Milliseconds after the last good poll during which known keys are served without asking the store. Design §3. */
+  /**
+   * Milliseconds after the last good poll during which known keys are served without asking the store. Design
+   * §3.
+   */
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
@@ -31,7 +34,8 @@ export interface Access {
   /** Hashes of the keys that it knows, the one used last first; KEYS_HANDED_MAX at most. */
   knownKeys(): readonly string[]
   /**
-   * Loads these keys, as far as KEYS_HANDED_MAX, while `mayGoOn`: those that follow are loaded at their first use.
+   * Loads these keys, as far as KEYS_HANDED_MAX, while `mayGoOn`: those that follow are loaded at their first
+   * use.
    * @returns how many it knows by then
    */
   beginWith(hashes: readonly string[], mayGoOn: () => boolean): Promise<number>
@@ -78,8 +82,14 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
     },
     checkKey(operation, key) {
       const { keys: kinds, keyScopes = [] } = operation.access
-      if (!kinds.includes(key.kind)) return { name: 'wrong_key_kind', fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') } }
-      return hasScope(key.scopes, keyScopes) ? null : { name: 'scope_missing', fields: { scope: scopesText(keyScopes) } }
+      if (!kinds.includes(key.kind))
+        return {
+          name: 'wrong_key_kind',
+          fields: { kind: kinds.map((kind) => KIND_TEXTS[kind]).join(' or ') },
+        }
+      return hasScope(key.scopes, keyScopes)
+        ? null
+        : { name: 'scope_missing', fields: { scope: scopesText(keyScopes) } }
     },
     knownKeys: () => known.list(KEYS_HANDED_MAX),
     async beginWith(hashes, mayGoOn) {
@@ -88,7 +98,11 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
         const loaded = await loads.load(hash)
         if (loaded.ok && loaded.value !== null) count++
       }
-      for (let at = 0; at < Math.min(hashes.length, KEYS_HANDED_MAX) && mayGoOn(); at += KEYS_HANDED_QUERY_MAX) {
+      for (
+        let at = 0;
+        at < Math.min(hashes.length, KEYS_HANDED_MAX) && mayGoOn();
+        at += KEYS_HANDED_QUERY_MAX
+      ) {
         // Those of one query come together, but for keys that changed meanwhile: nobody waits for them here.
         await Promise.race(hashes.slice(at, at + KEYS_HANDED_QUERY_MAX).map(begin))
       }

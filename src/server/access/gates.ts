@@ -15,10 +15,15 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
 }
 
 /**
- * What the facts of a workspace and of the hostname refuse, in the contract's order: outside of the programme nobody
- * learns that there is more to be refused. Null = go on to the operation's scope. §4.4, §5, B1.4, B1.7.
+ * What the facts of a workspace and of the hostname refuse, in the contract's order: outside of the programme
+ * nobody learns that there is more to be refused. Null = go on to the operation's scope. §4.4, §5, B1.4,
+ * B1.7.
  */
-export function placeRefusal({ access }: AnyOperation, key: KeyRecord, isRegional: () => boolean): Failure | null {
+export function placeRefusal(
+  { access }: AnyOperation,
+  key: KeyRecord,
+  isRegional: () => boolean,
+): Failure | null {
   if (access.isOfProgramme === true && !key.isInProgramme) return PROGRAMME_CLOSED
   return access.refusesRegional === true && isRegional() ? REGIONAL_REFUSED : null
 }

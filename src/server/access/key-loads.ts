@@ -25,15 +25,17 @@ export class KeyLoads {
     this.#known = known
     this.#queries = new KeyQueries(store)
     this.#loads = new LiveLoads({
-      feed, nameOf, now,
-      forget: (name) => name === EVERYTHING ? known.clear() : known.forget(name),
+      feed,
+      nameOf,
+      now,
+      forget: (name) => (name === EVERYTHING ? known.clear() : known.forget(name)),
     })
   }
 
   /**
-   * Waits for at most two answers of the store, the one that is out and its own, and for one more after each change that
-   * touches the key. A null value: there is no such key. Failures: busy (too many loads, or changes without a pause),
-   * store_unavailable.
+   * Waits for at most two answers of the store, the one that is out and its own, and for one more after each
+   * change that touches the key. A null value: there is no such key. Failures: busy (too many loads, or
+   * changes without a pause), store_unavailable.
    */
   load(hash: string): Promise<Loaded> {
     const joined = this.#loads.join(hash)
@@ -41,7 +43,7 @@ export class KeyLoads {
     if (this.#loads.size >= KEY_LOADS_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     return this.#loads.load(hash, {
       read: (sending) => this.#queries.read(hash, sending),
-      namesOf: (record) => record === null ? [nameOfKey(hash)] : namesOf(record),
+      namesOf: (record) => (record === null ? [nameOfKey(hash)] : namesOf(record)),
       take: (record, isCurrent) => {
         if (!isCurrent) return
         if (record === null) this.#known.keepUnknown(hash)
@@ -81,8 +83,9 @@ interface Asked {
 }
 
 /**
- * Joins what is missed in one turn to one query. What comes while every query is out waits for one to end, and then goes
- * with all that wait: somebody who makes up keys makes queries longer, not more, and keeps nobody else's key out.
+ * Joins what is missed in one turn to one query. What comes while every query is out waits for one to end,
+ * and then goes with all that wait: somebody who makes up keys makes queries longer, not more, and keeps
+ * nobody else's key out.
  */
 class KeyQueries {
   readonly #store: KeyStore
@@ -118,7 +121,9 @@ class KeyQueries {
   async #send(asked: readonly Asked[]): Promise<void> {
     for (const { sending } of asked) sending()
     // A bug of the store's must not leave callers without an answer.
-    const answer = await this.#store.load(asked.map(({ hash }) => hash)).catch((cause: unknown) => fail('internal', { cause }))
+    const answer = await this.#store
+      .load(asked.map(({ hash }) => hash))
+      .catch((cause: unknown) => fail('internal', { cause }))
     if (!answer.ok) return asked.forEach(({ settle }) => settle(answer))
     const records = new Map(answer.value.map((record) => [record.hash, record]))
     for (const { hash, settle } of asked) settle(ok(records.get(hash) ?? null))

@@ -1,6 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../schemas/failures.ts'
-import { KEYS_CACHED_MAX, UNKNOWN_KEYS_CACHED_MAX, UNKNOWN_KEY_TTL_MS } from '../../schemas/keys/key-limits.ts'
+import {
+  KEYS_CACHED_MAX,
+  UNKNOWN_KEYS_CACHED_MAX,
+  UNKNOWN_KEY_TTL_MS,
+} from '../../schemas/keys/key-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 
 /** A cached record with the outcome that a hit returns, made once. */
@@ -25,7 +29,10 @@ export class KnownKeys {
   readonly #known: LRUCache<string, KnownKey>
   /** Hash → instant until which it is remembered, on the clock of `now`. */
   readonly #unknown = new LRUCache<string, number>({ max: UNKNOWN_KEYS_CACHED_MAX })
-  /** Hashes by workspace and by organization: whoever changes one in a loop must not make this front look through all keys. */
+  /**
+   * Hashes by workspace and by organization: whoever changes one in a loop must not make this front look
+   * through all keys.
+   */
   readonly #byOwner = new Map<string, Set<string>>()
   readonly #now: () => number
 
@@ -97,5 +104,7 @@ export class KnownKeys {
 
 function ownersOf({ workspaceId, defaultWorkspaceId, organizationId }: KeyRecord): readonly string[] {
   const owners = [`workspace/${defaultWorkspaceId}`, `organization/${organizationId}`]
-  return workspaceId === null || workspaceId === defaultWorkspaceId ? owners : [...owners, `workspace/${workspaceId}`]
+  return workspaceId === null || workspaceId === defaultWorkspaceId
+    ? owners
+    : [...owners, `workspace/${workspaceId}`]
 }

@@ -20,9 +20,10 @@ interface Heard {
 }
 
 /**
- * The changes that were heard while something is read, by what they touch. A value that was read is older than a change
- * only if that was heard behind the start of the read, has a higher number than the epoch of the start, and touches the
- * value. Changes of other things are none of its concern, nor is one that a second channel tells again.
+ * The changes that were heard while something is read, by what they touch. A value that was read is older
+ * than a change only if that was heard behind the start of the read, has a higher number than the epoch of
+ * the start, and touches the value. Changes of other things are none of its concern, nor is one that a second
+ * channel tells again.
  */
 export class HeardChanges {
   readonly #feed: Pick<EpochFeed, 'epoch'>
@@ -68,7 +69,10 @@ export class HeardChanges {
     return { count: this.#count, epoch: this.#feed.epoch }
   }
 
-  /** What overtook a read whose value depends on these names: a change that names one of them, EVERYTHING, or nothing. */
+  /**
+   * What overtook a read whose value depends on these names: a change that names one of them, EVERYTHING, or
+   * nothing.
+   */
   since({ count, epoch }: ReadStart, names: readonly string[]): 'named' | 'everything' | null {
     const isNamed = names.some((name) => {
       const heard = this.#byName.get(name)

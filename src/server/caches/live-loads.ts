@@ -14,7 +14,10 @@ export interface LiveLoadsDeps {
 }
 
 export interface LiveRead<T> {
-  /** @param sending is called right before the store is asked: changes that are told from then on may be missing */
+  /**
+   * @param sending is called right before the store is asked: changes that are told from then on may be
+   * missing
+   */
   readonly read: (sending: () => void) => Promise<Outcome<T>>
   /** The names of what the value depends on. */
   readonly namesOf: (value: T) => readonly string[]
@@ -29,13 +32,14 @@ interface Load<T> {
 }
 
 /**
- * The rule of every cache of a front, written once: what is known is dropped at a change that touches it, and what is
- * being loaded is loaded again only if such a change came meanwhile. Changes of other things cost a load nothing, so that
- * a workspace that is written in a loop keeps nobody else waiting. One load at a time for each id.
+ * The rule of every cache of a front, written once: what is known is dropped at a change that touches it, and
+ * what is being loaded is loaded again only if such a change came meanwhile. Changes of other things cost a
+ * load nothing, so that a workspace that is written in a loop keeps nobody else waiting. One load at a time
+ * for each id.
  *
- * A load that a change of its own value overtakes is made again until it is not, or its time is over. A feed that lost
- * track (`everything`) knows nothing of this value: after BLIND_LOADS_MAX such loads the next one serves those who waited
- * when it began, to whom it is not old, and is not kept.
+ * A load that a change of its own value overtakes is made again until it is not, or its time is over. A feed
+ * that lost track (`everything`) knows nothing of this value: after BLIND_LOADS_MAX such loads the next one
+ * serves those who waited when it began, to whom it is not old, and is not kept.
  */
 export class LiveLoads<T> {
   readonly #deps: LiveLoadsDeps
@@ -56,14 +60,19 @@ export class LiveLoads<T> {
     return this.#size
   }
 
-  /** The load of this id that is under way; undefined where there is none that whoever comes now may wait for. */
+  /**
+   * The load of this id that is under way; undefined where there is none that whoever comes now may wait for.
+   */
   join(id: string): Promise<Outcome<T>> | undefined {
     const load = this.#joinable.get(id)
     if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
     return load?.done
   }
 
-  /** Joins the load of this id that is under way, or begins one. Failures: those of the read; busy (changes without a pause). */
+  /**
+   * Joins the load of this id that is under way, or begins one. Failures: those of the read; busy (changes
+   * without a pause).
+   */
   load(id: string, input: LiveRead<T>): Promise<Outcome<T>> {
     const joined = this.join(id)
     if (joined !== undefined) return joined
@@ -95,7 +104,11 @@ export class LiveLoads<T> {
   }
 
   /** @param leave lets nobody join any more */
-  async #repeat({ read, namesOf, take }: LiveRead<T>, time: { readonly endsAt: number }, leave: () => void): Promise<Outcome<T>> {
+  async #repeat(
+    { read, namesOf, take }: LiveRead<T>,
+    time: { readonly endsAt: number },
+    leave: () => void,
+  ): Promise<Outcome<T>> {
     for (let blind = 0; ;) {
       const isLast = blind === BLIND_LOADS_MAX
       if (isLast) leave()
@@ -110,7 +123,11 @@ export class LiveLoads<T> {
         return loaded
       }
       if (overtaken === 'everything') blind++
-      if (this.#deps.now() >= time.endsAt) return fail('busy', { retryAfterS: 1, detail: 'What is asked for changes faster than it can be read.' })
+      if (this.#deps.now() >= time.endsAt)
+        return fail('busy', {
+          retryAfterS: 1,
+          detail: 'What is asked for changes faster than it can be read.',
+        })
     }
   }
 }

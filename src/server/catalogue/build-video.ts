@@ -1,8 +1,15 @@
 import { hasVideo, type Protocol, type VideoProtocolName } from '../../schemas/models/protocols.ts'
 import {
-  VIDEO_CONCURRENCY_DEFAULT, VIDEO_LOCAL_CONCURRENCY_DEFAULT, VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT, VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
-  VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT, VIDEO_POLL_FIRST_MS_DEFAULT, VIDEO_POLL_MAX_MS_DEFAULT, VIDEO_POLLS_PER_SECOND_DEFAULT,
-  VIDEO_SECONDS_DEFAULT, VIDEO_SUBMIT_TIMEOUT_MS_DEFAULT,
+  VIDEO_CONCURRENCY_DEFAULT,
+  VIDEO_LOCAL_CONCURRENCY_DEFAULT,
+  VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT,
+  VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
+  VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT,
+  VIDEO_POLL_FIRST_MS_DEFAULT,
+  VIDEO_POLL_MAX_MS_DEFAULT,
+  VIDEO_POLLS_PER_SECOND_DEFAULT,
+  VIDEO_SECONDS_DEFAULT,
+  VIDEO_SUBMIT_TIMEOUT_MS_DEFAULT,
 } from '../../schemas/videos/video-model-limits.ts'
 import type { SubmitKind } from '../../schemas/videos/video-models.ts'
 import { videoPricing, type VideoPricing } from '../../schemas/videos/video-prices.ts'
@@ -11,11 +18,18 @@ import type { EndpointEntry, ModelEntry } from './format.ts'
 import type { ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 export const TOKEN_HEADER_DEFAULT = 'Idempotency-Key'
-/** OpenAI lists its jobs; Google lists no operations of a model, so that nobody can tell whether one was begun. */
-const SUBMIT: Readonly<Record<VideoProtocolName, SubmitKind>> = { openai: 'lookup', google: 'blind', local: 'token' }
+/**
+ * OpenAI lists its jobs; Google lists no operations of a model, so that nobody can tell whether one was
+ * begun.
+ */
+const SUBMIT: Readonly<Record<VideoProtocolName, SubmitKind>> = {
+  openai: 'lookup',
+  google: 'blind',
+  local: 'token',
+}
 
 export function submitKindOf(protocol: Protocol, entry: ProviderVideoEntry = {}): SubmitKind | null {
-  return hasVideo(protocol) ? entry.submit ?? SUBMIT[protocol] : null
+  return hasVideo(protocol) ? (entry.submit ?? SUBMIT[protocol]) : null
 }
 
 /** @param entry checked; null when the protocol has no calls for video */
@@ -26,7 +40,7 @@ export function buildProviderVideo(protocol: Protocol, entry: ProviderVideoEntry
   const first = entry.poll_first_ms ?? Math.min(standard.first, entry.poll_max_ms ?? Infinity)
   return {
     submit,
-    tokenHeader: submit === 'token' ? entry.token_header ?? TOKEN_HEADER_DEFAULT : null,
+    tokenHeader: submit === 'token' ? (entry.token_header ?? TOKEN_HEADER_DEFAULT) : null,
     pollsPerSecond: entry.polls_per_second ?? standard.perSecond,
     pollFirstMs: first,
     pollMaxMs: entry.poll_max_ms ?? Math.max(standard.max, first),
@@ -86,7 +100,9 @@ function factsOf(entry: ModelVideoEntry): VideoFacts {
 /** Of what the catalogue says is free. */
 export const FREE_VIDEO: VideoPricing = { perSecond: [], perVideoNano: 0 }
 
-/** Null = unpriced. A price that was checked can be counted; a bug of the check must not become a free video. */
+/**
+ * Null = unpriced. A price that was checked can be counted; a bug of the check must not become a free video.
+ */
 export function endpointPricing(model: ModelEntry, { video }: EndpointEntry): VideoPricing | null {
   const skus = video?.pricing_skus ?? model.video?.pricing_skus
   if (skus === undefined) return null

@@ -27,7 +27,8 @@ export function buildProvider(entry: ProviderEntry): Provider {
     baseUrl: (entry.base_url ?? '').replace(/\/+$/, ''),
     apiKeyEnv: entry.api_key_env ?? null,
     headers: Object.entries(entry.headers ?? {}).map(([name, value]) => ({
-      name: name.toLowerCase(), ...(typeof value === 'string' ? { value, env: null } : { value: '', env: value.env }),
+      name: name.toLowerCase(),
+      ...(typeof value === 'string' ? { value, env: null } : { value: '', env: value.env }),
     })),
     timeoutMs: entry.timeout_ms ?? UPSTREAM_TIMEOUT_MS_DEFAULT,
     rename: entry.rename ?? {},
@@ -46,7 +47,14 @@ export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Pro
 /** The same model as an alias answers it: the canonical one, and `alias_target`. C21. */
 export function underAlias(model: ResolvedModel): ResolvedModel {
   const wire: Model = { ...model.wire, alias_target: { name: model.wire.name, slug: model.canonicalSlug } }
-  return { ...model, wire, bodies: new RenderedBodies(wire, { endpoints: () => model.bodies.endpoints, video: () => model.bodies.video }) }
+  return {
+    ...model,
+    wire,
+    bodies: new RenderedBodies(wire, {
+      endpoints: () => model.bodies.endpoints,
+      video: () => model.bodies.video,
+    }),
+  }
 }
 
 function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string, Provider>): ResolvedModel {
@@ -86,8 +94,14 @@ function offerOf(entry: EndpointEntry, { entry: model, terms, providers }: Whose
   const provider = providers.get(entry.provider)
   if (provider === undefined) throw new Error(`catalogue: provider ${entry.provider} was not checked`)
   const free = isFree(entry, terms)
-  const declared = free ? undefined : entry.pricing ?? terms.pricing
-  return { entry, provider, pricing: { ...FREE, ...declared }, isFree: free, isUnpriced: isUnpriced(entry, terms, model) }
+  const declared = free ? undefined : (entry.pricing ?? terms.pricing)
+  return {
+    entry,
+    provider,
+    pricing: { ...FREE, ...declared },
+    isFree: free,
+    isUnpriced: isUnpriced(entry, terms, model),
+  }
 }
 
 function endpointOf(model: ModelEntry, { entry, provider, pricing, isFree, isUnpriced }: Offer): Endpoint {

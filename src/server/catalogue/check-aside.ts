@@ -7,10 +7,17 @@ import type { UnpricedEndpoint } from './terms.ts'
 export type CheckedFiles = Pick<CatalogueFiles, 'shippedFile' | 'extraFile'>
 
 export type CheckedCatalogue =
-  | { readonly ok: true; readonly providers: readonly Provider[]; readonly unpriced: readonly UnpricedEndpoint[] }
+  | {
+      readonly ok: true
+      readonly providers: readonly Provider[]
+      readonly unpriced: readonly UnpricedEndpoint[]
+    }
   | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
-/** Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would answer nobody. */
+/**
+ * Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would
+ * answer nobody.
+ */
 export function checkAside({ shippedFile, extraFile }: CheckedFiles): Promise<CheckedCatalogue> {
   const workerData: CheckedFiles = { shippedFile, extraFile }
   const thread = new Worker(new URL('../../../bundle/check-thread.js', import.meta.url), { workerData })

@@ -10,20 +10,35 @@ import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import type { ModelVideoEntry } from './video-format.ts'
 
 type Skus = ModelVideoEntry['pricing_skus']
-const SKU_NAMES = '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution as `_720p` behind it, or `per_video`'
+const SKU_NAMES =
+  '`duration_seconds`, with `_with_audio` or `_without_audio` and a resolution as `_720p` behind it, or `per_video`'
 
 export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly Issue[] {
   if (video === undefined) return []
   if (!hasVideo(protocol)) {
-    return [{ path: '/video', message: `is of no use: the protocol ${protocol} has no calls for video`, expected: 'no such member' }]
+    return [
+      {
+        path: '/video',
+        message: `is of no use: the protocol ${protocol} has no calls for video`,
+        expected: 'no such member',
+      },
+    ]
   }
   const issues: Issue[] = []
   const { token_header: header, poll_first_ms: first, poll_max_ms: most } = video
   if (header !== undefined && submitKindOf(protocol, video) !== 'token') {
-    issues.push({ path: '/video/token_header', message: 'is never sent', expected: '`"submit": "token"` beside it' })
+    issues.push({
+      path: '/video/token_header',
+      message: 'is never sent',
+      expected: '`"submit": "token"` beside it',
+    })
   }
   if (first !== undefined && most !== undefined && first > most) {
-    issues.push({ path: '/video/poll_first_ms', message: 'is longer than poll_max_ms', expected: `at most ${most}` })
+    issues.push({
+      path: '/video/poll_first_ms',
+      message: 'is longer than poll_max_ms',
+      expected: `at most ${most}`,
+    })
   }
   return issues
 }
@@ -32,7 +47,9 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
 export function checkModelVideo(model: ModelEntry): readonly Issue[] {
   const { video, pricing } = model
   if (!makesVideo(model)) {
-    return video === undefined ? [] : [{ path: '/video', message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
+    return video === undefined
+      ? []
+      : [{ path: '/video', message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
   }
   return [
     ...checkTokenPrice(model, pricing, '/pricing'),
@@ -44,22 +61,38 @@ export function checkModelVideo(model: ModelEntry): readonly Issue[] {
 const NEEDS_VIDEO = '`video` among the output modalities'
 
 /** @param path of the endpoint @param protocol null when its provider is not known */
-export function checkEndpointVideo(model: ModelEntry, endpoint: EndpointEntry, place: { path: string; protocol: Protocol | null }): readonly Issue[] {
+export function checkEndpointVideo(
+  model: ModelEntry,
+  endpoint: EndpointEntry,
+  place: { path: string; protocol: Protocol | null },
+): readonly Issue[] {
   const { path, protocol } = place
   if (!makesVideo(model)) {
-    return endpoint.video === undefined ? [] : [{ path: `${path}/video`, message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
+    return endpoint.video === undefined
+      ? []
+      : [{ path: `${path}/video`, message: 'is of a model that makes no video', expected: NEEDS_VIDEO }]
   }
   const issues = [
     ...checkTokenPrice(model, endpoint.pricing, `${path}/pricing`),
     ...checkSkus(endpoint.video?.pricing_skus, `${path}/video/pricing_skus`, model),
   ]
   if (protocol === null || hasVideo(protocol)) return issues
-  return [...issues, { path: `${path}/provider`, message: `makes no video: its protocol is ${protocol}`,
-    expected: 'a provider whose protocol has video' }]
+  return [
+    ...issues,
+    {
+      path: `${path}/provider`,
+      message: `makes no video: its protocol is ${protocol}`,
+      expected: 'a provider whose protocol has video',
+    },
+  ]
 }
 
 /** It would be shown, and nobody would be charged by it. */
-export function checkTokenPrice(model: ModelEntry, pricing: ModelEntry['pricing'], path: string): readonly Issue[] {
+export function checkTokenPrice(
+  model: ModelEntry,
+  pricing: ModelEntry['pricing'],
+  path: string,
+): readonly Issue[] {
   const isVideoAlone = model.architecture?.output_modalities?.every((name) => name === 'video') === true
   if (pricing === undefined || !isVideoAlone) return []
   return [{ path, message: 'is no price of a video', expected: '`pricing_skus` within `video`' }]
@@ -69,7 +102,8 @@ export function checkTokenPrice(model: ModelEntry, pricing: ModelEntry['pricing'
 function checkSkus(skus: Skus, path: string, model: ModelEntry): readonly Issue[] {
   if (skus === undefined) return []
   const issues = Object.entries(skus).flatMap(([name, usd]): Issue[] => {
-    if (!isVideoSku(name)) return [{ path: pointer(path, name), message: 'is no SKU that is known', expected: SKU_NAMES }]
+    if (!isVideoSku(name))
+      return [{ path: pointer(path, name), message: 'is no SKU that is known', expected: SKU_NAMES }]
     if (videoSkuNano(usd) !== null) return []
     const expected = `USD with at most ${UNIT_PRICE_PLACES} decimal places, and at most ${VIDEO_PRICE_USD_MAX}`
     return [{ path: pointer(path, name), message: 'is too fine or too large to count', expected }]
@@ -82,10 +116,16 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   if (pricing === null) return []
   return advertised(video).flatMap((resolution) => {
     // Sound can be asked for, and refused, where the model makes it.
-    const unpriced = (video.generate_audio === true ? [true, false] : [false]).filter((hasAudio) => !isPriced(pricing, resolution, hasAudio))
+    const unpriced = (video.generate_audio === true ? [true, false] : [false]).filter(
+      (hasAudio) => !isPriced(pricing, resolution, hasAudio),
+    )
     return unpriced.map((hasAudio) => {
       const kind = `${resolution ?? 'whatever resolution'} ${hasAudio ? 'with' : 'without'} sound`
-      return { path, message: `names no price for ${kind}`, expected: 'a price for every kind of video that the model makes' }
+      return {
+        path,
+        message: `names no price for ${kind}`,
+        expected: 'a price for every kind of video that the model makes',
+      }
     })
   })
 }
@@ -93,13 +133,24 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
 /** Null for every resolution there may be: where the catalogue names none, any is taken. */
 function advertised({ resolutions, sizes }: ModelVideoEntry): readonly (string | null)[] {
   if (resolutions === undefined && sizes === undefined) return [null]
-  return [...new Set([...resolutions ?? [], ...(sizes ?? []).map(resolutionOfSize)])]
+  return [...new Set([...(resolutions ?? []), ...(sizes ?? []).map(resolutionOfSize)])]
 }
 
-function checkDefaults({ defaults = {}, durations, resolutions, aspect_ratios: ratios }: ModelVideoEntry): readonly Issue[] {
+function checkDefaults({
+  defaults = {},
+  durations,
+  resolutions,
+  aspect_ratios: ratios,
+}: ModelVideoEntry): readonly Issue[] {
   const one = <T>(name: string, value: T | undefined, set: readonly T[] | undefined): readonly Issue[] => {
     if (value === undefined || set === undefined || set.includes(value)) return []
-    return [{ path: `/video/defaults/${name}`, message: 'is not what the model takes', expected: `one of ${set.join(', ')}` }]
+    return [
+      {
+        path: `/video/defaults/${name}`,
+        message: 'is not what the model takes',
+        expected: `one of ${set.join(', ')}`,
+      },
+    ]
   }
   return [
     ...one('seconds', defaults.seconds, durations),

@@ -28,7 +28,14 @@ export function checkRepeats<T>(
       return []
     }
     const message = `is the ${member} of ${first} too`
-    return [{ file, path: pointer(path, member), message, expected: `${member === 'id' ? 'an' : 'a'} ${member} of its own` }]
+    return [
+      {
+        file,
+        path: pointer(path, member),
+        message,
+        expected: `${member === 'id' ? 'an' : 'a'} ${member} of its own`,
+      },
+    ]
   })
 }
 
@@ -60,7 +67,14 @@ function checkProvider(provider: ProviderEntry): readonly Issue[] {
 
 /** Names of ours, and of HTTP's own: what they say is decided by each call. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  'host', 'content-length', 'content-type', 'content-encoding', 'expect', 'accept', 'accept-encoding', 'user-agent',
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'expect',
+  'accept',
+  'accept-encoding',
+  'user-agent',
 ])
 
 /** Values are never told: an operator may have put a key there. */
@@ -70,13 +84,25 @@ function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntr
   return names.flatMap((given, index): readonly Issue[] => {
     const name = given.toLowerCase()
     const path = pointer('/headers', given)
-    if (!/^[!#$%&'*+.^_`|~\w-]{1,64}$/.test(given)) return [{ path, message: 'is no name of a header', expected: 'a token of at most 64 characters' }]
+    if (!/^[!#$%&'*+.^_`|~\w-]{1,64}$/.test(given))
+      return [{ path, message: 'is no name of a header', expected: 'a token of at most 64 characters' }]
     if (RESERVED_HEADERS.has(name) || isOfConnection(name) || name.startsWith('x-sluice-')) {
-      return [{ path, message: 'cannot be set: each call writes it itself, or the connection does', expected: 'another header' }]
+      return [
+        {
+          path,
+          message: 'cannot be set: each call writes it itself, or the connection does',
+          expected: 'another header',
+        },
+      ]
     }
-    if (name === ofKey) return [{ path, message: 'carries the key of api_key_env', expected: 'either api_key_env or this header' }]
+    if (name === ofKey)
+      return [
+        { path, message: 'carries the key of api_key_env', expected: 'either api_key_env or this header' },
+      ]
     const isRepeated = names.findIndex((other) => other.toLowerCase() === name) !== index
-    return isRepeated ? [{ path, message: 'is there twice, in another case', expected: 'each header once' }] : []
+    return isRepeated
+      ? [{ path, message: 'is there twice, in another case', expected: 'each header once' }]
+      : []
   })
 }
 
@@ -103,7 +129,9 @@ function checkModel(model: ModelEntry, known: KnownProviders): readonly Issue[] 
 
 function checkSuffix(suffix: string, index: number, all: readonly { suffix: string }[]): readonly Issue[] {
   if (all.findIndex((other) => other.suffix === suffix) === index) return []
-  return [{ path: `/variants/${index}`, message: `repeats the suffix ${suffix}`, expected: 'each suffix once' }]
+  return [
+    { path: `/variants/${index}`, message: `repeats the suffix ${suffix}`, expected: 'each suffix once' },
+  ]
 }
 
 interface Known extends KnownProviders {
@@ -115,17 +143,25 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
   const seen = new Set<string>()
   return endpoints.flatMap((endpoint, index) => {
     const here = pointer(path, index)
-    const issues: Issue[] = [...checkPricing(endpoint.pricing, `${here}/pricing`), ...checkFree(endpoint, here)]
+    const issues: Issue[] = [
+      ...checkPricing(endpoint.pricing, `${here}/pricing`),
+      ...checkFree(endpoint, here),
+    ]
     const provider = known.providers.get(endpoint.provider)?.entry
-    issues.push(...checkEndpointVideo(known.model, endpoint, { path: here, protocol: provider?.protocol ?? null }))
+    issues.push(
+      ...checkEndpointVideo(known.model, endpoint, { path: here, protocol: provider?.protocol ?? null }),
+    )
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {
       const slugs = new Set([...known.providers.values()].map(({ entry }) => entry.slug))
       const expected = `one of ${[...slugs].join(', ')}`
       issues.push({ path: `${here}/provider`, message: 'names no provider of the catalogue', expected })
     } else if (known.isEmbedding && !hasEmbeddings(provider.protocol)) {
-      issues.push({ path: `${here}/provider`, message: `cannot embed: its protocol is ${provider.protocol}`,
-        expected: 'a provider whose protocol has embeddings' })
+      issues.push({
+        path: `${here}/provider`,
+        message: `cannot embed: its protocol is ${provider.protocol}`,
+        expected: 'a provider whose protocol has embeddings',
+      })
     }
     const tag = tagOf(endpoint)
     if (seen.has(tag)) {
@@ -140,22 +176,46 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
 const MODALITIES = {
   input_modalities: ['text', 'image', 'file', 'audio', 'video'],
   output_modalities: [
-    'text', 'image', 'embeddings', 'audio', 'video', 'rerank', 'decisions', 'speech', 'transcription',
+    'text',
+    'image',
+    'embeddings',
+    'audio',
+    'video',
+    'rerank',
+    'decisions',
+    'speech',
+    'transcription',
   ],
 } as const
 
 /** Modalities that nothing here knows: warnings, not mistakes. */
 export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
-  return models.flatMap((placed) => (['input_modalities', 'output_modalities'] as const).flatMap((member) => {
-    const known: readonly string[] = MODALITIES[member]
-    return at(placed, (placed.entry.architecture?.[member] ?? []).flatMap((name, index) => known.includes(name) ? [] : [{
-      path: `/architecture/${member}/${index}`, message: `is no modality that is known: ${name}`, expected: `one of ${known.join(', ')}`,
-    }]))
-  }))
+  return models.flatMap((placed) =>
+    (['input_modalities', 'output_modalities'] as const).flatMap((member) => {
+      const known: readonly string[] = MODALITIES[member]
+      return at(
+        placed,
+        (placed.entry.architecture?.[member] ?? []).flatMap((name, index) =>
+          known.includes(name)
+            ? []
+            : [
+                {
+                  path: `/architecture/${member}/${index}`,
+                  message: `is no modality that is known: ${name}`,
+                  expected: `one of ${known.join(', ')}`,
+                },
+              ],
+        ),
+      )
+    }),
+  )
 }
 
 /** Of both it would have to be guessed which one is meant. C40. */
-function checkFree({ free, pricing, video }: Pick<EndpointEntry, 'free' | 'pricing' | 'video'>, path: string): readonly Issue[] {
+function checkFree(
+  { free, pricing, video }: Pick<EndpointEntry, 'free' | 'pricing' | 'video'>,
+  path: string,
+): readonly Issue[] {
   if (free !== true || (pricing === undefined && video?.pricing_skus === undefined)) return []
   return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
 }

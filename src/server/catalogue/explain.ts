@@ -5,8 +5,8 @@ import type { Issue } from '../../schemas/failures.ts'
 import { pointer } from '../../schemas/issues.ts'
 
 /**
- * Says where a value departs from a shape, every place once. The validator's own list would stop at eight, and
- * tell of each branch of a union.
+ * Says where a value departs from a shape, every place once. The validator's own list would stop at eight,
+ * and tell of each branch of a union.
  * @param path JSON pointer of the value
  */
 export function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
@@ -29,7 +29,8 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
   const known = Object.keys(schema.properties)
   const expected = `one of ${known.join(', ')}`
   for (const name of Object.keys(value)) {
-    if (!known.includes(name)) issues.push({ path: pointer(path, name), message: 'is not known here', expected })
+    if (!known.includes(name))
+      issues.push({ path: pointer(path, name), message: 'is not known here', expected })
   }
   return issues
 }
@@ -42,9 +43,12 @@ function explainList(schema: TArray, value: readonly unknown[], path: string): r
 
 /** Of a union the branch that takes this kind of value says more than the union does. */
 function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
-  const branch = schema.anyOf.find((shape) =>
-    (IsObject(shape) && isRecord(value)) || (IsArray(shape) && Array.isArray(value)) ||
-    (IsString(shape) && typeof value === 'string'))
+  const branch = schema.anyOf.find(
+    (shape) =>
+      (IsObject(shape) && isRecord(value)) ||
+      (IsArray(shape) && Array.isArray(value)) ||
+      (IsString(shape) && typeof value === 'string'),
+  )
   if (branch !== undefined && !IsString(branch)) return explain(branch, value, path)
   return [{ path, message: 'is not valid', expected: expectedOf(schema) }]
 }

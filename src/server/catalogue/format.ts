@@ -1,7 +1,16 @@
 import Type, { type Static } from 'typebox'
-import { PROVIDER_HEADER_CHARS_MAX, PROVIDER_HEADERS_MAX, PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
 import {
-  Benchmarks, DefaultParameters, PerRequestLimits, Pricing, Reasoning, ToolChoice,
+  PROVIDER_HEADER_CHARS_MAX,
+  PROVIDER_HEADERS_MAX,
+  PROVIDER_TIMEOUT_MS_MAX,
+} from '../../schemas/models/provider-limits.ts'
+import {
+  Benchmarks,
+  DefaultParameters,
+  PerRequestLimits,
+  Pricing,
+  Reasoning,
+  ToolChoice,
 } from '../../schemas/models/models.ts'
 import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
@@ -25,124 +34,181 @@ const Flag = Type.Boolean({ description: 'true or false' })
 const Names = list(Name, 'a list of strings')
 const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
-/** Says that nothing is to be paid: without it, and without a price, an endpoint is unpriced, and limits refuse it. C40. */
+/**
+ * Says that nothing is to be paid: without it, and without a price, an endpoint is unpriced, and limits
+ * refuse it. C40.
+ */
 const Free = Type.Optional(Flag)
 /** Every member is optional: what is absent costs nothing. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
 const Variable = text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')
-const HeaderValue = Type.Union([
-  Type.String({ minLength: 1, maxLength: PROVIDER_HEADER_CHARS_MAX, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }),
-  Type.Object({ env: Variable }, closed),
-], { description: `1 to ${PROVIDER_HEADER_CHARS_MAX} visible ASCII characters, or \`{"env": "NAME"}\`` })
+const HeaderValue = Type.Union(
+  [
+    Type.String({
+      minLength: 1,
+      maxLength: PROVIDER_HEADER_CHARS_MAX,
+      pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$',
+    }),
+    Type.Object({ env: Variable }, closed),
+  ],
+  { description: `1 to ${PROVIDER_HEADER_CHARS_MAX} visible ASCII characters, or \`{"env": "NAME"}\`` },
+)
 
-/** An upstream and how to speak to it. `local` needs no address; no `api_key_env` means that it needs no key. */
-export const ProviderEntry = Type.Object({
-  slug: Slug,
-  name: Type.Optional(Name),
-  protocol: Type.Enum([...PROTOCOLS], {
-    description: '`openai`, `cohere`, `google`, `anthropic` or `local`',
-  }),
-  base_url: Type.Optional(text('an http or https URL without credentials, query or fragment',
-    'https?://[^\\s/?#@]+(/[^\\s?#]*)?')),
-  api_key_env: Type.Optional(Variable),
-  /** A value as it is sent, or `{"env": "NAME"}` for one that is read from a variable, as keys are. */
-  headers: Type.Optional(Type.Record(Type.String(), HeaderValue, { maxProperties: PROVIDER_HEADERS_MAX, description: 'an object of header values' })),
-  timeout_ms: Type.Optional(Type.Integer({
-    minimum: 1,
-    maximum: PROVIDER_TIMEOUT_MS_MAX,
-    description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
-  })),
-  /** Spellings of fields, and of values as `input_type=search_query`. */
-  rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
-  video: Type.Optional(ProviderVideoEntry),
-}, closed)
+/**
+ * An upstream and how to speak to it. `local` needs no address; no `api_key_env` means that it needs no key.
+ */
+export const ProviderEntry = Type.Object(
+  {
+    slug: Slug,
+    name: Type.Optional(Name),
+    protocol: Type.Enum([...PROTOCOLS], {
+      description: '`openai`, `cohere`, `google`, `anthropic` or `local`',
+    }),
+    base_url: Type.Optional(
+      text(
+        'an http or https URL without credentials, query or fragment',
+        'https?://[^\\s/?#@]+(/[^\\s?#]*)?',
+      ),
+    ),
+    api_key_env: Type.Optional(Variable),
+    /** A value as it is sent, or `{"env": "NAME"}` for one that is read from a variable, as keys are. */
+    headers: Type.Optional(
+      Type.Record(Type.String(), HeaderValue, {
+        maxProperties: PROVIDER_HEADERS_MAX,
+        description: 'an object of header values',
+      }),
+    ),
+    timeout_ms: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: PROVIDER_TIMEOUT_MS_MAX,
+        description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
+      }),
+    ),
+    /** Spellings of fields, and of values as `input_type=search_query`. */
+    rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
+    video: Type.Optional(ProviderVideoEntry),
+  },
+  closed,
+)
 export type ProviderEntry = Static<typeof ProviderEntry>
 
 /** A model at a provider. What it does not say it takes from its model. */
-export const EndpointEntry = Type.Object({
-  provider: Slug,
-  upstream_model: Name,
-  pricing: Type.Optional(Prices),
-  free: Free,
-  context_length: Type.Optional(nullable(Tokens)),
-  max_completion_tokens: Type.Optional(nullable(Tokens)),
-  max_prompt_tokens: Type.Optional(nullable(Tokens)),
-  quantization: Type.Optional(Type.Enum(QUANTIZATIONS, { description: Quantizations })),
-  supported_parameters: Type.Optional(Names),
-  supports_implicit_caching: Type.Optional(Flag),
-  supports_tool_choice: Type.Optional(ToolChoice),
-  // Declarations of the provider: absent is not false, and no filter on it matches either way (C21).
-  zdr: Type.Optional(Flag),
-  may_train: Type.Optional(Flag),
-  distillable: Type.Optional(Flag),
-  regions: Type.Optional(Names),
-  video: Type.Optional(EndpointVideoEntry),
-}, closed)
+export const EndpointEntry = Type.Object(
+  {
+    provider: Slug,
+    upstream_model: Name,
+    pricing: Type.Optional(Prices),
+    free: Free,
+    context_length: Type.Optional(nullable(Tokens)),
+    max_completion_tokens: Type.Optional(nullable(Tokens)),
+    max_prompt_tokens: Type.Optional(nullable(Tokens)),
+    quantization: Type.Optional(Type.Enum(QUANTIZATIONS, { description: Quantizations })),
+    supported_parameters: Type.Optional(Names),
+    supports_implicit_caching: Type.Optional(Flag),
+    supports_tool_choice: Type.Optional(ToolChoice),
+    // Declarations of the provider: absent is not false, and no filter on it matches either way (C21).
+    zdr: Type.Optional(Flag),
+    may_train: Type.Optional(Flag),
+    distillable: Type.Optional(Flag),
+    regions: Type.Optional(Names),
+    video: Type.Optional(EndpointVideoEntry),
+  },
+  closed,
+)
 export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
 /** Without endpoints of its own a variant has its model's, at its own price when it has one. C21. */
-const VariantEntry = Type.Object({
-  suffix: Suffix,
-  pricing: Type.Optional(Prices),
-  free: Free,
-  endpoints: Type.Optional(Endpoints),
-}, closed)
+const VariantEntry = Type.Object(
+  {
+    suffix: Suffix,
+    pricing: Type.Optional(Prices),
+    free: Free,
+    endpoints: Type.Optional(Endpoints),
+  },
+  closed,
+)
 const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
 
 /** A model: the fields of §2.10 under their wire names, and what routes and lists need beside them. */
-export const ModelEntry = Type.Object({
-  id: text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`),
-  canonical_slug: Type.Optional(text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`)),
-  name: Name,
-  description: Type.Optional(Name),
-  aliases: Type.Optional(list(text('`author/slug` or `slug`, without a variant suffix', `(${NAME}/)?${NAME}`),
-    'a list of aliases')),
-  variants: Type.Optional(list(Variant, 'a list of variants')),
-  // A date is what people can check against an announcement; the wire wants seconds.
-  created: Type.Optional(Type.Union([
-    Type.Integer({ minimum: 0 }),
-    Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }),
-  ], { description: 'Unix time in whole seconds, or a date like `2024-01-25`' })),
-  context_length: Type.Optional(nullable(Tokens)),
-  architecture: Type.Optional(Type.Object({
-    modality: Type.Optional(nullable(Name)),
-    input_modalities: Type.Optional(Names),
-    output_modalities: Type.Optional(Names),
-    tokenizer: Type.Optional(Name),
-    instruct_type: Type.Optional(nullable(Name)),
-  }, closed)),
-  /** For every endpoint that brings none; so is `free`. */
-  pricing: Type.Optional(Prices),
-  free: Free,
-  top_provider: Type.Optional(Type.Object({
-    is_moderated: Type.Optional(Flag),
+export const ModelEntry = Type.Object(
+  {
+    id: text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`),
+    canonical_slug: Type.Optional(text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`)),
+    name: Name,
+    description: Type.Optional(Name),
+    aliases: Type.Optional(
+      list(
+        text('`author/slug` or `slug`, without a variant suffix', `(${NAME}/)?${NAME}`),
+        'a list of aliases',
+      ),
+    ),
+    variants: Type.Optional(list(Variant, 'a list of variants')),
+    // A date is what people can check against an announcement; the wire wants seconds.
+    created: Type.Optional(
+      Type.Union(
+        [
+          Type.Integer({ minimum: 0 }),
+          Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }),
+        ],
+        { description: 'Unix time in whole seconds, or a date like `2024-01-25`' },
+      ),
+    ),
     context_length: Type.Optional(nullable(Tokens)),
-    max_completion_tokens: Type.Optional(nullable(Tokens)),
-  }, closed)),
-  supported_parameters: Type.Optional(Names),
-  supported_voices: Type.Optional(nullable(Names)),
-  default_parameters: Type.Optional(nullable(DefaultParameters)),
-  per_request_limits: Type.Optional(nullable(PerRequestLimits)),
-  hugging_face_id: Type.Optional(nullable(Name)),
-  expiration_date: Type.Optional(nullable(Name)),
-  knowledge_cutoff: Type.Optional(nullable(Name)),
-  benchmarks: Type.Optional(Benchmarks),
-  reasoning: Type.Optional(Reasoning),
-  categories: Type.Optional(Names),
-  /** Of a model whose output is video. */
-  video: Type.Optional(ModelVideoEntry),
-  endpoints: Type.Optional(Endpoints),
-}, closed)
+    architecture: Type.Optional(
+      Type.Object(
+        {
+          modality: Type.Optional(nullable(Name)),
+          input_modalities: Type.Optional(Names),
+          output_modalities: Type.Optional(Names),
+          tokenizer: Type.Optional(Name),
+          instruct_type: Type.Optional(nullable(Name)),
+        },
+        closed,
+      ),
+    ),
+    /** For every endpoint that brings none; so is `free`. */
+    pricing: Type.Optional(Prices),
+    free: Free,
+    top_provider: Type.Optional(
+      Type.Object(
+        {
+          is_moderated: Type.Optional(Flag),
+          context_length: Type.Optional(nullable(Tokens)),
+          max_completion_tokens: Type.Optional(nullable(Tokens)),
+        },
+        closed,
+      ),
+    ),
+    supported_parameters: Type.Optional(Names),
+    supported_voices: Type.Optional(nullable(Names)),
+    default_parameters: Type.Optional(nullable(DefaultParameters)),
+    per_request_limits: Type.Optional(nullable(PerRequestLimits)),
+    hugging_face_id: Type.Optional(nullable(Name)),
+    expiration_date: Type.Optional(nullable(Name)),
+    knowledge_cutoff: Type.Optional(nullable(Name)),
+    benchmarks: Type.Optional(Benchmarks),
+    reasoning: Type.Optional(Reasoning),
+    categories: Type.Optional(Names),
+    /** Of a model whose output is video. */
+    video: Type.Optional(ModelVideoEntry),
+    endpoints: Type.Optional(Endpoints),
+  },
+  closed,
+)
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** A catalogue file, as operators write it. Every member of a model but `id` and `name` has a default. */
-export const CatalogueFile = Type.Object({
-  /** True: what ships with the product is left out whole instead of being extended. */
-  replace: Type.Optional(Flag),
-  providers: Type.Optional(list(ProviderEntry, 'a list of providers')),
-  models: Type.Optional(list(ModelEntry, 'a list of models')),
-}, closed)
+export const CatalogueFile = Type.Object(
+  {
+    /** True: what ships with the product is left out whole instead of being extended. */
+    replace: Type.Optional(Flag),
+    providers: Type.Optional(list(ProviderEntry, 'a list of providers')),
+    models: Type.Optional(list(ModelEntry, 'a list of models')),
+  },
+  closed,
+)
 export type CatalogueFile = Static<typeof CatalogueFile>

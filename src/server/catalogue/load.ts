@@ -17,8 +17,7 @@ export interface CatalogueFiles {
 }
 
 export type CatalogueResult =
-  | LoadedCatalogue
-  | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
+  LoadedCatalogue | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
 export interface LoadedCatalogue {
   readonly ok: true
@@ -27,7 +26,10 @@ export interface LoadedCatalogue {
   readonly warnings: readonly CatalogueProblem[]
   /** C40. */
   readonly unpriced: readonly UnpricedEndpoint[]
-  /** Indexed when it is first asked for: of 100,000 models that takes a second and 340 MB, which who only checks saves. */
+  /**
+   * Indexed when it is first asked for: of 100,000 models that takes a second and 340 MB, which who only
+   * checks saves.
+   */
   readonly catalogue: ModelCatalogue
 }
 
@@ -59,11 +61,19 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
 }
 
 /** As a reader of the files meets their entries. */
-function inOrder(problems: readonly CatalogueProblem[], sources: readonly Source[]): readonly CatalogueProblem[] {
+function inOrder(
+  problems: readonly CatalogueProblem[],
+  sources: readonly Source[],
+): readonly CatalogueProblem[] {
   const files = sources.map(({ file }) => file)
   const placed = problems.map((problem) => {
     const [, list = '', index = ''] = problem.path.split('/')
-    return { problem, file: files.indexOf(problem.file), list: list === 'models' ? 1 : 0, index: Number(index) || 0 }
+    return {
+      problem,
+      file: files.indexOf(problem.file),
+      list: list === 'models' ? 1 : 0,
+      index: Number(index) || 0,
+    }
   })
   placed.sort((a, b) => a.file - b.file || a.list - b.list || a.index - b.index)
   return placed.map(({ problem }) => problem)
@@ -76,7 +86,10 @@ interface Merged {
 
 /** A later source's entry takes the place of the earlier one of the same name, so lists keep their order. */
 function merge(sources: readonly Source[]): Merged {
-  const from = Math.max(0, sources.findLastIndex((source) => source.isReplacing))
+  const from = Math.max(
+    0,
+    sources.findLastIndex((source) => source.isReplacing),
+  )
   const merged: Merged = { providers: new Map(), models: new Map() }
   for (const source of sources.slice(from)) {
     for (const placed of source.providers) put(merged.providers, placed.entry.slug, placed)
@@ -91,7 +104,11 @@ function put<T>(entries: Map<string, Placed<T>>, name: string, placed: Placed<T>
   entries.set(isRepeat ? `${name} ${placed.path}` : name, placed)
 }
 
-function index(providers: ReadonlyMap<string, Provider>, modelEntries: readonly Placed<ModelEntry>[], now: () => number): ModelCatalogue {
+function index(
+  providers: ReadonlyMap<string, Provider>,
+  modelEntries: readonly Placed<ModelEntry>[],
+  now: () => number,
+): ModelCatalogue {
   const built = modelEntries.map(({ entry }) => buildModel(entry, providers))
   return new Catalogue(built, [...providers.values()], now)
 }
@@ -110,7 +127,9 @@ class Catalogue implements ModelCatalogue {
     for (const one of built) this.#name(one)
   }
 
-  /** Every spelling that the catalogue has is one look-up, without garbage; others are folded to lower case. */
+  /**
+   * Every spelling that the catalogue has is one look-up, without garbage; others are folded to lower case.
+   */
   resolve(id: string): ResolvedModel | null {
     return this.#byName.get(id) ?? this.#byName.get(id.toLowerCase()) ?? null
   }

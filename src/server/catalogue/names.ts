@@ -8,8 +8,8 @@ interface NameUse {
 }
 
 /**
- * Names that two models answer to. Ids, canonical slugs and aliases are one name space, so an alias can neither
- * hide a model nor lead to another alias.
+ * Names that two models answer to. Ids, canonical slugs and aliases are one name space, so an alias can
+ * neither hide a model nor lead to another alias.
  */
 export function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   const uses = models.flatMap(usesOf)

@@ -44,12 +44,17 @@ export interface Selectable {
 }
 
 /**
- * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks matches
- * nothing (C21); a sort by one keeps the order of the catalogue and puts such models last.
+ * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks
+ * matches nothing (C21); a sort by one keeps the order of the catalogue and puts such models last.
  */
-export function select({ all, words }: Selectable, filter: ModelFilter, nowMs: number): readonly ResolvedModel[] {
+export function select(
+  { all, words }: Selectable,
+  filter: ModelFilter,
+  nowMs: number,
+): readonly ResolvedModel[] {
   const tests = testsOf(filter, nowMs)
-  const candidates = filter.words === undefined ? all : words.find(filter.words).flatMap((at) => all[at] ?? [])
+  const candidates =
+    filter.words === undefined ? all : words.find(filter.words).flatMap((at) => all[at] ?? [])
   const found = candidates.filter((one) => tests.every((test) => test(one)))
   const rank = filter.sort === undefined ? null : RANKS[filter.sort]
   if (rank !== null) found.sort((a, b) => compare(rank(a), rank(b)))
@@ -80,7 +85,9 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
   add(filter.authors, (names, one) => names.includes(one.author))
   add(filter.providers, (names, one) => hasAny(names, one.providers))
   add(filter.contextMin, (least, one) => one.model.contextLength !== null && one.model.contextLength >= least)
-  add(filter.isDistillable, (wanted, { model }) => model.endpoints.some((one) => one.isDistillable === wanted))
+  add(filter.isDistillable, (wanted, { model }) =>
+    model.endpoints.some((one) => one.isDistillable === wanted),
+  )
   add(filter.isZdr, (wanted, { model }) => model.endpoints.some((one) => one.isZdr === wanted))
   // Asked in USD per million tokens, which is a float: rounding to the unit that is held repairs it.
   add(filter.promptPriceMin, (usd, one) => one.promptNano >= Math.round(usd * NANO))
@@ -117,7 +124,7 @@ const RANKS: Readonly<Record<ModelSort, Rank | null>> = {
   'top-weekly': null,
   'throughput-high-to-low': null,
   'latency-low-to-high': null,
-  'newest': (one) => [-(one.createdMs ?? Number.NaN)],
+  newest: (one) => [-(one.createdMs ?? Number.NaN)],
   'pricing-low-to-high': (one) => [one.promptNano, one.completionNano],
   'pricing-high-to-low': (one) => [-one.promptNano, -one.completionNano],
   'context-high-to-low': (one) => [-(one.model.contextLength ?? Number.NaN)],

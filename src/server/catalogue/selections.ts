@@ -4,8 +4,8 @@ import type { ModelFilter, ResolvedModel } from '../ports/models/models.ts'
 import { select, type Selectable } from './select.ts'
 
 /**
- * What filters have found, so that the pages of one list walk over the catalogue once: 100,000 models take 10 ms.
- * A catalogue never changes, but age does: what asks for one is looked for each time.
+ * What filters have found, so that the pages of one list walk over the catalogue once: 100,000 models take 10
+ * ms. A catalogue never changes, but age does: what asks for one is looked for each time.
  */
 export class Selections {
   readonly #models: Selectable
@@ -22,7 +22,8 @@ export class Selections {
   }
 
   of(filter: ModelFilter): readonly ResolvedModel[] {
-    if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined) return select(this.#models, filter, this.#now())
+    if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined)
+      return select(this.#models, filter, this.#now())
     const asked = JSON.stringify(filter)
     const known = this.#found.get(asked)
     if (known !== undefined) return known

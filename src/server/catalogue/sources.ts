@@ -25,8 +25,8 @@ export function lineOf({ file, path, message, expected }: CatalogueProblem): str
 }
 
 /**
- * What one file brings: its sound entries, and of the others what is sound in them: their references and names are
- * checked too, so that one mistake does not hide the next. A catalogue with problems is never used.
+ * What one file brings: its sound entries, and of the others what is sound in them: their references and
+ * names are checked too, so that one mistake does not hide the next. A catalogue with problems is never used.
  */
 export interface Source {
   readonly file: string
@@ -54,7 +54,9 @@ export function readSource(file: string): Source {
     file,
     isReplacing: memberOf(value, 'replace') === true,
     providers: providers.flatMap((placed) => salvaged(ProviderEntry, placed, PROVIDER_STAND_INS)),
-    models: place(file, '/models', listIn(value, 'models')).flatMap((placed) => salvaged(ModelEntry, placed, MODEL_STAND_INS)),
+    models: place(file, '/models', listIn(value, 'models')).flatMap((placed) =>
+      salvaged(ModelEntry, placed, MODEL_STAND_INS),
+    ),
     faultyProviders: faulty.map(({ entry }) => String(memberOf(entry, 'slug'))),
     problems: explain(CatalogueFile, value, '').map((issue) => ({ file, ...issue })),
   }
@@ -62,9 +64,18 @@ export function readSource(file: string): Source {
 
 /** Compiled: every process of a node checks the catalogue when it starts, in 30 ms instead of 200. */
 const WHOLE = Compile(CatalogueFile)
-const NOTHING: Omit<Source, 'file'> = { isReplacing: false, providers: [], models: [], faultyProviders: [], problems: [] }
+const NOTHING: Omit<Source, 'file'> = {
+  isReplacing: false,
+  providers: [],
+  models: [],
+  faultyProviders: [],
+  problems: [],
+}
 
-/** In the place of members that are there with a mistake, or missing: told already, they lead to no second one. */
+/**
+ * In the place of members that are there with a mistake, or missing: told already, they lead to no second
+ * one.
+ */
 const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
 const MODEL_STAND_INS = { name: 'unread' }
 
@@ -102,7 +113,9 @@ function parse(file: string): { ok: true; value: unknown } | { ok: false; proble
   }
 }
 
-/** Line and column from the parser's "at position N": a count of characters helps nobody in a file of lines. */
+/**
+ * Line and column from the parser's "at position N": a count of characters helps nobody in a file of lines.
+ */
 function positionOf(message: string, text: string): string {
   const at = /at position (\d+)/.exec(message)?.[1]
   if (at === undefined) return ''

@@ -3,8 +3,15 @@ import type { VideoModel } from '../../schemas/videos/video-models.ts'
 import type { VideoFacts } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** Item of GET /videos/models. B2.1. @param endpoints of the id that is shown; the first with a price tells it */
-export function wireVideoModel(wire: Model, facts: VideoFacts, { video }: ModelEntry, endpoints: readonly EndpointEntry[]): VideoModel {
+/**
+ * Item of GET /videos/models. B2.1. @param endpoints of the id that is shown; the first with a price tells it
+ */
+export function wireVideoModel(
+  wire: Model,
+  facts: VideoFacts,
+  { video }: ModelEntry,
+  endpoints: readonly EndpointEntry[],
+): VideoModel {
   const priced = endpoints.find((endpoint) => endpoint.video?.pricing_skus !== undefined)
   return {
     id: wire.id,

@@ -26,7 +26,9 @@ function createdOf(entry: ModelEntry): number {
   return typeof created === 'number' ? created : Date.parse(`${created}T00:00:00Z`) / 1000
 }
 
-/** Text in, text out unless the file says otherwise; the arrow form is computed, so that it cannot disagree. */
+/**
+ * Text in, text out unless the file says otherwise; the arrow form is computed, so that it cannot disagree.
+ */
 function architectureOf(entry: ModelEntry): Model['architecture'] {
   const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
   const { input_modalities: inputs = ['text'], output_modalities: outputs = ['text'] } = said
@@ -40,7 +42,9 @@ function architectureOf(entry: ModelEntry): Model['architecture'] {
   }
 }
 
-/** Wire form of a model: what is nullable is always there, what is optional only when the file has it. B1.11. */
+/**
+ * Wire form of a model: what is nullable is always there, what is optional only when the file has it. B1.11.
+ */
 export function wireModel({ id, entry, pricing }: Shown): Model {
   const { context_length = null } = entry
   return {
@@ -106,7 +110,8 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
     supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     supports_implicit_caching: entry.supports_implicit_caching ?? false,
     supports_tool_choice: entry.supports_tool_choice ?? NO_TOOL_CHOICE,
-    // Null says "not measured": a catalogue is a file, and one front's figures would not speak for the others.
+    // Null says "not measured": a catalogue is a file, and one front's figures would not speak for the
+    // others.
     uptime_last_5m: null,
     uptime_last_30m: null,
     uptime_last_1d: null,

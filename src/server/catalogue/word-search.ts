@@ -1,6 +1,6 @@
 /**
- * Finds texts by words in them: all texts are one, which is searched at the speed of memory instead of text by text.
- * Words hold no white space, so none reaches from one text into the next.
+ * Finds texts by words in them: all texts are one, which is searched at the speed of memory instead of text
+ * by text. Words hold no white space, so none reaches from one text into the next.
  */
 export class WordSearch {
   readonly #all: string

@@ -18,37 +18,65 @@ const GROUPS: readonly {
   readonly verbs: readonly string[]
   readonly load: () => Promise<(program: Command, outcome: CliOutcome) => void>
 }[] = [
-  { verbs: ['front', 'spare', 'runner'], load: () => import('./operator/roles.ts').then((group) => group.addRoles) },
-  { verbs: ['serve', 'migrate', 'reload'], load: () => import('./operator/node.ts').then((group) => group.addNodeVerbs) },
+  {
+    verbs: ['front', 'spare', 'runner'],
+    load: () => import('./operator/roles.ts').then((group) => group.addRoles),
+  },
+  {
+    verbs: ['serve', 'migrate', 'reload'],
+    load: () => import('./operator/node.ts').then((group) => group.addNodeVerbs),
+  },
   { verbs: ['scale'], load: () => import('./operator/scale.ts').then((group) => group.addScaleVerb) },
   { verbs: ['config'], load: () => import('./operator/config.ts').then((group) => group.addConfigVerbs) },
   { verbs: ['doctor'], load: () => import('./operator/doctor.ts').then((group) => group.addDoctor) },
-  { verbs: ['organizations'], load: () => import('./workspaces/organizations.ts').then((group) => group.addOrganizationVerbs) },
-  { verbs: ['workspaces'], load: () => import('./workspaces/workspaces.ts').then((group) => group.addWorkspaceVerbs) },
+  {
+    verbs: ['organizations'],
+    load: () => import('./workspaces/organizations.ts').then((group) => group.addOrganizationVerbs),
+  },
+  {
+    verbs: ['workspaces'],
+    load: () => import('./workspaces/workspaces.ts').then((group) => group.addWorkspaceVerbs),
+  },
   { verbs: ['members'], load: () => import('./workspaces/members.ts').then((group) => group.addMemberVerbs) },
   { verbs: ['scim'], load: () => import('./scim/scim.ts').then((group) => group.addScimVerbs) },
   { verbs: ['vault'], load: () => import('./vault/vault.ts').then((group) => group.addVaultVerbs) },
   { verbs: ['keys'], load: () => import('./keys/keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files/files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit/audit.ts').then((group) => group.addAuditVerbs) },
-  { verbs: ['backup', 'restore'], load: () => import('./operator/backup.ts').then((group) => group.addBackupVerbs) },
-  { verbs: ['clusters'], load: () => import('./operator/clusters.ts').then((group) => group.addClusterVerbs) },
+  {
+    verbs: ['backup', 'restore'],
+    load: () => import('./operator/backup.ts').then((group) => group.addBackupVerbs),
+  },
+  {
+    verbs: ['clusters'],
+    load: () => import('./operator/clusters.ts').then((group) => group.addClusterVerbs),
+  },
   { verbs: ['prune'], load: () => import('./operator/prune.ts').then((group) => group.addPruneVerb) },
   { verbs: ['ledger'], load: () => import('./money/ledger.ts').then((group) => group.addLedgerVerbs) },
   { verbs: ['budgets'], load: () => import('./money/budgets.ts').then((group) => group.addBudgetVerbs) },
   { verbs: ['credits'], load: () => import('./money/credits.ts').then((group) => group.addCreditVerbs) },
   { verbs: ['usage'], load: () => import('./money/usage.ts').then((group) => group.addUsageVerb) },
-  { verbs: ['webhooks'], load: () => import('./webhooks/webhooks.ts').then((group) => group.addWebhookVerbs) },
-  { verbs: ['models', 'catalog'], load: () => import('./models/models.ts').then((group) => group.addModelVerbs) },
+  {
+    verbs: ['webhooks'],
+    load: () => import('./webhooks/webhooks.ts').then((group) => group.addWebhookVerbs),
+  },
+  {
+    verbs: ['models', 'catalog'],
+    load: () => import('./models/models.ts').then((group) => group.addModelVerbs),
+  },
   { verbs: ['openapi'], load: () => import('./operator/openapi.ts').then((group) => group.addOpenApiVerb) },
   { verbs: ['init'], load: () => import('./operator/init.ts').then((group) => group.addInit) },
   { verbs: ['top'], load: () => import('./operator/top.ts').then((group) => group.addTop) },
-  { verbs: [COMPLETION], load: () => import('./operator/completion.ts').then((group) => group.addCompletion) },
+  {
+    verbs: [COMPLETION],
+    load: () => import('./operator/completion.ts').then((group) => group.addCompletion),
+  },
 ]
 
 /**
  * The command line.
- * @param args without the two that name Node and the program; none at all: `serve`, so that `npx` on the package brings up a node
+ * @param args without the two that name Node and the program; none at all: `serve`, so that `npx` on the
+ * package brings up a node
  * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
  */
 export async function run(args: readonly string[]): Promise<number | null> {
@@ -66,7 +94,10 @@ export async function run(args: readonly string[]): Promise<number | null> {
 /** The program with the verbs of the group that `verb` is of; with all of them where it is of none. */
 export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const program = new Command('sluice').description('A self-hosted AI gateway')
-  program.exitOverride().version(VERSION).showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
+  program
+    .exitOverride()
+    .version(VERSION)
+    .showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
   // With --json the one line that `explain` writes is all that a program has to read.
   if (asJson) program.configureOutput({ writeErr: () => {} })
   const named = GROUPS.filter(({ verbs }) => verbs.includes(verb) && verb !== COMPLETION)
@@ -89,6 +120,6 @@ function explain(problem: unknown, json: boolean): number {
   const isExpected = problem instanceof CliFailure || problem instanceof StartRefused
   const message = pasteable(problem instanceof Error ? problem.message : String(problem))
   const isQuiet = isExpected || !(problem instanceof Error)
-  tell({ json }, { error: 'failed', message }, isQuiet ? message : problem.stack ?? message)
+  tell({ json }, { error: 'failed', message }, isQuiet ? message : (problem.stack ?? message))
   return 1
 }

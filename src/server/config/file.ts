@@ -3,9 +3,14 @@ import { Settings } from '../../schemas/operator/settings.ts'
 import type { Problem, Texts } from '../config.ts'
 
 /** What the file that `SLUICE_CONFIG` names says: every fault of its form at once. */
-export function readSettingsFile(path: string): { readonly texts: Texts; readonly problems: readonly Problem[] } {
-  const problem = (expected: string, got: string): { texts: Texts; problems: Problem[] } =>
-    ({ texts: {}, problems: [{ name: 'SLUICE_CONFIG', expected, got }] })
+export function readSettingsFile(path: string): {
+  readonly texts: Texts
+  readonly problems: readonly Problem[]
+} {
+  const problem = (expected: string, got: string): { texts: Texts; problems: Problem[] } => ({
+    texts: {},
+    problems: [{ name: 'SLUICE_CONFIG', expected, got }],
+  })
   let value: unknown
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))

@@ -12,15 +12,20 @@ export interface Call {
   readonly folder: string
 }
 
-/** What whoever started this process types before a verb: `sluice`, `bin/sluice`, `npx ./sluice-0.1.0.tgz`. */
+/**
+ * What whoever started this process types before a verb: `sluice`, `bin/sluice`, `npx ./sluice-0.1.0.tgz`.
+ */
 export function programName({ script, npmEvent, path, folder }: Call): string {
   if (script === undefined) return NAME
-  // Without a package npx has run what the folder has: elsewhere it would fetch whatever the registry has by our name.
+  // Without a package npx has run what the folder has: elsewhere it would fetch whatever the registry has by
+  // our name.
   const fetched = npmEvent === 'npx' ? packageOf(script) : null
   if (fetched !== null) return `npx ${quoted(fetched)}`
   // `npm start` runs it through a script that installs and builds first.
   const program = basename(script) === 'start.mjs' ? join(dirname(script), '..', 'bin', NAME) : script
-  const isOnPath = npmEvent === undefined && path.split(delimiter).some((one) => one !== '' && resolve(folder, one) === dirname(program))
+  const isOnPath =
+    npmEvent === undefined &&
+    path.split(delimiter).some((one) => one !== '' && resolve(folder, one) === dirname(program))
   if (isOnPath) return basename(program)
   const near = relative(folder, program)
   return quoted(near.startsWith('..') || !near.includes('/') ? program : near)
@@ -28,7 +33,10 @@ export function programName({ script, npmEvent, path, folder }: Call): string {
 
 const NAME = 'sluice'
 
-/** Our texts name the program by its own name, between back-ticks; this is what they are where they can be pasted. */
+/**
+ * Our texts name the program by its own name, between back-ticks; this is what they are where they can be
+ * pasted.
+ */
 export function asCalled(text: string, name: string): string {
   return text.replace(/`sluice (?=[a-z])/g, () => `\`${name} `)
 }

@@ -7,7 +7,9 @@ interface Range {
   readonly first: ipaddr.IPv4 | ipaddr.IPv6
 }
 
-/** SLUICE_EGRESS_ALLOW in force: which addresses that are not public callers may reach, and how. Design §9. */
+/**
+ * SLUICE_EGRESS_ALLOW in force: which addresses that are not public callers may reach, and how. Design §9.
+ */
 export class AllowList {
   readonly #ranges: readonly Range[]
 
@@ -18,13 +20,15 @@ export class AllowList {
   }
 
   /**
-   * How to speak to an address that is not public; null when it is not admitted. Where several entries admit it, one
-   * with `http:` decides, except for callbacks, which never speak plain HTTP. C17.
+   * How to speak to an address that is not public; null when it is not admitted. Where several entries admit
+   * it, one with `http:` decides, except for callbacks, which never speak plain HTTP. C17.
    */
   schemeFor(address: string, port: number, purpose: Destination['purpose']): 'http' | 'https' | null {
     const parsed = ipaddr.parse(address)
-    const admitting = this.#ranges.filter(({ entry, first }) =>
-      parsed.kind() === first.kind() && (entry.port ?? port) === port && parsed.match(first, entry.bits))
+    const admitting = this.#ranges.filter(
+      ({ entry, first }) =>
+        parsed.kind() === first.kind() && (entry.port ?? port) === port && parsed.match(first, entry.bits),
+    )
     if (admitting.length === 0) return null
     return purpose !== 'callback' && admitting.some(({ entry }) => entry.isPlain) ? 'http' : 'https'
   }

@@ -5,20 +5,21 @@ import { Shares } from '../../schemas/values/shares.ts'
 const RESERVE_SHARE = 1 / 8
 const SMALL_SHARE = 1 / 256
 /**
- * Of the budget for answers so much may be held for one organization; an answer that begins also needs room in what one
- * workspace of it and one key may hold. The only answer of one of them may be larger: one of 128 MiB has to pass. Decision.
+ * Of the budget for answers so much may be held for one organization; an answer that begins also needs room
+ * in what one workspace of it and one key may hold. The only answer of one of them may be larger: one of 128
+ * MiB has to pass. Decision.
  */
 const ANSWERS_ORGANIZATION_SHARE = 1 / 2
 const ANSWERS_WORKSPACE_SHARE = 7 / 16
 const ANSWERS_KEY_SHARE = 3 / 8
 
 /**
- * Bytes of answers that one front holds at once, all together and for each organization, workspace and key. Design §4.
- * An answer that has begun may grow past those that wait to begin: it is the one that will end and give back. Small
- * answers, up to 1 MiB of 256, pass those that wait and have a reserve, so that no large one stops them. One that waits for
- * its caller's share stops those of its key alone.
- * When all that is held, by all or by one organization that has its share, belongs to answers that wait for more, the last
- * of them is refused: nobody else would end.
+ * Bytes of answers that one front holds at once, all together and for each organization, workspace and key.
+ * Design §4. An answer that has begun may grow past those that wait to begin: it is the one that will end and
+ * give back. Small answers, up to 1 MiB of 256, pass those that wait and have a reserve, so that no large one
+ * stops them. One that waits for its caller's share stops those of its key alone. When all that is held, by
+ * all or by one organization that has its share, belongs to answers that wait for more, the last of them is
+ * refused: nobody else would end.
  */
 export class AnswerBudget {
   readonly #bytesMax: number
@@ -106,18 +107,24 @@ export class AnswerBudget {
   }
 
   /**
-   * It keeps to its caller's shares. One that has begun keeps to the organization's alone: of answers that wait for each
-   * other in several ways none would end.
+   * It keeps to its caller's shares. One that has begun keeps to the organization's alone: of answers that
+   * wait for each other in several ways none would end.
    */
   #isShared({ bytes, heldBytes, caller }: Claim): boolean {
     if (caller === null) return true
     const { organizationId, workspaceId, key } = caller
     if (!isWithin(this.#organizations, organizationId, { bytes, heldBytes })) return false
     if (heldBytes > 0) return true
-    return isWithin(this.#workspaces, workspaceId, { bytes, heldBytes }) && isWithin(this.#keys, key, { bytes, heldBytes })
+    return (
+      isWithin(this.#workspaces, workspaceId, { bytes, heldBytes }) &&
+      isWithin(this.#keys, key, { bytes, heldBytes })
+    )
   }
 
-  /** In order; a large one that does not fit stops the large ones behind it, of all or of its key, and no small one. */
+  /**
+   * In order; a large one that does not fit stops the large ones behind it, of all or of its key, and no
+   * small one.
+   */
   #grant(caller: Caller | null): void {
     let isBlocked = false
     const behind = new Set<string>()
@@ -135,7 +142,10 @@ export class AnswerBudget {
     this.#untie(caller)
   }
 
-  /** While nobody is left who could give something back, of all or of the organization: whoever fits goes on, else the last one is refused. */
+  /**
+   * While nobody is left who could give something back, of all or of the organization: whoever fits goes on,
+   * else the last one is refused.
+   */
   #untie(caller: Caller | null): void {
     for (let tied = this.#tied(caller); tied.length > 0; tied = this.#tied(caller)) {
       const fitting = tied.find((waiter) => this.grow(waiter))
@@ -152,7 +162,9 @@ export class AnswerBudget {
     if (caller === null) return []
     const { organizationId } = caller
     const own = this.#waiting.filter((waiter) => waiter.caller?.organizationId === organizationId)
-    const isTied = own.every((waiter) => !this.#isShared(waiter)) && bytesOf(own) === this.#organizations.heldBy(organizationId)
+    const isTied =
+      own.every((waiter) => !this.#isShared(waiter)) &&
+      bytesOf(own) === this.#organizations.heldBy(organizationId)
     return isTied ? own : []
   }
 }
@@ -162,7 +174,11 @@ function bytesOf(waiting: readonly Waiter[]): number {
 }
 
 /** What is alone may be larger than the share. */
-function isWithin(shares: Shares, name: string, { bytes, heldBytes }: Pick<Claim, 'bytes' | 'heldBytes'>): boolean {
+function isWithin(
+  shares: Shares,
+  name: string,
+  { bytes, heldBytes }: Pick<Claim, 'bytes' | 'heldBytes'>,
+): boolean {
   return shares.fits(bytes, name) || shares.heldBy(name) === heldBytes
 }
 

@@ -32,7 +32,8 @@ export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
 export function headerOf(raw: readonly Uint8Array[], name: string): string | null {
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [found, value] = [raw[at], raw[at + 1]]
-    if (found !== undefined && value !== undefined && found.length === name.length && isNamed(found, name)) return latin1(value)
+    if (found !== undefined && value !== undefined && found.length === name.length && isNamed(found, name))
+      return latin1(value)
   }
   return null
 }

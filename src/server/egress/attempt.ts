@@ -31,8 +31,8 @@ export interface AttemptHome {
 }
 
 /**
- * One request and its answer. undici's handler in the form that gets raw headers, which spares parsing all of them.
- * It settles exactly once; whatever comes later only returns what was borrowed.
+ * One request and its answer. undici's handler in the form that gets raw headers, which spares parsing all of
+ * them. It settles exactly once; whatever comes later only returns what was borrowed.
  */
 export class Attempt implements Dispatcher.DispatchHandler, Queued {
   readonly request: EgressRequest
@@ -90,7 +90,8 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   onConnect(cut: (error?: Error) => void): void {
     this.#home.unqueued(this)
     if (!this.isSettled && this.request.mayWrite?.() === false) this.#finish(fail('client_gone'))
-    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
+    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the
+    // connection.
     if (this.isSettled) throw CUT
     this.#cut = cut
     this.isSent = true
@@ -212,7 +213,9 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     if (this.isSettled) return
     const retryAfter = this.#headers?.retryAfter ?? null
     const isSuccess = this.#isSuccess
-    this.#finish(ok({ status: this.#status, isSuccess, retryAfter, body: bytes, release: body.handOver(bytes.length) }))
+    this.#finish(
+      ok({ status: this.#status, isSuccess, retryAfter, body: bytes, release: body.handOver(bytes.length) }),
+    )
   }
 
   #tooLarge(): void {

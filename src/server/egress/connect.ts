@@ -10,7 +10,9 @@ export type Connect = buildConnector.connector
 
 /** Node's roots and the operator's, read once: for each connection anew it would take a millisecond. */
 export function trustOf(extraCa: readonly string[]): { readonly secureContext?: SecureContext } {
-  return extraCa.length === 0 ? {} : { secureContext: createSecureContext({ ca: [...rootCertificates, ...extraCa] }) }
+  return extraCa.length === 0
+    ? {}
+    : { secureContext: createSecureContext({ ca: [...rootCertificates, ...extraCa] }) }
 }
 
 type Trust = ReturnType<typeof trustOf>
@@ -28,8 +30,9 @@ export interface SocketPlaces {
 }
 
 /**
- * Connects to nothing but what was vetted for this very connection. The name stays what TLS verifies and `Host` says.
- * Both a look at the host before connecting and a lookup of ours are needed: Node asks no lookup for literal addresses.
+ * Connects to nothing but what was vetted for this very connection. The name stays what TLS verifies and
+ * `Host` says. Both a look at the host before connecting and a lookup of ours are needed: Node asks no lookup
+ * for literal addresses.
  */
 export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places: SocketPlaces): Connect {
   let found: readonly LookupAddress[] = []
@@ -41,7 +44,8 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
   }
   const connect = buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...trust, lookup })
   return (options, connected) => {
-    const refused = (cause: unknown): void => connected(cause instanceof Error ? cause : new Error(String(cause)), null)
+    const refused = (cause: unknown): void =>
+      connected(cause instanceof Error ? cause : new Error(String(cause)), null)
     const open = ({ addresses, isPlain }: Vetted): void => {
       found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
       connect({ ...options, protocol: isPlain ? 'http:' : 'https:' }, (error, socket) => {
@@ -55,11 +59,18 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
         if (addresses.includes(canonical(remoteAddress ?? '') ?? '')) return connected(null, socket)
         socket.destroy()
         // One that the other side has broken by now has no address any more.
-        refused(remoteAddress === undefined ? new Error('broken as it was made') : new DestinationRefused('an address that nobody vetted'))
+        refused(
+          remoteAddress === undefined
+            ? new Error('broken as it was made')
+            : new DestinationRefused('an address that nobody vetted'),
+        )
       })
-      // Node has asked for the addresses before `connect` returned: those of no other connection can be meant.
+      // Node has asked for the addresses before `connect` returned: those of no other connection can be
+      // meant.
       found = []
     }
-    vet().then((vetted) => places.take().then(() => open(vetted))).catch(refused)
+    vet()
+      .then((vetted) => places.take().then(() => open(vetted)))
+      .catch(refused)
   }
 }

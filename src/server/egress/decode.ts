@@ -23,8 +23,10 @@ export function isPlain(contentEncoding: string): boolean {
 }
 
 /**
- * Undoes a content encoding that nobody asked for. zlib works on the thread pool, piece by piece under the cap.
- * Failures: upstream_invalid (an encoding we do not know, or not what it claims to be), upstream_too_large, busy.
+ * Undoes a content encoding that nobody asked for. zlib works on the thread pool, piece by piece under the
+ * cap.
+ * Failures: upstream_invalid (an encoding we do not know, or not what it claims to be), upstream_too_large,
+ * busy.
  */
 export async function decode(
   body: Uint8Array,

@@ -1,4 +1,9 @@
-import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_CONNECTIONS_MAX, UPSTREAM_KEEP_ALIVE_MS, UPSTREAM_WAITING_MAX } from '../../schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_ANSWERS_BYTES_MAX,
+  UPSTREAM_CONNECTIONS_MAX,
+  UPSTREAM_KEEP_ALIVE_MS,
+  UPSTREAM_WAITING_MAX,
+} from '../../schemas/models/provider-limits.ts'
 import { VETTED_ANSWERS_BYTES_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
 import { AllowList } from './allow-list.ts'

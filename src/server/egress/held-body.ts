@@ -4,7 +4,10 @@ import { assemble } from './assemble.ts'
 
 /** Announced bodies above this are copied into place as they arrive instead of joined at the end. */
 const PLACED_BYTES_MIN = 4 * 1024 * 1024
-/** A place is made once this share of the body is here: a length alone, which costs nothing to claim, gets none. */
+/**
+ * A place is made once this share of the body is here: a length alone, which costs nothing to claim, gets
+ * none.
+ */
 const PLACED_SHARE = 1 / 4
 /** Early pieces that are copied with each later one: all are in place before the last one is here. */
 const MOVED_PIECES = 2
@@ -69,8 +72,8 @@ export class HeldBody {
   }
 
   /**
-   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when it never will
-   * or the body is dropped.
+   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when it
+   * never will or the body is dropped.
    */
   hold(bytes: number, granted: Granted): boolean {
     const claim = { bytes, heldBytes: this.#heldBytes, caller: this.#caller }

@@ -1,10 +1,19 @@
 import { lookup } from 'node:dns/promises'
-import { LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX } from '../../schemas/egress/egress-limits.ts'
+import {
+  LOOKUP_MS_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+  WORKSPACE_LOOKUPS_MAX,
+  WORKSPACE_LOOKUPS_WAITING_MAX,
+} from '../../schemas/egress/egress-limits.ts'
 
 /** Every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
-/** As the system resolves, files and search domains included: names of the operator's own network may be admitted. */
+/**
+ * As the system resolves, files and search domains included: names of the operator's own network may be
+ * admitted.
+ */
 export const resolveBySystem: Resolve = async (name) => {
   const found = await lookup(name, { all: true, verbatim: true })
   return found.map(({ address }) => address)
@@ -26,9 +35,9 @@ interface Waiter {
 }
 
 /**
- * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, at most half
- * of them in all, and a caller can name servers that never answer: so few at once, fewer of one workspace, and no lookup
- * of ours waits for long.
+ * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, at
+ * most half of them in all, and a caller can name servers that never answer: so few at once, fewer of one
+ * workspace, and no lookup of ours waits for long.
  */
 export class Lookups {
   readonly #resolve: Resolve
@@ -43,7 +52,8 @@ export class Lookups {
   }
 
   /**
-   * One answer for all of a workspace who ask while it is on its way; none is kept. Rejects with GateBusy or NameUnresolved.
+   * One answer for all of a workspace who ask while it is on its way; none is kept. Rejects with GateBusy or
+   * NameUnresolved.
    * @param workspaceId whose share it is, in which it may have to wait; none: nobody's
    */
   find(name: string, workspaceId?: string): Promise<readonly string[]> {
@@ -64,7 +74,10 @@ export class Lookups {
   }
 
   #mayRun(workspaceId: string | undefined): boolean {
-    return this.#running < LOOKUPS_MAX && (workspaceId === undefined || this.#of(workspaceId) < WORKSPACE_LOOKUPS_MAX)
+    return (
+      this.#running < LOOKUPS_MAX &&
+      (workspaceId === undefined || this.#of(workspaceId) < WORKSPACE_LOOKUPS_MAX)
+    )
   }
 
   #of(workspaceId: string): number {
@@ -89,8 +102,10 @@ export class Lookups {
   }
 
   #turn(workspaceId: string | undefined): Promise<void> {
-    const own = workspaceId === undefined ? 0 : this.#waiting.filter((one) => one.workspaceId === workspaceId).length
-    if (this.#waiting.length >= LOOKUPS_WAITING_MAX || own >= WORKSPACE_LOOKUPS_WAITING_MAX) return Promise.reject(new GateBusy())
+    const own =
+      workspaceId === undefined ? 0 : this.#waiting.filter((one) => one.workspaceId === workspaceId).length
+    if (this.#waiting.length >= LOOKUPS_WAITING_MAX || own >= WORKSPACE_LOOKUPS_WAITING_MAX)
+      return Promise.reject(new GateBusy())
     return new Promise((granted, refused) => {
       const go = (): void => {
         clearTimeout(timer)

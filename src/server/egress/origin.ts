@@ -180,15 +180,16 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     this.#queue(attempt)
     const { method, path, headers, body, bodyBytes } = attempt.request
     const content = bodyOf(body)
-    const length = content.lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
+    const length =
+      content.lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
     const all = length === null ? headers : [...headers, 'content-length', length]
     this.#pool.dispatch({ method, path, headers: all as string[], body: content.content }, attempt)
   }
 
   /**
-   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick once
-   * a second. A request that a second tick finds unsent waits for a connection; before that it only waits for the
-   * turn that undici lets a kept-alive connection rest, and is not worth a signal.
+   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick
+   * once a second. A request that a second tick finds unsent waits for a connection; before that it only
+   * waits for the turn that undici lets a kept-alive connection rest, and is not worth a signal.
    */
   readonly #tick = (): void => {
     if (this.#open.size === 0 && this.#clock !== null) {

@@ -2,8 +2,9 @@ import { networkInterfaces } from 'node:os'
 import { canonical } from './addresses.ts'
 
 /**
- * Ports that the gate never connects to: ours on this machine, and those of our stores and of all admin ports on any that
- * is not public. Which addresses other nodes have is not known: their operators give them, and networks translate them.
+ * Ports that the gate never connects to: ours on this machine, and those of our stores and of all admin ports
+ * on any that is not public. Which addresses other nodes have is not known: their operators give them, and
+ * networks translate them.
  */
 export interface OwnPorts {
   /** Where this node listens. */
@@ -15,9 +16,9 @@ export interface OwnPorts {
 }
 
 /**
- * True for the node's own listeners, the installation's stores and its admin ports, which no entry of the allow-list opens: through them
- * a caller would reach our own admin port and tables. Where a node listens does not matter: its port is its own on each
- * address of the machine.
+ * True for the node's own listeners, the installation's stores and its admin ports, which no entry of the
+ * allow-list opens: through them a caller would reach our own admin port and tables. Where a node listens
+ * does not matter: its port is its own on each address of the machine.
  */
 export function isOurs(address: string, port: number, own: OwnPorts): boolean {
   if (own.stores.includes(port) || own.admin().has(port)) return true

@@ -9,9 +9,9 @@ interface Parser {
 }
 
 /**
- * Ends the pause of a connection that has ended, before undici hears of it: it asserts that an answer which ends with
- * its connection is not paused, and what it throws there, in a listener, would end the process. All that came was
- * read before, so that nothing more is taken than is held already.
+ * Ends the pause of a connection that has ended, before undici hears of it: it asserts that an answer which
+ * ends with its connection is not paused, and what it throws there, in a listener, would end the process. All
+ * that came was read before, so that nothing more is taken than is held already.
  */
 export function detach(socket: Socket): void {
   const parser = parserOf(socket)
@@ -19,8 +19,9 @@ export function detach(socket: Socket): void {
 }
 
 /**
- * Keeps undici from taking a connection that broke for the end of an answer, which it does where the connection's end
- * is that of the answer: the assertion above would fail there too, and a part would pass for the whole. RFC 9112 §8.
+ * Keeps undici from taking a connection that broke for the end of an answer, which it does where the
+ * connection's end is that of the answer: the assertion above would fail there too, and a part would pass for
+ * the whole. RFC 9112 §8.
  */
 export function broken(socket: Socket): void {
   const parser = parserOf(socket)

@@ -15,7 +15,8 @@ export interface RequestBody {
  * A stream of ours can be read once: ask again for every sending.
  */
 export function bodyOf(body: EgressRequest['body']): RequestBody {
-  if (body === null || typeof body === 'string' || body instanceof Readable) return { content: body, lengthHeader: null }
+  if (body === null || typeof body === 'string' || body instanceof Readable)
+    return { content: body, lengthHeader: null }
   if (body instanceof Uint8Array)
     return body.length <= PIECE_BYTES ? { content: body, lengthHeader: null } : inPieces([body])
   return inPieces(body)

@@ -29,8 +29,8 @@ type Settle<T> = (outcome: Outcome<T>) => void
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * One request and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is kept up to
- * a bound, and beyond it the connection is not read, so that the other side waits too.
+ * One request and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is
+ * kept up to a bound, and beyond it the connection is not read, so that the other side waits too.
  */
 export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
   readonly request: EgressExchangeRequest
@@ -87,7 +87,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
 
   onConnect(cut: (error?: Error) => void): void {
     this.#home.unqueued(this)
-    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the connection.
+    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the
+    // connection.
     if (this.#end !== null) throw CUT
     this.#cut = cut
   }
@@ -140,13 +141,15 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     }
     this.#home.streamEnded()
     // It tells the length of what it leaves out, which undici takes for a body that broke off.
-    if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return this.#finish(ok(null))
+    if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+      return this.#finish(ok(null))
     this.#finish({ ok: false, failure: this.#failureOf(cause) })
   }
 
   #failureOf(cause: Error): Failure {
     const code = codeOf(cause)
-    if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return { name: 'header_invalid', cause }
+    if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED')
+      return { name: 'header_invalid', cause }
     return this.#isOfBody(cause, code) ? { name: 'client_gone', cause } : failureOf(cause, this.#cut !== null)
   }
 

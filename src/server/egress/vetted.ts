@@ -1,6 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { VETTED_CALLS_MAX, VETTED_CONNECTIONS_MAX, VETTED_IDLE_MS, VETTED_KEEP_ALIVE_MS, VETTED_POOLS_MAX, VETTED_SOCKETS_MAX, VETTED_WAITING_MAX, VETTED_WORKSPACE_CALLS_MAX } from '../../schemas/egress/egress-limits.ts'
+import {
+  VETTED_CALLS_MAX,
+  VETTED_CONNECTIONS_MAX,
+  VETTED_IDLE_MS,
+  VETTED_KEEP_ALIVE_MS,
+  VETTED_POOLS_MAX,
+  VETTED_SOCKETS_MAX,
+  VETTED_WAITING_MAX,
+  VETTED_WORKSPACE_CALLS_MAX,
+} from '../../schemas/egress/egress-limits.ts'
 import type { Destination, VettedOrigin } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'
@@ -50,7 +59,10 @@ export class VettedOrigins {
 
   constructor(deps: VettedDeps) {
     this.#deps = deps
-    this.#clock = setInterval(() => this.#dropIdle(performance.now() - VETTED_IDLE_MS), VETTED_IDLE_MS).unref()
+    this.#clock = setInterval(
+      () => this.#dropIdle(performance.now() - VETTED_IDLE_MS),
+      VETTED_IDLE_MS,
+    ).unref()
   }
 
   origin(destination: Destination): Outcome<VettedOrigin> {
@@ -66,7 +78,9 @@ export class VettedOrigins {
         // Another form would name an authority of its own.
         if (!request.path.startsWith('/')) return fail('header_invalid')
         const pool = this.#poolTo(to)
-        return pool === null ? fail('busy') : pool.exchange({ ...request, headers: sendable(request.headers) })
+        return pool === null
+          ? fail('busy')
+          : pool.exchange({ ...request, headers: sendable(request.headers) })
       },
       check: async () => {
         try {
@@ -91,8 +105,8 @@ export class VettedOrigins {
   }
 
   /**
-   * Null when the gate has no room for a call. Workspaces share no connection: what one of them wrote on it, or made its
-   * other side send ahead, would be read as the next one's.
+   * Null when the gate has no room for a call. Workspaces share no connection: what one of them wrote on it,
+   * or made its other side send ahead, would be read as the next one's.
    */
   #poolTo(to: Target): PooledOrigin | null {
     const { workspaceId } = to
@@ -130,7 +144,8 @@ export class VettedOrigins {
 
   /** @param untilMs only those that were last used before that */
   #dropIdle(untilMs = Infinity): void {
-    for (const [key, { pool, usedAtMs }] of this.#pools) if (pool.calls === 0 && usedAtMs < untilMs) this.#drop(key, pool)
+    for (const [key, { pool, usedAtMs }] of this.#pools)
+      if (pool.calls === 0 && usedAtMs < untilMs) this.#drop(key, pool)
   }
 
   #drop(key: string, pool: PooledOrigin): true {
@@ -146,8 +161,16 @@ interface Target extends Destination {
 
 /** Names that are the gate's to write, or that belong to one connection. */
 const OURS: ReadonlySet<string> = new Set([
-  'host', 'content-length', 'expect', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer',
-  'transfer-encoding', 'upgrade',
+  'host',
+  'content-length',
+  'expect',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ])
 
 function sendable(headers: readonly string[]): readonly string[] {

@@ -34,7 +34,12 @@ const DETAILS: Readonly<Record<DestinationRule, string>> = {
 
 /** What a refusal says: the rule, and nothing of what a name resolved to. @param cause for the log */
 export function refusal(rule: DestinationRule, cause?: unknown): Failure {
-  return { name: 'destination_refused', detail: DETAILS[rule], fields: { rule }, ...(cause === undefined ? {} : { cause }) }
+  return {
+    name: 'destination_refused',
+    detail: DETAILS[rule],
+    fields: { rule },
+    ...(cause === undefined ? {} : { cause }),
+  }
 }
 
 /** The port of a destination whose host and port may be asked for at all; what its name means comes later. */
@@ -45,14 +50,17 @@ export function portOf({ host, port }: Destination): Outcome<number> {
 }
 
 /**
- * Finds the addresses of a destination and refuses all of them when one may not be reached: a name with a public and a
- * private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy.
- * Plain HTTP is spoken only where the allow-list says so of every address.
+ * Finds the addresses of a destination and refuses all of them when one may not be reached: a name with a
+ * public and a private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy. Plain
+ * HTTP is spoken only where the allow-list says so of every address.
  */
 export async function vet(destination: Destination, port: number, deps: VettingDeps): Promise<Vetted> {
   const { host, purpose, workspaceId } = destination
   const form = hostFormOf(host)
-  const found = form === 'name' ? await deps.lookups.find(host, workspaceId) : [form === 'ipv6' ? host.slice(1, -1) : host]
+  const found =
+    form === 'name'
+      ? await deps.lookups.find(host, workspaceId)
+      : [form === 'ipv6' ? host.slice(1, -1) : host]
   const schemes = found.map((address) => schemeFor(address, port, { purpose, deps }))
   return {
     addresses: found.map((address) => canonical(address) ?? address),

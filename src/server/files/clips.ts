@@ -6,7 +6,10 @@ import { copy } from './copy.ts'
 import { Mp4Walk } from './mp4-walk.ts'
 import { ObjectWriting, type ObjectDeps } from './object-writing.ts'
 
-/** Clips on their way from a provider into storage. Whatever fails, or throws, leaves no object but one that the sweep knows to be nobody's. */
+/**
+ * Clips on their way from a provider into storage. Whatever fails, or throws, leaves no object but one that
+ * the sweep knows to be nobody's.
+ */
 export function createVideoClips(deps: ObjectDeps): VideoClips {
   return {
     store: (input) => storeClip(deps, input),
@@ -18,7 +21,11 @@ async function storeClip(deps: ObjectDeps, input: ClipInput): Promise<Outcome<St
   const { bytes, bytesMax, objectId } = input
   const object = new ObjectWriting(deps, input)
   try {
-    const opened = await object.open({ content: 'any', bytesAtMost: Math.min(VIDEO_CLIP_ROOM_BYTES, bytesMax), bytesMax })
+    const opened = await object.open({
+      content: 'any',
+      bytesAtMost: Math.min(VIDEO_CLIP_ROOM_BYTES, bytesMax),
+      bytesMax,
+    })
     if (!opened.ok) return opened
     const { session, dataKeyId } = opened.value
     const written = await copy(checked(bytes), session, input.signal)

@@ -14,12 +14,21 @@ import { receive, type Reservation } from './receive.ts'
 
 /** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
 export async function writeContainerFile(
-  deps: TransferDeps, upload: Upload, to: ContainerPath, signal: AbortSignal,
+  deps: TransferDeps,
+  upload: Upload,
+  to: ContainerPath,
+  signal: AbortSignal,
 ): Promise<Outcome<WrittenFile>> {
   const { workspaceId } = to.container
   // The folders of the path, and that of the container.
   const folders = to.path.split('/').length
-  const begun = await deps.files.begin({ workspaceId, reserveBytes: upload.bytesAtMost ?? 0, folders, idempotency: null, signal })
+  const begun = await deps.files.begin({
+    workspaceId,
+    reserveBytes: upload.bytesAtMost ?? 0,
+    folders,
+    idempotency: null,
+    signal,
+  })
   if (!begun.ok) return begun
   if (begun.value.kind !== 'new') throw new Error('a call without a key is never a repetition')
   return new ContainerWriting(deps, begun.value.upload, { to, signal }).run(upload)
@@ -31,11 +40,16 @@ interface Target {
 }
 
 /** Failures after which nothing was published for certain. */
-const NOTHING_PUBLISHED = new Set<FailureName>(['container_path_invalid', 'containers_unsupported', 'storage_full'])
+const NOTHING_PUBLISHED = new Set<FailureName>([
+  'container_path_invalid',
+  'containers_unsupported',
+  'storage_full',
+])
 
 /**
- * A reservation on its way to a container file: staged, its path claimed, published, counted. The claim is a use of the
- * container, which its removal sees, and waits for a removal that was first: neither takes what the other is at.
+ * A reservation on its way to a container file: staged, its path claimed, published, counted. The claim is a
+ * use of the container, which its removal sees, and waits for a removal that was first: neither takes what
+ * the other is at.
  */
 class ContainerWriting {
   readonly #deps: TransferDeps
@@ -69,22 +83,42 @@ class ContainerWriting {
 
   async #receiveAndClaim(upload: Upload, staging: Staging): Promise<Outcome<PathClaim>> {
     const { files } = this.#deps
-    const { to: { container, path }, signal } = this.#target
+    const {
+      to: { container, path },
+      signal,
+    } = this.#target
     const row = this.#row
     const reservation = {
-      get bytes() { return row.reservedBytes },
+      get bytes() {
+        return row.reservedBytes
+      },
       extend: (bytes: number) => files.extend(row, bytes, signal),
     }
-    const received = await receivePlain(this.#deps, upload, { path: staging.path, holder: container.workspaceId, reservation })
+    const received = await receivePlain(this.#deps, upload, {
+      path: staging.path,
+      holder: container.workspaceId,
+      reservation,
+    })
     if (!received.ok) return received
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
-    return files.claimPath(row, { containerId: container.containerId, path, sizeBytes: received.value.sizeBytes, signal })
+    return files.claimPath(row, {
+      containerId: container.containerId,
+      path,
+      sizeBytes: received.value.sizeBytes,
+      signal,
+    })
   }
 
   /** What lies there afterwards is what counts, be it another's. */
   async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
-    const { storage: { containers }, sizes } = this.#deps
-    const { to: { container, path }, signal } = this.#target
+    const {
+      storage: { containers },
+      sizes,
+    } = this.#deps
+    const {
+      to: { container, path },
+      signal,
+    } = this.#target
     const published = await containers.publish(container, path, staging, signal)
     const there = await containers.stat(container, path)
     const isGone = !there.ok && there.failure.name === 'container_file_unknown'
@@ -100,10 +134,20 @@ class ContainerWriting {
 }
 
 async function receivePlain(
-  { intake }: TransferDeps, upload: Upload,
-  { path, holder, reservation }: { readonly path: string; readonly holder: string; readonly reservation: Reservation },
+  { intake }: TransferDeps,
+  upload: Upload,
+  {
+    path,
+    holder,
+    reservation,
+  }: { readonly path: string; readonly holder: string; readonly reservation: Reservation },
 ): Promise<Outcome<IntakeVerdict>> {
-  const session = intake.open({ holder, target: { path, seal: null }, content: 'any', bytesMax: FILE_BYTES_MAX })
+  const session = intake.open({
+    holder,
+    target: { path, seal: null },
+    content: 'any',
+    bytesMax: FILE_BYTES_MAX,
+  })
   if (!session.ok) return session
   try {
     const received = await receive(upload, session.value, reservation)
@@ -114,10 +158,14 @@ async function receivePlain(
 }
 
 /**
- * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first answer,
- * whatever became of the container file since. §4.8, C16.
+ * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first
+ * answer, whatever became of the container file since. §4.8, C16.
  */
-export async function promote(deps: TransferDeps, from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>> {
+export async function promote(
+  deps: TransferDeps,
+  from: ContainerPath,
+  input: StoreInput,
+): Promise<Outcome<Stored>> {
   const opened = await deps.storage.containers.open(from.container, from.path, input.signal)
   try {
     return await promoteOpened(deps, opened, { from, input })
@@ -131,7 +179,11 @@ interface Promotion {
   readonly input: StoreInput
 }
 
-async function promoteOpened(deps: TransferDeps, opened: Outcome<StoredObject>, { from, input }: Promotion): Promise<Outcome<Stored>> {
+async function promoteOpened(
+  deps: TransferDeps,
+  opened: Outcome<StoredObject>,
+  { from, input }: Promotion,
+): Promise<Outcome<Stored>> {
   const source = promotable(opened)
   const { workspaceId, idempotency, signal } = input
   if (!source.ok && idempotency === null) return source
@@ -150,26 +202,40 @@ async function promoteOpened(deps: TransferDeps, opened: Outcome<StoredObject>, 
     bytesAtMost: object.sizeBytes,
     async fill(session) {
       const verdict = await copyWhole(object, session, signal)
-      return verdict.ok ? ok({ filename: from.path, purpose: null, isDownloadable: true, verdict: verdict.value }) : verdict
+      return verdict.ok
+        ? ok({ filename: from.path, purpose: null, isDownloadable: true, verdict: verdict.value })
+        : verdict
     },
   })
   return stored.ok ? ok({ file: stored.value, isReplay: false }) : stored
 }
 
-/** The sandbox may write the file while it is copied: half of each content is worth nothing. Failures: those of `copy`. */
-async function copyWhole(object: StoredObject, session: IntakeSession, signal: AbortSignal): Promise<Outcome<IntakeVerdict>> {
+/**
+ * The sandbox may write the file while it is copied: half of each content is worth nothing. Failures: those
+ * of `copy`.
+ */
+async function copyWhole(
+  object: StoredObject,
+  session: IntakeSession,
+  signal: AbortSignal,
+): Promise<Outcome<IntakeVerdict>> {
   const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
   // One that is shorter by now looks damaged.
   if (!verdict.ok && verdict.failure.name !== 'content_damaged') return verdict
   const unchanged = await object.isUnchanged()
   if (!unchanged.ok) return unchanged
   if (unchanged.value) return verdict
-  return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the container file was written to while it was copied') })
+  return fail('storage_unavailable', {
+    retryAfterS: 1,
+    cause: new Error('the container file was written to while it was copied'),
+  })
 }
 
 /** Stored files are never empty and have one size limit, wherever they come from. §8 */
 function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
   if (!opened.ok) return opened
   if (opened.value.sizeBytes === 0) return fail('file_empty')
-  return opened.value.sizeBytes > FILE_BYTES_MAX ? fail('file_too_large', { fields: { limit: FILE_BYTES_MAX } }) : opened
+  return opened.value.sizeBytes > FILE_BYTES_MAX
+    ? fail('file_too_large', { fields: { limit: FILE_BYTES_MAX } })
+    : opened
 }

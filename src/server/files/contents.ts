@@ -6,7 +6,11 @@ import type { ContainerPath, OpenContainerFile } from '../ports/files/transfer.t
 import type { TransferDeps } from './transfer-deps.ts'
 
 /** A stored file, opened in a worker as it is read. */
-export async function openFile(deps: TransferDeps, file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>> {
+export async function openFile(
+  deps: TransferDeps,
+  file: FileRecord,
+  signal: AbortSignal,
+): Promise<Outcome<Content>> {
   const { storage, keyRing, unsealing } = deps
   const object = await storage.open(file.id, signal)
   if (!object.ok) return object
@@ -17,12 +21,19 @@ export async function openFile(deps: TransferDeps, file: FileRecord, signal: Abo
     const onLent = (released: Promise<void>): void => void (lent = released)
     return unsealing.open({ file, object: object.value, dataKey: dataKey.value, from, to, signal, onLent })
   }
-  return ok({ sizeBytes: file.sizeBytes, etag: `sha256-${file.sha256}`, read, close: () => void lent.then(() => release(object.value)) })
+  return ok({
+    sizeBytes: file.sizeBytes,
+    etag: `sha256-${file.sha256}`,
+    read,
+    close: () => void lent.then(() => release(object.value)),
+  })
 }
 
 /** A container file, as its sandbox wrote it. */
 export async function openContainerFile(
-  { storage }: TransferDeps, from: ContainerPath, signal: AbortSignal,
+  { storage }: TransferDeps,
+  from: ContainerPath,
+  signal: AbortSignal,
 ): Promise<Outcome<OpenContainerFile>> {
   const opened = await storage.containers.open(from.container, from.path, signal)
   if (!opened.ok) return opened

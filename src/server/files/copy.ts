@@ -4,10 +4,14 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 
 /**
- * Moves what a reader gives into a session, at the session's pace. The reader is closed, the session still to be
- * cancelled. Failures: those of the reader and the session, and how the signal ended.
+ * Moves what a reader gives into a session, at the session's pace. The reader is closed, the session still to
+ * be cancelled. Failures: those of the reader and the session, and how the signal ended.
  */
-export async function copy(reader: ByteReader, session: IntakeSession, signal: AbortSignal): Promise<Outcome<IntakeVerdict>> {
+export async function copy(
+  reader: ByteReader,
+  session: IntakeSession,
+  signal: AbortSignal,
+): Promise<Outcome<IntakeVerdict>> {
   const room = new Room(session)
   try {
     for (;;) {

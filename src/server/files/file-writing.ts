@@ -24,8 +24,8 @@ export interface Source {
 }
 
 /**
- * A pending row on its way to a stored file: its object, then its commit. Whatever fails, or throws, is undone in the
- * opposite order, and what only the sweep may undo is left to it by the row. Design §5.
+ * A pending row on its way to a stored file: its object, then its commit. Whatever fails, or throws, is
+ * undone in the opposite order, and what only the sweep may undo is left to it by the row. Design §5.
  */
 export class FileWriting {
   readonly #deps: TransferDeps

@@ -14,8 +14,9 @@ export interface KeepingDeps {
 }
 
 /**
- * Files at providers whose uploads may be repeated: no row of ours stands for such a file, so that what was told of it is
- * kept. As with own storage a repetition is read and compared, never sent, whatever became of the file since. C16.
+ * Files at providers whose uploads may be repeated: no row of ours stands for such a file, so that what was
+ * told of it is kept. As with own storage a repetition is read and compared, never sent, whatever became of
+ * the file since. C16.
  */
 export function keepUploads(providerFiles: ProviderFiles, deps: KeepingDeps): ProviderFiles {
   return {
@@ -29,7 +30,9 @@ export function keepUploads(providerFiles: ProviderFiles, deps: KeepingDeps): Pr
 function keeping(host: FileHost, deps: KeepingDeps): FileHost {
   return {
     store: (upload, input) =>
-      input.idempotency === null ? host.store(upload, input) : storeOnce(host, deps, { upload, input, idempotency: input.idempotency }),
+      input.idempotency === null
+        ? host.store(upload, input)
+        : storeOnce(host, deps, { upload, input, idempotency: input.idempotency }),
     list: (input) => host.list(input),
     get: (id, signal) => host.get(id, signal),
     open: (id, signal) => host.open(id, signal),
@@ -43,25 +46,41 @@ interface KeyedUpload {
   readonly idempotency: Repeatable
 }
 
-async function storeOnce(host: FileHost, deps: KeepingDeps, { upload, input, idempotency }: KeyedUpload): Promise<Outcome<HostedUpload>> {
+async function storeOnce(
+  host: FileHost,
+  deps: KeepingDeps,
+  { upload, input, idempotency }: KeyedUpload,
+): Promise<Outcome<HostedUpload>> {
   const { workspaceId, signal } = input
   const begun = await deps.idempotency.begin({ idempotency, holder: workspaceId, signal })
   if (!begun.ok) return begun
-  if (begun.value.kind === 'first') return storeFirst(host, deps.idempotency, { upload, input, turn: begun.value.turn })
+  if (begun.value.kind === 'first')
+    return storeFirst(host, deps.idempotency, { upload, input, turn: begun.value.turn })
   const { answer } = begun.value
   const sha256 = await digestOf(deps.intake, upload, workspaceId)
   if (!sha256.ok) return sha256
-  return sha256.value === answer.bodySha256 ? ok({ file: fileOf(answer), sha256: sha256.value, isReplay: true }) : fail('idempotency_mismatch')
+  return sha256.value === answer.bodySha256
+    ? ok({ file: fileOf(answer), sha256: sha256.value, isReplay: true })
+    : fail('idempotency_mismatch')
 }
 
 async function storeFirst(
-  host: FileHost, idempotency: Idempotency, { upload, input, turn }: { readonly upload: Upload; readonly input: StoreInput; readonly turn: IdempotencyClaim },
+  host: FileHost,
+  idempotency: Idempotency,
+  {
+    upload,
+    input,
+    turn,
+  }: { readonly upload: Upload; readonly input: StoreInput; readonly turn: IdempotencyClaim },
 ): Promise<Outcome<HostedUpload>> {
   let isKept = false
   try {
     const stored = await host.store(upload, input)
     if (stored.ok) {
-      await idempotency.remember(turn, { bodySha256: stored.value.sha256, json: JSON.stringify(stored.value.file) })
+      await idempotency.remember(turn, {
+        bodySha256: stored.value.sha256,
+        json: JSON.stringify(stored.value.file),
+      })
       isKept = true
     }
     return stored
@@ -72,7 +91,14 @@ async function storeFirst(
 
 /** What `storeFirst` wrote; only the instants are texts in it. */
 function fileOf({ json }: KeptAnswer): ToldFile {
-  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & { readonly createdAt: string; readonly expiresAt?: string | null }
+  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & {
+    readonly createdAt: string
+    readonly expiresAt?: string | null
+  }
   const { createdAt, expiresAt = null } = told
-  return { ...told, createdAt: new Date(createdAt), expiresAt: expiresAt === null ? null : new Date(expiresAt) }
+  return {
+    ...told,
+    createdAt: new Date(createdAt),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+  }
 }

@@ -8,8 +8,8 @@ const NEEDED = ['moov', 'mdat'] as const
 const WANTED: ReadonlySet<string> = new Set([FIRST, ...NEEDED])
 
 /**
- * Follows the outermost boxes of an MP4 as its bytes come by, in any pieces, and looks at nothing but their headers: enough
- * to tell a clip from a page of text, and a whole one from one that was cut.
+ * Follows the outermost boxes of an MP4 as its bytes come by, in any pieces, and looks at nothing but their
+ * headers: enough to tell a clip from a page of text, and a whole one from one that was cut.
  */
 export class Mp4Walk {
   readonly #header = Buffer.alloc(HEADER_BYTES)
@@ -48,7 +48,8 @@ export class Mp4Walk {
     const whole = size === 1 ? Number(this.#header.readBigUInt64BE(8)) : size
     const left = size === 0 ? Infinity : whole - this.#headerBytes
     const isFirst = this.#seen.size === 0
-    if (left < 0 || !Number.isSafeInteger(size === 0 ? 0 : whole) || (isFirst && type !== FIRST)) this.#isBroken = true
+    if (left < 0 || !Number.isSafeInteger(size === 0 ? 0 : whole) || (isFirst && type !== FIRST))
+      this.#isBroken = true
     // Of other types there may be millions, and each would be held.
     if (WANTED.has(type)) this.#seen.add(type)
     this.#left = left

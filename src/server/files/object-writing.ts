@@ -39,8 +39,16 @@ export class ObjectWriting {
     return this.#mayHaveObject
   }
 
-  /** @param bytesAtMost plain bytes that there can be. Failures: those of `Storage.stage`, `KeyRing.current`, `Intake.open`, and of the signal */
-  async open({ bytesAtMost, ...more }: Pick<IntakeInput, 'content' | 'bytesMax'> & { readonly bytesAtMost: number }): Promise<Outcome<OpenObject>> {
+  /**
+   * @param bytesAtMost plain bytes that there can be. Failures: those of `Storage.stage`, `KeyRing.current`,
+   * `Intake.open`, and of the signal
+   */
+  async open({
+    bytesAtMost,
+    ...more
+  }: Pick<IntakeInput, 'content' | 'bytesMax'> & { readonly bytesAtMost: number }): Promise<
+    Outcome<OpenObject>
+  > {
     const { storage, keyRing, intake } = this.#deps
     const { workspaceId, objectId, signal } = this.#wish
     const staged = await storage.stage(bytesAtMost + Math.ceil(bytesAtMost * SEAL_SHARE) + SEAL_HEADER_BYTES)

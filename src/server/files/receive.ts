@@ -11,7 +11,10 @@ export interface Reservation {
 }
 
 /** For bytes that are stored nowhere, or in no quota. */
-export const UNLIMITED: Reservation = { bytes: Infinity, extend: () => Promise.resolve({ ok: true, value: null }) }
+export const UNLIMITED: Reservation = {
+  bytes: Infinity,
+  extend: () => Promise.resolve({ ok: true, value: null }),
+}
 
 export interface Received {
   /** Null where the request has none. */
@@ -21,11 +24,15 @@ export interface Received {
 }
 
 /**
- * Moves an upload into a session until both have ended. The flow stops while the session's window is full and while
- * bytes came that nothing is reserved for. Settles once; the session is still to be cancelled.
+ * Moves an upload into a session until both have ended. The flow stops while the session's window is full and
+ * while bytes came that nothing is reserved for. Settles once; the session is still to be cancelled.
  * Failures: those of the upload, the session and the reservation.
  */
-export function receive(upload: Upload, session: IntakeSession, reservation: Reservation): Promise<Outcome<Received>> {
+export function receive(
+  upload: Upload,
+  session: IntakeSession,
+  reservation: Reservation,
+): Promise<Outcome<Received>> {
   return new Promise((resolve) => {
     const receiving = new Receiving({ upload, session, reservation, settle: resolve })
     session.onRoom(() => receiving.onRoom())
@@ -35,7 +42,8 @@ export function receive(upload: Upload, session: IntakeSession, reservation: Res
 }
 
 /**
- * SHA-256 of an upload, in lower-case hex, whatever its content: the bytes of a repetition are only looked at. C16.
+ * SHA-256 of an upload, in lower-case hex, whatever its content: the bytes of a repetition are only looked
+ * at. C16.
  * @param holder the workspace that a place is held for. Failures: those of the upload and of `Intake`
  */
 export async function digestOf(intake: Intake, upload: Upload, holder: string): Promise<Outcome<string>> {
@@ -120,7 +128,11 @@ class Receiving implements UploadSink {
   async #finish(fields: ReadonlyMap<string, string>): Promise<void> {
     this.#fields = null
     const verdict = await this.#deps.session.finish()
-    this.#settle(verdict.ok ? { ok: true, value: { filename: this.#filename, fields, verdict: verdict.value } } : verdict)
+    this.#settle(
+      verdict.ok
+        ? { ok: true, value: { filename: this.#filename, fields, verdict: verdict.value } }
+        : verdict,
+    )
   }
 
   /** A rejection is a bug, and still the end of this upload alone. */

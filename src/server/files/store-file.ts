@@ -11,16 +11,28 @@ import type { TransferDeps } from './transfer-deps.ts'
 import { digestOf, receive, type Received } from './receive.ts'
 
 /** Stores an upload, or compares it with what the same `Idempotency-Key` has stored. C16. */
-export async function storeFile(deps: TransferDeps, upload: Upload, input: StoreInput): Promise<Outcome<Stored>> {
+export async function storeFile(
+  deps: TransferDeps,
+  upload: Upload,
+  input: StoreInput,
+): Promise<Outcome<Stored>> {
   const { workspaceId, idempotency, signal } = input
   const { bytesAtMost, slackBytes } = upload
   const { files } = deps
-  const begun = await files.begin({ workspaceId, reserveBytes: bytesAtMost ?? 0, slackBytes, idempotency, signal })
+  const begun = await files.begin({
+    workspaceId,
+    reserveBytes: bytesAtMost ?? 0,
+    slackBytes,
+    idempotency,
+    signal,
+  })
   if (!begun.ok) return begun
   if (begun.value.kind === 'replay') return compare(deps, upload, begun.value.file)
   const row = begun.value.upload
   const reservation = {
-    get bytes() { return row.reservedBytes },
+    get bytes() {
+      return row.reservedBytes
+    },
     extend: (bytes: number) => files.extend(row, bytes, signal),
   }
   const stored = await new FileWriting(deps, row, signal).run({
@@ -41,5 +53,11 @@ async function compare({ intake }: TransferDeps, upload: Upload, file: FileRecor
 }
 
 function writtenOf({ filename, fields, verdict }: Received): Written {
-  return { filename: filename ?? NAMELESS, purpose: purposeOf(fields), expiresAfterS: expiresAfterOf(fields), isDownloadable: false, verdict }
+  return {
+    filename: filename ?? NAMELESS,
+    purpose: purposeOf(fields),
+    expiresAfterS: expiresAfterOf(fields),
+    isDownloadable: false,
+    verdict,
+  }
 }

@@ -19,7 +19,11 @@ export function createTransfers(deps: TransferDeps): Transfers {
 }
 
 /** The row first: bytes that stay behind are found by the sweep. Design §5. */
-async function remove({ files, storage }: TransferDeps, workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
+async function remove(
+  { files, storage }: TransferDeps,
+  workspaceId: string,
+  id: string,
+): Promise<Outcome<FileRecord>> {
   const removed = await files.remove(workspaceId, id)
   if (removed.ok) await storage.remove(id)
   return removed

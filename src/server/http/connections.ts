@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../schemas/limits/limits.ts'
 
-/** Counts the connections of a front: idle ones cost their clients nothing, and each takes a descriptor of ours. */
+/**
+ * Counts the connections of a front: idle ones cost their clients nothing, and each takes a descriptor of
+ * ours.
+ */
 export class Connections {
   readonly #max: number
   #open = 0

@@ -11,8 +11,9 @@ import type { Timers } from './timers.ts'
 export const SWALLOW_BYTES_MAX = 64 * 1024
 
 /**
- * Share of answers without a body that end their connection. Only bodies tell whether the client reads at all; without
- * this, HEAD requests and preflights whose answers nobody reads would fill the library's buffer without bound. Decision.
+ * Share of answers without a body that end their connection. Only bodies tell whether the client reads at
+ * all; without this, HEAD requests and preflights whose answers nobody reads would fill the library's buffer
+ * without bound. Decision.
  */
 export const LAST_BODILESS_SHARE = 1 / 32
 

@@ -1,23 +1,43 @@
-import { REFUSED_BODY_BYTES_MAX, REPLY_BEAT_MS, STRANGERS_BODY_BYTES_MAX, UNREAD_MS } from '../../schemas/limits/limits.ts'
+import {
+  REFUSED_BODY_BYTES_MAX,
+  REPLY_BEAT_MS,
+  STRANGERS_BODY_BYTES_MAX,
+  UNREAD_MS,
+} from '../../schemas/limits/limits.ts'
 import type { Listed } from '../structures/swap-list.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
 import { Discard } from './body/discard.ts'
-import { LAST_BODILESS_SHARE, SWALLOW_BYTES_MAX, type ExchangeHost, type ExchangeOwner, type ExchangeDeps } from './exchange-deps.ts'
+import {
+  LAST_BODILESS_SHARE,
+  SWALLOW_BYTES_MAX,
+  type ExchangeHost,
+  type ExchangeOwner,
+  type ExchangeDeps,
+} from './exchange-deps.ts'
 import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
 import { RelayWriter } from './reply/relay-writer.ts'
-import { isEmpty, isPulled, lengthOf, partsOf, unreadBytesOf, type RelayedBody, type Reply } from './reply/reply-body.ts'
+import {
+  isEmpty,
+  isPulled,
+  lengthOf,
+  partsOf,
+  unreadBytesOf,
+  type RelayedBody,
+  type Reply,
+} from './reply/reply-body.ts'
 import type { Timer } from './timers.ts'
 import { UploadBody, type UploadSocket } from './body/upload.ts'
 import type { WireResponse } from './reply/wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './reply/write-reply.ts'
 
 /**
- * One request and its reply. The only owner of the response object, which is null from the client's leaving or the
- * final write on.
+ * One request and its reply. The only owner of the response object, which is null from the client's leaving
+ * or the final write on.
  *
- * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any more.
+ * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any
+ * more.
  */
 export class Exchange implements UploadSocket, TimedExchange, Listed {
   place = -1
@@ -38,7 +58,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   #body: BodyTaker | null = null
   #discard: Discard | null = null
   #isReadAway = false
-  /** Closes the connection of an answer that was written, once so much of the body was read away as a refused one may bring. */
+  /**
+   * Closes the connection of an answer that was written, once so much of the body was read away as a refused
+   * one may bring.
+   */
   #close: (() => void) | null = null
   /** Runs while a connection whose answer is open is not read, and ends that. */
   #unread: Timer | null = null
@@ -88,7 +111,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     return this.#host.timers.start(ms, () => this.#guard(fire), from)
   }
 
-  /** Attaches the request's body; only in the synchronous part of the handler, later the library has dropped it. */
+  /**
+   * Attaches the request's body; only in the synchronous part of the handler, later the library has dropped
+   * it.
+   */
   receive(bytesMax: number): Body {
     const { budget } = this.#host
     return this.#attach(new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this }))
@@ -116,9 +142,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * The library cuts a connection on which a request comes while another one has no answer: it is not read meanwhile, and what comes waits in
-   * the kernel. A leave is not heard then, so that a call that ends with its client waits UNREAD_MS and no longer. C24.
-   * Called behind the read: what is pipelined in the same one cannot be held back.
+   * The library cuts a connection on which a request comes while another one has no answer: it is not read
+   * meanwhile, and what comes waits in the kernel. A leave is not heard then, so that a call that ends with
+   * its client waits UNREAD_MS and no longer. C24. Called behind the read: what is pipelined in the same one
+   * cannot be held back.
    */
   #holdNext(): void {
     if (this.isOver || !this.#isWhole || this.#isPaused) return
@@ -126,7 +153,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     if (!this.#isHeld) this.#unread = this.start(UNREAD_MS, () => this.#readNext())
   }
 
-  /** The library cuts a connection that was resumed and brings nothing for 10 s, though it waits for its answer: hence the beat. */
+  /**
+   * The library cuts a connection that was resumed and brings nothing for 10 s, though it waits for its
+   * answer: hence the beat.
+   */
   #readNext(): void {
     this.#unread?.stop()
     this.#unread = null
@@ -147,14 +177,17 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * Begins with `act` once the library has parsed all that it has read: had the client pipelined another request, the
-   * connection is cut by then, and nothing was begun whose answer would be lost.
+   * Begins with `act` once the library has parsed all that it has read: had the client pipelined another
+   * request, the connection is cut by then, and nothing was begun whose answer would be lost.
    */
   afterRead(act: () => void): void {
     this.#host.readEnd.after(() => this.#guard(() => void (this.isOver || act())))
   }
 
-  /** @param isHeld what was begun is charged for whether the client leaves or not; else its leave matters again */
+  /**
+   * @param isHeld what was begun is charged for whether the client leaves or not; else its leave matters
+   * again
+   */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return
     this.#isHeld = isHeld
@@ -164,7 +197,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     if (!this.#isPaused) this.awaitAnswer()
   }
 
-  /** Only when paused, and paused once more for that: the library stops reading for good when a socket that reads is resumed. */
+  /**
+   * Only when paused, and paused once more for that: the library stops reading for good when a socket that
+   * reads is resumed.
+   */
   resumeBody(): void {
     if (this.#isPaused) {
       this.#res?.pause()
@@ -174,8 +210,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and this does not settle unless
-   * the operation misses its deadline, or its client leaves and it does not outlive that.
+   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and this does not settle
+   * unless the operation misses its deadline, or its client leaves and it does not outlive that.
    */
   work(outlivesClient: boolean): void {
     this.#isWorking = true
@@ -212,7 +248,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     // As in `#begin`; this answer stays open by itself.
     const isLast = isReceiving || this.#declared === null || this.#isLast || this.#host.isClosing
     const writer = new RelayWriter({
-      res, body, isLast, timers: this,
+      res,
+      body,
+      isLast,
+      timers: this,
       over: () => this.#written(),
       broken: (failure) => this.#owner.broken(failure),
       guard: (act) => this.#guard(act),
@@ -228,7 +267,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     this.#wrote()
   }
 
-  /** The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the body. */
+  /**
+   * The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the
+   * body.
+   */
   #beat(): void {
     if (this.#body?.isComplete === false) return
     this.#res?.pause()
@@ -241,7 +283,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     return this.#body?.isComplete === false
   }
 
-  /** A connection that is closed on a client which still sends would take the answer along: the rest is read away first. */
+  /**
+   * A connection that is closed on a client which still sends would take the answer along: the rest is read
+   * away first.
+   */
   #linger(close: () => void): void {
     const isReceiving = this.#body?.isComplete === false
     this.#body?.stop()
@@ -251,7 +296,10 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     else this.#closeSoon()
   }
 
-  /** Not at once: what is corked leaves behind the read that is being parsed, which may bring the last of the body too. */
+  /**
+   * Not at once: what is corked leaves behind the read that is being parsed, which may bring the last of the
+   * body too.
+   */
   #closeSoon(): void {
     setImmediate(() => this.#guard(() => this.#close?.()))
   }
@@ -259,14 +307,21 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   /** Begins when the answer is known, for what comes until it is written counts too. */
   #readAway(): void {
     if (this.#isReadAway) return this.#closeSoon()
-    this.#discard ??= new Discard(this, this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX, () => {
-      this.#discard = null
-      this.#isReadAway = true
-      this.#closeSoon()
-    })
+    this.#discard ??= new Discard(
+      this,
+      this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX,
+      () => {
+        this.#discard = null
+        this.#isReadAway = true
+        this.#closeSoon()
+      },
+    )
   }
 
-  /** What the head alone decides is answered before the rest of the body, which is read away behind the answer. C38. */
+  /**
+   * What the head alone decides is answered before the rest of the body, which is read away behind the
+   * answer. C38.
+   */
   #begin(reply: Reply): void {
     this.resumeBody()
     const isWhole = this.#isWhole
@@ -274,10 +329,11 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
     if (!isWhole && (isLast || this.#declared === null)) this.#readAway()
-    // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs what
-    // follows in the same read, and forgets that the connection ends, unless the answer is still open by then; an open
-    // answer makes it cut the connection. One with a body stays open by itself.
-    if (this.#declared === null || (isLast && isEmpty(reply.body))) setImmediate(() => this.#guard(() => this.#write(reply, true)))
+    // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs
+    // what follows in the same read, and forgets that the connection ends, unless the answer is still open by
+    // then; an open answer makes it cut the connection. One with a body stays open by itself.
+    if (this.#declared === null || (isLast && isEmpty(reply.body)))
+      setImmediate(() => this.#guard(() => this.#write(reply, true)))
     else this.#write(reply, isLast)
   }
 
@@ -295,8 +351,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * Writes by `tryEnd` alone: `end` copies what the client does not read into a buffer without bound, while an answer
-   * that waits for its reader makes the library cut the requests that are pipelined behind it.
+   * Writes by `tryEnd` alone: `end` copies what the client does not read into a buffer without bound, while
+   * an answer that waits for its reader makes the library cut the requests that are pipelined behind it.
    */
   #write(reply: Reply, isLast: boolean): void {
     const res = this.#res
@@ -385,8 +441,8 @@ export class Exchange implements UploadSocket, TimedExchange, Listed {
   }
 
   /**
-   * Runs what the library, a timer or the loop calls back, where an exception would end the process. When the answer
-   * has begun it cannot be taken back, and a client that waits for its rest must not wait for ever.
+   * Runs what the library, a timer or the loop calls back, where an exception would end the process. When the
+   * answer has begun it cannot be taken back, and a client that waits for its rest must not wait for ever.
    */
   #guard(act: () => void): void {
     try {

@@ -21,7 +21,10 @@ import { buildRouteTable, type RouteTable } from './call/route-table.ts'
 import { Site } from './reference/site.ts'
 import { Timers } from './timers.ts'
 
-export interface HttpOptions extends Pick<PipelineDeps, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'> {
+export interface HttpOptions extends Pick<
+  PipelineDeps,
+  'access' | 'admission' | 'jobs' | 'ports' | 'observer'
+> {
   readonly host: string
   /** 0 takes any free one; other fronts cannot join that one. */
   readonly port: number
@@ -84,7 +87,13 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const budget = new BodyBudget(bodiesBytesMax)
   const unread = new UnreadAnswers(options.unreadBytesMax)
   const exchanges: ExchangeHost = {
-    timers, budget, unread, random, readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
+    timers,
+    budget,
+    unread,
+    random,
+    readEnd: new ReadEnd(),
+    open: new SwapList<Exchange>(),
+    isClosing: false,
   }
   const deps: PipelineDeps = {
     access: options.access,
@@ -119,7 +128,13 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     timers: exchanges.timers.count,
     bodyBytes: bodiesBytesMax - exchanges.budget.left,
   })
-  return { ...frontOf(listener, exchanges), connections, get load() { return load() } }
+  return {
+    ...frontOf(listener, exchanges),
+    connections,
+    get load() {
+      return load()
+    },
+  }
 }
 
 /** How a connection that was cut before it became a call is counted and logged. */
@@ -152,7 +167,8 @@ function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, '
       const isBusy = exchanges.open.size > 0
       while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
       for (const exchange of exchanges.open.list()) exchange.drain()
-      // Some of these answers leave in the next turn, which a loop that stands still by then reaches behind the pause.
+      // Some of these answers leave in the next turn, which a loop that stands still by then reaches behind
+      // the pause.
       await new Promise((resolve) => setImmediate(resolve))
       // The library does not say when the last answers have left its buffers.
       await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)

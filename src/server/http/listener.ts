@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+} from 'uWebSockets.js'
 import type { Connections } from './connections.ts'
 import type { WireRequest, WireResponse } from './reply/wire.ts'
 
@@ -23,16 +28,23 @@ export interface Listener {
 }
 
 /**
- * Opens the one port of the front. The only file that knows uWebSockets.js: only its default export exists at run
- * time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
+ * Opens the one port of the front. The only file that knows uWebSockets.js: only its default export exists at
+ * run time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
  * Rejects when the address is taken by another user's process or the TLS files cannot be used.
  */
-export async function openListener({ host, port, tls, connections, serve }: ListenOptions): Promise<Listener> {
+export async function openListener({
+  host,
+  port,
+  tls,
+  connections,
+  serve,
+}: ListenOptions): Promise<Listener> {
   // Untyped; without it every reply names the library and its version.
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
   if (tls !== null) checkTls(tls)
-  const app = tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+  const app =
+    tls === null ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
   app.filter((res: HttpResponse, change) => {
     if (Number(change) < 0) connections.left()
     else if (!connections.came()) res.close()

@@ -9,9 +9,9 @@ export interface Timer {
 }
 
 /**
- * Coarse timers for deadlines and stalls: nearly all are stopped before they fire, so that starting and stopping must
- * cost nothing (two pointer writes; a `setTimeout` per request costs about a microsecond). One interval drives all of
- * them and sleeps while there are none.
+ * Coarse timers for deadlines and stalls: nearly all are stopped before they fire, so that starting and
+ * stopping must cost nothing (two pointer writes; a `setTimeout` per request costs about a microsecond). One
+ * interval drives all of them and sleeps while there are none.
  */
 export class Timers {
   readonly #slots: Entry[] = Array.from({ length: SLOTS }, () => new Entry(0, null, null))

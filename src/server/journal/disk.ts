@@ -1,9 +1,15 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The few things that a journal does to its disk, each by itself: tests put faults between them. Each throws as `node:fs` does. */
+/**
+ * The few things that a journal does to its disk, each by itself: tests put faults between them. Each throws
+ * as `node:fs` does.
+ */
 export interface JournalDisk {
-  /** Makes an empty file that only its owner may read, and the folder where it is missing. @returns its descriptor */
+  /**
+   * Makes an empty file that only its owner may read, and the folder where it is missing. @returns its
+   * descriptor
+   */
   create(path: string): number
   /** @returns the bytes written, which may be fewer */
   write(file: number, bytes: Buffer, length: number, position: number): number

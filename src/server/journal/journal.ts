@@ -167,11 +167,15 @@ class DiskJournal implements Journal {
     const batch = this.#waiting.first(entriesMax)
     const last = batch.at(-1)
     const isAll = batch.length === this.#waiting.size
-    // A flush of all that there is takes what says nothing to the books along: so offsets reach the ends of segments.
-    const to = isAll ? this.#waiting.readTo ?? this.#end : last?.end ?? this.#applied
+    // A flush of all that there is takes what says nothing to the books along: so offsets reach the ends of
+    // segments.
+    const to = isAll ? (this.#waiting.readTo ?? this.#end) : (last?.end ?? this.#applied)
     // A piece without entries is no end of them.
-    const isDue = last !== undefined || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
-    return isDue ? { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) } : null
+    const isDue =
+      last !== undefined || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
+    return isDue
+      ? { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) }
+      : null
   }
 
   #readAgain(from: number): void {
@@ -181,7 +185,8 @@ class DiskJournal implements Journal {
     const place = places.find(({ end }) => from < end)
     const piece = place === undefined ? null : entriesBehind(place, from)
     if (piece === null) {
-      if (!this.#isUnreadable) this.#options.log.error('journal_unreadable', { journal: this.id, offset: from })
+      if (!this.#isUnreadable)
+        this.#options.log.error('journal_unreadable', { journal: this.id, offset: from })
       this.#isUnreadable = true
     } else {
       this.#isUnreadable = false
@@ -197,7 +202,10 @@ class DiskJournal implements Journal {
     const { folder, id, node, bootId, holder } = this.#options
     const number = this.#nextSegment
     const head = { id, node, bootId, holder, number, base }
-    const segment = SegmentWriter.create(this.#disk, segmentPath(folder, id, number), { head, open: this.#open })
+    const segment = SegmentWriter.create(this.#disk, segmentPath(folder, id, number), {
+      head,
+      open: this.#open,
+    })
     this.#nextSegment++
     this.#segment = segment
     return segment

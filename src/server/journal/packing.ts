@@ -20,14 +20,20 @@ export function packed(text: string): Uint8Array {
   if (IS_HASH.test(text)) {
     return text.length === 2 * HASH_BYTES
       ? tagged(HASH, Buffer.from(text, 'hex'))
-      : tagged(LETTERED_HASH, Buffer.concat([Buffer.from(text[0] ?? '', 'latin1'), Buffer.from(text.slice(1), 'hex')]))
+      : tagged(
+          LETTERED_HASH,
+          Buffer.concat([Buffer.from(text[0] ?? '', 'latin1'), Buffer.from(text.slice(1), 'hex')]),
+        )
   }
   const bytes = Buffer.from(text).subarray(0, TEXT_BYTES_MAX)
   if (bytes.length < LONG) return tagged(bytes.length, bytes)
   return tagged(LONG, Buffer.concat([Uint8Array.of(bytes.length >> 8, bytes.length & 255), bytes]))
 }
 
-/** Reads fields one after the other. Throws `RangeError` behind the end, and for a number that is none: the caller takes the record for damaged. */
+/**
+ * Reads fields one after the other. Throws `RangeError` behind the end, and for a number that is none: the
+ * caller takes the record for damaged.
+ */
 export class Unpacker {
   readonly #bytes: Buffer
   #at = 0
@@ -62,7 +68,8 @@ export class Unpacker {
     const first = this.byte()
     if (first === UUID) return dashed(this.#take(UUID_BYTES).toString('hex'))
     if (first === HASH) return this.#take(HASH_BYTES).toString('hex')
-    if (first === LETTERED_HASH) return this.#take(1).toString('latin1') + this.#take(HASH_BYTES).toString('hex')
+    if (first === LETTERED_HASH)
+      return this.#take(1).toString('latin1') + this.#take(HASH_BYTES).toString('hex')
     return this.#take(first === LONG ? this.byte() * 256 + this.byte() : first).toString('utf8')
   }
 

@@ -7,10 +7,13 @@ import type { PlacedEntry } from './waiting-entries.ts'
 const PIECE_BYTES = 256 * 1_024
 
 /**
- * Entries of a segment behind an offset, as many as one piece holds, with the offset behind the last record looked at.
- * Null when they cannot be read: a front that cannot read what it wrote itself has lost its disk.
+ * Entries of a segment behind an offset, as many as one piece holds, with the offset behind the last record
+ * looked at. Null when they cannot be read: a front that cannot read what it wrote itself has lost its disk.
  */
-export function entriesBehind(place: SegmentPlace & { readonly end: number }, from: number): { entries: readonly PlacedEntry[]; to: number } | null {
+export function entriesBehind(
+  place: SegmentPlace & { readonly end: number },
+  from: number,
+): { entries: readonly PlacedEntry[]; to: number } | null {
   const bytes = readPiece(place, from)
   const entries: PlacedEntry[] = []
   let at = 0
@@ -24,7 +27,10 @@ export function entriesBehind(place: SegmentPlace & { readonly end: number }, fr
   return at === 0 ? null : { entries, to: from + at }
 }
 
-function readPiece({ path, headBytes, base, end }: SegmentPlace & { readonly end: number }, from: number): Buffer | null {
+function readPiece(
+  { path, headBytes, base, end }: SegmentPlace & { readonly end: number },
+  from: number,
+): Buffer | null {
   const bytes = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - from))
   try {
     const file = openSync(path, 'r')

@@ -1,7 +1,14 @@
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import type { BookEntry, OpenTake } from '../ports/money/lending.ts'
 import { recordAt, type JournalRecord } from './records.ts'
-import { draftsOf, HEAD_BYTES_MAX, readHead, segmentFiles, type SegmentFile, type SegmentHead } from './segments.ts'
+import {
+  draftsOf,
+  HEAD_BYTES_MAX,
+  readHead,
+  segmentFiles,
+  type SegmentFile,
+  type SegmentHead,
+} from './segments.ts'
 import type { PlacedEntry } from './waiting-entries.ts'
 
 /** Bytes that are read and decoded before others have their turn. */
@@ -37,11 +44,14 @@ export async function journalHead(folder: string, id: string): Promise<SegmentHe
 }
 
 /**
- * Reads the journal of a process that is dead. Hands out all entries behind `from`, in order; the last part may have none.
- * A last record that is cut was never counted by whoever wrote it. Rejects when the disk fails.
+ * Reads the journal of a process that is dead. Hands out all entries behind `from`, in order; the last part
+ * may have none. A last record that is cut was never counted by whoever wrote it. Rejects when the disk
+ * fails.
  */
 export async function* readJournal(
-  folder: string, id: string, { from, batchEntries = BATCH_ENTRIES }: { from: number; batchEntries?: number | undefined },
+  folder: string,
+  id: string,
+  { from, batchEntries = BATCH_ENTRIES }: { from: number; batchEntries?: number | undefined },
 ): AsyncGenerator<Batch, JournalEnd> {
   const opened: (OpenedSegment | null)[] = []
   const reading = new Reading(from)
@@ -64,7 +74,8 @@ export async function* readJournal(
 
 /** Takes the files of a journal away, the oldest first: what is left is always the newest part. */
 export async function removeJournal(folder: string, id: string): Promise<void> {
-  for (const path of [...draftsOf(folder, id), ...segmentFiles(folder, id).map((file) => file.path)]) await rm(path, { force: true })
+  for (const path of [...draftsOf(folder, id), ...segmentFiles(folder, id).map((file) => file.path)])
+    await rm(path, { force: true })
 }
 
 interface OpenedSegment {
@@ -97,7 +108,7 @@ class Reading {
   }
 
   /** Each step is a piece. @param next base of the segment that follows */
-  async* segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
+  async *segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
     this.#meet(head.base)
     const end = next === null ? bytes : headBytes + next - head.base
     const place = { at: headBytes, end, offset: (at: number) => head.base + at - headBytes }
@@ -132,7 +143,11 @@ class Reading {
 
   result(): JournalEnd {
     const end = this.#at ?? 0
-    return { open: [...this.#open.values()], isWhole: this.#isWhole && this.#at !== null && end >= this.#from, end }
+    return {
+      open: [...this.#open.values()],
+      isWhole: this.#isWhole && this.#at !== null && end >= this.#from,
+      end,
+    }
   }
 
   /** A segment begins where the one before it ended, and the first not behind what is applied. */

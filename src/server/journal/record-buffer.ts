@@ -23,7 +23,19 @@ const PLAIN_CHARS_MAX = 64
 const IS_ID_LENGTH: Readonly<Record<number, boolean>> = { 36: true, 64: true }
 
 /** What a take and a settlement tell alike. */
-type Call = Pick<Settlement, 'day' | 'atMs' | 'requestId' | 'operation' | 'organizationId' | 'workspaceId' | 'keyHash' | 'keyAccountId' | 'model' | 'paid'>
+type Call = Pick<
+  Settlement,
+  | 'day'
+  | 'atMs'
+  | 'requestId'
+  | 'operation'
+  | 'organizationId'
+  | 'workspaceId'
+  | 'keyHash'
+  | 'keyAccountId'
+  | 'model'
+  | 'paid'
+>
 
 /** Packed once for all records of a key. */
 interface Owner {
@@ -108,7 +120,9 @@ export class RecordBuffer {
     this.length = 0
   }
 
-  /** Takes the takes away and closes the gaps. @returns where the records of entries end now, in their order */
+  /**
+   * Takes the takes away and closes the gaps. @returns where the records of entries end now, in their order
+   */
   dropTakes(): readonly number[] {
     const ends: number[] = []
     let kept = 0
@@ -188,8 +202,13 @@ export class RecordBuffer {
 
   #ownerOf({ organizationId, workspaceId, keyHash, keyAccountId }: Call): Uint8Array {
     const known = this.#owners.get(keyHash)
-    if (known !== undefined && known.workspaceId === workspaceId && known.organizationId === organizationId
-      && known.keyAccountId === keyAccountId) return known.bytes
+    if (
+      known !== undefined &&
+      known.workspaceId === workspaceId &&
+      known.organizationId === organizationId &&
+      known.keyAccountId === keyAccountId
+    )
+      return known.bytes
     const bytes = Buffer.concat([organizationId, workspaceId, keyHash, keyAccountId].map(packed))
     if (this.#owners.size >= PACKED_MAX) this.#owners.clear()
     this.#owners.set(keyHash, { organizationId, workspaceId, keyAccountId, bytes })

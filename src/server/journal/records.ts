@@ -14,8 +14,9 @@ export type JournalRecord =
   | { readonly kind: 'mark' }
 
 /**
- * What stands at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies while it writes.
- * `damaged`: something that was never written so; its length, where that can be believed, tells where the next one begins.
+ * What stands at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies
+ * while it writes. `damaged`: something that was never written so; its length, where that can be believed,
+ * tells where the next one begins.
  */
 export type Found =
   | { readonly kind: 'record'; readonly record: JournalRecord; readonly bytes: number }
@@ -26,7 +27,8 @@ export type Found =
 export function recordAt(bytes: Buffer, at: number): Found {
   if (bytes.length - at < FRAME_BYTES) return { kind: 'cut' }
   const length = bytes.readUInt16LE(at)
-  if ((length ^ LENGTH_MASK) !== bytes.readUInt16LE(at + 2) || length === 0) return { kind: 'damaged', bytes: null }
+  if ((length ^ LENGTH_MASK) !== bytes.readUInt16LE(at + 2) || length === 0)
+    return { kind: 'damaged', bytes: null }
   const size = FRAME_BYTES + length
   if (bytes.length - at < size) return { kind: 'cut' }
   const body = bytes.subarray(at + FRAME_BYTES, at + size)
@@ -57,7 +59,10 @@ function bodyOf(from: Unpacker): JournalRecord | null {
     case KIND.release:
       return { kind: 'release', id: from.number() }
     case KIND.giveBack:
-      return { kind: 'give_back', entry: { kind: 'give_back', day: from.text(), accountId: from.text(), amountNano: from.count() } }
+      return {
+        kind: 'give_back',
+        entry: { kind: 'give_back', day: from.text(), accountId: from.text(), amountNano: from.count() },
+      }
     case KIND.sealed:
       return { kind: 'sealed' }
     case KIND.mark:
@@ -80,12 +85,31 @@ function settleOf(from: Unpacker): JournalRecord {
   const [provider, tokens, milliseconds] = [from.text(), from.count(), from.count()]
   const [costNano, overrunNano, flags] = [from.count(), from.count(), from.byte()]
   const [isByok, isEstimated] = [(flags & 1) !== 0, (flags & 2) !== 0]
-  return { kind: 'settle', id, entry: { kind: 'settle', ...call, provider, tokens, milliseconds, costNano, overrunNano, isByok, isEstimated } }
+  return {
+    kind: 'settle',
+    id,
+    entry: {
+      kind: 'settle',
+      ...call,
+      provider,
+      tokens,
+      milliseconds,
+      costNano,
+      overrunNano,
+      isByok,
+      isEstimated,
+    },
+  }
 }
 
 function callOf(from: Unpacker) {
   const [day, atMs, requestId, operation] = [from.text(), from.number(), from.text(), from.text()]
-  const [organizationId, workspaceId, keyHash, keyAccountId] = [from.text(), from.text(), from.text(), from.text()]
+  const [organizationId, workspaceId, keyHash, keyAccountId] = [
+    from.text(),
+    from.text(),
+    from.text(),
+    from.text(),
+  ]
   const [model, flags] = [from.text(), from.byte()]
   const paid = { organization: (flags & 1) !== 0, workspace: (flags & 2) !== 0, key: (flags & 4) !== 0 }
   return { day, atMs, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId, model, paid }

@@ -3,7 +3,10 @@ import type { Log } from '../ports/observe.ts'
 import { journalHead, readJournal, removeJournal, type Batch } from './reader.ts'
 import { journalsIn, segmentFiles, type Holder } from './segments.ts'
 
-/** Milliseconds until a try that failed is repeated; they double up to the second. Postgres may be away for long. */
+/**
+ * Milliseconds until a try that failed is repeated; they double up to the second. Postgres may be away for
+ * long.
+ */
 const RETRY_MS_MIN = 200
 const RETRY_MS_MAX = 10_000
 
@@ -34,7 +37,10 @@ export interface Recovery {
   close(): Promise<void>
 }
 
-/** Brings the journals of dead fronts into the books, one after the other, and removes their files. Never rejects. */
+/**
+ * Brings the journals of dead fronts into the books, one after the other, and removes their files. Never
+ * rejects.
+ */
 export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
@@ -78,8 +84,8 @@ export function openRecovery(options: RecoveryOptions): Recovery {
 }
 
 /**
- * One try, which may be repeated and may run in two processes at once: offsets tell what is in the books, and files go
- * only when all is. Rejects when the store or the disk fails, and while the front runs.
+ * One try, which may be repeated and may run in two processes at once: offsets tell what is in the books, and
+ * files go only when all is. Rejects when the store or the disk fails, and while the front runs.
  */
 export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 'wait'>): Promise<void> {
   const { folder, log } = options
@@ -88,7 +94,8 @@ export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 
     return removeJournal(folder, id)
   }
   const head = await journalHead(folder, id)
-  if (head !== null && options.isRunning(head.holder)) throw new Error(`process ${head.holder.pid} still writes the journal`)
+  if (head !== null && options.isRunning(head.holder))
+    throw new Error(`process ${head.holder.pid} still writes the journal`)
   const state = await options.stateOf(id)
   const report = state === null ? await unknown(id, options) : await hand(id, state, options)
   if (report === null) return
@@ -96,13 +103,23 @@ export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 
   await removeJournal(folder, id)
   const { entries, forfeits, forfeitedNano, returnedNano, isWhole } = report
   const sums = { forfeitedNano: String(forfeitedNano), returnedNano: String(returnedNano) }
-  log[isWhole ? 'info' : 'warn']('journal_recovered', { journal: id, isWhole, isLate: state?.isOpen === false, entries, forfeits, ...sums })
+  log[isWhole ? 'info' : 'warn']('journal_recovered', {
+    journal: id,
+    isWhole,
+    isLate: state?.isOpen === false,
+    entries,
+    forfeits,
+    ...sums,
+  })
 }
 
 type Report = ClosingReport & { readonly isWhole: boolean }
 type Known = NonNullable<Awaited<ReturnType<RecoveryOptions['stateOf']>>>
 
-/** All parts but the last as flushes, so that no transaction grows with the file; the last one closes the journal. */
+/**
+ * All parts but the last as flushes, so that no transaction grows with the file; the last one closes the
+ * journal.
+ */
 async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOptions): Promise<Report> {
   const { folder, lender, bootId } = options
   const head = await journalHead(folder, id)
@@ -111,7 +128,8 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
   const pass = async (rest: Batch): Promise<void> => {
     entries += rest.entries.length
     if (isOpen) {
-      if (await lender.flush({ journalId: id, ...rest }) === 'fenced') throw new Error('somebody else has closed the journal')
+      if ((await lender.flush({ journalId: id, ...rest })) === 'fenced')
+        throw new Error('somebody else has closed the journal')
     } else await lender.close({ journalId: id, rest, open: [], isComplete: true })
   }
   let last: Batch | null = null
@@ -120,8 +138,9 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     if (step.done === true) {
       const { open, isWhole } = step.value
       const isComplete = isWhole && head?.bootId === bootId
-      // In a closed journal every open take is forfeited already. Where a settlement may be missing, its take seems open, and
-      // what it did not use was taken once more: one forfeit of all that is left of the lease is no more than was lent.
+      // In a closed journal every open take is forfeited already. Where a settlement may be missing, its take
+      // seems open, and what it did not use was taken once more: one forfeit of all that is left of the lease
+      // is no more than was lent.
       const closing: Closing = { journalId: id, rest: last, open: isOpen && isWhole ? open : [], isComplete }
       const report = await lender.close(closing)
       return { ...report, entries: entries + report.entries, isWhole: isComplete }
@@ -131,7 +150,10 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
   }
 }
 
-/** A front that died before it made its journal known has lent nothing. One that says otherwise is left for people to look at. */
+/**
+ * A front that died before it made its journal known has lent nothing. One that says otherwise is left for
+ * people to look at.
+ */
 async function unknown(id: string, { folder, log }: RecoveryOptions): Promise<Report | null> {
   const reading = readJournal(folder, id, { from: 0 })
   let entries = 0

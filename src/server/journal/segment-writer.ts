@@ -21,7 +21,11 @@ export class SegmentWriter {
   /** There may be bytes behind `#length`. */
   #isTorn = false
 
-  private constructor(disk: JournalDisk, file: number, { place, length }: { place: SegmentPlace; length: number }) {
+  private constructor(
+    disk: JournalDisk,
+    file: number,
+    { place, length }: { place: SegmentPlace; length: number },
+  ) {
     this.#disk = disk
     this.#file = file
     this.place = place
@@ -29,10 +33,14 @@ export class SegmentWriter {
   }
 
   /**
-   * Makes a segment that begins with the open takes. It has its name only when it is whole: a process that dies meanwhile
-   * leaves the one before it as the last. Throws what the disk says.
+   * Makes a segment that begins with the open takes. It has its name only when it is whole: a process that
+   * dies meanwhile leaves the one before it as the last. Throws what the disk says.
    */
-  static create(disk: JournalDisk, path: string, begin: { head: SegmentHead; open: ReadonlyMap<number, OpenTake> }): SegmentWriter {
+  static create(
+    disk: JournalDisk,
+    path: string,
+    begin: { head: SegmentHead; open: ReadonlyMap<number, OpenTake> },
+  ): SegmentWriter {
     const records = new RecordBuffer()
     writeHead(records, begin.head)
     const headBytes = records.length
@@ -62,7 +70,10 @@ export class SegmentWriter {
     return this.#length
   }
 
-  /** Appends all or nothing. Throws what the disk says; what it wrote in part is taken away, at the latest by the next append. */
+  /**
+   * Appends all or nothing. Throws what the disk says; what it wrote in part is taken away, at the latest by
+   * the next append.
+   */
   append({ bytes, length }: Pick<RecordBuffer, 'bytes' | 'length'>): void {
     if (this.#isTorn) this.#mend()
     this.#isTorn = true
@@ -77,7 +88,10 @@ export class SegmentWriter {
     this.#length += length
   }
 
-  /** Says that another segment follows. Where that cannot be said, the follower's base tells where this one ends. */
+  /**
+   * Says that another segment follows. Where that cannot be said, the follower's base tells where this one
+   * ends.
+   */
   seal(): void {
     const record = new RecordBuffer(0)
     record.sealed()

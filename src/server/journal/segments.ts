@@ -46,28 +46,41 @@ export function segmentPath(folder: string, id: string, number: number): string 
 
 /** Files of one journal, or of all, by journal and number; none when there is no folder. */
 export function segmentFiles(folder: string, id: string | null = null): readonly SegmentFile[] {
-  return namesIn(folder).flatMap((name) => {
-    const [, of, number] = NAME.exec(name) ?? []
-    return of === undefined || (id !== null && of !== id) ? [] : [{ id: of, number: Number(number), path: join(folder, name) }]
-  }).sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : a.number - b.number))
+  return namesIn(folder)
+    .flatMap((name) => {
+      const [, of, number] = NAME.exec(name) ?? []
+      return of === undefined || (id !== null && of !== id)
+        ? []
+        : [{ id: of, number: Number(number), path: join(folder, name) }]
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : a.number - b.number))
 }
 
 /** All journals of which anything is there. */
 export function journalsIn(folder: string): readonly string[] {
-  const ids = namesIn(folder).flatMap((name) => NAME.exec(name.endsWith(DRAFT) ? name.slice(0, -DRAFT.length) : name)?.[1] ?? [])
+  const ids = namesIn(folder).flatMap(
+    (name) => NAME.exec(name.endsWith(DRAFT) ? name.slice(0, -DRAFT.length) : name)?.[1] ?? [],
+  )
   return [...new Set(ids)]
 }
 
 /** Segments of a journal that were never finished. */
 export function draftsOf(folder: string, id: string): readonly string[] {
-  return namesIn(folder).filter((name) => name.startsWith(id) && name.endsWith(DRAFT)).map((name) => join(folder, name))
+  return namesIn(folder)
+    .filter((name) => name.startsWith(id) && name.endsWith(DRAFT))
+    .map((name) => join(folder, name))
 }
 
-export function writeHead(records: RecordBuffer, { id, node, bootId, holder, number, base }: SegmentHead): void {
+export function writeHead(
+  records: RecordBuffer,
+  { id, node, bootId, holder, number, base }: SegmentHead,
+): void {
   records.head([id, node, bootId, holder.startedAt], [FORMAT, number, base, holder.pid])
 }
 
-/** The head that a segment's first bytes hold, with its length; null when it is damaged or of another format. */
+/**
+ * The head that a segment's first bytes hold, with its length; null when it is damaged or of another format.
+ */
 export function readHead(bytes: Buffer): { readonly head: SegmentHead; readonly bytes: number } | null {
   const found = recordAt(bytes, 0)
   if (found.kind !== 'record' || found.record.kind !== 'head') return null

@@ -7,8 +7,8 @@ export interface PlacedEntry {
 }
 
 /**
- * Entries that are on disk and not applied yet, in order. Of those beyond a number only the place is kept: they are read
- * again when their turn comes.
+ * Entries that are on disk and not applied yet, in order. Of those beyond a number only the place is kept:
+ * they are read again when their turn comes.
  */
 export class WaitingEntries {
   readonly #max: number
@@ -49,7 +49,8 @@ export class WaitingEntries {
 
   /** Forgets those that end at `to` or before. */
   drop(to: number): void {
-    while (this.#head < this.#entries.length && (this.#entries[this.#head]?.end ?? Infinity) <= to) this.#head++
+    while (this.#head < this.#entries.length && (this.#entries[this.#head]?.end ?? Infinity) <= to)
+      this.#head++
     // Moved seldom, so that each entry is moved about once.
     if (this.#head * 2 < this.#entries.length) return
     this.#entries = this.#entries.slice(this.#head)

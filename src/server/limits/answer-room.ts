@@ -1,7 +1,10 @@
 import { SCIM_ANSWERS_BYTES_MAX } from '../../schemas/scim/scim-resource-limits.ts'
 import type { ScimAnswers } from '../ports/scim/scim.ts'
 
-/** Counts what each organization has been answered and has not read: without it a few slow readers of large groups fill a front. */
+/**
+ * Counts what each organization has been answered and has not read: without it a few slow readers of large
+ * groups fill a front.
+ */
 export function openAnswerRoom(bytesMax = SCIM_ANSWERS_BYTES_MAX): ScimAnswers {
   const held = new Map<string, number>()
   return {

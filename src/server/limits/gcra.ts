@@ -16,7 +16,10 @@ export function windowOf(perMinute: number, burst: number): Pick<Window, 'interv
 }
 
 /** Takes one token, or returns the milliseconds until one is free; a clock that goes back empties nothing. */
-export function takeOne(window: Window, now: number): { readonly isTaken: boolean; readonly retryAfterMs: number } {
+export function takeOne(
+  window: Window,
+  now: number,
+): { readonly isTaken: boolean; readonly retryAfterMs: number } {
   settle(window, now)
   const over = window.levelMs + window.intervalMs - window.toleranceMs
   // A thousandth of a millisecond: sums of fractions do not come out even.

@@ -1,5 +1,11 @@
 import {
-  LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS, SHARED_CALLS_MAX,
+  LOOP_BURST_MS,
+  LOOP_CALL_US,
+  LOOP_OTHERS_MS,
+  LOOP_SHARE_PERCENT,
+  LOOP_WAIT_MS_MAX,
+  LOOP_WRITTEN_BYTES_PER_MS,
+  SHARED_CALLS_MAX,
 } from '../../schemas/limits/share-limits.ts'
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
@@ -20,7 +26,9 @@ interface Waiter {
 }
 
 interface Account {
-  /** Milliseconds of the loop that were used and are not worked off, less those that it may always be ahead. */
+  /**
+   * Milliseconds of the loop that were used and are not worked off, less those that it may always be ahead.
+   */
   debtMs: number
   at: number
   /** What a call of this organization came to, as a moving average: what is charged until one has ended. */
@@ -37,10 +45,10 @@ const LAST_CALL_SHARE = 1 / 4
 const ACCOUNTS_KEPT = 1_000
 
 /**
- * Shares the event loop of a front, and its connections to Postgres, between organizations, for operations that no rate
- * limits. While others call too, each may use LOOP_SHARE_PERCENT of the loop and have SHARED_CALLS_MAX calls under way; one
- * that has used more waits, call by call, until it has worked that off or a call has ended, and is never refused. Alone it
- * waits for nothing.
+ * Shares the event loop of a front, and its connections to Postgres, between organizations, for operations
+ * that no rate limits. While others call too, each may use LOOP_SHARE_PERCENT of the loop and have
+ * SHARED_CALLS_MAX calls under way; one that has used more waits, call by call, until it has worked that off
+ * or a call has ended, and is never refused. Alone it waits for nothing.
  */
 export class LoopShare {
   readonly #clock: LoopClock
@@ -76,7 +84,10 @@ export class LoopShare {
   }
 
   /** What a call that entered came to. @param loopMs that it was seen to run; @param bytes of its answer */
-  leave(organizationId: string, { loopMs, bytes }: { readonly loopMs: number; readonly bytes: number }): void {
+  leave(
+    organizationId: string,
+    { loopMs, bytes }: { readonly loopMs: number; readonly bytes: number },
+  ): void {
     const account = this.#accountOf(organizationId)
     const cost = LOOP_CALL_MS + loopMs + bytes / LOOP_WRITTEN_BYTES_PER_MS
     account.debtMs += cost - account.callMs
@@ -98,7 +109,11 @@ export class LoopShare {
   #letIn(organizationId: string, account: Account): void {
     for (;;) {
       const [first] = account.waiting
-      if (first === undefined || (this.#mustWait(organizationId, account) && first.latest > this.#clock.now())) return
+      if (
+        first === undefined ||
+        (this.#mustWait(organizationId, account) && first.latest > this.#clock.now())
+      )
+        return
       account.waiting.shift()
       begin(account)
       first.go()
@@ -126,7 +141,14 @@ export class LoopShare {
       return known
     }
     if (this.#accounts.size >= ACCOUNTS_KEPT) this.#forget()
-    const made = { debtMs: 0, at: this.#clock.now(), callMs: LOOP_CALL_MS, underWay: 0, waiting: [], isTicking: false }
+    const made = {
+      debtMs: 0,
+      at: this.#clock.now(),
+      callMs: LOOP_CALL_MS,
+      underWay: 0,
+      waiting: [],
+      isTicking: false,
+    }
     this.#accounts.set(organizationId, made)
     return made
   }
@@ -140,7 +162,8 @@ export class LoopShare {
   #forget(): void {
     for (const [organizationId, account] of this.#accounts) {
       this.#workOff(account)
-      if (account.debtMs === 0 && account.underWay === 0 && account.waiting.length === 0) this.#accounts.delete(organizationId)
+      if (account.debtMs === 0 && account.underWay === 0 && account.waiting.length === 0)
+        this.#accounts.delete(organizationId)
     }
   }
 }

@@ -1,7 +1,10 @@
 import type { Failure } from '../../schemas/failures.ts'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 
-/** What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never change it. */
+/**
+ * What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never
+ * change it.
+ */
 export interface Admitted {
   readonly failure: Failure | null
   /** Null when the key has no limit. */
@@ -22,7 +25,8 @@ export interface Known {
 }
 
 /**
- * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older ones.
+ * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older
+ * ones.
  * Source: contract C11. The reset of the older ones is in milliseconds since the epoch.
  */
 export function admittedOf(known: Known): Admitted {
@@ -54,7 +58,10 @@ export function refusedOf(known: Known): Admitted {
   }
 }
 
-/** Seconds from one request to the next, and requests at once, as C11 has it; in words that a person can follow. */
+/**
+ * Seconds from one request to the next, and requests at once, as C11 has it; in words that a person can
+ * follow.
+ */
 function paceOf(limitRpm: number): { readonly each: number; readonly burst: number } {
   return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(burstOf(limitRpm)) }
 }

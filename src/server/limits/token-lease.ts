@@ -1,4 +1,11 @@
-import { RATE_BLOCK_MS, RATE_PREFETCH_MIN, RATE_RETURN_MS, RATE_STEADY_BLOCKS, RATE_USE_MS, RATE_WAIT_MS_MAX } from '../../schemas/limits/rate-limits.ts'
+import {
+  RATE_BLOCK_MS,
+  RATE_PREFETCH_MIN,
+  RATE_RETURN_MS,
+  RATE_STEADY_BLOCKS,
+  RATE_USE_MS,
+  RATE_WAIT_MS_MAX,
+} from '../../schemas/limits/rate-limits.ts'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
@@ -32,9 +39,9 @@ interface Owed {
 }
 
 /**
- * A front's local balance of one key's rate tokens. Design §6. A token is spent when a call is admitted, whatever
- * becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used within RATE_USE_MS or
- * returned within RATE_RETURN_MS of being lent, or else lost.
+ * A front's local balance of one key's rate tokens. Design §6. A token is spent when a call is admitted,
+ * whatever becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used
+ * within RATE_USE_MS or returned within RATE_RETURN_MS of being lent, or else lost.
  */
 export class TokenLease implements LocalBalance<number, Admitted> {
   readonly #deps: BalanceDeps
@@ -56,10 +63,16 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #usedBefore = 0
   /** Slots in a row with an admission; one without counts back two. */
   #steady = 0
-  /** The window that stands in while the authority is away, and how full it was when what was taken of it was last told. */
+  /**
+   * The window that stands in while the authority is away, and how full it was when what was taken of it was
+   * last told.
+   */
   #local: Window | null = null
   #told: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
-  /** The one that stood in until the authority could be reached again: that may answer heartbeats, and questions as little as before. */
+  /**
+   * The one that stood in until the authority could be reached again: that may answer heartbeats, and
+   * questions as little as before.
+   */
   #left: Window | null = null
   /** Tokens that were spent without the authority; it is told with the next ask. */
   #owed: Owed = { tokens: 0, at: 0 }
@@ -70,7 +83,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.limitRpm = limitRpm
   }
 
-  /** Answers at once while the balance or a known refusal lasts, or the authority is away; null = call `refill`. */
+  /**
+   * Answers at once while the balance or a known refusal lasts, or the authority is away; null = call
+   * `refill`.
+   */
   take(now: number): Admitted | null {
     const isReachable = this.#deps.authority.isReachable
     if (this.#local !== null && isReachable) this.#leaveLocal(this.#local, now)
@@ -164,9 +180,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     const before = this.#local ?? this.#goOn(now)
     const startsAt = Math.min(now, Math.max(this.#deps.authority.lastAnswerAt, this.#deps.forgotAt()))
     if (before === null) this.#told = { levelMs: toleranceMs, at: startsAt }
-    const window = before === null
-      ? { intervalMs, toleranceMs, ...this.#told }
-      : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
+    const window =
+      before === null
+        ? { intervalMs, toleranceMs, ...this.#told }
+        : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
     if (!isTaken) {
@@ -179,8 +196,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * The authority is back: it decides again, and is told what was spent without it, since its own window went on
-   * emptying. That is how much fuller the local window is than one from which nothing was taken.
+   * The authority is back: it decides again, and is told what was spent without it, since its own window went
+   * on emptying. That is how much fuller the local window is than one from which nothing was taken.
    */
   #leaveLocal(local: Window, now: number): void {
     const untouchedMs = Math.max(0, Math.min(this.#told.levelMs, local.toleranceMs) - (now - this.#told.at))
@@ -191,7 +208,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.#deniedUntil = 0
   }
 
-  /** One that began anew with every question that fails would always be full. What was taken of this one is owed by now. */
+  /**
+   * One that began anew with every question that fails would always be full. What was taken of this one is
+   * owed by now.
+   */
   #goOn(now: number): Window | null {
     const left = this.#left
     if (left !== null) this.#told = { levelMs: levelOf(left, now), at: now }
@@ -223,12 +243,16 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /** What this front used of the key in the last RATE_BLOCK_MS; 1 when that is too little to borrow ahead. */
   #block(now: number): number {
     this.#count(now, 0)
-    // A block that comes late is spoilt on arrival: the waiting calls of a long trip are a block by themselves.
+    // A block that comes late is spoilt on arrival: the waiting calls of a long trip are a block by
+    // themselves.
     if (this.#tripMs > RATE_USE_MS / 2) return 1
     const recent = Math.max(this.#used, this.#usedBefore)
     if (recent >= RATE_PREFETCH_MIN) return recent
-    // What a short burst borrows ahead is lost behind it; what a steady caller borrows is used, as far as it keeps.
-    return this.#steady < RATE_STEADY_BLOCKS ? 1 : Math.max(1, Math.floor((recent * RATE_USE_MS) / RATE_BLOCK_MS))
+    // What a short burst borrows ahead is lost behind it; what a steady caller borrows is used, as far as it
+    // keeps.
+    return this.#steady < RATE_STEADY_BLOCKS
+      ? 1
+      : Math.max(1, Math.floor((recent * RATE_USE_MS) / RATE_BLOCK_MS))
   }
 
   #count(now: number, tokens: number): void {

@@ -1,8 +1,9 @@
 import { UNREAD_ANSWERS_BYTES_MAX } from '../../schemas/limits/share-limits.ts'
 
 /**
- * Bytes of answers that callers have not read yet, by organization. What a socket takes at once never counts here, so that
- * whoever reads has no limit; those who do not would fill the memory of a front, an answer for each connection.
+ * Bytes of answers that callers have not read yet, by organization. What a socket takes at once never counts
+ * here, so that whoever reads has no limit; those who do not would fill the memory of a front, an answer for
+ * each connection.
  */
 export class UnreadAnswers {
   readonly #bytesMax: number
@@ -16,7 +17,10 @@ export class UnreadAnswers {
     return (this.#held.get(organizationId) ?? 0) < this.#bytesMax
   }
 
-  /** @param organizationId null: of a call without a key. @returns what gives the bytes back, however often it is called */
+  /**
+   * @param organizationId null: of a call without a key. @returns what gives the bytes back, however often it
+   * is called
+   */
   hold(organizationId: string | null, bytes: number): () => void {
     const holder = organizationId ?? ''
     let held = bytes

@@ -14,10 +14,12 @@ export interface AdminDeps {
 
 /** What a front serves to operators. */
 export function openAdminPorts(
-  { operatorOrganization }: Pick<Config, 'operatorOrganization'>, { store, views }: AdminDeps,
+  { operatorOrganization }: Pick<Config, 'operatorOrganization'>,
+  { store, views }: AdminDeps,
 ): Pick<Ports, 'admin' | 'operators' | 'caps'> {
   return {
     admin: openAdmin({ store, operatorOrganization, version: VERSION, wake: (what) => views.wake(what) }),
-    operators: openOperators(store, operatorOrganization), caps: openCaps(store),
+    operators: openOperators(store, operatorOrganization),
+    caps: openCaps(store),
   }
 }

@@ -7,9 +7,15 @@ import { openCredits } from '../store/money/credits.ts'
 import type { Store } from '../store/base/open.ts'
 
 /** What management keys decide and read about money, and the log of what they decide. */
-export function openBudgetPorts(
-  means: { readonly store: Store; readonly hints: Pick<Hints, 'publish'> },
-): Pick<Ports, 'budgets' | 'credits' | 'activity' | 'auditLog'> {
+export function openBudgetPorts(means: {
+  readonly store: Store
+  readonly hints: Pick<Hints, 'publish'>
+}): Pick<Ports, 'budgets' | 'credits' | 'activity' | 'auditLog'> {
   const { store } = means
-  return { budgets: openBudgets(means), credits: openCredits(means), activity: openActivity(store), auditLog: openAuditLog(store) }
+  return {
+    budgets: openBudgets(means),
+    credits: openCredits(means),
+    activity: openActivity(store),
+    auditLog: openAuditLog(store),
+  }
 }

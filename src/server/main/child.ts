@@ -16,12 +16,16 @@ export function configOf(part: ChildPart): Config {
 }
 
 /** What no line of the log may hold, in any process: every secret setting, and the keys of providers. */
-export function secretsOf({ config, providerKeys }: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
+export function secretsOf({
+  config,
+  providerKeys,
+}: Pick<NodeGeneration, 'config' | 'providerKeys'>): readonly Secret[] {
   const settings = Object.values(config).filter((value) => value instanceof Secret)
   const { objects } = config
   if (objects.kind === 's3') settings.push(objects.secretAccessKey, new Secret(objects.accessKeyId))
   // Several root keys, with or without their ids: each of them is a secret.
-  for (const part of config.rootKey?.reveal().split(/[\s,]+/) ?? []) settings.push(new Secret(part.slice(part.indexOf(':') + 1)))
+  for (const part of config.rootKey?.reveal().split(/[\s,]+/) ?? [])
+    settings.push(new Secret(part.slice(part.indexOf(':') + 1)))
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
@@ -40,7 +44,12 @@ export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
   channel.onAnnounced(() => log.release())
-  return { ...log, get dropped() { return lines.dropped } }
+  return {
+    ...log,
+    get dropped() {
+      return lines.dropped
+    },
+  }
 }
 
 /** Where `openState` connects. */
@@ -49,6 +58,8 @@ export function stateAddress(redis: ChildPart['redis']): { url: string | null; s
 }
 
 /** Keys of providers, by the name of their setting. */
-export function credentialsOf({ providerKeys }: Pick<ChildPart, 'providerKeys'>): ReadonlyMap<string, Secret> {
+export function credentialsOf({
+  providerKeys,
+}: Pick<ChildPart, 'providerKeys'>): ReadonlyMap<string, Secret> {
   return new Map(Object.entries(providerKeys).map(([name, text]) => [name, new Secret(text)]))
 }

@@ -13,18 +13,32 @@ import type { Store } from '../store/base/open.ts'
 const SYNCS_PRUNE_MS = 3_600_000
 
 /** What a front needs of groups and mappings. */
-export function openDirectoryPorts(store: Store): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
+export function openDirectoryPorts(
+  store: Store,
+): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
   return {
-    groupMappings: openGroupMappings(store), scimUsers: openScimUsers(store), scimGroups: openScimGroups(store), scimAnswers: openAnswerRoom(),
+    groupMappings: openGroupMappings(store),
+    scimUsers: openScimUsers(store),
+    scimGroups: openScimGroups(store),
+    scimAnswers: openAnswerRoom(),
   }
 }
 
 /** A runner's syncs. @returns what ends them, before the store is closed */
-export function startDirectory({ store, log }: { readonly store: Store; readonly log: Log }): () => Promise<void> {
+export function startDirectory({
+  store,
+  log,
+}: {
+  readonly store: Store
+  readonly log: Log
+}): () => Promise<void> {
   const work = openSyncWork(store)
   const stops = [
     startSyncs({ work, log }),
-    repeat({ name: 'syncs_pruned', everyMs: SYNCS_PRUNE_MS, run: async () => ({ rows: await work.prune() }) }, { log, random: Math.random }),
+    repeat(
+      { name: 'syncs_pruned', everyMs: SYNCS_PRUNE_MS, run: async () => ({ rows: await work.prune() }) },
+      { log, random: Math.random },
+    ),
   ]
   return async () => {
     await Promise.all(stops.map((stop) => stop()))

@@ -7,7 +7,10 @@ import type { Egress } from '../ports/egress/egress.ts'
 import type { AdminPorts } from '../store/nodes/admin-ports.ts'
 
 /** The gate as the settings say. @param adminPorts where any node of the installation is operated */
-export function openGate(config: Config, adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) }): Egress {
+export function openGate(
+  config: Config,
+  adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) },
+): Egress {
   const { port, adminPort, databaseUrl, redisUrl, egressAllow: allow, egressCaFile } = config
   const stores = [databaseUrl, redisUrl].flatMap(portOf)
   return openEgress({
@@ -22,7 +25,10 @@ export function openGate(config: Config, adminPorts: Pick<AdminPorts, 'ports'> =
  * @returns null when one of them cannot be read: OpenSSL would pass over it, and calls would fail much later
  */
 export function countRoots(pem: string): number | null {
-  const blocks = pem.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]+-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g) ?? []
+  const blocks =
+    pem.match(
+      /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]+-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g,
+    ) ?? []
   try {
     return blocks.map((block) => new X509Certificate(block)).length
   } catch {

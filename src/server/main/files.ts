@@ -22,7 +22,10 @@ import { openRootKeys, type RootKeys } from '../vault/root-keys.ts'
 import { openStorage } from './storage.ts'
 
 export interface FileServices {
-  readonly ports: Pick<Ports, 'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses' | 'idempotency'>
+  readonly ports: Pick<
+    Ports,
+    'files' | 'transfers' | 'providerFiles' | 'containers' | 'containerUses' | 'idempotency'
+  >
   readonly storage: Storage
   readonly intake: IntakePart
   readonly keyRing: KeyRing
@@ -50,11 +53,25 @@ export async function openFilePorts(config: Config, deps: FileDeps): Promise<Fil
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
-  const transfers = createTransfers({ files, sizes: openContainerSizes(store), storage, keyRing, intake, unsealing })
+  const transfers = createTransfers({
+    files,
+    sizes: openContainerSizes(store),
+    storage,
+    keyRing,
+    intake,
+    unsealing,
+  })
   const providers = createProviderFiles({ egress, releases, intake, providers: catalogue.providers })
   const providerFiles = keepUploads(providers, { idempotency, intake })
   return {
-    ports: { files, transfers, providerFiles, containers: storage.containers, containerUses: uses, idempotency },
+    ports: {
+      files,
+      transfers,
+      providerFiles,
+      containers: storage.containers,
+      containerUses: uses,
+      idempotency,
+    },
     storage,
     intake,
     keyRing,

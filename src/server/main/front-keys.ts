@@ -9,8 +9,9 @@ export interface FrontKeys {
 }
 
 /**
- * Access of a front that begins with the keys that another front of its node knew, and hands on its own: a reload has no
- * cold start. Call it when the feed follows the epoch. It waits KEYS_HANDED_MS_MAX at most, whatever the store does.
+ * Access of a front that begins with the keys that another front of its node knew, and hands on its own: a
+ * reload has no cold start. Call it when the feed follows the epoch. It waits KEYS_HANDED_MS_MAX at most,
+ * whatever the store does.
  */
 export async function openAccess(options: AccessOptions, { channel, log }: FrontKeys): Promise<Access> {
   const access = createAccess(options)

@@ -25,7 +25,7 @@ import { openApiKeys } from '../store/keys/api-key-management.ts'
 import { openKeyStore } from '../store/keys/api-keys.ts'
 import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
-import { enrol, startHeartbeat } from '../store/nodes/fronts.ts'
+import { enrol, startHeartbeat, type Heartbeat } from '../store/nodes/fronts.ts'
 import { openStore, type Store } from '../store/base/open.ts'
 import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
@@ -66,36 +66,57 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const metrics = createMetrics(part.slot)
-  const applicationName = `sluice-front-${part.slot}`
-  const store = openStore({ url: part.databaseUrl, poolMax: FRONT_POOL_MAX, applicationName, caps: config.caps })
-  const keyLane = openStore({ url: part.databaseUrl, poolMax: KEY_POOL_MAX, applicationName: `${applicationName}-keys` })
+  const { store, keyLane } = openStores(config, part)
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
   const [rootKeys, adminPorts] = [rootKeysOf(config), watchAdminPorts(store, config.adminPort)]
   const heartbeat = startHeartbeat({
-    frontId: part.id, store, feed, node: part.node, adminPort: config.adminPort, connections: part.connections, rootKeyId: () => rootKeys.currentId, log,
+    frontId: part.id,
+    store,
+    feed,
+    node: part.node,
+    adminPort: config.adminPort,
+    connections: part.connections,
+    rootKeyId: () => rootKeys.currentId,
+    log,
   })
-  const pools = openPools({
-    shortThreads: SHORT_THREADS, sessionThreads: part.sessionThreads, isLazy: true, log,
-    queueMax: SHORT_JOBS_WAITING_MAX, organizationQueueMax: SHORT_JOBS_WAITING_ORGANIZATION_MAX,
-  })
+  const pools = openFrontPools(part, log)
   const { jobs } = pools
   const egress = openGate(config, adminPorts)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const now = (): number => performance.now()
-  const embedder = createEmbedder({ egress, jobs, credentials, log, meters: metrics, now, random: Math.random })
+  const meters = metrics
+  const random = Math.random
+  const embedder = createEmbedder({ egress, jobs, credentials, log, meters, now, random })
   const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
   const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
   const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
   const [{ releases }, { catalogue }] = [vault.ports, loaded]
-  const fileParts = await openFilePorts(config, { frontId: part.id, store, sessions: pools.sessions, egress, catalogue, rootKeys, releases })
-  const money = openMoneyPorts(config, { part, store, feed, fronts: heartbeat, metrics, log, fenced: () => void drain(false) })
-  const privateParts = openPrivateEndpointPorts(config, { store, hints, feed, egress, jobs, catalogue, releases })
+  const shared = { store, egress, catalogue, releases }
+  const fileParts = await openFilePorts(config, {
+    ...shared,
+    frontId: part.id,
+    sessions: pools.sessions,
+    rootKeys,
+  })
+  const money = openMoneyPorts(config, {
+    part,
+    store,
+    feed,
+    fronts: heartbeat,
+    metrics,
+    log,
+    fenced: () => void drain(false),
+  })
+  const privateParts = openPrivateEndpointPorts(config, { ...shared, hints, feed, jobs })
   const videos = openVideoPorts(config, { store, state, log, credentials })
   // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
-  const access = await openAccess({ keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics }, { channel, log })
+  const access = await openAccess(
+    { keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
+    { channel, log },
+  )
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -108,24 +129,61 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
     jobs,
     ports: {
-      models: loaded.catalogue, embedder, egress, observer, apiKeys, spend: money.spend,
-      ...fileParts.ports, ...vault.ports, ...privateParts, ...openBudgetPorts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish), ...openDirectoryPorts(store), ...videos.ports,
+      models: loaded.catalogue,
+      embedder,
+      egress,
+      observer,
+      apiKeys,
+      spend: money.spend,
+      ...fileParts.ports,
+      ...vault.ports,
+      ...privateParts,
+      ...openBudgetPorts({ store, hints }),
+      workspaces: openWorkspaces(store, hints.publish),
+      ...openDirectoryPorts(store),
+      ...videos.ports,
       ...openPresetPorts(config, { store, hints, feed }),
     },
     observer,
   })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake, embedder })
+  answerSupervisor(channel, metrics, heartbeat)
+  const drain = (isReplaced: boolean): Promise<void> =>
+    drainFront(http, isReplaced)
+      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So
+      // must what it audits.
+      .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
+      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
+      .finally(() => process.exit(0))
+  channel.onDrain((isReplaced) => void drain(isReplaced))
+  begin(channel, pools, [store, keyLane])
+}
+
+/** Keys are loaded on connections of their own: a flood of unknown keys leaves the others free. */
+function openStores(config: Config, part: StartedPart): { readonly store: Store; readonly keyLane: Store } {
+  const url = part.databaseUrl
+  const applicationName = `sluice-front-${part.slot}`
+  return {
+    store: openStore({ url, poolMax: FRONT_POOL_MAX, applicationName, caps: config.caps }),
+    keyLane: openStore({ url, poolMax: KEY_POOL_MAX, applicationName: `${applicationName}-keys` }),
+  }
+}
+
+function openFrontPools({ sessionThreads }: StartedPart, log: Log): Pools {
+  return openPools({
+    shortThreads: SHORT_THREADS,
+    sessionThreads,
+    isLazy: true,
+    log,
+    queueMax: SHORT_JOBS_WAITING_MAX,
+    organizationQueueMax: SHORT_JOBS_WAITING_ORGANIZATION_MAX,
+  })
+}
+
+function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbeat): void {
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())
   channel.onScaled((connections) => void heartbeat.scaled(connections))
-  const drain = (isReplaced: boolean): Promise<void> => drainFront(http, isReplaced)
-    // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So must what it audits.
-    .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
-    .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
-    .finally(() => process.exit(0))
-  channel.onDrain((isReplaced) => void drain(isReplaced))
-  begin(channel, pools, [store, keyLane])
 }
 
 /** It listens: what would have held that up follows now. */
@@ -150,7 +208,10 @@ interface Watched {
 }
 
 /** What is read whenever somebody asks for metrics. */
-function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, intake, embedder }: Watched): void {
+function watchFront(
+  metrics: Metrics,
+  { slot, http, pools, log, feed, state, intake, embedder }: Watched,
+): void {
   metrics.watch({
     inFlight: () => http.load.calls,
     connections: () => http.connections,
@@ -161,10 +222,12 @@ function watchFront(metrics: Metrics, { slot, http, pools, log, feed, state, int
       redis: !state.isReachable,
     }),
   })
-  watchSessions(metrics.registry, () =>
-    ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
+  watchSessions(metrics.registry, () => ({ ...pools.sessions.load, waitingBytes: intake.waitingBytes }))
   const load = (): FrontReading => ({
-    loop: performance.eventLoopUtilization(), shortJobs: pools.shortJobsLoad, sessions: pools.sessions.load, nowMs: performance.now(),
+    loop: performance.eventLoopUtilization(),
+    shortJobs: pools.shortJobsLoad,
+    sessions: pools.sessions.load,
+    nowMs: performance.now(),
   })
   watchFrontLoad(metrics.registry, slot, load)
   const breakers = (): readonly BreakerReading[] => embedder.breakers()
@@ -196,13 +259,24 @@ async function observation(
   { broadcastUrl, otlpEndpoint }: Config,
   { egress, log, metrics }: { egress: Egress; log: Log; metrics: Metrics },
 ): Promise<Observation> {
-  const broadcast = broadcastUrl === null ? undefined : openBroadcast({
-    url: broadcastUrl.reveal(), post: broadcastPost(egress), log, count: metrics.broadcast,
-  })
-  const tracer = otlpEndpoint === null ? undefined
-    : await openTracing({ endpoint: otlpEndpoint.reveal(), version: VERSION })
+  const broadcast =
+    broadcastUrl === null
+      ? undefined
+      : openBroadcast({
+          url: broadcastUrl.reveal(),
+          post: broadcastPost(egress),
+          log,
+          count: metrics.broadcast,
+        })
+  const tracer =
+    otlpEndpoint === null
+      ? undefined
+      : await openTracing({ endpoint: otlpEndpoint.reveal(), version: VERSION })
   const observer = createObserver({
-    log, metrics, ...(broadcast === undefined ? {} : { broadcast }), ...(tracer === undefined ? {} : { tracer }),
+    log,
+    metrics,
+    ...(broadcast === undefined ? {} : { broadcast }),
+    ...(tracer === undefined ? {} : { tracer }),
   })
   return { observer, broadcast, tracer }
 }

@@ -15,8 +15,8 @@ import { stagingFolderOf } from './storage.ts'
 const LOOK_MS_MAX = 5_000
 
 /**
- * The journals of a node's fronts that died, on a connection of their own: a large one must not make the supervisor's look
- * at Postgres wait.
+ * The journals of a node's fronts that died, on a connection of their own: a large one must not make the
+ * supervisor's look at Postgres wait.
  */
 export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPlace, log: Log): NodeJournals {
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })

@@ -13,17 +13,24 @@ export interface MissingRootKey extends Advice {
 }
 
 /**
- * Root keys that rows are wrapped by and that are not here: nothing of what they wrap opens. `doctor` finds them, and a node
- * does not start without them, in the same words. Whoever has lost one for good must be able to go on with the rest. Decision.
+ * Root keys that rows are wrapped by and that are not here: nothing of what they wrap opens. `doctor` finds
+ * them, and a node does not start without them, in the same words. Whoever has lost one for good must be able
+ * to go on with the rest. Decision.
  */
-export function missingRootKeys(uses: readonly RootKeyUse[], { here, lost }: KnownRootKeys): readonly MissingRootKey[] {
-  return uses.filter(({ rootKeyId }) => !here.includes(rootKeyId)).map(({ rootKeyId, vaultKeys, dataKeys }) => {
-    const count = vaultKeys + dataKeys
-    return {
-      isGivenUp: lost.includes(rootKeyId),
-      detail: `root key ${rootKeyId} is not here: ${count} ${count === 1 ? 'key' : 'keys'} that it wraps cannot be opened`,
-      fix: 'bring it back from its backup, behind the current one, before you start the node; only if it is lost for good, '
-        + 'name its id in SLUICE_ROOT_KEYS_LOST',
-    }
-  })
+export function missingRootKeys(
+  uses: readonly RootKeyUse[],
+  { here, lost }: KnownRootKeys,
+): readonly MissingRootKey[] {
+  return uses
+    .filter(({ rootKeyId }) => !here.includes(rootKeyId))
+    .map(({ rootKeyId, vaultKeys, dataKeys }) => {
+      const count = vaultKeys + dataKeys
+      return {
+        isGivenUp: lost.includes(rootKeyId),
+        detail: `root key ${rootKeyId} is not here: ${count} ${count === 1 ? 'key' : 'keys'} that it wraps cannot be opened`,
+        fix:
+          'bring it back from its backup, behind the current one, before you start the node; only if it is lost for good, ' +
+          'name its id in SLUICE_ROOT_KEYS_LOST',
+      }
+    })
 }

@@ -32,15 +32,38 @@ export interface MoneyServices {
   close(): Promise<void>
 }
 
-/** What a front's calls are paid with. On connections of its own: a flood of unknown keys must not keep money from coming. */
+/**
+ * What a front's calls are paid with. On connections of its own: a flood of unknown keys must not keep money
+ * from coming.
+ */
 export function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
-  const { part: { id, node }, feed, fronts, metrics, log, fenced } = deps
+  const {
+    part: { id, node },
+    feed,
+    fronts,
+    metrics,
+    log,
+    fenced,
+  } = deps
   const { options } = deps.store
-  const lane = openStore({ ...options, poolMax: MONEY_POOL_MAX, applicationName: `${options.applicationName}-money` })
+  const lane = openStore({
+    ...options,
+    poolMax: MONEY_POOL_MAX,
+    applicationName: `${options.applicationName}-money`,
+  })
   const owner = { id, node, bootId: bootId() }
   const holder = identityOf(process.pid) ?? { pid: process.pid, startedAt: '' }
   const journal = openJournal({ folder: journalsFolder(dataDir), ...owner, holder, log })
-  const spend = createSpend({ lender: openLender(lane, log), journal, owner, fronts, feed, timers: REAL_TIMERS, log, fenced })
+  const spend = createSpend({
+    lender: openLender(lane, log),
+    journal,
+    owner,
+    fronts,
+    feed,
+    timers: REAL_TIMERS,
+    log,
+    fenced,
+  })
   watchMoney(metrics.registry, () => spend.reading)
   metrics.live.add({ money: () => spend.reading })
   return {

@@ -13,7 +13,8 @@ export interface PresetDeps {
 
 /** The life of presets, and what a front knows of those that calls use. */
 export function openPresetPorts(
-  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, { store, hints, feed }: PresetDeps,
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
+  { store, hints, feed }: PresetDeps,
 ): Pick<Ports, 'presets' | 'presetConfigs'> {
   return {
     presets: openPresets(store, hints.publish),

@@ -23,15 +23,28 @@ export interface PrivateEndpointDeps {
 
 /** The life of private endpoints, and what a front knows of those that are active. */
 export function openPrivateEndpointPorts(
-  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>, deps: PrivateEndpointDeps,
+  { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
+  deps: PrivateEndpointDeps,
 ): Pick<Ports, 'privateEndpoints' | 'endpointProber' | 'privateModels'> {
   const { egress, jobs, releases, catalogue, feed } = deps
   const privateEndpoints = openPrivateEndpoints(deps)
   return {
     privateEndpoints,
-    endpointProber: createProber({ egress, jobs, releases, providers: catalogue.providers, now: () => performance.now() }),
+    endpointProber: createProber({
+      egress,
+      jobs,
+      releases,
+      providers: catalogue.providers,
+      now: () => performance.now(),
+    }),
     privateModels: createPrivateModels({
-      rows: privateEndpoints, bindings: openSecretBindings(deps.store), releases, catalogue, feed, graceMs, now: Date.now,
+      rows: privateEndpoints,
+      bindings: openSecretBindings(deps.store),
+      releases,
+      catalogue,
+      feed,
+      graceMs,
+      now: Date.now,
     }),
   }
 }

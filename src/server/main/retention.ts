@@ -7,7 +7,14 @@ import type { PruneStep, RetentionMeters } from '../ports/operator/retention.ts'
 import { repeat } from '../runner/repeat.ts'
 import { prune } from '../runner/retention.ts'
 import type { Store } from '../store/base/open.ts'
-import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../store/lifecycle/retention/aged-rows.ts'
+import {
+  agedRows,
+  DEAD_LETTERS,
+  IDEMPOTENCY,
+  IDEMPOTENCY_KEPT,
+  JOBS,
+  WEBHOOKS,
+} from '../store/lifecycle/retention/aged-rows.ts'
 import { auditChains } from '../store/lifecycle/retention/audit-chains.ts'
 import { openRetentionLeases } from '../store/base/retention-lease.ts'
 
@@ -17,7 +24,10 @@ export interface RetentionDeps {
 }
 
 /** All that is kept for a time, as the settings say. */
-export function retentionSteps({ kept }: Pick<Config, 'kept'>, { store, log }: RetentionDeps): readonly PruneStep[] {
+export function retentionSteps(
+  { kept }: Pick<Config, 'kept'>,
+  { store, log }: RetentionDeps,
+): readonly PruneStep[] {
   const days = (count: number) => (count < 1 ? null : { count, unit: 'days' as const })
   return [
     ledgerMonths({ store, keptMonths: kept.ledgerMonths, log }),
@@ -29,26 +39,43 @@ export function retentionSteps({ kept }: Pick<Config, 'kept'>, { store, log }: R
   ]
 }
 
-/** Prunes in a runner, one of all of them at a time. @returns what stops it, and waits for the batch under way */
-export function startRetention(config: Config, { store, log, meters }: RetentionDeps & { readonly meters: RetentionMeters }): () => Promise<void> {
+/**
+ * Prunes in a runner, one of all of them at a time. @returns what stops it, and waits for the batch under way
+ */
+export function startRetention(
+  config: Config,
+  { store, log, meters }: RetentionDeps & { readonly meters: RetentionMeters },
+): () => Promise<void> {
   const steps = retentionSteps(config, { store, log })
   const turns = openRetentionLeases(store)
   const ending = new AbortController()
   const parts = {
-    turns, steps, log, meters, now: () => performance.now(), isEnding: () => ending.signal.aborted,
+    turns,
+    steps,
+    log,
+    meters,
+    now: () => performance.now(),
+    isEnding: () => ending.signal.aborted,
     // Whoever ends wakes it.
     rest: (ms: number) => after(ms, undefined, { signal: ending.signal }).catch(() => undefined),
   }
   const deps = { log, random: Math.random }
   const stops = [
-    repeat({ name: 'retention', everyMs: PRUNE_LOOK_MS, run: async () => ({ ...(await prune(parts))?.rows }) }, deps),
-    repeat({
-      name: 'retention_oldest', everyMs: OLDEST_LOOK_MS,
-      async run() {
-        for (const { kind, oldest } of steps) meters.oldest(kind, await oldest())
-        return {}
+    repeat(
+      { name: 'retention', everyMs: PRUNE_LOOK_MS, run: async () => ({ ...(await prune(parts))?.rows }) },
+      deps,
+    ),
+    repeat(
+      {
+        name: 'retention_oldest',
+        everyMs: OLDEST_LOOK_MS,
+        async run() {
+          for (const { kind, oldest } of steps) meters.oldest(kind, await oldest())
+          return {}
+        },
       },
-    }, deps),
+      deps,
+    ),
   ]
   return async () => {
     ending.abort()

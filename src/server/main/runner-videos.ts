@@ -56,20 +56,48 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
   if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
   const { catalogue } = loaded
-  const pools = openPools({ shortThreads: 1, sessionThreads: part.sessionThreads, queueMax: SHORT_JOBS_WAITING_MAX, isBackground: true, log })
+  const pools = openPools({
+    shortThreads: 1,
+    sessionThreads: part.sessionThreads,
+    queueMax: SHORT_JOBS_WAITING_MAX,
+    isBackground: true,
+    log,
+  })
   const { sessions, jobs } = pools
   // A clip is rendered for seconds: who needs a credential opened does not wait for that.
   const opening = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: SHORT_JOBS_WAITING_MAX, log })
-  const vault = openVaultPorts({ store, rootKeys, jobs: opening.jobs, log, publish: (change) => publishHint(state, change) })
+  const vault = openVaultPorts({
+    store,
+    rootKeys,
+    jobs: opening.jobs,
+    log,
+    publish: (change) => publishHint(state, change),
+  })
   const now = (): number => performance.now()
   const heartbeat = startRunnerHeartbeat({ runnerId: part.id, store, log })
   const work = openVideoWork(store, endsOf(config, log))
   const engine = openVideoEngine({
-    work, views, log,
-    providers: createVideoProviders({ catalogue, egress, jobs, credentials: credentialsOf(part), releases: vault.ports.releases, now }),
-    clips: createVideoClips({ storage, keyRing, intake: createIntake({ sessions, failureOf: storage.failureOf }) }),
+    work,
+    views,
+    log,
+    providers: createVideoProviders({
+      catalogue,
+      egress,
+      jobs,
+      credentials: credentialsOf(part),
+      releases: vault.ports.releases,
+      now,
+    }),
+    clips: createVideoClips({
+      storage,
+      keyRing,
+      intake: createIntake({ sessions, failureOf: storage.failureOf }),
+    }),
     polls: openPollBudget({ authority: openRateAuthority(state), runners: heartbeat, now }),
-    meters: createVideoMeters(metrics, catalogue.providers.map(({ slug }) => slug)),
+    meters: createVideoMeters(
+      metrics,
+      catalogue.providers.map(({ slug }) => slug),
+    ),
     clock: { now, after },
     random: Math.random,
   })
@@ -80,15 +108,18 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
     if (isReachable) engine.refreshViews()
   })
   let isEnding = false
-  const stopExpiry = repeat({
-    name: 'video.expired',
-    everyMs: VIDEO_EXPIRE_MS,
-    async run() {
-      const clips = await expireClips(work, storage, () => isEnding)
-      retention.pruned('clips', clips)
-      return { clips }
+  const stopExpiry = repeat(
+    {
+      name: 'video.expired',
+      everyMs: VIDEO_EXPIRE_MS,
+      async run() {
+        const clips = await expireClips(work, storage, () => isEnding)
+        retention.pruned('clips', clips)
+        return { clips }
+      },
     },
-  }, { log, random: Math.random })
+    { log, random: Math.random },
+  )
   return async (endMsMax) => {
     isEnding = true
     stopRefreshing()

@@ -58,14 +58,32 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const egress = openGate(config, adminPorts)
   const rootKeys = rootKeysOf(config)
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const stopVideos = startVideos(config, { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention })
+  const stopVideos = startVideos(config, {
+    part,
+    store,
+    state,
+    views,
+    storage,
+    egress,
+    rootKeys,
+    keyRing,
+    log,
+    metrics,
+    retention,
+  })
   const stopDirectory = startDirectory({ store, log })
   const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())
   channel.onDrain(() => {
-    void Promise.all([stopChores(), stopRetention(), stopWebhooks(), stopDirectory(), stopVideos(DRAIN_MS - CLOSE_MS)])
+    void Promise.all([
+      stopChores(),
+      stopRetention(),
+      stopWebhooks(),
+      stopDirectory(),
+      stopVideos(DRAIN_MS - CLOSE_MS),
+    ])
       .then(() => Promise.all([egress.close(), views.close(), adminPorts.close()]))
       .then(() => Promise.all([store.close(), storage.close(), state.close()]))
       .finally(() => process.exit(0))
@@ -86,38 +104,54 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
   const deps = { log, random: Math.random }
   let isEnding = false
   const swept = {
-    rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store),
-    storage, now: Date.now, isEnding: () => isEnding,
+    rows: openFileSweep(store),
+    uses: openContainerUses(store),
+    sizes: openContainerSizes(store),
+    storage,
+    now: Date.now,
+    isEnding: () => isEnding,
   }
-  const sweepEvery = (everyMs: number, isUploadsOnly: boolean) => repeat({
-    name: 'swept',
-    everyMs,
-    ...(isUploadsOnly && { onAsked: onSweep }),
-    async run() {
-      const { report, failures } = await sweep(swept, { isUploadsOnly })
-      for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
-      if (!isUploadsOnly && !isEnding) {
-        await keepSweep(store.sql, part, { ...report }).catch((cause: unknown) => log.warn('sweep_report_failed', { cause }))
-      }
-      return { ...report }
-    },
-  }, deps)
+  const sweepEvery = (everyMs: number, isUploadsOnly: boolean) =>
+    repeat(
+      {
+        name: 'swept',
+        everyMs,
+        ...(isUploadsOnly && { onAsked: onSweep }),
+        async run() {
+          const { report, failures } = await sweep(swept, { isUploadsOnly })
+          for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })
+          if (!isUploadsOnly && !isEnding) {
+            await keepSweep(store.sql, part, { ...report }).catch((cause: unknown) =>
+              log.warn('sweep_report_failed', { cause }),
+            )
+          }
+          return { ...report }
+        },
+      },
+      deps,
+    )
   const stops = [
-    repeat({
-      name: 'pruned',
-      everyMs: PRUNE_MS,
-      run: async () => ({
-        invalidations: await pruneInvalidations(store.sql),
-        fronts: await pruneFronts(store.sql, config.keyGraceMs),
-        runners: await pruneRunners(store.sql),
-        video_jobs_ended: await endDeletedVideos(store, log),
-      }),
-    }, deps),
-    repeat({
-      name: 'ledger_months',
-      everyMs: LEDGER_MONTHS_MS,
-      run: async () => ({ ...(await ensurePartitions(store)) }),
-    }, deps),
+    repeat(
+      {
+        name: 'pruned',
+        everyMs: PRUNE_MS,
+        run: async () => ({
+          invalidations: await pruneInvalidations(store.sql),
+          fronts: await pruneFronts(store.sql, config.keyGraceMs),
+          runners: await pruneRunners(store.sql),
+          video_jobs_ended: await endDeletedVideos(store, log),
+        }),
+      },
+      deps,
+    ),
+    repeat(
+      {
+        name: 'ledger_months',
+        everyMs: LEDGER_MONTHS_MS,
+        run: async () => ({ ...(await ensurePartitions(store)) }),
+      },
+      deps,
+    ),
     sweepEvery(SWEEP_UPLOADS_MS, true),
     sweepEvery(SWEEP_MS, false),
   ]

@@ -9,7 +9,10 @@ import { openRootKeys, ROOT_KEY_FILE, rootKeyIdsIn, type RootKeys } from '../vau
 
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
-/** What hurts nobody now, and will: `doctor` and the live view say the same. Never throws: what cannot be read is for `doctor` to tell. */
+/**
+ * What hurts nobody now, and will: `doctor` and the live view say the same. Never throws: what cannot be read
+ * is for `doctor` to tell.
+ */
 export function safekeeping(config: Sources): readonly Advice[] {
   return [rootKeysOf(config), firstKeysLeft(config)].filter((advice) => advice !== null)
 }
@@ -34,8 +37,14 @@ export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advi
   }
 }
 
-/** Ids of the keys that stand in files of this machine: what SLUICE_ROOT_KEY brings is kept where that comes from. */
-export function rootKeyIdsInFiles({ rootKey }: Pick<Config, 'rootKey'>, { ids }: Pick<RootKeys, 'ids'>): readonly string[] {
+/**
+ * Ids of the keys that stand in files of this machine: what SLUICE_ROOT_KEY brings is kept where that comes
+ * from.
+ */
+export function rootKeyIdsInFiles(
+  { rootKey }: Pick<Config, 'rootKey'>,
+  { ids }: Pick<RootKeys, 'ids'>,
+): readonly string[] {
   const given = rootKey === null ? [] : rootKeyIdsIn(rootKey.reveal(), 'SLUICE_ROOT_KEY')
   return ids.filter((id) => !given.includes(id))
 }
@@ -50,12 +59,15 @@ export function ownRootKeysOf({ rootKey: setting, rootKeyFile, dataDir }: Source
   return openRootKeys({ setting, file: rootKeyFile, dataDir })
 }
 
-/** Endpoints of the catalogue that somebody pays for, and no caller: told by name so far as they are few. C40. */
+/**
+ * Endpoints of the catalogue that somebody pays for, and no caller: told by name so far as they are few. C40.
+ */
 export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice | null {
   if (unpriced.length === 0) return null
   const named = unpriced.slice(0, NAMED_MAX).map(({ model, provider }) => `${model} at ${provider}`)
   const rest = unpriced.length - named.length
-  const what = unpriced.length === 1 ? '1 endpoint has no price' : `${unpriced.length} endpoints have no price`
+  const what =
+    unpriced.length === 1 ? '1 endpoint has no price' : `${unpriced.length} endpoints have no price`
   return {
     detail: `${what} (${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}): calls are charged nothing, and refused under every limit that counts them`,
     fix: 'give it `pricing`, or `"free": true`, in the file of SLUICE_CATALOG',
@@ -70,5 +82,9 @@ const NAMED_MAX = 3
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {
   const file = join(dataDir, FIRST_KEYS_FILE)
   if (!existsSync(file)) return null
-  return { detail: `${file} holds plain keys`, fix: 'keep them in a safe place and delete the file', page: 'keys' }
+  return {
+    detail: `${file} holds plain keys`,
+    fix: 'keep them in a safe place and delete the file',
+    page: 'keys',
+  }
 }

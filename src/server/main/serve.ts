@@ -5,7 +5,14 @@ import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import { ConfigInvalid, readConfig, type Config, type Generation, type Problem, type Texts } from '../config.ts'
+import {
+  ConfigInvalid,
+  readConfig,
+  type Config,
+  type Generation,
+  type Problem,
+  type Texts,
+} from '../config.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
@@ -40,7 +47,11 @@ const PROBE_MS_MAX = 400
  */
 export async function serve(): Promise<number> {
   const first = readGeneration()
-  const lines = createLog({ level: first.config.logLevel, base: { role: 'supervisor' }, secrets: secretsOf(first) })
+  const lines = createLog({
+    level: first.config.logLevel,
+    base: { role: 'supervisor' },
+    secrets: secretsOf(first),
+  })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })
   const ledger = new MetricLedger()
@@ -67,7 +78,8 @@ export async function serve(): Promise<number> {
     },
     openJournals: (place) => openNodeJournals(place, log),
     // A snapshot comes from another process of this version, as plain data.
-    metrics: async (answers, gauges) => aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
+    metrics: async (answers, gauges) =>
+      aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })
   return node.catch((problem: unknown) => {
     // These two are sentences for the operator.
@@ -82,7 +94,9 @@ async function prepareStorage(config: Config): Promise<void> {
     await (await openStorage(config)).close()
   } catch (problem) {
     const why = problem instanceof Error ? problem.message : String(problem)
-    throw new StartRefused(`SLUICE_OBJECTS: files cannot be kept in ${placeOfObjects(config)}: ${why}`, { cause: problem })
+    throw new StartRefused(`SLUICE_OBJECTS: files cannot be kept in ${placeOfObjects(config)}: ${why}`, {
+      cause: problem,
+    })
   }
 }
 
@@ -93,7 +107,8 @@ async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'
   try {
     const here = hasRootKey(config) ? ownRootKeysOf(config).ids : []
     const missing = missingRootKeys(uses, { here, lost: rootKeysLost }).filter(({ isGivenUp }) => !isGivenUp)
-    if (missing.length > 0) throw new StartRefused(missing.map(({ detail, fix }) => `${detail}; ${fix}`).join('\n'))
+    if (missing.length > 0)
+      throw new StartRefused(missing.map(({ detail, fix }) => `${detail}; ${fix}`).join('\n'))
     const { madeFile } = openOrMakeRootKeys({ setting, file, dataDir })
     return { place: placeOfObjects(config), madeRootKey: madeFile }
   } catch (problem) {
@@ -118,7 +133,9 @@ async function rereadGeneration(): Promise<NodeGeneration> {
   const { config, ...read } = readSettings()
   if ((textOf(config.catalogFile)?.length ?? 0) < CHECKED_HERE_CHARS_MAX) return readGeneration()
   for (let text = textOf(config.catalogFile); ;) {
-    const checked = rightOf(await checkAside({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }))
+    const checked = rightOf(
+      await checkAside({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile }),
+    )
     const after = textOf(config.catalogFile)
     if (after === text) return generationOf({ config, ...read }, { checked, text })
     text = after
@@ -136,13 +153,18 @@ function readSettings(): Generation {
 
 type RightCatalogue = Extract<CheckedCatalogue, { readonly ok: true }>
 
-/** What the catalogue says and the text that it was checked from: a file that changes meanwhile is read again. */
+/**
+ * What the catalogue says and the text that it was checked from: a file that changes meanwhile is read again.
+ */
 interface ReadCatalogue {
   readonly checked: Pick<RightCatalogue, 'providers' | 'unpriced'>
   readonly text: string | null
 }
 
-function generationOf({ config, settings, unknown, providerKeys }: Generation, { checked, text }: ReadCatalogue): NodeGeneration {
+function generationOf(
+  { config, settings, unknown, providerKeys }: Generation,
+  { checked, text }: ReadCatalogue,
+): NodeGeneration {
   const { providers, unpriced } = checked
   const names = providers.flatMap(variablesOf)
   const keys = [...providerKeys(names)].map(([name, secret]) => [name, secret.reveal()] as const)
@@ -152,7 +174,14 @@ function generationOf({ config, settings, unknown, providerKeys }: Generation, {
     ...frozenFile('SLUICE_TLS_CERT', config.tls?.certFile ?? null),
     ...frozenFile('SLUICE_TLS_KEY', config.tls?.keyFile ?? null),
   }
-  return { config, settings, unknown, frozen, providerKeys: Object.fromEntries(keys), advice: [unpricedEndpoints(unpriced) ?? []].flat() }
+  return {
+    config,
+    settings,
+    unknown,
+    frozen,
+    providerKeys: Object.fromEntries(keys),
+    advice: [unpricedEndpoints(unpriced) ?? []].flat(),
+  }
 }
 
 function frozenFile(name: string, file: string | null): Texts {
@@ -169,7 +198,8 @@ function roots(frozen: Texts): Texts {
   for (const [name, pem] of Object.entries(frozen)) {
     const count = countRoots(pem)
     const got = count === null ? 'one that cannot be read' : 'none'
-    if (count === null || count === 0) throw new ConfigInvalid([{ name, expected: 'a PEM file of certificates', got }])
+    if (count === null || count === 0)
+      throw new ConfigInvalid([{ name, expected: 'a PEM file of certificates', got }])
   }
   return frozen
 }
@@ -196,10 +226,14 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
   return (url, node) => {
     const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
     return {
-      migrate: () => migrate(url, log).then(() => ({ isAway: false }), (cause: unknown) => {
-        if (!isComingUp(cause)) throw cause
-        return { isAway: true, cause }
-      }),
+      migrate: () =>
+        migrate(url, log).then(
+          () => ({ isAway: false }),
+          (cause: unknown) => {
+            if (!isComingUp(cause)) throw cause
+            return { isAway: true, cause }
+          },
+        ),
       connections: (wanted) => connectionBudget(store.sql, node, wanted),
       makeFirstKeys: async (keep) => {
         const made = await seedFirst(store, keep)
@@ -207,7 +241,13 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
         return made.value
       },
       rootKeyUses: () => rootKeyUses(store.sql),
-      isUp: () => store.within(PROBE_MS_MAX, (sql) => sql`SELECT 1`).then(() => true, () => false),
+      isUp: () =>
+        store
+          .within(PROBE_MS_MAX, (sql) => sql`SELECT 1`)
+          .then(
+            () => true,
+            () => false,
+          ),
       // A store that is away forgets it by itself, after the time without heartbeats.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),
@@ -221,15 +261,31 @@ function factsOf(gauges: NodeGauges, logLinesDropped: number): Facts {
     sluice_fronts_ready: { help: 'Fronts that serve.', value: gauges.fronts.ready },
     sluice_fronts_wanted: { help: 'Fronts that should serve.', value: gauges.fronts.wanted },
     sluice_fronts_configured: { help: 'Fronts that the settings say.', value: gauges.fronts.configured },
-    sluice_workers_ready: { help: 'Threads for long sessions of the fronts that serve.', value: gauges.workers.ready },
-    sluice_workers_wanted: { help: 'Threads for long sessions that the fronts should have.', value: gauges.workers.wanted },
-    sluice_workers_configured: { help: 'Threads for long sessions that the settings say.', value: gauges.workers.configured },
+    sluice_workers_ready: {
+      help: 'Threads for long sessions of the fronts that serve.',
+      value: gauges.workers.ready,
+    },
+    sluice_workers_wanted: {
+      help: 'Threads for long sessions that the fronts should have.',
+      value: gauges.workers.wanted,
+    },
+    sluice_workers_configured: {
+      help: 'Threads for long sessions that the settings say.',
+      value: gauges.workers.configured,
+    },
     sluice_runners_ready: { help: 'Runners that work.', value: gauges.runners.ready },
     sluice_runners_wanted: { help: 'Runners that should work.', value: gauges.runners.wanted },
     sluice_child_restarts: { help: 'Children that died after they were ready.', value: gauges.restarts },
-    sluice_front_hangs_total: { help: 'Fronts that were killed since they did not answer their supervisor.', value: gauges.hangs, isTotal: true },
+    sluice_front_hangs_total: {
+      help: 'Fronts that were killed since they did not answer their supervisor.',
+      value: gauges.hangs,
+      isTotal: true,
+    },
     sluice_postgres_up: { help: '1 while Postgres is reached.', value: Number(gauges.isPostgresUp) },
-    sluice_storage_up: { help: '1 while the disks that the node writes to have room.', value: Number(gauges.isStorageUp) },
+    sluice_storage_up: {
+      help: '1 while the disks that the node writes to have room.',
+      value: Number(gauges.isStorageUp),
+    },
     sluice_redis_up: { help: '1 while Redis is reached.', value: Number(gauges.isRedisUp) },
   }
 }

@@ -4,10 +4,14 @@ import type { Storage } from '../ports/files/storage.ts'
 import { openDiskStorage } from '../storage/disk.ts'
 
 /**
- * Opens the storage of the configuration; every role and the commands use the same one. Throws what the system says.
+ * Opens the storage of the configuration; every role and the commands use the same one. Throws what the
+ * system says.
  * @param owner the front whose uploads are staged, if it is one
  */
-export async function openStorage({ objects, dataDir }: Pick<Config, 'objects' | 'dataDir'>, owner?: string): Promise<Storage> {
+export async function openStorage(
+  { objects, dataDir }: Pick<Config, 'objects' | 'dataDir'>,
+  owner?: string,
+): Promise<Storage> {
   if (objects.kind === 'disk') return openDiskStorage({ folder: objects.folder, owner })
   // Its client takes longer to load than all the rest of a front.
   const { openS3Storage } = await import('../storage/s3.ts')

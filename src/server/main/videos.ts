@@ -29,11 +29,17 @@ export interface VideoServices {
 export function openVideoPorts(config: Config, { store, state, log, credentials }: VideoDeps): VideoServices {
   const views = openVideoViews(state)
   const videos = openVideoJobs({
-    store, views, jobMs: config.videoJobHours * HOUR_MS, now: () => performance.now(),
+    store,
+    views,
+    jobMs: config.videoJobHours * HOUR_MS,
+    now: () => performance.now(),
     cancel: openVideoCancel({ store, views, context: endsOf(config, log) }),
   })
   const admin = openAdminPorts(config, { store, views })
-  return { ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials, ...admin }, close: () => views.close() }
+  return {
+    ports: { videos, publicOrigin: config.publicOrigin, operatorKeys: credentials, ...admin },
+    close: () => views.close(),
+  }
 }
 
 /** How jobs end, in any process that ends them. */

@@ -27,23 +27,50 @@ const WEBHOOKS_COUNT_MS = 15_000
 const WEBHOOKS_PRUNE_MS = 600_000
 
 /** A runner's webhooks. @returns what ends them, before the gate and the store are closed */
-export function startWebhooks({ store, egress, keyRing, views, log, metrics }: WebhookDeps): () => Promise<void> {
+export function startWebhooks({
+  store,
+  egress,
+  keyRing,
+  views,
+  log,
+  metrics,
+}: WebhookDeps): () => Promise<void> {
   let counts: DeliveryCounts | null = null
   const deliveries = openDeliveries({ store })
   const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
   const meters = watchWebhooks(metrics.registry, () => counts)
   metrics.live.add({ deliveries: () => counts })
   const chores = [
-    repeat({
-      name: 'webhooks_counted', everyMs: WEBHOOKS_COUNT_MS,
-      async run() {
-        counts = await deliveries.counts()
-        return {}
+    repeat(
+      {
+        name: 'webhooks_counted',
+        everyMs: WEBHOOKS_COUNT_MS,
+        async run() {
+          counts = await deliveries.counts()
+          return {}
+        },
       },
-    }, { log, random: Math.random }),
-    repeat({ name: 'webhooks_pruned', everyMs: WEBHOOKS_PRUNE_MS, run: async () => ({ rows: await deliveries.prune() }) }, { log, random: Math.random }),
+      { log, random: Math.random },
+    ),
+    repeat(
+      {
+        name: 'webhooks_pruned',
+        everyMs: WEBHOOKS_PRUNE_MS,
+        run: async () => ({ rows: await deliveries.prune() }),
+      },
+      { log, random: Math.random },
+    ),
   ]
-  const sender = openWebhookSender({ deliveries, secrets, egress, views, log, meters, now: Date.now, random: Math.random })
+  const sender = openWebhookSender({
+    deliveries,
+    secrets,
+    egress,
+    views,
+    log,
+    meters,
+    now: Date.now,
+    random: Math.random,
+  })
   return async () => {
     await Promise.all([sender.close(), ...chores.map((stop) => stop())])
   }

@@ -10,7 +10,10 @@ export interface Waiter {
   readonly taking: Reservation
   /** Monotonic milliseconds at which it gives up, answer or not. */
   readonly until: number
-  /** Set when the authority had too little, while others hold some: monotonic milliseconds at which that is final. */
+  /**
+   * Set when the authority had too little, while others hold some: monotonic milliseconds at which that is
+   * final.
+   */
   refusedAt: number | null
   /** It stands in the request under way. */
   isAsked: boolean
@@ -42,8 +45,12 @@ export class BalanceWaiters {
       const signal = taking.ask.signal?.()
       signal?.addEventListener('abort', leave, { once: true })
       const waiter: Waiter = {
-        taking, until: Math.min(this.#now() + MONEY_WAIT_MS_MAX, taking.ask.deadlineAt), refusedAt: null, isAsked: false,
-        settle: resolve, unlisten: () => signal?.removeEventListener('abort', leave),
+        taking,
+        until: Math.min(this.#now() + MONEY_WAIT_MS_MAX, taking.ask.deadlineAt),
+        refusedAt: null,
+        isAsked: false,
+        settle: resolve,
+        unlisten: () => signal?.removeEventListener('abort', leave),
       }
       this.#waiters.add(waiter)
       for (const purse of taking.purses) purse.waiting += 1
@@ -78,7 +85,8 @@ export class BalanceWaiters {
   }
 
   /**
-   * The authority has answered those that were asked for: what is still short of money is refused, or tried again.
+   * The authority has answered those that were asked for: what is still short of money is refused, or tried
+   * again.
    * @param isConclusive false: all are asked for once more
    */
   judge(isConclusive: boolean): void {
@@ -113,7 +121,10 @@ export class BalanceWaiters {
     const now = this.#now()
     const { amounts } = waiter.taking
     for (const { purse, limits } of refusing) purse.refuse(amounts[purse.kind], limits, now)
-    this.settle(waiter, moneyRefused(refusing.flatMap(({ purse, limits }) => purse.told(limits, amounts[purse.kind]))))
+    this.settle(
+      waiter,
+      moneyRefused(refusing.flatMap(({ purse, limits }) => purse.told(limits, amounts[purse.kind]))),
+    )
   }
 }
 
@@ -127,7 +138,13 @@ interface Refusing {
   readonly limits: Verdict['limits']
 }
 
-function refusingOf(taking: Reservation, short: readonly Balance[]): { final: readonly Refusing[]; all: readonly Refusing[] } {
+function refusingOf(
+  taking: Reservation,
+  short: readonly Balance[],
+): { final: readonly Refusing[]; all: readonly Refusing[] } {
   const judged = short.map((purse) => ({ purse, ...purse.judge(taking.amounts[purse.kind]) }))
-  return { final: judged.filter(({ isFinal }) => isFinal), all: judged.filter(({ limits }) => limits.length > 0) }
+  return {
+    final: judged.filter(({ isFinal }) => isFinal),
+    all: judged.filter(({ limits }) => limits.length > 0),
+  }
 }

@@ -22,8 +22,8 @@ export interface Verdict {
 }
 
 /**
- * A front's balance of one account: money of one day, lent and neither taken by a call nor given back. Whole nano-USD,
- * below 2⁵³. Design §6.
+ * A front's balance of one account: money of one day, lent and neither taken by a call nor given back. Whole
+ * nano-USD, below 2⁵³. Design §6.
  */
 export class Balance {
   readonly kind: AccountKind
@@ -110,13 +110,19 @@ export class Balance {
   /** Limits that refused as much a moment ago. */
   refusing(amountNano: number, now: number): readonly RefusingLimit[] {
     const refusal = this.#refusal
-    if (refusal === null || now >= refusal.until || amountNano < refusal.fromNano || amountNano <= this.balanceNano) return []
+    if (
+      refusal === null ||
+      now >= refusal.until ||
+      amountNano < refusal.fromNano ||
+      amountNano <= this.balanceNano
+    )
+      return []
     return this.told(refusal.limits, amountNano)
   }
 
   /**
-   * Limits of the last answer as a caller is told of them: what was paid here is used, before the books say so, and what lies here
-   * is held by nobody.
+   * Limits of the last answer as a caller is told of them: what was paid here is used, before the books say
+   * so, and what lies here is held by nobody.
    */
   told(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
     const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)

@@ -11,7 +11,9 @@ export class Balances {
   readonly #journal: Pick<Journal, 'giveBack'>
   /** By the raw id of the owner: no text is put together on the way of a call. */
   readonly #byOwner: Readonly<Record<AccountKind, Map<string, Balance>>> = {
-    organization: new Map(), workspace: new Map(), key: new Map(),
+    organization: new Map(),
+    workspace: new Map(),
+    key: new Map(),
   }
 
   readonly #byAccount = new Map<string, Balance>()
@@ -23,7 +25,9 @@ export class Balances {
     this.#journal = journal
   }
 
-  /** @param id of the organization or workspace, or of a key's account. @returns null when there are too many */
+  /**
+   * @param id of the organization or workspace, or of a key's account. @returns null when there are too many
+   */
   of(kind: AccountKind, id: string, now: number): Balance | null {
     const known = this.#byOwner[kind].get(id)
     if (known !== undefined) return known
@@ -60,11 +64,15 @@ export class Balances {
   /** Accounts of which there is something to give back. */
   held(): string[] {
     const ids: string[] = []
-    for (const { accountId, balanceNano } of this.#byAccount.values()) if (balanceNano > 0) ids.push(accountId)
+    for (const { accountId, balanceNano } of this.#byAccount.values())
+      if (balanceNano > 0) ids.push(accountId)
     return ids
   }
 
-  /** The authority's calendar has come to a day: what is of an older one goes back. @returns whether it is a new one */
+  /**
+   * The authority's calendar has come to a day: what is of an older one goes back. @returns whether it is a
+   * new one
+   */
   turn(day: Day): boolean {
     if (this.day !== null && day <= this.day) return false
     if (this.day !== null) this.giveBackAll()
@@ -79,7 +87,12 @@ export class Balances {
     this.giveBacks += 1
     // What two dear calls left may be more than a record holds, which its reader would take for damaged.
     for (let rest = amountNano; rest > 0; rest -= COST_NANO_MAX) {
-      this.#journal.giveBack({ kind: 'give_back', day, accountId: purse.accountId, amountNano: Math.min(rest, COST_NANO_MAX) })
+      this.#journal.giveBack({
+        kind: 'give_back',
+        day,
+        accountId: purse.accountId,
+        amountNano: Math.min(rest, COST_NANO_MAX),
+      })
     }
   }
 
@@ -102,11 +115,20 @@ export class Balances {
     for (const purse of this.#byAccount.values()) {
       if (now - purse.lastUsedAt < MONEY_IDLE_MS || purse.waiting > 0) continue
       this.giveBackBalance(purse)
-      if (purse.openNano === 0 && purse.returningNano === 0 && purse.bookedNano === purse.paidNano && !purse.isAsked) this.#drop(purse)
+      if (
+        purse.openNano === 0 &&
+        purse.returningNano === 0 &&
+        purse.bookedNano === purse.paidNano &&
+        !purse.isAsked
+      )
+        this.#drop(purse)
     }
   }
 
-  /** A limit may have changed. A key is changed by any of its hashes, and there are few of whose account something is remembered. */
+  /**
+   * A limit may have changed. A key is changed by any of its hashes, and there are few of whose account
+   * something is remembered.
+   */
   obey(change: Change): void {
     const { kind } = change
     if (kind === 'everything') for (const purse of this.#byAccount.values()) purse.forget()

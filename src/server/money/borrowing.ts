@@ -23,8 +23,8 @@ export interface BorrowingOptions {
 const LOOK_MS = 25
 
 /**
- * Money for calls that the balances do not cover. All that wait at the end of a turn are asked for in one request; one is
- * under way at a time, and it is repeated as it was until it is answered. Design §6.
+ * Money for calls that the balances do not cover. All that wait at the end of a turn are asked for in one
+ * request; one is under way at a time, and it is repeated as it was until it is answered. Design §6.
  */
 export class Borrowing {
   readonly #options: BorrowingOptions
@@ -48,7 +48,9 @@ export class Borrowing {
     return this.#waiters.size
   }
 
-  /** Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone. */
+  /**
+   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone.
+   */
   join(taking: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
     if (taking.ask.signal?.().aborted === true) return fail('client_gone')
@@ -75,19 +77,32 @@ export class Borrowing {
   }
 
   #ask(): void {
-    const { purses: { day }, journal } = this.#options.till
+    const {
+      purses: { day },
+      journal,
+    } = this.#options.till
     if (this.isAsking || this.#isStopped || day === null) return
     const accounts = this.#gather()
     if (accounts.length === 0) return
     this.isAsking = true
     this.#sequence += 1
     void this.#send({
-      journalId: journal.id, sequence: this.#sequence, day, liveFronts: this.#options.fronts.liveFronts, accounts,
+      journalId: journal.id,
+      sequence: this.#sequence,
+      day,
+      liveFronts: this.#options.fronts.liveFronts,
+      accounts,
     })
   }
 
   async #send(ask: LendAsk): Promise<void> {
-    const { lender, timers, log, till: { now }, fenced } = this.#options
+    const {
+      lender,
+      timers,
+      log,
+      till: { now },
+      fenced,
+    } = this.#options
     // Read before: an answer from before a change says nothing of what is after it.
     const before = this.#changesOf(ask)
     for (let isFirst = true; ; isFirst = false) {
@@ -130,7 +145,10 @@ export class Borrowing {
     this.wake()
   }
 
-  /** What all that wait need beyond the balances; none of those that were told a moment ago that there is nothing. */
+  /**
+   * What all that wait need beyond the balances; none of those that were told a moment ago that there is
+   * nothing.
+   */
   #gather(): readonly AccountAsk[] {
     const now = this.#options.till.now()
     const needs = new Map<Balance, { needNano: number; leastNano: number }>()
@@ -155,14 +173,21 @@ export class Borrowing {
       if (needNano <= balanceNano) continue
       purse.isAsked = true
       const useNano = purse.useNano(now)
-      asks.push({ accountId, needNano: needNano - balanceNano, leastNano: Math.max(1, leastNano - balanceNano), useNano })
+      asks.push({
+        accountId,
+        needNano: needNano - balanceNano,
+        leastNano: Math.max(1, leastNano - balanceNano),
+        useNano,
+      })
     }
     return asks
   }
 
   #changesOf(ask: LendAsk): ReadonlyMap<string, number> {
     const { purses } = this.#options.till
-    return new Map(ask.accounts.map(({ accountId }) => [accountId, purses.byAccount(accountId)?.changes ?? 0]))
+    return new Map(
+      ask.accounts.map(({ accountId }) => [accountId, purses.byAccount(accountId)?.changes ?? 0]),
+    )
   }
 
   /** While somebody waits: ends what has waited long enough, and tries again what was told to wait. */

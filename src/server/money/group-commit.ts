@@ -7,7 +7,10 @@ interface Gathered {
   wrote(isWritten: boolean): void
 }
 
-/** Writes a front's journal once for all that came in a turn of the loop: an append costs as much as the rest of a call's money. */
+/**
+ * Writes a front's journal once for all that came in a turn of the loop: an append costs as much as the rest
+ * of a call's money.
+ */
 export class GroupCommit {
   readonly #journal: Pick<Journal, 'write'>
   readonly #soon: MoneyTimers['soon']

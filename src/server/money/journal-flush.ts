@@ -17,7 +17,10 @@ export interface JournalFlushOptions {
 
 const DAY_MS = 86_400_000
 
-/** Keeps a front's books: makes its journal known, flushes it, and gives back what is idle, wanted or of a day that is over. Design §6. */
+/**
+ * Keeps a front's books: makes its journal known, flushes it, and gives back what is idle, wanted or of a day
+ * that is over. Design §6.
+ */
 export class JournalFlush {
   readonly #options: JournalFlushOptions
   #isFlushing = false
@@ -55,12 +58,16 @@ export class JournalFlush {
   }
 
   /**
-   * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still under way, a
-   * request for money without an answer, and entries that cannot be read again, are left to whoever reads the journal when
-   * this process is gone. While the store is away it goes on trying: whoever ends the process sets the time.
+   * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still
+   * under way, a request for money without an answer, and entries that cannot be read again, are left to
+   * whoever reads the journal when this process is gone. While the store is away it goes on trying: whoever
+   * ends the process sets the time.
    */
   async close(): Promise<void> {
-    const { till: { purses, journal, turn, counts }, lender } = this.#options
+    const {
+      till: { purses, journal, turn, counts },
+      lender,
+    } = this.#options
     this.#isStopped = true
     purses.giveBackAll()
     if (!turn.write() || !(await this.#drain())) return
@@ -70,7 +77,14 @@ export class JournalFlush {
   }
 
   async #open(): Promise<void> {
-    const { lender, owner, till: { purses }, timers, wake, log } = this.#options
+    const {
+      lender,
+      owner,
+      till: { purses },
+      timers,
+      wake,
+      log,
+    } = this.#options
     let isAway = false
     while (!this.#isStopped) {
       try {
@@ -85,7 +99,10 @@ export class JournalFlush {
   }
 
   #tick(): void {
-    const { timers, till: { purses } } = this.#options
+    const {
+      timers,
+      till: { purses },
+    } = this.#options
     timers.after(BOOKS_FLUSH_MS, () => {
       if (this.#isStopped) return
       this.#endDay()
@@ -113,7 +130,7 @@ export class JournalFlush {
   async #flushAll(): Promise<void> {
     this.#isFlushing = true
     try {
-      while (!this.#isStopped && (await this.#flushNext() || this.#isDue)) continue
+      while (!this.#isStopped && ((await this.#flushNext()) || this.#isDue)) continue
     } catch (problem) {
       if (!this.#isAway) this.#options.log.warn('money.flush_failed', { cause: problem })
       this.#isAway = true
@@ -121,7 +138,10 @@ export class JournalFlush {
     this.#isFlushing = false
   }
 
-  /** @returns whether there is a next batch: what came meanwhile is no more than a part of one, and waits for its turn */
+  /**
+   * @returns whether there is a next batch: what came meanwhile is no more than a part of one, and waits for
+   * its turn
+   */
   async #flushNext(): Promise<boolean> {
     const { till, lender, fenced } = this.#options
     const begunAt = till.now()
@@ -132,7 +152,7 @@ export class JournalFlush {
       return false
     }
     this.#behindSince ??= begunAt
-    if (await lender.flush(flush) === 'fenced') {
+    if ((await lender.flush(flush)) === 'fenced') {
       this.#isStopped = true
       fenced()
       return false
@@ -156,7 +176,11 @@ export class JournalFlush {
 
   /** All that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
-    const { till: { journal, turn }, lender, timers } = this.#options
+    const {
+      till: { journal, turn },
+      lender,
+      timers,
+    } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
     // A call may have ended a moment ago, and what it cost is only gathered.
     const next = (): Flush | null => (turn.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
@@ -170,10 +194,15 @@ export class JournalFlush {
   }
 
   async #pulse(): Promise<void> {
-    const { till: { purses }, lender, wake } = this.#options
+    const {
+      till: { purses },
+      lender,
+      wake,
+    } = this.#options
     const held = purses.held()
     if (this.#isAsking || purses.day === null) return
-    // Of a front that nothing is lent to nobody else asks for the day: its next call would count on the one that it last knew.
+    // Of a front that nothing is lent to nobody else asks for the day: its next call would count on the one
+    // that it last knew.
     const isDayOver = Date.parse(purses.day) < this.#dayHere() * DAY_MS
     if (held.length === 0 && this.#behindSince === null && !isDayOver) return
     this.#isAsking = true

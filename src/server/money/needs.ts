@@ -6,7 +6,10 @@ import type { Balances } from './balances.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import { workspaceOf } from './reservation.ts'
 
-/** Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded, busy. */
+/**
+ * Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded,
+ * busy.
+ */
 export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
@@ -24,7 +27,8 @@ export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<r
     else needed.push(purse)
   }
   if (money.isCreditLimited) need('organization', ask.key.organizationId, paidNano)
-  if (money.isWorkspaceLimited) need('workspace', workspaceOf(ask), money.workspaceCountsByok ? anyNano : paidNano)
+  if (money.isWorkspaceLimited)
+    need('workspace', workspaceOf(ask), money.workspaceCountsByok ? anyNano : paidNano)
   if (money.isKeyLimited) need('key', money.accountId, money.keyCountsByok ? anyNano : paidNano)
   if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound.unpriced ?? null)
   return isFull ? fail('busy') : ok(needed)

@@ -61,11 +61,17 @@ export class Reservation implements Hold {
   }
 
   /**
-   * Subtracts from every purse, and gathers the take for the journal: whether it came there is told by `written`.
+   * Subtracts from every purse, and gathers the take for the journal: whether it came there is told by
+   * `written`.
    * @returns false when nobody knows the day; nothing is taken then
    */
   take(): boolean {
-    const { purses: { day }, journal, turn, counts } = this.#till
+    const {
+      purses: { day },
+      journal,
+      turn,
+      counts,
+    } = this.#till
     if (day === null) return false
     const { key, facts } = this.ask
     const now = this.#till.now()
@@ -78,10 +84,17 @@ export class Reservation implements Hold {
     this.#paid = paid
     this.#day = day
     this.#takeId = journal.take({
-      day, atMs: this.#till.epochNow(),
-      requestId: facts.requestId, operation: facts.operation, model: facts.model,
-      organizationId: key.organizationId, workspaceId: workspaceOf(this.ask), keyHash: key.hash, keyAccountId: key.money.accountId,
-      amounts: this.amounts, paid,
+      day,
+      atMs: this.#till.epochNow(),
+      requestId: facts.requestId,
+      operation: facts.operation,
+      model: facts.model,
+      organizationId: key.organizationId,
+      workspaceId: workspaceOf(this.ask),
+      keyHash: key.hash,
+      keyAccountId: key.money.accountId,
+      amounts: this.amounts,
+      paid,
     })
     counts.open += 1
     this.#isOpen = true
@@ -113,11 +126,24 @@ export class Reservation implements Hold {
     const paid = this.#paidBy(cost)
     if (cost.costNano > charged) this.#till.counts.overruns += 1
     this.#till.journal.settle(this.#takeId, {
-      kind: 'settle', day: this.#day, atMs: this.#till.epochNow(),
-      requestId: facts.requestId, operation: facts.operation, model: facts.model, provider: cost.provider,
-      organizationId: key.organizationId, workspaceId: workspaceOf(this.ask), keyHash: key.hash, keyAccountId: key.money.accountId,
-      tokens: cost.tokens ?? 0, milliseconds: Math.round(cost.milliseconds ?? 0),
-      costNano: charged, overrunNano: cost.costNano - charged, isByok: cost.isByok, isEstimated: cost.isEstimated, paid,
+      kind: 'settle',
+      day: this.#day,
+      atMs: this.#till.epochNow(),
+      requestId: facts.requestId,
+      operation: facts.operation,
+      model: facts.model,
+      provider: cost.provider,
+      organizationId: key.organizationId,
+      workspaceId: workspaceOf(this.ask),
+      keyHash: key.hash,
+      keyAccountId: key.money.accountId,
+      tokens: cost.tokens ?? 0,
+      milliseconds: Math.round(cost.milliseconds ?? 0),
+      costNano: charged,
+      overrunNano: cost.costNano - charged,
+      isByok: cost.isByok,
+      isEstimated: cost.isEstimated,
+      paid,
     })
     this.#end(paid, charged)
   }
@@ -160,7 +186,9 @@ export class Reservation implements Hold {
     if (!isByok) return this.#paid
     const { workspaceCountsByok, keyCountsByok } = this.ask.key.money
     return {
-      organization: false, workspace: this.#paid.workspace && workspaceCountsByok, key: this.#paid.key && keyCountsByok,
+      organization: false,
+      workspace: this.#paid.workspace && workspaceCountsByok,
+      key: this.#paid.key && keyCountsByok,
     }
   }
 
@@ -171,11 +199,18 @@ export class Reservation implements Hold {
 
 const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: false }
 
-function amountsOf({ key: { money }, bound: { paidNano, anyNano } }: HoldAsk): Readonly<Record<AccountKind, number>> {
+function amountsOf({
+  key: { money },
+  bound: { paidNano, anyNano },
+}: HoldAsk): Readonly<Record<AccountKind, number>> {
   const paid = paidNano ?? 0
   const any = anyNano ?? 0
   // Credit is the operator's money: what a workspace pays itself never counts.
-  return { organization: paid, workspace: money.workspaceCountsByok ? any : paid, key: money.keyCountsByok ? any : paid }
+  return {
+    organization: paid,
+    workspace: money.workspaceCountsByok ? any : paid,
+    key: money.keyCountsByok ? any : paid,
+  }
 }
 
 export function workspaceOf({ key }: Pick<HoldAsk, 'key'>): string {

@@ -32,8 +32,8 @@ export interface SpendOptions {
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
   /**
-   * Takes no more calls, gives everything back, and ends the journal in the books where no call is under way. Does not end
-   * while the store is away.
+   * Takes no more calls, gives everything back, and ends the journal in the books where no call is under way.
+   * Does not end while the store is away.
    */
   close(): Promise<void>
 }
@@ -50,7 +50,14 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
   readonly #books: JournalFlush
   readonly #leaveFeed: () => void
   readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
-  readonly #refusals: Record<MoneyRefuser, number> = { credit: 0, key_limit: 0, budget: 0, unbounded: 0, unavailable: 0, busy: 0 }
+  readonly #refusals: Record<MoneyRefuser, number> = {
+    credit: 0,
+    key_limit: 0,
+    budget: 0,
+    unbounded: 0,
+    unavailable: 0,
+    busy: 0,
+  }
   /** Why no call is taken any more. */
   #stopped: Outcome<never> | null = null
 
@@ -63,7 +70,12 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     }
     this.#timers = timers
     this.#till = {
-      purses: new Balances(journal), journal, turn: new GroupCommit(journal, timers.soon), now: timers.now, epochNow: timers.epochNow, counts: this.#counts,
+      purses: new Balances(journal),
+      journal,
+      turn: new GroupCommit(journal, timers.soon),
+      now: timers.now,
+      epochNow: timers.epochNow,
+      counts: this.#counts,
       ended: (taking) => this.#ended(taking),
     }
     const shared = { till: this.#till, lender, timers, log, fenced: stop }
@@ -75,7 +87,8 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
 
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#stopped !== null) return this.#counted(this.#stopped)
-    // What is lent to calls that cannot be written down would go back and forth, with a record each way that stays in memory.
+    // What is lent to calls that cannot be written down would go back and forth, with a record each way that
+    // stays in memory.
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
     const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
     if (!purses.ok) return this.#counted(purses)

@@ -2,7 +2,10 @@ import { BROADCAST_POST_MS_MAX } from '../../schemas/limits/limits.ts'
 import type { Trace } from '../../schemas/trace.ts'
 import type { Log } from '../ports/observe.ts'
 
-/** Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within BROADCAST_POST_MS_MAX. */
+/**
+ * Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within
+ * BROADCAST_POST_MS_MAX.
+ */
 export type BroadcastPost = (url: string, json: Uint8Array) => Promise<boolean>
 
 export interface BroadcastOptions {
@@ -18,7 +21,15 @@ export interface BroadcastOptions {
 
 export interface Broadcast {
   /** Never waits and never fails: beyond its bounds the trace is dropped and counted. C30. */
-  offer(trace: Trace, call: { readonly requestId: string; readonly operation: string; readonly model: string; readonly sessionId: string | null }): void
+  offer(
+    trace: Trace,
+    call: {
+      readonly requestId: string
+      readonly operation: string
+      readonly model: string
+      readonly sessionId: string | null
+    },
+  ): void
   /** Posts what is left, once, and stops. */
   close(): Promise<void>
 }
@@ -40,9 +51,20 @@ interface Waiting {
   readonly bytes: number
 }
 
-/** Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at, trace}]}`. */
+/**
+ * Opens the broadcast of trace objects: `{"traces":[{request_id, operation, model, session_id, created_at,
+ * trace}]}`.
+ */
 export function openBroadcast(options: BroadcastOptions): Broadcast {
-  const { url, post, log, count = () => undefined, epochNow = Date.now, flushMs = FLUSH_MS, postMsMax = BROADCAST_POST_MS_MAX } = options
+  const {
+    url,
+    post,
+    log,
+    count = () => undefined,
+    epochNow = Date.now,
+    flushMs = FLUSH_MS,
+    postMsMax = BROADCAST_POST_MS_MAX,
+  } = options
   const queue: Waiting[] = []
   let queuedBytes = 0
   let tries = 0
@@ -51,7 +73,10 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
 
   const send = async (): Promise<void> => {
     const batch = takeBatch(queue)
-    const isTaken = await within(postMsMax, post(url, Buffer.from(`{"traces":[${batch.map(({ text }) => text).join(',')}]}`)))
+    const isTaken = await within(
+      postMsMax,
+      post(url, Buffer.from(`{"traces":[${batch.map(({ text }) => text).join(',')}]}`)),
+    )
     tries = isTaken ? 0 : tries + 1
     if (!isTaken && !isFailing) log.warn('broadcast_failing', { waiting: queue.length })
     if (isTaken && isFailing) log.info('broadcast_back')
@@ -74,8 +99,12 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
   return {
     offer(trace, { requestId, operation, model, sessionId }) {
       const text = JSON.stringify({
-        request_id: requestId, operation, model, session_id: sessionId,
-        created_at: new Date(epochNow()).toISOString(), trace,
+        request_id: requestId,
+        operation,
+        model,
+        session_id: sessionId,
+        created_at: new Date(epochNow()).toISOString(),
+        trace,
       })
       const bytes = Buffer.byteLength(text)
       const hasRoom = queue.length < QUEUE_COUNT_MAX && queuedBytes + bytes <= QUEUE_BYTES_MAX

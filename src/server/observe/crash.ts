@@ -5,8 +5,9 @@ export type CrashLog = Pick<OwnedLog, 'error' | 'flush'>
 let log: CrashLog | null = null
 
 /**
- * From now on what nobody caught goes to this log, without what an error may carry, and ends the process with 1:
- * nobody knows what state it left. Left to Node, it would go to stderr as it is. A later call changes the log.
+ * From now on what nobody caught goes to this log, without what an error may carry, and ends the process with
+ * 1: nobody knows what state it left. Left to Node, it would go to stderr as it is. A later call changes the
+ * log.
  */
 export function endOnCrash(next: CrashLog): void {
   if (log === null) process.on('uncaughtException', endWith).on('unhandledRejection', endWith)

@@ -16,20 +16,34 @@ interface Exposed {
   readonly sharedLabels: Readonly<Record<string, string>>
 }
 
-/** A histogram whose observing is a walk over some numbers; prom-client's own makes objects and checks its labels on every call. */
+/**
+ * A histogram whose observing is a walk over some numbers; prom-client's own makes objects and checks its
+ * labels on every call.
+ */
 export class Durations {
   readonly #bounds: readonly number[]
   readonly #series = new Map<string, Series>()
 
-  constructor(registry: Registry, { name, help, label, bounds }: {
-    readonly name: string
-    readonly help: string
-    readonly label: string
-    readonly bounds: readonly number[]
-  }) {
+  constructor(
+    registry: Registry,
+    {
+      name,
+      help,
+      label,
+      bounds,
+    }: {
+      readonly name: string
+      readonly help: string
+      readonly label: string
+      readonly bounds: readonly number[]
+    },
+  ) {
     this.#bounds = bounds
-    const told = (): readonly Exposed[] => [...this.#series.values()].flatMap((series) => exposed(name, { label, bounds, series }))
-    registry.registerMetric(new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, told))
+    const told = (): readonly Exposed[] =>
+      [...this.#series.values()].flatMap((series) => exposed(name, { label, bounds, series }))
+    registry.registerMetric(
+      new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, told),
+    )
   }
 
   /** What was observed since the start, by label. */
@@ -63,16 +77,25 @@ class TakenOver extends Histogram {
   }
 
   async getForPromString() {
-    const { name, help, type, aggregator } = this as unknown as Readonly<Record<'name' | 'help' | 'type' | 'aggregator', string>>
+    const { name, help, type, aggregator } = this as unknown as Readonly<
+      Record<'name' | 'help' | 'type' | 'aggregator', string>
+    >
     return { name, help, type, aggregator, values: this.#told() }
   }
 }
 
-function exposed(name: string, { label, bounds, series }: {
-  readonly label: string
-  readonly bounds: readonly number[]
-  readonly series: Series
-}): readonly Exposed[] {
+function exposed(
+  name: string,
+  {
+    label,
+    bounds,
+    series,
+  }: {
+    readonly label: string
+    readonly bounds: readonly number[]
+    readonly series: Series
+  },
+): readonly Exposed[] {
   const sharedLabels = { [label]: series.label }
   let count = 0
   const buckets = series.counts.map((some, at): Exposed => {

@@ -5,7 +5,9 @@ import { loadAdvice, msText, percentText, type Advice, type Cores, type NodeLoad
 /** Share of calls that may end with 5xx, and calls below which no share is told. Decision. */
 export const FAILED_SHARE_MAX = 0.02
 export const FAILED_OF_MIN = 20
-/** Milliseconds that the books may be behind the journals: a flush takes one of them now and then. Decision. */
+/**
+ * Milliseconds that the books may be behind the journals: a flush takes one of them now and then. Decision.
+ */
 export const JOURNAL_LAG_MS_MAX = 10_000
 
 /** What the live view found, of which some may hurt. */
@@ -26,17 +28,29 @@ export function findingsOf(found: Found): FindingView[] {
   const { view, load, cores } = found
   const bad = [...stores(view), ...processes(found), ...failing(found), ...money(view)]
   const warnings = [
-    ...given(refusals(found.calls)), ...loadAdvice(load, cores), ...providers(view), ...behind(view),
-    ...given(view.webhooks === null ? null : deadLetters(view.webhooks)), ...found.advice,
+    ...given(refusals(found.calls)),
+    ...loadAdvice(load, cores),
+    ...providers(view),
+    ...behind(view),
+    ...given(view.webhooks === null ? null : deadLetters(view.webhooks)),
+    ...found.advice,
   ]
   const all = [...bad, ...warnings.map((advice) => ({ severity: 'warn' as const, ...advice }))]
   const of = (wanted: FindingView['severity']): FindingView[] =>
-    all.filter(({ severity }) => severity === wanted).map(({ detail, ...more }) => ({ text: detail, ...more }))
+    all
+      .filter(({ severity }) => severity === wanted)
+      .map(({ detail, ...more }) => ({ text: detail, ...more }))
   return [...of('bad'), ...of('warn')]
 }
 
 /** Webhooks that were given up. */
-export function deadLetters({ waiting, dead }: { readonly waiting: number; readonly dead: number }): Advice | null {
+export function deadLetters({
+  waiting,
+  dead,
+}: {
+  readonly waiting: number
+  readonly dead: number
+}): Advice | null {
   if (dead === 0) return null
   return {
     detail: `${dead} dead ${dead === 1 ? 'letter' : 'letters'}, ${waiting} wait for an attempt`,
@@ -53,11 +67,17 @@ function given(advice: Advice | null): readonly Advice[] {
 
 function stores({ readiness }: Found['view']): readonly Judged[] {
   const { postgres, redis, storage } = readiness.dependencies
-  const away = (name: string, { since, effect = 'it is waited for' }: typeof postgres): string => `${name} is away since ${since}: ${effect}`
+  const away = (name: string, { since, effect = 'it is waited for' }: typeof postgres): string =>
+    `${name} is away since ${since}: ${effect}`
   const found: Judged[] = []
   if (readiness.reasons.includes('key_grace_over')) {
-    found.push({ severity: 'bad', detail: 'Postgres is away for longer than SLUICE_KEY_GRACE: no key is served', fix: BRING_BACK })
-  } else if (postgres.state === 'down') found.push({ severity: 'bad', detail: away('Postgres', postgres), fix: BRING_BACK })
+    found.push({
+      severity: 'bad',
+      detail: 'Postgres is away for longer than SLUICE_KEY_GRACE: no key is served',
+      fix: BRING_BACK,
+    })
+  } else if (postgres.state === 'down')
+    found.push({ severity: 'bad', detail: away('Postgres', postgres), fix: BRING_BACK })
   if (storage.state === 'down') {
     const detail = `since ${storage.since} ${storage.effect ?? 'the disk is full'}`
     found.push({ severity: 'bad', detail, fix: 'make room: `sluice doctor` tells which disk it is' })
@@ -68,14 +88,26 @@ function stores({ readiness }: Found['view']): readonly Judged[] {
 
 const BRING_BACK = '`sluice doctor` tells whether it is reached, and why not'
 
-function processes({ view: { readiness: { fronts, runners } }, silent }: Found): readonly Judged[] {
+function processes({
+  view: {
+    readiness: { fronts, runners },
+  },
+  silent,
+}: Found): readonly Judged[] {
   const found: Judged[] = silent.map(({ role, pid }) => ({
-    severity: 'bad', detail: `the ${role} with pid ${pid} does not answer`, fix: FIXES_OF_SILENCE[role] ?? FIX_OF_SILENCE,
+    severity: 'bad',
+    detail: `the ${role} with pid ${pid} does not answer`,
+    fix: FIXES_OF_SILENCE[role] ?? FIX_OF_SILENCE,
   }))
   const fix = 'the log tells why: `child_ended`, `child_failed`'
-  if (fronts.ready < fronts.wanted) found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts serve`, fix })
+  if (fronts.ready < fronts.wanted)
+    found.push({ severity: 'bad', detail: `${fronts.ready} of ${fronts.wanted} fronts serve`, fix })
   if (runners.ready < runners.wanted) {
-    found.push({ severity: 'bad', detail: `${runners.ready} of ${runners.wanted} runners work: videos and webhooks wait`, fix })
+    found.push({
+      severity: 'bad',
+      detail: `${runners.ready} of ${runners.wanted} runners work: videos and webhooks wait`,
+      fix,
+    })
   }
   return found
 }
@@ -88,7 +120,13 @@ const FIXES_OF_SILENCE: Readonly<Record<string, string>> = {
 function failing({ calls: { all, failed, worst } }: Found): readonly Judged[] {
   if (all < FAILED_OF_MIN || failed <= all * FAILED_SHARE_MAX) return []
   const most = worst === null ? '' : `, most of them ${worst}`
-  return [{ severity: 'bad', detail: `${percentText(failed / all)} of calls fail${most}`, fix: 'the log tells why: `call_failed`, by its field `failure`' }]
+  return [
+    {
+      severity: 'bad',
+      detail: `${percentText(failed / all)} of calls fail${most}`,
+      fix: 'the log tells why: `call_failed`, by its field `failure`',
+    },
+  ]
 }
 
 function money({ money: { is_journal_broken: isBroken } }: Found['view']): readonly Judged[] {
@@ -99,11 +137,18 @@ function money({ money: { is_journal_broken: isBroken } }: Found['view']): reado
 
 function behind({ money: { journal_lag_ms: lagMs } }: Found['view']): readonly Advice[] {
   if (lagMs <= JOURNAL_LAG_MS_MAX) return []
-  return [{ detail: `the books are ${msText(lagMs)} behind the journals`, fix: 'nothing is lost; see whether Postgres is slow or away' }]
+  return [
+    {
+      detail: `the books are ${msText(lagMs)} behind the journals`,
+      fix: 'nothing is lost; see whether Postgres is slow or away',
+    },
+  ]
 }
 
 function providers({ providers: all }: Found['view']): readonly Advice[] {
-  const open = all.flatMap(({ provider, breaker }) => (breaker === null ? [] : [breakerAdvice(provider, breaker)]))
+  const open = all.flatMap(({ provider, breaker }) =>
+    breaker === null ? [] : [breakerAdvice(provider, breaker)],
+  )
   return [...open, ...failingProviders(all)]
 }
 
@@ -117,9 +162,11 @@ function breakerAdvice(provider: string, { endpoints, since, next_probe_at: prob
 }
 
 function failingProviders(all: Found['view']['providers']): readonly Advice[] {
-  return all.filter(({ state }) => state === 'failing').map(({ provider }) => ({
-    detail: `at least half of the attempts at ${provider} fail`,
-    fix: 'see its status page and its key; `sluice models list` tells what else serves its models',
-    page: 'models',
-  }))
+  return all
+    .filter(({ state }) => state === 'failing')
+    .map(({ provider }) => ({
+      detail: `at least half of the attempts at ${provider} fail`,
+      fix: 'see its status page and its key; `sluice models list` tells what else serves its models',
+      page: 'models',
+    }))
 }

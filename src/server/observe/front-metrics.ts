@@ -38,23 +38,40 @@ export function frontLoadBetween(before: FrontReading, now: FrontReading): Front
   }
   return {
     loopShare: shareOf(active, active + now.loop.idle - before.loop.idle),
-    pools: { short_jobs: pool(now.shortJobs, before.shortJobs), sessions: pool(now.sessions, before.sessions) },
+    pools: {
+      short_jobs: pool(now.shortJobs, before.shortJobs),
+      sessions: pool(now.sessions, before.sessions),
+    },
   }
 }
 
 /**
- * What tells whether a front, or one of its pools, has too much to do: by the slot of the front, since the last look. A
- * front that is being replaced has the slot of its successor: the larger of the two counts.
+ * What tells whether a front, or one of its pools, has too much to do: by the slot of the front, since the
+ * last look. A front that is being replaced has the slot of its successor: the larger of the two counts.
  */
 export function watchFrontLoad(registry: Registry, front: number, read: () => FrontReading): void {
-  const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) => new Gauge({
-    name, help: `${help} since the last look, by slot of the front.`, labelNames: ['front', ...(label === null ? [] : [label])],
-    registers: [registry], aggregator: 'max', ...(collect === undefined ? {} : { collect }),
-  })
+  const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) =>
+    new Gauge({
+      name,
+      help: `${help} since the last look, by slot of the front.`,
+      labelNames: ['front', ...(label === null ? [] : [label])],
+      registers: [registry],
+      aggregator: 'max',
+      ...(collect === undefined ? {} : { collect }),
+    })
   // They are collected in this order: the first one reads for all three.
-  const loop = gauge('sluice_front_event_loop_utilization', 'Share of the time that the event loop had work,', null, () => look())
+  const loop = gauge(
+    'sluice_front_event_loop_utilization',
+    'Share of the time that the event loop had work,',
+    null,
+    () => look(),
+  )
   const wait = gauge('sluice_front_pool_wait_seconds', 'Mean wait for a worker thread,', 'pool')
-  const busy = gauge('sluice_front_pool_utilization', 'Share of the time that the worker threads were busy,', 'pool')
+  const busy = gauge(
+    'sluice_front_pool_utilization',
+    'Share of the time that the worker threads were busy,',
+    'pool',
+  )
   let before = read()
   const look = (): void => {
     const now = read()
@@ -73,7 +90,9 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   const counter = (name: string, help: string, value: (reading: PoolReading) => number): void => {
     new Counter({
-      name, help, registers: [registry],
+      name,
+      help,
+      registers: [registry],
       collect() {
         this.reset()
         this.inc(value(read()))
@@ -81,8 +100,16 @@ function watchShortJobs(registry: Registry, read: () => PoolReading): void {
     })
   }
   counter('sluice_short_jobs_total', 'Short jobs that began.', ({ begun }) => begun)
-  counter('sluice_short_job_wait_seconds_total', 'Seconds that short jobs waited for a thread.', ({ waitS }) => waitS)
-  counter('sluice_short_job_busy_seconds_total', 'Seconds that the threads for short jobs were busy.', ({ busyS }) => busyS)
+  counter(
+    'sluice_short_job_wait_seconds_total',
+    'Seconds that short jobs waited for a thread.',
+    ({ waitS }) => waitS,
+  )
+  counter(
+    'sluice_short_job_busy_seconds_total',
+    'Seconds that the threads for short jobs were busy.',
+    ({ busyS }) => busyS,
+  )
 }
 
 /** A job that began before the last look is counted whole when it ends. */

@@ -36,8 +36,8 @@ export interface LoopDelay {
 }
 
 /**
- * What one process tells the live view of itself: plain data, fit for IPC, and a small part of the metrics. What counts
- * does so since the start: who looks takes the differences, and spoils nobody else's.
+ * What one process tells the live view of itself: plain data, fit for IPC, and a small part of the metrics.
+ * What counts does so since the start: who looks takes the differences, and spoils nobody else's.
  */
 export interface LiveReading {
   /** Monotonic milliseconds of the process. */
@@ -75,7 +75,9 @@ interface Attempts {
   readonly isFailed: (labels: Readonly<Record<string, string>>) => boolean
 }
 
-/** Reads one process for the live view. Nothing is sampled before the first look, and nothing after the last. */
+/**
+ * Reads one process for the live view. Nothing is sampled before the first look, and nothing after the last.
+ */
 export class LiveReader {
   readonly #calls: Tally
   readonly #durations: Durations
@@ -130,13 +132,21 @@ export class LiveReader {
       end[status < FAILED_FROM ? 'refused' : 'failed'] += count
       ends.set(operation, end)
     }
-    return Array.from(this.#durations.series, ({ label, counts }) => ({ operation: label, counts: [...counts], ...(ends.get(label) ?? NONE) }))
+    return Array.from(this.#durations.series, ({ label, counts }) => ({
+      operation: label,
+      counts: [...counts],
+      ...(ends.get(label) ?? NONE),
+    }))
   }
 
   #readRefusals(): Readonly<Record<string, number>> {
     const found: Record<string, number> = {}
-    for (const { labels: { status, failure = '' }, count } of this.#calls.counts) {
-      if (Number(status) >= REFUSED_FROM && Number(status) < FAILED_FROM && failure !== '') found[failure] = (found[failure] ?? 0) + count
+    for (const {
+      labels: { status, failure = '' },
+      count,
+    } of this.#calls.counts) {
+      if (Number(status) >= REFUSED_FROM && Number(status) < FAILED_FROM && failure !== '')
+        found[failure] = (found[failure] ?? 0) + count
     }
     return found
   }
@@ -159,8 +169,8 @@ export class LiveReader {
 const NONE = { refused: 0, failed: 0 } as const
 
 /**
- * Samples the delay of the event loop while somebody looks. The sampler of the metrics is another: what either has told
- * begins anew, and they are read at other times.
+ * Samples the delay of the event loop while somebody looks. The sampler of the metrics is another: what
+ * either has told begins anew, and they are read at other times.
  */
 class LoopWatch {
   readonly #loop = monitorEventLoopDelay({ resolution: FRONT_RESOLUTION_MS })
@@ -169,7 +179,11 @@ class LoopWatch {
   /** Zeros at the first look. */
   read(): LoopDelay {
     const ms = (nanoseconds: number): number => delayOf(nanoseconds, FRONT_RESOLUTION_MS) * 1_000
-    const delay = { p50Ms: ms(this.#loop.percentile(50)), p99Ms: ms(this.#loop.percentile(99)), maxMs: ms(this.#loop.max) }
+    const delay = {
+      p50Ms: ms(this.#loop.percentile(50)),
+      p99Ms: ms(this.#loop.percentile(99)),
+      maxMs: ms(this.#loop.max),
+    }
     this.#loop.reset()
     this.#loop.enable()
     if (this.#lapse === null) this.#lapse = setTimeout(() => this.rest(), LAPSE_MS).unref()

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 
-/** Share of its time that an event loop, or a pool of threads, may be busy before there should be more of them. Decision. */
+/**
+ * Share of its time that an event loop, or a pool of threads, may be busy before there should be more of
+ * them. Decision.
+ */
 export const BUSY_SHARE_MAX = 0.8
 /** Mean milliseconds that a transfer, or a job, may wait for a worker thread. Decision. */
 export const THREAD_WAIT_MS_MAX = 100
@@ -37,16 +40,27 @@ export interface Configured {
   readonly workers: number
 }
 
-/** What another number of fronts, threads or cores would mend, one sentence each. `doctor` and the live view say the same. */
+/**
+ * What another number of fronts, threads or cores would mend, one sentence each. `doctor` and the live view
+ * say the same.
+ */
 export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
-  const found = [tooMany(load.fronts, cores), busyLoops(load, cores), busyThreads(load, cores), waitingJobs(load, cores)]
+  const found = [
+    tooMany(load.fronts, cores),
+    busyLoops(load, cores),
+    busyThreads(load, cores),
+    waitingJobs(load, cores),
+  ]
   return found.filter((one) => one !== null)
 }
 
 /** Of a node that is not running: what its settings say. */
 export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | null {
   if (fronts <= cores.all) return null
-  return { detail: `${fronts} fronts share ${coresText(cores.all)}`, fix: `\`sluice scale --fronts ${cores.all}\`; SLUICE_FRONTS for the next start` }
+  return {
+    detail: `${fronts} fronts share ${coresText(cores.all)}`,
+    fix: `\`sluice scale --fronts ${cores.all}\`; SLUICE_FRONTS for the next start`,
+  }
 }
 
 export interface Advice {
@@ -60,7 +74,13 @@ function busyLoops({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const busiest = most(each, ({ loopShare }) => loopShare)
   if (busiest === null || busiest.loopShare <= BUSY_SHARE_MAX) return null
   const detail = `the event loop of front ${busiest.slot} is busy ${percentText(busiest.loopShare)} of the time (p99 delay ${msText(busiest.loopDelayMs)})`
-  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
+  return {
+    detail,
+    fix:
+      hasRoom(cores) && fronts < cores.all
+        ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start`
+        : NO_ROOM,
+  }
 }
 
 function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice | null {
@@ -72,7 +92,12 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   const detail = isSlow
     ? `transfers of front ${slowest.slot} wait ${msText(slowest.sessionWaitMs)} for a worker thread`
     : `the worker threads of front ${busiest.slot} are busy ${percentText(busiest.sessionShare)} of the time`
-  return { detail, fix: hasRoom(cores) ? `\`sluice scale --workers ${workers + fronts}\`; SLUICE_WORKERS for the next start` : NO_ROOM }
+  return {
+    detail,
+    fix: hasRoom(cores)
+      ? `\`sluice scale --workers ${workers + fronts}\`; SLUICE_WORKERS for the next start`
+      : NO_ROOM,
+  }
 }
 
 /** A front has one thread for them: more of these are more fronts. */
@@ -80,7 +105,13 @@ function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
   const detail = `large bodies and secrets of front ${slowest.slot} wait ${msText(slowest.shortWaitMs)} for its thread`
-  return { detail, fix: hasRoom(cores) && fronts < cores.all ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start` : NO_ROOM }
+  return {
+    detail,
+    fix:
+      hasRoom(cores) && fronts < cores.all
+        ? `\`sluice scale --fronts ${fronts + 1}\`; SLUICE_FRONTS for the next start`
+        : NO_ROOM,
+  }
 }
 
 const NO_ROOM = 'no core is idle: give the machine more of them, or start another node'
@@ -94,7 +125,9 @@ export interface CpuTimes {
   readonly all: number
 }
 
-/** Of the machine, in any unit. Linux tells it in one line: Node's own way also reads the clock of every core. */
+/**
+ * Of the machine, in any unit. Linux tells it in one line: Node's own way also reads the clock of every core.
+ */
 export function cpuTimes(): CpuTimes {
   try {
     return timesOf(readFileSync('/proc/stat', 'latin1'))
@@ -103,7 +136,10 @@ export function cpuTimes(): CpuTimes {
   }
 }
 
-/** @param stat text of `/proc/stat`, whose first line is user, nice, system, idle, iowait, irq, softirq, steal, guest, … */
+/**
+ * @param stat text of `/proc/stat`, whose first line is user, nice, system, idle, iowait, irq, softirq,
+ * steal, guest, …
+ */
 export function timesOf(stat: string): CpuTimes {
   const times = (/^cpu +([0-9 ]+)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, GUEST).map(Number)
   return { idle: (times[IDLE] ?? 0) + (times[IO_WAIT] ?? 0), all: times.reduce((sum, time) => sum + time, 0) }
@@ -113,19 +149,26 @@ const [IDLE, IO_WAIT, GUEST] = [3, 4, 8]
 
 function timesOfEach(): CpuTimes {
   const times = cpus().map((cpu) => cpu.times)
-  const sum = (read: (one: (typeof times)[number]) => number): number => times.reduce((total, one) => total + read(one), 0)
-  return { idle: sum(({ idle }) => idle), all: sum((one) => one.user + one.nice + one.sys + one.irq + one.idle) }
+  const sum = (read: (one: (typeof times)[number]) => number): number =>
+    times.reduce((total, one) => total + read(one), 0)
+  return {
+    idle: sum(({ idle }) => idle),
+    all: sum((one) => one.user + one.nice + one.sys + one.irq + one.idle),
+  }
 }
 
 /** A machine that does not tell its times has none idle. */
 export function coresSince(before: CpuTimes, now = cpuTimes()): Cores {
   const all = availableParallelism()
   const passed = now.all - before.all
-  return { all, idle: passed <= 0 ? 0 : all * (now.idle - before.idle) / passed }
+  return { all, idle: passed <= 0 ? 0 : (all * (now.idle - before.idle)) / passed }
 }
 
 function most<T>(items: readonly T[], read: (item: T) => number): T | null {
-  return items.reduce<T | null>((best, item) => (best === null || read(item) > read(best) ? item : best), null)
+  return items.reduce<T | null>(
+    (best, item) => (best === null || read(item) > read(best) ? item : best),
+    null,
+  )
 }
 
 function coresText(count: number): string {

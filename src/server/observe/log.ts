@@ -31,26 +31,40 @@ export interface OwnedLog extends Log {
 }
 
 /**
- * Events as JSON lines on stdout, written behind the caller's back. Design §11.
- * Known secrets, bearer tokens, keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold
- * content is kept.
+ * Events as JSON lines on stdout, written behind the caller's back. Design §11. Known secrets, bearer tokens,
+ * keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold content
+ * is kept.
  */
 export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
   const out = write === undefined ? stdout() : { write, flush() {}, dropped: 0 }
   const { scrub, hide } = scrubber(secrets)
   const lines: DestinationStream = { write: (line) => out.write(scrub(line)) }
-  const logger = pino({
-    level,
-    base,
-    messageKey: 'event',
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }), log: (fields) => redacted(fields, REDACTED_LEVELS, CAUSES) },
-    serializers: Object.fromEntries([...CAUSES].map((name) => [name, causeOf])),
-  }, lines)
+  const logger = pino(
+    {
+      level,
+      base,
+      messageKey: 'event',
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) => redacted(fields, REDACTED_LEVELS, CAUSES),
+      },
+      serializers: Object.fromEntries([...CAUSES].map((name) => [name, causeOf])),
+    },
+    lines,
+  )
   const setLevel = (next: LogOptions['level']): void => {
     logger.level = next
   }
-  return { ...eventsOf(logger), hide, setLevel, flush: () => out.flush(), get dropped() { return out.dropped } }
+  return {
+    ...eventsOf(logger),
+    hide,
+    setLevel,
+    flush: () => out.flush(),
+    get dropped() {
+      return out.dropped
+    },
+  }
 }
 
 function stdout(): Outlet {

@@ -8,8 +8,9 @@ export interface Answer {
 }
 
 /**
- * Keeps counters from going backwards, which a scraper takes for a restart of the node: a process that does not answer
- * counts with what it said last, and one that has ended with the counters and histograms of its last answer.
+ * Keeps counters from going backwards, which a scraper takes for a restart of the node: a process that does
+ * not answer counts with what it said last, and one that has ended with the counters and histograms of its
+ * last answer.
  */
 export class MetricLedger {
   readonly #last = new Map<string, Snapshot>()
@@ -22,7 +23,10 @@ export class MetricLedger {
     const running = new Set(answers.map(({ id }) => id))
     const ended = [...this.#last].filter(([id]) => !running.has(id))
     for (const [id] of ended) this.#last.delete(id)
-    if (ended.length > 0) this.#past = this.#past.then((past) => summed([past, ...ended.map(([, snapshot]) => lasting(snapshot))]))
+    if (ended.length > 0)
+      this.#past = this.#past.then((past) =>
+        summed([past, ...ended.map(([, snapshot]) => lasting(snapshot))]),
+      )
     const last = [...this.#last.values()]
     return [await this.#past, ...last]
   }

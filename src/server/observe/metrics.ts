@@ -1,4 +1,11 @@
-import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Registry,
+  type MetricObjectWithValues,
+  type MetricValue,
+} from 'prom-client'
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
 import { Durations } from './durations.ts'
@@ -22,14 +29,19 @@ export interface Gauges {
 }
 
 /** Figures of the node itself, by metric name; totals count on, others are gauges. */
-export type Facts = Readonly<Record<string, { readonly help: string; readonly value: number; readonly isTotal?: true }>>
+export type Facts = Readonly<
+  Record<string, { readonly help: string; readonly value: number; readonly isTotal?: true }>
+>
 
 export interface Metrics extends Meters {
   readonly registry: Registry
   /** The same process for the live view. */
   readonly live: LiveReader
   /** One finished call. `overheadMs` is what the gateway itself added. */
-  call(operation: string, call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number }): void
+  call(
+    operation: string,
+    call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number },
+  ): void
   /** One call of an endpoint without a price that was served. C40. */
   unpriced(operation: string, provider: string): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
@@ -48,30 +60,70 @@ export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
 /**
- * Metrics of one process. Every label comes from a closed set: operation ids, failure names, the catalogue's provider
- * slugs. Counting is a number in a map; prom-client sees it when somebody looks. Design §11.
+ * Metrics of one process. Every label comes from a closed set: operation ids, failure names, the catalogue's
+ * provider slugs. Counting is a number in a map; prom-client sees it when somebody looks. Design §11.
  * @param front its slot; null for other processes
  */
 export function createMetrics(front: number | null = null): Metrics {
   const registry = new Registry()
-  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', ['operation', 'status', 'failure'])
-  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', ['provider', 'outcome'])
-  const keys = new Tally(registry, 'sluice_key_lookups_total', 'Lookups of API keys by where they were answered.', ['source'])
-  const rates = new Tally(registry, 'sluice_rate_decisions_total', 'Decisions of the rate limit by who took them.', ['decision', 'source'])
+  const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', [
+    'operation',
+    'status',
+    'failure',
+  ])
+  const upstream = new Tally(registry, 'sluice_upstream_calls_total', 'Attempts at providers.', [
+    'provider',
+    'outcome',
+  ])
+  const keys = new Tally(
+    registry,
+    'sluice_key_lookups_total',
+    'Lookups of API keys by where they were answered.',
+    ['source'],
+  )
+  const rates = new Tally(
+    registry,
+    'sluice_rate_decisions_total',
+    'Decisions of the rate limit by who took them.',
+    ['decision', 'source'],
+  )
   const by = (decision: string) => ({
-    purse: rates.cell(decision, 'purse'), authority: rates.cell(decision, 'authority'), fallback: rates.cell(decision, 'fallback'),
+    purse: rates.cell(decision, 'purse'),
+    authority: rates.cell(decision, 'authority'),
+    fallback: rates.cell(decision, 'fallback'),
   })
   // Taken on the hot path: resolved once.
-  const lookups = { cache: keys.cell('cache'), unknown_cache: keys.cell('unknown_cache'), store: keys.cell('store') }
+  const lookups = {
+    cache: keys.cell('cache'),
+    unknown_cache: keys.cell('unknown_cache'),
+    store: keys.cell('store'),
+  }
   const decisions = { admitted: by('admitted'), refused: by('refused') }
   const unpriced = new Tally(
-    registry, 'sluice_unpriced_calls_total', 'Calls that were served by endpoints without a price, and charged nothing.', ['operation', 'provider'])
-  const traces = new Tally(registry, 'sluice_broadcast_traces_total', 'Trace objects by what became of them.', ['outcome'])
-  const ofCalls = (name: string, help: string, bounds: readonly number[]) => new Durations(registry, { name, help, label: 'operation', bounds })
+    registry,
+    'sluice_unpriced_calls_total',
+    'Calls that were served by endpoints without a price, and charged nothing.',
+    ['operation', 'provider'],
+  )
+  const traces = new Tally(
+    registry,
+    'sluice_broadcast_traces_total',
+    'Trace objects by what became of them.',
+    ['outcome'],
+  )
+  const ofCalls = (name: string, help: string, bounds: readonly number[]) =>
+    new Durations(registry, { name, help, label: 'operation', bounds })
   const duration = ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS)
-  const overhead = ofCalls('sluice_overhead_seconds', 'Duration of calls less their provider.', OVERHEAD_BUCKETS)
+  const overhead = ofCalls(
+    'sluice_overhead_seconds',
+    'Duration of calls less their provider.',
+    OVERHEAD_BUCKETS,
+  )
   const attempts = new Durations(registry, {
-    name: 'sluice_upstream_seconds', help: 'Duration of attempts at providers.', label: 'provider', bounds: CALL_BUCKETS,
+    name: 'sluice_upstream_seconds',
+    help: 'Duration of attempts at providers.',
+    label: 'provider',
+    bounds: CALL_BUCKETS,
   })
   const live = new LiveReader({ calls, durations: duration })
   live.attempts(upstream, ({ outcome = '' }) => isOurs(outcome))
@@ -116,33 +168,55 @@ function isOurs(outcome: string): boolean {
 function watchReadings(registry: Registry): Gauges[] {
   const registers = [registry]
   const watched: Gauges[] = []
-  const now = (name: string, help: string, read: (gauges: Gauges) => number) => new Gauge({
-    name, help, registers,
-    collect() { this.set(sum(watched, read)) },
-  })
-  const total = (name: string, help: string, read: (gauges: Gauges) => number) => new Counter({
-    name, help, registers,
-    collect() {
-      this.reset()
-      this.inc(sum(watched, read))
-    },
-  })
+  const now = (name: string, help: string, read: (gauges: Gauges) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(sum(watched, read))
+      },
+    })
+  const total = (name: string, help: string, read: (gauges: Gauges) => number) =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(sum(watched, read))
+      },
+    })
   now('sluice_requests_in_flight', 'Calls under way.', (gauges) => gauges.inFlight?.() ?? 0)
-  now('sluice_short_jobs_waiting', 'Short jobs that wait for a thread.', (gauges) => gauges.shortJobsWaiting?.() ?? 0)
+  now(
+    'sluice_short_jobs_waiting',
+    'Short jobs that wait for a thread.',
+    (gauges) => gauges.shortJobsWaiting?.() ?? 0,
+  )
   now('sluice_connections', 'Connections of callers.', (gauges) => gauges.connections?.().open ?? 0)
-  total('sluice_connections_refused_total', 'Connections of callers that were one too many.', (gauges) => gauges.connections?.().refused ?? 0)
+  total(
+    'sluice_connections_refused_total',
+    'Connections of callers that were one too many.',
+    (gauges) => gauges.connections?.().refused ?? 0,
+  )
   total(LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, (gauges) => gauges.logLinesDropped?.() ?? 0)
   new Gauge({
-    name: 'sluice_degraded', help: '1 while the mode is on in any process.', labelNames: ['mode'], registers, aggregator: 'max',
+    name: 'sluice_degraded',
+    help: '1 while the mode is on in any process.',
+    labelNames: ['mode'],
+    registers,
+    aggregator: 'max',
     collect() {
-      for (const gauges of watched) for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
+      for (const gauges of watched)
+        for (const [mode, is] of Object.entries(gauges.degraded?.() ?? {})) this.set({ mode }, is ? 1 : 0)
     },
   })
   return watched
 }
 
 /**
- * Prometheus text over the snapshots of all processes of a node: counters and histograms summed, gauges as each says.
+ * Prometheus text over the snapshots of all processes of a node: counters and histograms summed, gauges as
+ * each says.
  * @param facts the node's own figures, by metric name
  */
 export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {}): Promise<string> {
@@ -151,10 +225,11 @@ export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {
     if (isTotal === true) new Counter({ name, help, registers: [own] }).inc(value)
     else new Gauge({ name, help, registers: [own] }).set(value)
   }
-  return AggregatorRegistry.aggregate([...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot])).metrics()
+  return AggregatorRegistry.aggregate(
+    [...snapshots, await own.getMetricsAsJSON()].map((snapshot) => [...snapshot]),
+  ).metrics()
 }
 
 function sum<T>(values: readonly T[], read: (value: T) => number): number {
   return values.reduce((total, value) => total + read(value), 0)
 }
-

@@ -6,11 +6,20 @@ import type { MoneyReading } from '../ports/money/money.ts'
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: (reading: MoneyReading) => number): void => {
-    new Gauge({ name, help, registers, collect() { this.set(value(read())) } })
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(read()))
+      },
+    })
   }
   const counter = (name: string, help: string, value: (reading: MoneyReading) => number): void => {
     new Counter({
-      name, help, registers,
+      name,
+      help,
+      registers,
       collect() {
         this.reset()
         this.inc(value(read()))
@@ -21,7 +30,10 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   gauge('sluice_money_calls_open', 'Of them those under way.', ({ open }) => open)
   counter('sluice_money_overruns_total', 'Calls that cost more than their bound.', ({ overruns }) => overruns)
   new Counter({
-    name: 'sluice_money_refusals_total', help: 'Calls that were not paid, by who refused.', labelNames: ['source'], registers,
+    name: 'sluice_money_refusals_total',
+    help: 'Calls that were not paid, by who refused.',
+    labelNames: ['source'],
+    registers,
     collect() {
       this.reset()
       for (const [source, count] of Object.entries(read().refusals)) this.inc({ source }, count)
@@ -31,9 +43,17 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   gauge('sluice_money_held_usd', 'Lent money that no call holds.', ({ heldNano }) => usdOfNano(heldNano))
   counter('sluice_money_lends_total', 'Requests for money that were answered.', ({ lends }) => lends)
   counter('sluice_money_lend_seconds_total', 'Seconds that they took.', ({ lendS }) => lendS)
-  counter('sluice_money_flushes_total', 'Batches of the journal that came into the books.', ({ flushes }) => flushes)
+  counter(
+    'sluice_money_flushes_total',
+    'Batches of the journal that came into the books.',
+    ({ flushes }) => flushes,
+  )
   counter('sluice_money_flushed_entries_total', 'Entries in them.', ({ flushedEntries }) => flushedEntries)
   gauge('sluice_money_flush_lag_seconds', 'How far the books are behind.', ({ flushLagS }) => flushLagS)
   counter('sluice_money_give_backs_total', 'Times that money went back.', ({ giveBacks }) => giveBacks)
-  gauge('sluice_money_journal_broken', '1 while the journal cannot be written, and no call is paid.', ({ isJournalBroken }) => Number(isJournalBroken))
+  gauge(
+    'sluice_money_journal_broken',
+    '1 while the journal cannot be written, and no call is paid.',
+    ({ isJournalBroken }) => Number(isJournalBroken),
+  )
 }

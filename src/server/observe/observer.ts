@@ -21,16 +21,16 @@ const SLOW_OVERHEAD_MS = 250
 /** Share of ordinary calls that is logged. Decision. */
 const SAMPLED_SHARE = 0.01
 /**
- * Lines a second of one failure; what is over is counted. A caller can bring about failures of ours as well as its own,
- * and must buy lines with neither. Decision.
+ * Lines a second of one failure; what is over is counted. A caller can bring about failures of ours as well
+ * as its own, and must buy lines with neither. Decision.
  */
 const FAILURE_LINES_MAX = 50
 
 const SECOND_MS = 1_000
 
 /**
- * Turns finished calls into metrics, log lines and spans. Slow calls are always logged, failures up to a number a second
- * of each name. Design §11.
+ * Turns finished calls into metrics, log lines and spans. Slow calls are always logged, failures up to a
+ * number a second of each name. Design §11.
  */
 export function createObserver(options: ObserverOptions): Observer {
   const { log, metrics, broadcast, tracer, random = Math.random, now = Date.now } = options
@@ -69,7 +69,8 @@ function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
 
 /** What a line says of a call: ids and figures, never content, a session id or a plain key. */
 function fieldsOf(call: CallSettled): Record<string, unknown> {
-  const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash } = call
+  const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash } =
+    call
   const { sessionId: _private, ...notes } = call.notes
   return {
     operation,
@@ -85,7 +86,9 @@ function fieldsOf(call: CallSettled): Record<string, unknown> {
   }
 }
 
-/** Lines of each failure in the current second; at its end the ones that were left out are told in one line. */
+/**
+ * Lines of each failure in the current second; at its end the ones that were left out are told in one line.
+ */
 class LineBudget {
   readonly #log: Log
   readonly #now: () => number

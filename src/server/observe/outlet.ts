@@ -19,9 +19,10 @@ const STALL_MS_MAX = 1_000
 const STALL_LOOK_MS = 10
 
 /**
- * Lines to a file descriptor, those of one turn of the loop in one write. A reader that stalls holds nobody up: the pipe
- * of stdout is made non-blocking by Node, lines wait in a bounded buffer, and beyond it they are dropped and counted.
- * A thread of the pool that waits in a write, as a stream of files has it, would keep the process from ending.
+ * Lines to a file descriptor, those of one turn of the loop in one write. A reader that stalls holds nobody
+ * up: the pipe of stdout is made non-blocking by Node, lines wait in a bounded buffer, and beyond it they are
+ * dropped and counted. A thread of the pool that waits in a write, as a stream of files has it, would keep
+ * the process from ending.
  */
 export function openOutlet(fd: number): Outlet {
   // Looking at it is what makes the pipe non-blocking, for us and those who inherit it.
@@ -58,7 +59,9 @@ export function openOutlet(fd: number): Outlet {
     if (isScheduled) setTimeout(turn, RETRY_MS).unref()
   }
   return {
-    get dropped() { return dropped },
+    get dropped() {
+      return dropped
+    },
     write(line) {
       const length = Buffer.byteLength(line)
       if (isBroken || bytes + length > LOG_BUFFER_BYTES_MAX) {

@@ -2,11 +2,15 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * Milliseconds of the sampling timer; every reading holds it, so it is taken off again: a delay is told too short by this at most.
- * One of 1 ms wakes an idle process 800 times a second, which is 2 % of a core for each front and runner. Decision.
+ * Milliseconds of the sampling timer; every reading holds it, so it is taken off again: a delay is told too
+ * short by this at most. One of 1 ms wakes an idle process 800 times a second, which is 2 % of a core for
+ * each front and runner. Decision.
  */
 export const FRONT_RESOLUTION_MS = 5
-/** Nobody waits for the loop of a runner or supervisor as callers wait for a front's: it is woken a quarter as often. Decision. */
+/**
+ * Nobody waits for the loop of a runner or supervisor as callers wait for a front's: it is woken a quarter as
+ * often. Decision.
+ */
 const OTHER_RESOLUTION_MS = 20
 const NS_PER_S = 1e9
 
@@ -26,7 +30,11 @@ export function watchProcess(registry: Registry, front: number | null = null): (
     registers,
     aggregator: 'max',
     collect() {
-      for (const [quantile, nanoseconds] of [['0.5', loop.percentile(50)], ['0.99', loop.percentile(99)], ['1', loop.max]] as const) {
+      for (const [quantile, nanoseconds] of [
+        ['0.5', loop.percentile(50)],
+        ['0.99', loop.percentile(99)],
+        ['1', loop.max],
+      ] as const) {
         this.set({ quantile }, delayOf(nanoseconds, resolution))
         ofFront?.set({ front: front ?? 0, quantile }, delayOf(nanoseconds, resolution))
       }
@@ -34,13 +42,16 @@ export function watchProcess(registry: Registry, front: number | null = null): (
     },
   })
   // It is collected after the one above, which sets it.
-  const ofFront = front === null ? null : new Gauge({
-    name: 'sluice_front_event_loop_delay_seconds',
-    help: 'Delay of the event loop since the last look, by slot of the front.',
-    labelNames: ['front', 'quantile'],
-    registers,
-    aggregator: 'max',
-  })
+  const ofFront =
+    front === null
+      ? null
+      : new Gauge({
+          name: 'sluice_front_event_loop_delay_seconds',
+          help: 'Delay of the event loop since the last look, by slot of the front.',
+          labelNames: ['front', 'quantile'],
+          registers,
+          aggregator: 'max',
+        })
   let before = { user: 0, system: 0 }
   new Counter({
     name: 'process_cpu_seconds_total',
@@ -55,12 +66,20 @@ export function watchProcess(registry: Registry, front: number | null = null): (
     },
   })
   new Gauge({
-    name: 'process_resident_memory_bytes', help: 'Resident memory of the processes.', registers,
-    collect() { this.set(process.memoryUsage.rss()) },
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the processes.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss())
+    },
   })
   new Gauge({
-    name: 'sluice_heap_bytes', help: 'Used JavaScript heap of the processes.', registers,
-    collect() { this.set(process.memoryUsage().heapUsed) },
+    name: 'sluice_heap_bytes',
+    help: 'Used JavaScript heap of the processes.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage().heapUsed)
+    },
   })
   return () => void loop.disable()
 }

@@ -1,7 +1,10 @@
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import { percentText, type Advice } from './load-advice.ts'
 
-/** Share of calls that may be refused: callers slip, and are held to limits; and calls below which no share is told. Decision. */
+/**
+ * Share of calls that may be refused: callers slip, and are held to limits; and calls below which no share is
+ * told. Decision.
+ */
 export const REFUSED_SHARE_MAX = 0.2
 export const REFUSED_OF_MIN = 20
 
@@ -13,11 +16,15 @@ export interface Refused {
   readonly codes: ReadonlyMap<string, number>
 }
 
-/** A share of the calls that is not answered for the callers' doing: which code most of it has, and what can be done about that. */
+/**
+ * A share of the calls that is not answered for the callers' doing: which code most of it has, and what can
+ * be done about that.
+ */
 export function refusals({ all, refused, codes }: Refused): Advice | null {
   if (all < REFUSED_OF_MIN || refused <= all * REFUSED_SHARE_MAX) return null
   const [code] = [...codes].sort(([, a], [, b]) => b - a)[0] ?? []
-  if (code === undefined || !isName(code)) return { detail: `${percentText(refused / all)} of calls are refused (4xx)`, fix: logOf('') }
+  if (code === undefined || !isName(code))
+    return { detail: `${percentText(refused / all)} of calls are refused (4xx)`, fix: logOf('') }
   const detail = `${percentText(refused / all)} of calls are refused (4xx), most of them with ${code}`
   const { fix = null, page } = REMEDIES[code] ?? {}
   const log = logOf(` of the failure \`${code}\``)
@@ -35,11 +42,17 @@ function isName(code: string): code is FailureName {
 /** What the operator can do; of all else only callers can mend their calls. */
 const REMEDIES: Readonly<Partial<Record<FailureName, Pick<Advice, 'fix' | 'page'>>>> = {
   credentials_missing: { fix: 'give the callers a key', page: 'keys' },
-  key_unknown: { fix: 'see whether a key was deleted that is still in use, and give its callers another', page: 'keys' },
+  key_unknown: {
+    fix: 'see whether a key was deleted that is still in use, and give its callers another',
+    page: 'keys',
+  },
   key_expired: { fix: 'rotate the key, or make another for its callers', page: 'keys' },
   key_disabled: { fix: 'enable the key, or take it from its callers', page: 'keys' },
   wrong_key_kind: { fix: 'calls of models take inference keys, the rest management keys', page: 'keys' },
-  rate_limited: { fix: 'raise the requests a minute of the key, or let its callers wait as `Retry-After` says', page: 'keys' },
+  rate_limited: {
+    fix: 'raise the requests a minute of the key, or let its callers wait as `Retry-After` says',
+    page: 'keys',
+  },
   key_limit_exceeded: { fix: 'raise the limit of the key', page: 'keys' },
   model_not_allowed: { fix: 'see which models the key may use', page: 'keys' },
   credit_exhausted: { fix: 'add credit', page: 'spend' },

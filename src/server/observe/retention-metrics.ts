@@ -5,17 +5,26 @@ import { Tally } from './tally.ts'
 const MS = 1_000
 
 /**
- * Metrics of retention. Rows are those that a runner removed; ages are of what all have, so that the largest of a node's
- * figures is shown. Design §11.
+ * Metrics of retention. Rows are those that a runner removed; ages are of what all have, so that the largest
+ * of a node's figures is shown. Design §11.
  */
 export function createRetentionMeters(registry: Registry, now: () => number): RetentionMeters {
-  const rows = new Tally(registry, 'sluice_pruned_rows_total', 'Rows that were removed since they were kept no longer.', ['kind'])
+  const rows = new Tally(
+    registry,
+    'sluice_pruned_rows_total',
+    'Rows that were removed since they were kept no longer.',
+    ['kind'],
+  )
   const oldest = new Map<RetentionKind, Date | null>()
   new Gauge({
-    name: 'sluice_oldest_kept_seconds', help: 'Age of the oldest row that is kept; 0 where there is none.', labelNames: ['kind'],
-    registers: [registry], aggregator: 'max',
+    name: 'sluice_oldest_kept_seconds',
+    help: 'Age of the oldest row that is kept; 0 where there is none.',
+    labelNames: ['kind'],
+    registers: [registry],
+    aggregator: 'max',
     collect() {
-      for (const [kind, at] of oldest) this.set({ kind }, at === null ? 0 : Math.max(0, now() - at.getTime()) / MS)
+      for (const [kind, at] of oldest)
+        this.set({ kind }, at === null ? 0 : Math.max(0, now() - at.getTime()) / MS)
     },
   })
   return {

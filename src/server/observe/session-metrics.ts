@@ -20,11 +20,20 @@ export interface SessionReading {
 export function watchSessions(registry: Registry, read: () => SessionReading): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: (reading: SessionReading) => number): void => {
-    new Gauge({ name, help, registers, collect() { this.set(value(read())) } })
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(read()))
+      },
+    })
   }
   const counter = (name: string, help: string, value: (reading: SessionReading) => number): void => {
     new Counter({
-      name, help, registers,
+      name,
+      help,
+      registers,
       collect() {
         this.reset()
         this.inc(value(read()))
@@ -35,9 +44,21 @@ export function watchSessions(registry: Registry, read: () => SessionReading): v
   gauge('sluice_intakes', 'Files on their way in.', ({ intakes }) => intakes)
   gauge('sluice_unsealings', 'Sealed files on their way out.', ({ unsealings }) => unsealings)
   gauge('sluice_sessions_waiting', 'Sessions that wait for their thread.', ({ waiting }) => waiting)
-  gauge('sluice_upload_bytes_waiting', 'Bytes of uploads on their way to the threads.', ({ waitingBytes }) => waitingBytes)
+  gauge(
+    'sluice_upload_bytes_waiting',
+    'Bytes of uploads on their way to the threads.',
+    ({ waitingBytes }) => waitingBytes,
+  )
   counter('sluice_sessions_total', 'Sessions that began.', ({ begun }) => begun)
-  counter('sluice_session_wait_seconds_total', 'Seconds that sessions waited for their thread.', ({ waitS }) => waitS)
+  counter(
+    'sluice_session_wait_seconds_total',
+    'Seconds that sessions waited for their thread.',
+    ({ waitS }) => waitS,
+  )
   counter('sluice_session_busy_seconds_total', 'Seconds that the threads were busy.', ({ busyS }) => busyS)
-  counter('sluice_session_threads_ended_total', 'Threads that did not answer.', ({ silentThreads }) => silentThreads)
+  counter(
+    'sluice_session_threads_ended_total',
+    'Threads that did not answer.',
+    ({ silentThreads }) => silentThreads,
+  )
 }

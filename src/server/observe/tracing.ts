@@ -33,8 +33,15 @@ const CLOSE_MS_MAX = 2_000
 const ATTRIBUTE_CHARS_MAX = 256
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** Loads the OpenTelemetry SDK, which nobody pays for who sets no endpoint, and opens the exporter. Design §11. */
-export async function openTracing({ endpoint, version, epochNow = Date.now }: TracingOptions): Promise<CallTracer> {
+/**
+ * Loads the OpenTelemetry SDK, which nobody pays for who sets no endpoint, and opens the exporter. Design
+ * §11.
+ */
+export async function openTracing({
+  endpoint,
+  version,
+  epochNow = Date.now,
+}: TracingOptions): Promise<CallTracer> {
   const [api, { OTLPTraceExporter }, { resourceFromAttributes }, sdk] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/exporter-trace-otlp-http'),
@@ -44,7 +51,11 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
   const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`
   const provider = new sdk.NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'sluice', 'service.version': version }),
-    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX }), { maxQueueSize: QUEUE_MAX })],
+    spanProcessors: [
+      new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX }), {
+        maxQueueSize: QUEUE_MAX,
+      }),
+    ],
   })
   const tracer = provider.getTracer('sluice', version)
   // What is remembered goes with its call, so that it needs no bound of its own.
@@ -52,7 +63,12 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
   const parentOf = (traceparent: string | undefined): Context => {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []
     if (traceId === undefined || spanId === undefined || flags === undefined) return api.ROOT_CONTEXT
-    return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, {
+      traceId,
+      spanId,
+      traceFlags: Number.parseInt(flags, 16),
+      isRemote: true,
+    })
   }
   return {
     remember(notes, trace) {
@@ -73,7 +89,11 @@ export async function openTracing({ endpoint, version, epochNow = Date.now }: Tr
   }
 }
 
-function describe(span: Span, { requestId, status, workspaceId, notes }: CallSettled, trace: Trace | undefined): void {
+function describe(
+  span: Span,
+  { requestId, status, workspaceId, notes }: CallSettled,
+  trace: Trace | undefined,
+): void {
   span.setAttributes({ 'http.response.status_code': status, 'sluice.request_id': requestId })
   if (workspaceId !== null) span.setAttribute('sluice.workspace_id', workspaceId)
   if (notes.sessionId !== undefined) span.setAttribute('session.id', notes.sessionId)

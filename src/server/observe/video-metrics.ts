@@ -17,8 +17,14 @@ export interface VideoMetersHome {
   readonly live?: Pick<LiveReader, 'attempts'>
 }
 
-/** Metrics of a runner's video jobs. @param providers slugs of the catalogue; all others share one label. Design §11. */
-export function createVideoMeters({ registry, live }: VideoMetersHome, providers: readonly string[]): VideoMeters {
+/**
+ * Metrics of a runner's video jobs. @param providers slugs of the catalogue; all others share one label.
+ * Design §11.
+ */
+export function createVideoMeters(
+  { registry, live }: VideoMetersHome,
+  providers: readonly string[],
+): VideoMeters {
   const known = new Set(providers)
   const of = (provider: string): string => (known.has(provider) ? provider : OTHER)
   const tally = (name: string, help: string, label: string) => {
@@ -26,31 +32,55 @@ export function createVideoMeters({ registry, live }: VideoMetersHome, providers
     if (ATTEMPTS.has(name)) live?.attempts(counts, (labels) => UNANSWERED.has(labels[label] ?? ''))
     return (provider: string, value: string): void => counts.add(1, of(provider), value)
   }
-  const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs that runners took.', ['provider'])
-  const lost = new Tally(registry, 'sluice_video_leases_lost_total', 'Video jobs that their runner held no longer when it wanted to go on.', [])
+  const claims = new Tally(registry, 'sluice_video_claims_total', 'Video jobs that runners took.', [
+    'provider',
+  ])
+  const lost = new Tally(
+    registry,
+    'sluice_video_leases_lost_total',
+    'Video jobs that their runner held no longer when it wanted to go on.',
+    [],
+  )
   const lag = new Histogram({
-    name: 'sluice_video_poll_lag_seconds', help: 'How late polls of providers are.', labelNames: ['provider'],
-    buckets: LAG_BUCKETS, registers: [registry],
+    name: 'sluice_video_poll_lag_seconds',
+    help: 'How late polls of providers are.',
+    labelNames: ['provider'],
+    buckets: LAG_BUCKETS,
+    registers: [registry],
   })
   const polled = tally('sluice_video_polls_total', 'Polls of providers, by what they said.', 'result')
   return {
     claimed: (provider, count) => claims.add(count, of(provider)),
-    submitted: tally('sluice_video_submissions_total', 'Submissions to providers, by what became of them.', 'result'),
+    submitted: tally(
+      'sluice_video_submissions_total',
+      'Submissions to providers, by what became of them.',
+      'result',
+    ),
     looked: tally('sluice_video_lookups_total', 'Looks for jobs whose submission was in doubt.', 'result'),
     polled(provider, result, lagMs) {
       polled(provider, result)
       lag.observe({ provider: of(provider) }, lagMs / 1000)
     },
-    stored: tally('sluice_video_stores_total', 'Clips of jobs that were fetched, by what became of them.', 'result'),
+    stored: tally(
+      'sluice_video_stores_total',
+      'Clips of jobs that were fetched, by what became of them.',
+      'result',
+    ),
     ended: tally('sluice_video_ends_total', 'Video jobs that ended in a runner, by status.', 'status'),
     lost: (count) => lost.add(count),
   }
 }
 
 /** Jobs that a runner holds, read when somebody looks. */
-export function watchHeldVideos(registry: Registry, read: () => Readonly<Record<HeldVideoState, number>>): void {
+export function watchHeldVideos(
+  registry: Registry,
+  read: () => Readonly<Record<HeldVideoState, number>>,
+): void {
   new Gauge({
-    name: 'sluice_video_jobs_held', help: 'Open video jobs that runners hold.', labelNames: ['state'], registers: [registry],
+    name: 'sluice_video_jobs_held',
+    help: 'Open video jobs that runners hold.',
+    labelNames: ['state'],
+    registers: [registry],
     collect() {
       const held = read()
       for (const state of HELD_VIDEO_STATES) this.set({ state }, held[state])

@@ -1,13 +1,27 @@
 import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { mentionsPreset, modelReference, presetReference, type PresetReference } from '../../schemas/presets/preset-references.ts'
+import {
+  mentionsPreset,
+  modelReference,
+  presetReference,
+  type PresetReference,
+} from '../../schemas/presets/preset-references.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { PresetConfig } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
-/** Of every operation whose body may name a preset; beside `body_invalid`, where it names neither that nor a model. */
+/**
+ * Of every operation whose body may name a preset; beside `body_invalid`, where it names neither that nor a
+ * model.
+ */
 export const PRESET_USE_FAILURES = [
-  'preset_reference_invalid', 'presets_differ', 'preset_unknown', 'preset_version_unknown', 'preset_without_model', 'busy', 'store_unavailable',
+  'preset_reference_invalid',
+  'presets_differ',
+  'preset_unknown',
+  'preset_version_unknown',
+  'preset_without_model',
+  'busy',
+  'store_unavailable',
 ] as const satisfies readonly FailureName[]
 
 interface Naming {
@@ -29,7 +43,8 @@ export function isComplete<B extends Naming>(body: B): body is Complete<B> {
  * Failures: those of `PRESET_USE_FAILURES`, body_invalid. C19, B2.2.
  */
 export function applyPreset<B extends Naming>(
-  { key, body }: { readonly key: KeyRecord; readonly body: B }, { presetConfigs }: Pick<Ports, 'presetConfigs'>,
+  { key, body }: { readonly key: KeyRecord; readonly body: B },
+  { presetConfigs }: Pick<Ports, 'presetConfigs'>,
   take: (config: PresetConfig) => Partial<B>,
 ): Outcome<Complete<B>> | Promise<Outcome<Complete<B>>> {
   const used = usedBy(body)

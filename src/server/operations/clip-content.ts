@@ -7,16 +7,39 @@ import type { Success } from './define.ts'
 const MP4 = 'video/mp4'
 
 /** A stored clip as a download, for whoever may have it. Failures: those of `Transfers.openFile`. */
-export async function openClip(output: VideoOutput, transfers: Pick<Ports['transfers'], 'openFile'>, signal: AbortSignal): Promise<Outcome<Success>> {
+export async function openClip(
+  output: VideoOutput,
+  transfers: Pick<Ports['transfers'], 'openFile'>,
+  signal: AbortSignal,
+): Promise<Outcome<Success>> {
   const file = fileOf(output)
   const content = await transfers.openFile(file, signal)
-  return content.ok ? ok({ kind: 'content', content: content.value, contentType: MP4, filename: file.filename }) : content
+  return content.ok
+    ? ok({ kind: 'content', content: content.value, contentType: MP4, filename: file.filename })
+    : content
 }
 
 /** A clip is kept as files are. */
-function fileOf({ jobId, index, objectId, workspaceId, dataKeyId, sizeBytes, sha256, createdAt }: VideoOutput): FileRecord {
+function fileOf({
+  jobId,
+  index,
+  objectId,
+  workspaceId,
+  dataKeyId,
+  sizeBytes,
+  sha256,
+  createdAt,
+}: VideoOutput): FileRecord {
   return {
-    id: objectId, workspaceId, filename: `${jobId}-${index}.mp4`, mimeType: MP4, sizeBytes, sha256, dataKeyId,
-    isDownloadable: true, purpose: null, createdAt,
+    id: objectId,
+    workspaceId,
+    filename: `${jobId}-${index}.mp4`,
+    mimeType: MP4,
+    sizeBytes,
+    sha256,
+    dataKeyId,
+    isDownloadable: true,
+    purpose: null,
+    createdAt,
   }
 }

@@ -5,10 +5,21 @@ interface Named {
   readonly organization_id?: string
 }
 
-/** The organization that a call names, in its query or in its body; undefined: none, so that it is the key's own. C32. Failure: query_invalid (two of them). */
-export function namedOrganization({ organization_id: asked }: Named, { organization_id: written }: Named = {}): Outcome<string | undefined> {
-  if (asked === undefined || written === undefined || asked.toLowerCase() === written.toLowerCase()) return ok(asked ?? written)
-  const issue = { path: '/organization_id', message: 'is another one than that of the body', expected: 'one organization, in the query or in the body' }
+/**
+ * The organization that a call names, in its query or in its body; undefined: none, so that it is the key's
+ * own. C32. Failure: query_invalid (two of them).
+ */
+export function namedOrganization(
+  { organization_id: asked }: Named,
+  { organization_id: written }: Named = {},
+): Outcome<string | undefined> {
+  if (asked === undefined || written === undefined || asked.toLowerCase() === written.toLowerCase())
+    return ok(asked ?? written)
+  const issue = {
+    path: '/organization_id',
+    message: 'is another one than that of the body',
+    expected: 'one organization, in the query or in the body',
+  }
   return fail('query_invalid', { metadata: { issues: [issue] } })
 }
 
@@ -16,6 +27,12 @@ export function namedOrganization({ organization_id: asked }: Named, { organizat
  * The organization that a read is about: each reads its own, and an operator any. C32.
  * Failures: operator_only, organization_unknown, store_unavailable.
  */
-export function readableOf(ownId: string, namedId: string | undefined, { operators }: Pick<Ports, 'operators'>): Promise<Outcome<string>> | Outcome<string> {
-  return namedId === undefined || namedId.toLowerCase() === ownId ? ok(ownId) : operators.targetOf(ownId, namedId)
+export function readableOf(
+  ownId: string,
+  namedId: string | undefined,
+  { operators }: Pick<Ports, 'operators'>,
+): Promise<Outcome<string>> | Outcome<string> {
+  return namedId === undefined || namedId.toLowerCase() === ownId
+    ? ok(ownId)
+    : operators.targetOf(ownId, namedId)
 }

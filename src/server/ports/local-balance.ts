@@ -5,7 +5,10 @@
 export interface LocalBalance<Ask, Taken> {
   /** Answers at once while the balance, or a known refusal, lasts; null = call `refill`. */
   take(ask: Ask): Taken | null
-  /** Waits for the authority. Requests are single-flight, and those of one turn go out together. Never rejects. */
+  /**
+   * Waits for the authority. Requests are single-flight, and those of one turn go out together. Never
+   * rejects.
+   */
   refill(ask: Ask): Taken | Promise<Taken>
   /** Empties the balance. @param now monotonic milliseconds @returns how much goes back */
   giveBack(now: number): number

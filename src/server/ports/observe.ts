@@ -11,7 +11,9 @@ export interface Log {
   error(event: string, fields?: Fields): void
 }
 
-/** Facts that stages and operations leave for the reply's `server-timing`, the log line, metrics and spans. */
+/**
+ * Facts that stages and operations leave for the reply's `server-timing`, the log line, metrics and spans.
+ */
 export interface CallNotes {
   authMs?: number
   limitsMs?: number
@@ -62,7 +64,9 @@ export interface CallSettled {
 export interface Observer {
   readonly log: Log
   settled(call: CallSettled): void
-  /** Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30. */
+  /**
+   * Posts the trace object of a call to the operator's broadcast address, in batches, when one is set. C30.
+   */
   trace(trace: Trace, call: TracedCall): void
 }
 
@@ -81,7 +85,11 @@ export interface BreakerReading {
   /** Since the start of the process. */
   readonly openings: number
   /** Endpoints whose breaker is open now; milliseconds; a probe in 0 ms is the next call. */
-  readonly open: readonly { readonly endpoint: string; readonly openForMs: number; readonly probeInMs: number }[]
+  readonly open: readonly {
+    readonly endpoint: string
+    readonly openForMs: number
+    readonly probeInMs: number
+  }[]
 }
 
 /** Figures that stages outside `http` count; every argument comes from a closed set. */

@@ -18,13 +18,19 @@ export interface RateAsk {
   readonly burst?: number
   /** Tokens wanted, at least 1. The authority grants all, or what is left, or nothing. */
   readonly want: number
-  /** Unused tokens of an earlier block that go back first; negative: tokens spent while the authority was away. */
+  /**
+   * Unused tokens of an earlier block that go back first; negative: tokens spent while the authority was
+   * away.
+   */
   readonly giveBack: number
   /** Milliseconds that the oldest waiting request may still wait. */
   readonly waitMsMax: number
 }
 
-/** Lends rate tokens: GCRA, one step in Redis. Rejects when it cannot be reached in time; the purse decides what then. */
+/**
+ * Lends rate tokens: GCRA, one step in Redis. Rejects when it cannot be reached in time; the purse decides
+ * what then.
+ */
 export interface RateAuthority {
   lend(ask: RateAsk): Promise<RateGrant>
   /** False while Redis is known to be away (breaker open): nobody needs to wait to find out. */

@@ -5,8 +5,8 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
- * Verdict of reading a JSON body. On the loop: the checked value, whole. In a thread: the known members without the bulky
- * one, and that one's bytes.
+ * Verdict of reading a JSON body. On the loop: the checked value, whole. In a thread: the known members
+ * without the bulky one, and that one's bytes.
  */
 export type BodyVerdict =
   | {
@@ -19,15 +19,26 @@ export type BodyVerdict =
 
 /** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
 export interface ShortJobTypes {
-  read_body: { in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }; out: BodyVerdict }
-  /** Cuts a call to `sluice/lexical-1` into slices; `longAt` is the text that is too long, null when a part is no text. */
+  read_body: {
+    in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
+    out: BodyVerdict
+  }
+  /**
+   * Cuts a call to `sluice/lexical-1` into slices; `longAt` is the text that is too long, null when a part is
+   * no text.
+   */
   slice_texts: {
     in: { readonly input: Uint8Array | EmbeddingInput; readonly dimensions: number }
     out:
-      | { readonly ok: true; readonly slices: readonly { readonly texts: LexicalTexts; readonly count: number }[] }
+      | {
+          readonly ok: true
+          readonly slices: readonly { readonly texts: LexicalTexts; readonly count: number }[]
+        }
       | { readonly ok: false; readonly longAt: number | null }
   }
-  /** Deterministic lexical vectors of `sluice/lexical-1`, of a slice of the texts that begins with an index. */
+  /**
+   * Deterministic lexical vectors of `sluice/lexical-1`, of a slice of the texts that begins with an index.
+   */
   embed_lexical: {
     in: {
       readonly texts: LexicalTexts
@@ -38,7 +49,10 @@ export interface ShortJobTypes {
     /** JSON array of `{object, index, embedding}`, and the count of the words read. */
     out: { readonly data: Uint8Array; readonly tokens: number }
   }
-  /** Writes the request body of a wire protocol that is not OpenAI's; `detail` says what the protocol cannot carry. */
+  /**
+   * Writes the request body of a wire protocol that is not OpenAI's; `detail` says what the protocol cannot
+   * carry.
+   */
   encode_embeddings: {
     in: {
       readonly protocol: 'cohere' | 'google'
@@ -50,8 +64,8 @@ export interface ShortJobTypes {
     out: { readonly ok: true; readonly body: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
   /**
-   * Finds the vectors of an answer of the OpenAI form without parsing them: their bytes `[start, end)` in the answer,
-   * which are valid. Null when the answer has to be parsed.
+   * Finds the vectors of an answer of the OpenAI form without parsing them: their bytes `[start, end)` in the
+   * answer, which are valid. Null when the answer has to be parsed.
    */
   scan_answer: {
     in: { readonly answer: Uint8Array; readonly encoding: VectorEncoding; readonly count: number }
@@ -73,7 +87,12 @@ export interface ShortJobTypes {
     }
     /** Token figures are the provider's words, whatever number, null where it says none. */
     out:
-      | { readonly ok: true; readonly data: Uint8Array; readonly promptTokens: number | null; readonly totalTokens: number | null }
+      | {
+          readonly ok: true
+          readonly data: Uint8Array
+          readonly promptTokens: number | null
+          readonly totalTokens: number | null
+        }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
   /** The bytes in gzip. */
@@ -93,11 +112,18 @@ export interface ShortJobTypes {
   copy_secrets: {
     in: {
       readonly from: readonly SealedValue[]
-      readonly to: { readonly vault: VaultPlace; readonly keys: SealingKeys; readonly versions: readonly string[] }
+      readonly to: {
+        readonly vault: VaultPlace
+        readonly keys: SealingKeys
+        readonly versions: readonly string[]
+      }
     }
     out: readonly SealedOut[] | null
   }
-  /** The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/videos/clip.ts` advertises them: others are a bug. */
+  /**
+   * The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/videos/clip.ts` advertises them:
+   * others are a bug.
+   */
   render_clip: {
     in: {
       readonly prompt: string | null
@@ -111,7 +137,10 @@ export interface ShortJobTypes {
       readonly lastFrame: Uint8Array | null
       readonly references: readonly Uint8Array[]
     }
-    /** The same bytes for the same input; `detail` says which image cannot be read and why, and is fit for the caller. */
+    /**
+     * The same bytes for the same input; `detail` says which image cannot be read and why, and is fit for the
+     * caller.
+     */
     out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
 }
@@ -154,8 +183,9 @@ export interface ShortJobMore {
 
 /**
  * The worker threads for short jobs: one lane for those below a millisecond, which never stand behind others.
- * Failures: `busy` when the lane's queue is full or the organization's share of it, `internal` when a job crashed,
- * `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it began.
+ * Failures: `busy` when the lane's queue is full or the organization's share of it, `internal` when a job
+ * crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it
+ * began.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(
@@ -164,8 +194,8 @@ export interface ShortJobs {
     more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
   /**
-   * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX (SCANNED_INLINE_BYTES_MAX for a
-   * scan): a hand-over would cost more.
+   * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX
+   * (SCANNED_INLINE_BYTES_MAX for a scan): a hand-over would cost more.
    */
   here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

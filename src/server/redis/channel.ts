@@ -3,7 +3,9 @@ import type { State } from './open.ts'
 /** A channel of pub/sub, heard through a connection of its own. */
 export interface Channel {
   listen(listener: (text: string) => void): () => void
-  /** Resolves when it was sent or given up: what is told here is told to whoever hears it, and to nobody else. */
+  /**
+   * Resolves when it was sent or given up: what is told here is told to whoever hears it, and to nobody else.
+   */
   publish(text: string): Promise<void>
   close(): Promise<void>
 }
@@ -15,8 +17,8 @@ const RESUBSCRIBE_MS = 1_000
 export function openChannel(state: State, name: string): Channel {
   const listeners = new Set<(text: string) => void>()
   const subscriber = state.duplicate()
-  // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would never
-  // notice that it went silent.
+  // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would
+  // never notice that it went silent.
   const beat = (): void => {
     if (subscriber.status !== 'ready') return
     subscriber.subscribe(name).catch(() => {

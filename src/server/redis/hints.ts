@@ -10,16 +10,23 @@ export interface RunningHints extends Hints {
 const CHANNEL = 'sluice:hints'
 /** A record, so that the compiler misses none. */
 const KINDS: Readonly<Record<Invalidation['kind'], true>> = {
-  key: true, workspace: true, organization: true, catalogue: true, vault: true, private_endpoint: true, preset: true,
+  key: true,
+  workspace: true,
+  organization: true,
+  catalogue: true,
+  vault: true,
+  private_endpoint: true,
+  preset: true,
 }
 
 export function openHints(state: State): RunningHints {
   const channel = openChannel(state, CHANNEL)
   return {
-    subscribe: (listener) => channel.listen((text) => {
-      const change = changeOf(text)
-      if (change !== null) listener(change)
-    }),
+    subscribe: (listener) =>
+      channel.listen((text) => {
+        const change = changeOf(text)
+        if (change !== null) listener(change)
+      }),
     publish: (change) => publishHint(state, change),
     close: () => channel.close(),
   }

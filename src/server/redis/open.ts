@@ -15,7 +15,10 @@ const PING_MS = 250
 const PING_MS_MAX = 400
 /** Milliseconds of any command; a heartbeat that takes so long ends the connection. */
 const COMMAND_MS_MAX = 2_500
-/** Milliseconds of connecting, and the longest pause before the next try: a Redis that is back is seen within 1 s. */
+/**
+ * Milliseconds of connecting, and the longest pause before the next try: a Redis that is back is seen within
+ * 1 s.
+ */
 const CONNECT_MS_MAX = 1_000
 const RECONNECT_MS_MAX = 400
 
@@ -70,7 +73,9 @@ export class State {
     this.#lastAnswerAt = this.#now()
   }
 
-  /** Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat. */
+  /**
+   * Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat.
+   */
   trip(): void {
     this.#trips += 1
     this.#set(false, 'no answer in time')
@@ -84,7 +89,8 @@ export class State {
 
   /** A second connection of the same kind, for subscribing; whoever has it subscribes again on `ready`. */
   duplicate(): Redis {
-    // Its own way of subscribing again rejects into nowhere when the connection ends meanwhile: that ends the process.
+    // Its own way of subscribing again rejects into nowhere when the connection ends meanwhile: that ends the
+    // process.
     const copy = this.redis.duplicate({ autoResubscribe: false })
     copy.on('error', () => undefined)
     copy.connect().catch(() => undefined)
@@ -120,9 +126,13 @@ export class State {
     const trips = this.#trips
     let isAnswered = false
     // A loop that was blocked reads the answer that lies in the socket before it calls Redis away.
-    const late = setTimeout(() => setImmediate(() => {
-      if (!isAnswered) this.#set(false, 'a heartbeat is not answered')
-    }), PING_MS_MAX)
+    const late = setTimeout(
+      () =>
+        setImmediate(() => {
+          if (!isAnswered) this.#set(false, 'a heartbeat is not answered')
+        }),
+      PING_MS_MAX,
+    )
     try {
       await this.redis.ping()
       this.answered()
@@ -152,7 +162,8 @@ export class State {
 const OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,
-  // Commands that were under way when the connection ended are refused, not sent again: the caller has moved on.
+  // Commands that were under way when the connection ended are refused, not sent again: the caller has moved
+  // on.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   commandTimeout: COMMAND_MS_MAX,

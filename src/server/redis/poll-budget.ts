@@ -1,4 +1,8 @@
-import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS, VIDEO_POLL_LAG_MS } from '../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_POLL_ASK_MS_MAX,
+  VIDEO_POLL_BURST_MS,
+  VIDEO_POLL_LAG_MS,
+} from '../../schemas/videos/video-limits.ts'
 import type { RateAuthority } from '../ports/rates.ts'
 import type { PollBudget, PollGrant } from '../ports/videos/video-engine.ts'
 
@@ -19,11 +23,14 @@ interface Share {
 const MINUTE_MS = 60_000
 const SECOND_MS = 1_000
 
-/** Polls of each provider: Redis counts those of all runners; without it each has its share, which begins empty. Design §6, §7. */
+/**
+ * Polls of each provider: Redis counts those of all runners; without it each has its share, which begins
+ * empty. Design §6, §7.
+ */
 export function openPollBudget({ authority, runners, now }: PollBudgetOptions): PollBudget {
   const shares = new Map<string, Share>()
   const alone = (provider: string, perSecond: number, want: number): PollGrant => {
-    const each = SECOND_MS * Math.max(1, runners.liveRunners) / paceOf(perSecond)
+    const each = (SECOND_MS * Math.max(1, runners.liveRunners)) / paceOf(perSecond)
     const full = each * burstOf(perSecond / Math.max(1, runners.liveRunners))
     const share = shares.get(provider) ?? { levelMs: full, at: now() }
     shares.set(provider, share)
@@ -36,14 +43,16 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
     return { granted, retryAfterMs: granted < want ? Math.max(1, Math.ceil(share.levelMs + each - full)) : 0 }
   }
   return {
-    get liveRunners() { return Math.max(1, runners.liveRunners) },
+    get liveRunners() {
+      return Math.max(1, runners.liveRunners)
+    },
     async take(provider, perSecond, want) {
       if (!authority.isReachable) return alone(provider, perSecond, want)
       try {
         const { granted, retryAfterMs } = await authority.lend({
           // No key of a caller has such a hash.
           key: `polls:${provider}`,
-          limitRpm: paceOf(perSecond) * MINUTE_MS / SECOND_MS,
+          limitRpm: (paceOf(perSecond) * MINUTE_MS) / SECOND_MS,
           burst: burstOf(perSecond),
           want,
           giveBack: 0,
@@ -60,7 +69,10 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
 
 const ROUNDING_MS = 0.001
 
-/** Less than the cap by what the burst brings and what comes late: so a provider counts no more in any second than the cap. */
+/**
+ * Less than the cap by what the burst brings and what comes late: so a provider counts no more in any second
+ * than the cap.
+ */
 function paceOf(perSecond: number): number {
   return perSecond * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / SECOND_MS)
 }

@@ -4,12 +4,14 @@ import type { RateAsk, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
 
 /**
- * One GCRA step for a block of tokens. KEYS: the key's state; ARGV: microseconds per token, microseconds of burst,
- * tokens wanted, tokens given back. The state is the theoretical arrival time (TAT) in whole microseconds.
- * - Everything is counted as a distance from now: epochs in microseconds leave a double no digits for fractions.
+ * One GCRA step for a block of tokens. KEYS: the key's state; ARGV: microseconds per token, microseconds of
+ * burst, tokens wanted, tokens given back. The state is the theoretical arrival time (TAT) in whole
+ * microseconds.
+ * - Everything is counted as a distance from now: epochs in microseconds leave a double no digits for
+ *   fractions.
  * - `%.0f`: Lua's own conversion keeps 14 digits, a TAT has 16.
- * - A TAT beyond a full window comes from a clock that jumped or a limit that changed; it is brought back and kept,
- *   else the key would stay refused until the clock has caught up.
+ * - A TAT beyond a full window comes from a clock that jumped or a limit that changed; it is brought back and
+ *   kept, else the key would stay refused until the clock has caught up.
  * - A refusal charges nothing. The key expires when its window is empty, since no state means the same.
  */
 const STEP = `
@@ -52,8 +54,12 @@ export function openRateAuthority(state: State): RateAuthority {
     void send(state, asked)
   }
   return {
-    get isReachable() { return state.isReachable },
-    get lastAnswerAt() { return state.lastAnswerAt },
+    get isReachable() {
+      return state.isReachable
+    },
+    get lastAnswerAt() {
+      return state.lastAnswerAt
+    },
     lend(ask) {
       return new Promise((resolve, reject) => {
         batch.push({ ask, resolve, reject })
@@ -65,14 +71,17 @@ export function openRateAuthority(state: State): RateAuthority {
 
 async function send(state: State, asked: readonly Waiting[]): Promise<void> {
   let isOver = false
-  const cutOff = setTimeout(() => {
-    // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
-    setImmediate(() => {
-      if (isOver) return
-      state.trip()
-      for (const { reject } of asked) reject(new Error('Redis did not answer in time'))
-    })
-  }, Math.max(1, Math.min(...asked.map(({ ask }) => ask.waitMsMax))))
+  const cutOff = setTimeout(
+    () => {
+      // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      setImmediate(() => {
+        if (isOver) return
+        state.trip()
+        for (const { reject } of asked) reject(new Error('Redis did not answer in time'))
+      })
+    },
+    Math.max(1, Math.min(...asked.map(({ ask }) => ask.waitMsMax))),
+  )
   try {
     const unknown = settle(asked, await stepAll(state, asked))
     state.answered()
@@ -94,7 +103,7 @@ type Answer = readonly [Error | null, unknown]
 async function stepAll(state: State, asked: readonly Waiting[]): Promise<readonly Answer[]> {
   const pipeline = state.redis.pipeline()
   for (const { ask } of asked) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
-  return await pipeline.exec() ?? []
+  return (await pipeline.exec()) ?? []
 }
 
 /** Settles what can be settled; returns those for which Redis did not know the script. */
@@ -110,7 +119,13 @@ function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly
 }
 
 /** The braces make a Redis Cluster keep all that belongs to one key together. */
-function argsOf({ key, limitRpm, burst = burstOf(limitRpm), want, giveBack }: RateAsk): [string, ...number[]] {
+function argsOf({
+  key,
+  limitRpm,
+  burst = burstOf(limitRpm),
+  want,
+  giveBack,
+}: RateAsk): [string, ...number[]] {
   const interval = MINUTE_US / limitRpm
   return [`sluice:rate:{${key}}`, interval, interval * burst, want, giveBack]
 }
@@ -118,6 +133,12 @@ function argsOf({ key, limitRpm, burst = burstOf(limitRpm), want, giveBack }: Ra
 function grantOf(answer: unknown): RateGrant | null {
   if (!Array.isArray(answer)) return null
   const [granted, remaining, retryAfterMs, resetAfterMs] = answer.map(Number)
-  if (granted === undefined || remaining === undefined || retryAfterMs === undefined || resetAfterMs === undefined) return null
+  if (
+    granted === undefined ||
+    remaining === undefined ||
+    retryAfterMs === undefined ||
+    resetAfterMs === undefined
+  )
+    return null
   return { granted, remaining, retryAfterMs, resetAfterMs }
 }

@@ -3,7 +3,12 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { VIDEO_STATUSES, VIDEO_RANKS, videoRankOf } from '../../schemas/videos/video-jobs.ts'
 import {
-  VIDEO_VIEW_DOUBT_MS, VIDEO_VIEW_ENDED_MS, VIDEO_VIEW_MS_MAX, VIDEO_VIEW_OPEN_MS, VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_LATE_MAX,
+  VIDEO_VIEW_DOUBT_MS,
+  VIDEO_VIEW_ENDED_MS,
+  VIDEO_VIEW_MS_MAX,
+  VIDEO_VIEW_OPEN_MS,
+  VIDEO_VIEWS_AGAIN_MS_MAX,
+  VIDEO_VIEWS_LATE_MAX,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../schemas/videos/video-limits.ts'
 import type { VideoView, VideoViews } from '../ports/videos/videos.ts'
@@ -15,8 +20,9 @@ export interface RunningVideoViews extends VideoViews {
 }
 
 /**
- * Keeps a view unless the one that is there is further. Its first character is its rank. KEYS: the view's; ARGV: the
- * view, milliseconds that it is kept. Whoever writes late, with what it read early, changes nothing.
+ * Keeps a view unless the one that is there is further. Its first character is its rank. KEYS: the view's;
+ * ARGV: the view, milliseconds that it is kept. Whoever writes late, with what it read early, changes
+ * nothing.
  */
 const PUT = `
 local before = redis.call('GET', KEYS[1])
@@ -28,15 +34,19 @@ const PUT_SHA = createHash('sha1').update(PUT).digest('hex')
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 /** Anybody who may reach Redis may write there: what is no view is none. */
-const View = Compile(Type.Object({
-  id: Type.String(),
-  workspaceId: Type.String(),
-  status: Type.Enum([...VIDEO_STATUSES]),
-  generationId: nullable(Type.String()),
-  error: nullable(Type.String()),
-  outputs: Type.Integer({ minimum: 0 }),
-  usage: nullable(Type.Object({ costNano: nullable(Type.Integer({ minimum: 0 })), isByok: Type.Boolean() })),
-}))
+const View = Compile(
+  Type.Object({
+    id: Type.String(),
+    workspaceId: Type.String(),
+    status: Type.Enum([...VIDEO_STATUSES]),
+    generationId: nullable(Type.String()),
+    error: nullable(Type.String()),
+    outputs: Type.Integer({ minimum: 0 }),
+    usage: nullable(
+      Type.Object({ costNano: nullable(Type.Integer({ minimum: 0 })), isByok: Type.Boolean() }),
+    ),
+  }),
+)
 
 /** Live views of jobs, so that those who poll cost Postgres nothing. Design §3, §7. */
 export function openVideoViews(state: State, now: () => number = () => performance.now()): RunningVideoViews {
@@ -72,8 +82,9 @@ async function get(state: State, id: string): Promise<VideoView | null> {
 }
 
 /**
- * What Redis did not take is tried again when it is back: a view that stayed behind its row would keep a poller waiting
- * until it is forgotten. One that this process cannot hold any more is put by the runner, which puts all of them then.
+ * What Redis did not take is tried again when it is back: a view that stayed behind its row would keep a
+ * poller waiting until it is forgotten. One that this process cannot hold any more is put by the runner,
+ * which puts all of them then.
  */
 class LateViews {
   readonly #state: State
@@ -89,7 +100,8 @@ class LateViews {
   }
 
   async put(views: readonly VideoView[], msMax = VIDEO_VIEW_MS_MAX): Promise<boolean> {
-    const isPut = this.#state.isReachable && await within(this.#state, msMax, () => putAll(this.#state, views)) === true
+    const isPut =
+      this.#state.isReachable && (await within(this.#state, msMax, () => putAll(this.#state, views))) === true
     for (const view of views) {
       if (isPut) this.#forget(view)
       else this.#keep(view)
@@ -105,14 +117,16 @@ class LateViews {
   }
 
   /**
-   * In parts, and with patience: all at once would take so long that Redis is held for away again, for ever. The furthest
-   * first, since those are what a view that is there may be behind.
+   * In parts, and with patience: all at once would take so long that Redis is held for away again, for ever.
+   * The furthest first, since those are what a view that is there may be behind.
    */
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return
     this.#isCatchingUp = true
     for (let isPut = true; isPut && this.#late.size > 0;) {
-      const late = [...this.#late.values()].sort((one, other) => videoRankOf(other.status) - videoRankOf(one.status))
+      const late = [...this.#late.values()].sort(
+        (one, other) => videoRankOf(other.status) - videoRankOf(one.status),
+      )
       for (let at = 0; isPut && at < late.length; at += VIDEO_VIEWS_PUT_AT_ONCE) {
         isPut = await this.put(late.slice(at, at + VIDEO_VIEWS_PUT_AT_ONCE), VIDEO_VIEWS_AGAIN_MS_MAX)
       }
@@ -123,7 +137,8 @@ class LateViews {
   #keep(view: VideoView): void {
     const before = this.#late.get(view.id)
     if (before === undefined && this.#late.size >= VIDEO_VIEWS_LATE_MAX) return
-    if (before === undefined || videoRankOf(before.status) <= videoRankOf(view.status)) this.#late.set(view.id, view)
+    if (before === undefined || videoRankOf(before.status) <= videoRankOf(view.status))
+      this.#late.set(view.id, view)
   }
 
   /** A later one that came meanwhile stays. */
@@ -148,7 +163,7 @@ async function putOnce(state: State, views: readonly VideoView[]): Promise<reado
     const keptMs = isEnded(view) ? VIDEO_VIEW_ENDED_MS : VIDEO_VIEW_OPEN_MS
     pipeline.evalsha(PUT_SHA, 1, keyOf(view.id), `${videoRankOf(view.status)}${JSON.stringify(view)}`, keptMs)
   }
-  const answers = await pipeline.exec() ?? []
+  const answers = (await pipeline.exec()) ?? []
   return views.filter((_view, at) => {
     const error = answers[at]?.[0]
     if (error === null) return false

@@ -25,10 +25,11 @@ export function openVideoWakes(state: State): VideoWakes {
       if (waiting.size === 0) setImmediate(flush)
       waiting.add(JSON.stringify(what))
     },
-    onWake: (told) => channel.listen((text) => {
-      const what = wakeOf(text)
-      if (what !== null) told(what)
-    }),
+    onWake: (told) =>
+      channel.listen((text) => {
+        const what = wakeOf(text)
+        if (what !== null) told(what)
+      }),
     close: () => channel.close(),
   }
 }

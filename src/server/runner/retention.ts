@@ -1,6 +1,15 @@
-import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../schemas/operator/retention-limits.ts'
+import {
+  PRUNE_EVERY_MS,
+  PRUNE_REST_MS_MAX,
+  PRUNE_REST_TIMES,
+} from '../../schemas/operator/retention-limits.ts'
 import type { Log } from '../ports/observe.ts'
-import type { PruneStep, RetentionKind, RetentionMeters, RetentionLeases } from '../ports/operator/retention.ts'
+import type {
+  PruneStep,
+  RetentionKind,
+  RetentionMeters,
+  RetentionLeases,
+} from '../ports/operator/retention.ts'
 
 export interface PruneDeps {
   readonly turns: RetentionLeases
@@ -25,9 +34,9 @@ export interface PruneReport {
 }
 
 /**
- * One run over all kinds, a batch of each in turn: one that has much to remove keeps no other from its own. After each batch
- * it rests for PRUNE_REST_TIMES as long as that took, so that it takes a fifth of one connection however busy the store is.
- * What fails is told and left to the next run.
+ * One run over all kinds, a batch of each in turn: one that has much to remove keeps no other from its own.
+ * After each batch it rests for PRUNE_REST_TIMES as long as that took, so that it takes a fifth of one
+ * connection however busy the store is. What fails is told and left to the next run.
  * @returns null when it is another's turn, or no turn is due. Rejects when the store is away.
  */
 export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
@@ -38,7 +47,8 @@ export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
   let open = steps.map((step) => ({ kind: step.kind, batches: step.run(turn) }))
   while (open.length > 0 && !isEnding() && !run.isLost) {
     const left: Pruning[] = []
-    for (const pruning of open) if (isEnding() || run.isLost || await oneBatch(run, pruning)) left.push(pruning)
+    for (const pruning of open)
+      if (isEnding() || run.isLost || (await oneBatch(run, pruning))) left.push(pruning)
     open = left
   }
   // Who ends in the middle leaves the rest to whoever looks next.

@@ -25,7 +25,10 @@ export interface SweepOptions {
   readonly orphanAgeMs?: number
   /** Milliseconds: counts of container files that are younger are taken for right. */
   readonly recountAgeMs?: number
-  /** True: only uploads that nobody will finish, and files whose time has come: the store names both. The rest lists all of storage. */
+  /**
+   * True: only uploads that nobody will finish, and files whose time has come: the store names both. The rest
+   * lists all of storage.
+   */
   readonly isUploadsOnly?: boolean
 }
 
@@ -56,12 +59,25 @@ const RECOUNTED_AT_ONCE = 16
 const PROBE_ID = 'sweep_probe'
 
 /**
- * Removes what nobody will come back for: rows first, so that a late committer finds none, then bytes. Two sweeps at
- * once do no harm. What fails is left to the next one, and does not keep the rest from being removed. Design §5, C10.
+ * Removes what nobody will come back for: rows first, so that a late committer finds none, then bytes. Two
+ * sweeps at once do no harm. What fails is left to the next one, and does not keep the rest from being
+ * removed. Design §5, C10.
  * @returns what was removed, and the first failure of each step
  */
-export async function sweep(deps: SweepDeps, options: SweepOptions = {}): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
-  const report: SweepReport = { uploads: 0, expired: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
+export async function sweep(
+  deps: SweepDeps,
+  options: SweepOptions = {},
+): Promise<{ report: SweepReport; failures: readonly Failure[] }> {
+  const report: SweepReport = {
+    uploads: 0,
+    expired: 0,
+    objects: 0,
+    staging_files: 0,
+    containers: 0,
+    container_files: 0,
+    recounted: 0,
+    idempotency: 0,
+  }
   const failures: Failure[] = []
   for (const step of options.isUploadsOnly === true ? UPLOAD_STEPS : STEPS) {
     if (deps.isEnding?.() === true) break
@@ -109,7 +125,11 @@ const STEPS: readonly Step[] = [
   sweepOrphans,
   sweepStaging,
   sweepContainers,
-  async ({ deps, report }) => counted(await deps.storage.containers.emptyTrash(STAGING_IDLE_MS), (count) => (report.container_files += count)),
+  async ({ deps, report }) =>
+    counted(
+      await deps.storage.containers.emptyTrash(STAGING_IDLE_MS),
+      (count) => (report.container_files += count),
+    ),
   (round) => recount(round, { ageMs: round.options.recountAgeMs ?? CONTAINER_RECOUNT_MS }),
   async ({ deps, report }) => counted(await deps.rows.expire(), (count) => (report.idempotency += count)),
 ]
@@ -121,7 +141,10 @@ function counted(count: Outcome<number>, add: (count: number) => void): Outcome<
 }
 
 async function sweepUploads(round: Round): Promise<Outcome<null>> {
-  const { deps: { rows, storage }, report } = round
+  const {
+    deps: { rows, storage },
+    report,
+  } = round
   for (;;) {
     const claimed = await rows.claimStale(CLAIMED_AT_ONCE)
     if (!claimed.ok) return claimed
@@ -145,7 +168,10 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
 
 /** Bytes that cannot be removed now are an orphan for a later sweep: their row is gone. */
 async function sweepExpired(round: Round): Promise<Outcome<null>> {
-  const { deps: { rows, storage }, report } = round
+  const {
+    deps: { rows, storage },
+    report,
+  } = round
   for (;;) {
     const removed = await rows.removeExpired(CLAIMED_AT_ONCE)
     if (!removed.ok) return removed
@@ -160,11 +186,15 @@ async function sweepExpired(round: Round): Promise<Outcome<null>> {
 }
 
 /**
- * A file's row is there before its object and goes before it, and so is a clip's job, open until the clip has a row: an
- * object without one will not get one any more.
+ * A file's row is there before its object and goes before it, and so is a clip's job, open until the clip has
+ * a row: an object without one will not get one any more.
  */
 async function sweepOrphans(round: Round): Promise<Outcome<null>> {
-  const { deps: { rows, storage, now }, report, options: { orphanAgeMs = ORPHAN_AGE_MS } } = round
+  const {
+    deps: { rows, storage, now },
+    report,
+    options: { orphanAgeMs = ORPHAN_AGE_MS },
+  } = round
   for (let cursor: string | null = null; ;) {
     const page = await storage.list(cursor)
     if (!page.ok) return page
@@ -189,7 +219,10 @@ async function sweepStaging({ deps: { rows, storage }, report }: Round): Promise
   if (!owners.ok) return owners
   const gone = await rows.goneFronts(owners.value)
   if (!gone.ok) return gone
-  return counted(await storage.sweepStaging(STAGING_IDLE_MS, gone.value), (count) => (report.staging_files += count))
+  return counted(
+    await storage.sweepStaging(STAGING_IDLE_MS, gone.value),
+    (count) => (report.staging_files += count),
+  )
 }
 
 async function sweepContainers(round: Round): Promise<Outcome<null>> {
@@ -198,14 +231,21 @@ async function sweepContainers(round: Round): Promise<Outcome<null>> {
     const page = await deps.storage.containers.listContainers(cursor)
     if (!page.ok) return page
     for (const [workspaceId, containers] of byWorkspace(page.value.containers)) {
-      const used = await deps.uses.lastUses(workspaceId, containers.map(({ containerId }) => containerId))
+      const used = await deps.uses.lastUses(
+        workspaceId,
+        containers.map(({ containerId }) => containerId),
+      )
       if (!used.ok) return used
       const isOver = await deps.uses.isOfDeleted(workspaceId)
       if (!isOver.ok) return isOver
       const keptMs = isOver.value ? 0 : CONTAINER_KEPT_MS
       for (const container of containers) {
         if (round.isEnding) return ok(null)
-        const done = await sweepContainer(round, { container, keptMs, usedAt: used.value.get(container.containerId) })
+        const done = await sweepContainer(round, {
+          container,
+          keptMs,
+          usedAt: used.value.get(container.containerId),
+        })
         if (!done.ok) return done
       }
     }
@@ -221,8 +261,18 @@ interface KnownContainer {
   readonly keptMs: number
 }
 
-async function sweepContainer(round: Round, { container, usedAt, keptMs }: KnownContainer): Promise<Outcome<null>> {
-  const { deps: { uses, storage: { containers }, now }, report } = round
+async function sweepContainer(
+  round: Round,
+  { container, usedAt, keptMs }: KnownContainer,
+): Promise<Outcome<null>> {
+  const {
+    deps: {
+      uses,
+      storage: { containers },
+      now,
+    },
+    report,
+  } = round
   const limit = new Date(now() - keptMs)
   if (usedAt !== undefined && usedAt > limit) return ok(null)
   const changedAt = await containers.newestChange(container)
@@ -230,15 +280,22 @@ async function sweepContainer(round: Round, { container, usedAt, keptMs }: Known
   if (changedAt.value === null || changedAt.value > limit) return ok(null)
   // A use since the look above keeps it, and no write begins while it goes.
   const removed = await uses.removal(container, limit, () => containers.removeContainer(container, limit))
-  if (!removed.ok) return removed.failure.name === 'store_unavailable' ? removed : round.passOver(removed.failure)
+  if (!removed.ok)
+    return removed.failure.name === 'store_unavailable' ? removed : round.passOver(removed.failure)
   if (removed.value === null) return ok(null)
   report.containers++
   report.container_files += removed.value
   return recount(round, { ageMs: 0, container })
 }
 
-/** The quota follows what lies there: files that went, that a sandbox has changed, and of writes that did not end. */
-async function recount(round: Round, which: { readonly ageMs: number | null; readonly container?: ContainerRef }): Promise<Outcome<null>> {
+/**
+ * The quota follows what lies there: files that went, that a sandbox has changed, and of writes that did not
+ * end.
+ */
+async function recount(
+  round: Round,
+  which: { readonly ageMs: number | null; readonly container?: ContainerRef },
+): Promise<Outcome<null>> {
   const { sizes } = round.deps
   for (let after: CountedPath | null = null; ;) {
     const due = await sizes.due({ ...which, after, countMax: RECOUNTED_AT_ONCE })
@@ -251,7 +308,13 @@ async function recount(round: Round, which: { readonly ageMs: number | null; rea
 }
 
 async function recountPath(round: Round, counted: CountedPath): Promise<Outcome<null>> {
-  const { deps: { sizes, storage: { containers } }, report } = round
+  const {
+    deps: {
+      sizes,
+      storage: { containers },
+    },
+    report,
+  } = round
   const { workspaceId, containerId, path } = counted
   const there = await containers.stat({ workspaceId, containerId }, path)
   if (!there.ok && there.failure.name !== 'container_file_unknown') return round.passOver(there.failure)

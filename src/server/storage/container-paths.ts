@@ -4,16 +4,32 @@ import { codeOf } from './disk-failure.ts'
 import { syncOpen } from './sync.ts'
 
 /**
- * Opens what lies below a folder that somebody else writes, one component after another, none through a link. Node has
- * no `openat`; on Linux `/proc/self/fd/N` names an open folder whatever becomes of its path meanwhile. Design §5.
+ * Opens what lies below a folder that somebody else writes, one component after another, none through a link.
+ * Node has no `openat`; on Linux `/proc/self/fd/N` names an open folder whatever becomes of its path
+ * meanwhile. Design §5.
  */
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-/** Without O_NONBLOCK the opening of a planted pipe would wait for a writer, and hold a thread of the pool for ever. */
+/**
+ * Without O_NONBLOCK the opening of a planted pipe would wait for a writer, and hold a thread of the pool for
+ * ever.
+ */
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-/** What a link, a file in place of a folder, a missing name and one that we may not read have in common: no such file. */
-const NOT_THERE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENAMETOOLONG'])
+/**
+ * What a link, a file in place of a folder, a missing name and one that we may not read have in common: no
+ * such file.
+ */
+const NOT_THERE = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'ELOOP',
+  'EACCES',
+  'EPERM',
+  'ENXIO',
+  'ENODEV',
+  'ENAMETOOLONG',
+])
 
 export function isNotThere(cause: unknown): boolean {
   return NOT_THERE.has(codeOf(cause))
@@ -27,11 +43,15 @@ export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
 /**
  * Opens a folder below `root`. The caller closes it.
  * @param segments each without a slash, none empty, `.` or `..`: as of `parseContainerPath`
- * @param mayMake true makes folders that are missing. The topmost one is on the disk then; who writes into the last one
- *   and syncs that brings those between along, as they came before it
- * Throws what the system says; `isNotThere` tells what means that there is no such folder.
+ * @param mayMake true makes folders that are missing. The topmost one is on the disk then; who writes into
+ * the last one and syncs that brings those between along, as they came before it Throws what the system says;
+ * `isNotThere` tells what means that there is no such folder.
  */
-export async function openFolder(root: string, segments: readonly string[], mayMake = false): Promise<FileHandle> {
+export async function openFolder(
+  root: string,
+  segments: readonly string[],
+  mayMake = false,
+): Promise<FileHandle> {
   // The root is the operator's: it may be a link.
   let folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
   let hasMade = false
@@ -75,8 +95,13 @@ export async function openFileIn(folder: FileHandle, name: string): Promise<File
 }
 
 /** Entries of an open folder as bytes: a name need not be UTF-8. */
-export async function* entriesOf(folder: FileHandle): AsyncGenerator<{ readonly name: Buffer; readonly isFolder: boolean }> {
-  const entries = await opendir(`/proc/self/fd/${folder.fd}`, { encoding: 'buffer' as BufferEncoding, bufferSize: 256 })
+export async function* entriesOf(
+  folder: FileHandle,
+): AsyncGenerator<{ readonly name: Buffer; readonly isFolder: boolean }> {
+  const entries = await opendir(`/proc/self/fd/${folder.fd}`, {
+    encoding: 'buffer' as BufferEncoding,
+    bufferSize: 256,
+  })
   for await (const entry of entries) {
     yield { name: Buffer.from(entry.name), isFolder: entry.isDirectory() }
   }
@@ -84,8 +109,11 @@ export async function* entriesOf(folder: FileHandle): AsyncGenerator<{ readonly 
 
 /** @returns false when something has the name */
 async function makeMissing(folder: FileHandle, segment: string): Promise<boolean> {
-  return mkdir(nameIn(folder, segment)).then(() => true, (cause: unknown) => {
-    if (codeOf(cause) === 'EEXIST') return false
-    throw cause
-  })
+  return mkdir(nameIn(folder, segment)).then(
+    () => true,
+    (cause: unknown) => {
+      if (codeOf(cause) === 'EEXIST') return false
+      throw cause
+    },
+  )
 }

@@ -12,9 +12,9 @@ interface Removal {
 }
 
 /**
- * Removes a folder with everything in it, however deep: folders below others are moved to the top, so that a level at a
- * time is open. Links are removed, never followed; what another remover takes first is no failure. What cannot be removed
- * keeps nothing else; its cause is thrown in the end. @returns how many files
+ * Removes a folder with everything in it, however deep: folders below others are moved to the top, so that a
+ * level at a time is open. Links are removed, never followed; what another remover takes first is no failure.
+ * What cannot be removed keeps nothing else; its cause is thrown in the end. @returns how many files
  */
 export async function removeFolder(parent: FileHandle, name: string): Promise<number> {
   let removed = 0
@@ -53,7 +53,10 @@ async function flatten(top: FileHandle, name: Buffer, removal: Removal): Promise
   await rmdir(nameIn(top, name))
 }
 
-async function moveUp(folder: FileHandle, { name, top, removal }: { name: Buffer; top: FileHandle; removal: Removal }): Promise<void> {
+async function moveUp(
+  folder: FileHandle,
+  { name, top, removal }: { name: Buffer; top: FileHandle; removal: Removal },
+): Promise<void> {
   await rename(nameIn(folder, name), nameIn(top, randomUUID()))
   removal.moved++
 }

@@ -6,7 +6,10 @@ import { factsOf } from './descriptor-reader.ts'
 
 /** Names of one folder that are held at once: a folder with more is read several times. Decision. */
 const NAMES_HELD_MAX = 4_096
-/** Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty ones. Decision. */
+/**
+ * Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty
+ * ones. Decision.
+ */
 const PAGE_COST_MAX = 100_000
 const FOLDER_COST = 40
 const SLASH = Buffer.from('/')
@@ -38,11 +41,15 @@ export function wholeWalk(after: string | null = null): Walk {
 }
 
 /**
- * Plain files below an open folder, in the order of the bytes of their paths, without following a link. What vanishes
- * meanwhile is left out, as are paths that no id can name. Memory is bounded whatever the folder holds.
- * Throws WalkTooLong, WalkEnded, and what the system says.
+ * Plain files below an open folder, in the order of the bytes of their paths, without following a link. What
+ * vanishes meanwhile is left out, as are paths that no id can name. Memory is bounded whatever the folder
+ * holds. Throws WalkTooLong, WalkEnded, and what the system says.
  */
-export async function* filesBelow(folder: FileHandle, prefix: Buffer, walk: Walk): AsyncGenerator<ContainerFile> {
+export async function* filesBelow(
+  folder: FileHandle,
+  prefix: Buffer,
+  walk: Walk,
+): AsyncGenerator<ContainerFile> {
   if (prefix.filter((byte) => byte === SLASH[0]).length >= PATH_SEGMENTS_MAX) return
   charge(walk, FOLDER_COST)
   let done: Buffer | null = null
@@ -66,8 +73,13 @@ interface Place {
   readonly walk: Walk
 }
 
-/** The key of an entry is its name, of a folder with a slash: sorted by keys, paths come in their own order. */
-async function* at(folder: FileHandle, { prefix, key, walk }: Place & { readonly key: Buffer }): AsyncGenerator<ContainerFile> {
+/**
+ * The key of an entry is its name, of a folder with a slash: sorted by keys, paths come in their own order.
+ */
+async function* at(
+  folder: FileHandle,
+  { prefix, key, walk }: Place & { readonly key: Buffer },
+): AsyncGenerator<ContainerFile> {
   const path = Buffer.concat([prefix, key])
   const isFolder = key.at(-1) === SLASH[0]
   try {
@@ -88,14 +100,20 @@ async function* at(folder: FileHandle, { prefix, key, walk }: Place & { readonly
   }
 }
 
-/** The smallest keys of a folder that come after `done` and may hold a path after that of the walk, sorted. */
-async function nextKeys(folder: FileHandle, { prefix, done, walk }: Place & { readonly done: Buffer | null }): Promise<readonly Buffer[]> {
+/**
+ * The smallest keys of a folder that come after `done` and may hold a path after that of the walk, sorted.
+ */
+async function nextKeys(
+  folder: FileHandle,
+  { prefix, done, walk }: Place & { readonly done: Buffer | null },
+): Promise<readonly Buffer[]> {
   const held: Buffer[] = []
   let greatest: Buffer | null = null
   for await (const { name, isFolder } of entriesOf(folder)) {
     charge(walk, 1)
     const key = isFolder ? Buffer.concat([name, SLASH]) : name
-    if ((done !== null && key.compare(done) <= 0) || (greatest !== null && key.compare(greatest) >= 0)) continue
+    if ((done !== null && key.compare(done) <= 0) || (greatest !== null && key.compare(greatest) >= 0))
+      continue
     if (!mayComeAfter(Buffer.concat([prefix, key]), isFolder, walk.after)) continue
     held.push(key)
     if (held.length < 2 * NAMES_HELD_MAX) continue

@@ -24,12 +24,15 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
   return {
     ...factsOf(stats),
     descriptor: handle.fd,
-    read: (from, to, options) => new PieceReader({ read: readPiece, buffers, now }, { from, to }, options ?? {}),
-    // Not its other times: those change also when the file is removed or replaced, and what is open stays whole.
-    isUnchanged: () => reachDisk(async () => {
-      const { size, mtimeNs } = await handle.stat({ bigint: true })
-      return ok(size === stats.size && mtimeNs === stats.mtimeNs)
-    }),
+    read: (from, to, options) =>
+      new PieceReader({ read: readPiece, buffers, now }, { from, to }, options ?? {}),
+    // Not its other times: those change also when the file is removed or replaced, and what is open stays
+    // whole.
+    isUnchanged: () =>
+      reachDisk(async () => {
+        const { size, mtimeNs } = await handle.stat({ bigint: true })
+        return ok(size === stats.size && mtimeNs === stats.mtimeNs)
+      }),
     async close() {
       if (isClosed) return
       isClosed = true
@@ -54,7 +57,11 @@ export function factsOf(stats: BigIntStats): ObjectFacts {
   }
 }
 
-function readInto(descriptor: number, buffer: Buffer, { at, wanted }: Parameters<PieceSource['read']>[1]): Promise<Outcome<number>> {
+function readInto(
+  descriptor: number,
+  buffer: Buffer,
+  { at, wanted }: Parameters<PieceSource['read']>[1],
+): Promise<Outcome<number>> {
   return new Promise((resolve) => {
     read(descriptor, buffer, 0, wanted, at, (problem, bytes) => {
       resolve(problem === null ? ok(bytes) : { ok: false, failure: diskFailure(problem) })

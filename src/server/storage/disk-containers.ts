@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { isContainerId, parseContainerPath, pathIssue } from '../../schemas/containers/container-paths.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import type { ContainerFile, ContainerFolders, ContainerPage, ContainerRef, Staging, StoredObject } from '../ports/files/storage.ts'
+import type {
+  ContainerFile,
+  ContainerFolders,
+  ContainerPage,
+  ContainerRef,
+  Staging,
+  StoredObject,
+} from '../ports/files/storage.ts'
 import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './container-paths.ts'
 import { isWorkspaceId, partsOf } from './container-ref.ts'
 import { removeFolder } from './container-removal.ts'
@@ -51,25 +58,36 @@ export function openDiskContainers(folders: Folders, canWalk = CAN_WALK): Contai
   return {
     list: async (container, after, countMax, signal) => {
       if (walks.waiting >= WALKS_WAITING_MAX) return fail('busy', { retryAfterS: 1 })
-      return walks.run(() => guarded(() => listFiles(root, container, { countMax, walk: pageAfter(after, signal ?? null) })))
+      return walks.run(() =>
+        guarded(() => listFiles(root, container, { countMax, walk: pageAfter(after, signal ?? null) })),
+      )
     },
-    listWhole: (container, after, countMax) => guarded(() => listFiles(root, container, { countMax, walk: wholeWalk(after) })),
-    stat: (container, path) => guarded(async () => {
-      const opened = await openFile(root, container, path)
-      if (!opened.ok) return opened
-      const { sizeBytes, changedAt, version } = opened.value
-      await opened.value.close()
-      return ok({ path, sizeBytes, changedAt, version })
-    }),
-    open: (container, path, signal) => guarded(() => (
-      signal?.aborted === true ? Promise.resolve({ ok: false, failure: endedBy(signal) }) : openFile(root, container, path)
-    )),
-    publish: (container, path, staging, signal) => guarded(() => (
-      signal?.aborted === true ? Promise.resolve({ ok: false, failure: endedBy(signal) }) : putFile(root, container, { path, staging })
-    )),
+    listWhole: (container, after, countMax) =>
+      guarded(() => listFiles(root, container, { countMax, walk: wholeWalk(after) })),
+    stat: (container, path) =>
+      guarded(async () => {
+        const opened = await openFile(root, container, path)
+        if (!opened.ok) return opened
+        const { sizeBytes, changedAt, version } = opened.value
+        await opened.value.close()
+        return ok({ path, sizeBytes, changedAt, version })
+      }),
+    open: (container, path, signal) =>
+      guarded(() =>
+        signal?.aborted === true
+          ? Promise.resolve({ ok: false, failure: endedBy(signal) })
+          : openFile(root, container, path),
+      ),
+    publish: (container, path, staging, signal) =>
+      guarded(() =>
+        signal?.aborted === true
+          ? Promise.resolve({ ok: false, failure: endedBy(signal) })
+          : putFile(root, container, { path, staging }),
+      ),
     newestChange: (container) => guarded(() => newestIn(root, container)),
     listContainers: (cursor) => guarded(() => listContainers(root, cursor)),
-    removeContainer: (container, unchangedSince) => guarded(() => removeContainer(folders, container, unchangedSince ?? null)),
+    removeContainer: (container, unchangedSince) =>
+      guarded(() => removeContainer(folders, container, unchangedSince ?? null)),
     emptyTrash: (idleMs) => guarded(() => emptyTrash(folders.trash, idleMs)),
   }
 }
@@ -79,7 +97,11 @@ interface PageInput {
   readonly walk: Walk
 }
 
-async function listFiles(root: string, container: ContainerRef, { countMax, walk }: PageInput): Promise<Outcome<ContainerPage>> {
+async function listFiles(
+  root: string,
+  container: ContainerRef,
+  { countMax, walk }: PageInput,
+): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
   if (walk.signal?.aborted === true) return { ok: false, failure: endedBy(walk.signal) }
   try {
@@ -90,7 +112,8 @@ async function listFiles(root: string, container: ContainerRef, { countMax, walk
       }
     })
   } catch (cause) {
-    if (cause instanceof WalkEnded && walk.signal !== null) return { ok: false, failure: endedBy(walk.signal) }
+    if (cause instanceof WalkEnded && walk.signal !== null)
+      return { ok: false, failure: endedBy(walk.signal) }
     throw cause
   }
   const hasMore = files.length > countMax
@@ -105,7 +128,10 @@ async function newestIn(root: string, container: ContainerRef): Promise<Outcome<
   return ok(newest)
 }
 
-/** The folder itself counts: a sandbox that was just started has written nothing yet, and must not lose its folder. */
+/**
+ * The folder itself counts: a sandbox that was just started has written nothing yet, and must not lose its
+ * folder.
+ */
 async function newestBelow(folder: FileHandle): Promise<Date> {
   let { mtime: newest } = await folder.stat()
   for await (const { changedAt } of filesBelow(folder, Buffer.alloc(0), wholeWalk())) {
@@ -142,7 +168,11 @@ async function storedFrom(file: FileHandle): Promise<StoredObject> {
 }
 
 /** The rename replaces what has the name, be it a link; nothing is ever written through one. */
-async function putFile(root: string, container: ContainerRef, put: { path: string; staging: Staging }): Promise<Outcome<null>> {
+async function putFile(
+  root: string,
+  container: ContainerRef,
+  put: { path: string; staging: Staging },
+): Promise<Outcome<null>> {
   const segments = segmentsOf(put.path)
   const name = segments?.pop()
   if (segments === null || name === undefined) return fail('container_path_invalid')
@@ -160,19 +190,28 @@ async function putFile(root: string, container: ContainerRef, put: { path: strin
   } catch (cause) {
     const code = codeOf(cause)
     if (!IN_THE_WAY.has(code)) throw cause
-    return fail('container_path_invalid', { cause, metadata: { issues: [NO_FOLDER.has(code) ? FILE_IN_THE_WAY : FOLDER_IN_THE_WAY] } })
+    return fail('container_path_invalid', {
+      cause,
+      metadata: { issues: [NO_FOLDER.has(code) ? FILE_IN_THE_WAY : FOLDER_IN_THE_WAY] },
+    })
   }
 }
 
-async function listContainers(root: string, cursor: string | null): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
+async function listContainers(
+  root: string,
+  cursor: string | null,
+): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
   const containers: ContainerRef[] = []
   const [afterWorkspace = '', afterContainer = ''] = cursor?.split('/') ?? []
   for (const workspaceId of (await readdir(root)).filter((name) => isWorkspaceId(name)).sort()) {
     if (workspaceId < afterWorkspace) continue
-    for (const containerId of (await readdir(join(root, workspaceId))).filter((name) => isContainerId(name)).sort()) {
+    for (const containerId of (await readdir(join(root, workspaceId)))
+      .filter((name) => isContainerId(name))
+      .sort()) {
       if (workspaceId === afterWorkspace && containerId <= afterContainer) continue
       containers.push({ workspaceId, containerId })
-      if (containers.length === PAGE_CONTAINERS) return ok({ containers, cursor: `${workspaceId}/${containerId}` })
+      if (containers.length === PAGE_CONTAINERS)
+        return ok({ containers, cursor: `${workspaceId}/${containerId}` })
     }
   }
   return ok({ containers, cursor: null })
@@ -180,7 +219,9 @@ async function listContainers(root: string, cursor: string | null): Promise<Outc
 
 /** Moved away first, so that a writer who comes now begins a new container. */
 async function removeContainer(
-  { folder, trash }: Folders, container: ContainerRef, unchangedSince: Date | null,
+  { folder, trash }: Folders,
+  container: ContainerRef,
+  unchangedSince: Date | null,
 ): Promise<Outcome<number | null>> {
   const moved = randomUUID()
   const workspace = await openFolder(folder, [container.workspaceId]).catch(nullIfNotThere)
@@ -202,7 +243,10 @@ async function removeContainer(
   return ok(await removeFromTrash(trash, moved))
 }
 
-/** What a crash left: it was moved there so long ago that nobody is at it any more. What cannot be removed keeps nothing else. */
+/**
+ * What a crash left: it was moved there so long ago that nobody is at it any more. What cannot be removed
+ * keeps nothing else.
+ */
 async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {
   let removed = 0
   let refusal: Error | null = null
@@ -245,14 +289,21 @@ async function changedAfter(trash: string, moved: string, limit: Date): Promise<
 
 /** @returns false when a new container has its place already */
 function movedBack(from: string, to: Buffer): Promise<boolean> {
-  return rename(from, to).then(() => true, (cause: unknown) => {
-    if (IN_THE_WAY.has(codeOf(cause))) return false
-    throw cause
-  })
+  return rename(from, to).then(
+    () => true,
+    (cause: unknown) => {
+      if (IN_THE_WAY.has(codeOf(cause))) return false
+      throw cause
+    },
+  )
 }
 
 /** What was written before the new container was made goes into it, unless a later one has its path. */
-async function joinNewer(root: string, container: ContainerRef, { from, limit }: { from: string; limit: Date }): Promise<void> {
+async function joinNewer(
+  root: string,
+  container: ContainerRef,
+  { from, limit }: { from: string; limit: Date },
+): Promise<void> {
   const old = await openFolder(from, [])
   try {
     for await (const { path, changedAt } of filesBelow(old, Buffer.alloc(0), wholeWalk())) {
@@ -267,7 +318,11 @@ async function joinNewer(root: string, container: ContainerRef, { from, limit }:
 }
 
 /** A link is made rather than a name changed: what has the name already is never replaced. */
-async function joinFile(root: string, container: ContainerRef, { old, path }: { old: FileHandle; path: string }): Promise<void> {
+async function joinFile(
+  root: string,
+  container: ContainerRef,
+  { old, path }: { old: FileHandle; path: string },
+): Promise<void> {
   const segments = segmentsOf(path)
   const name = segments?.pop()
   if (segments === null || name === undefined) return
@@ -286,7 +341,11 @@ async function joinFile(root: string, container: ContainerRef, { old, path }: { 
   }
 }
 
-async function withContainer(root: string, container: ContainerRef, use: (folder: FileHandle) => Promise<void>): Promise<void> {
+async function withContainer(
+  root: string,
+  container: ContainerRef,
+  use: (folder: FileHandle) => Promise<void>,
+): Promise<void> {
   const folder = await openFolder(root, partsOf(container)).catch(nullIfNotThere)
   if (folder === null) return
   try {

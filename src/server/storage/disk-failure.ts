@@ -3,7 +3,9 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 const ERRNO = /^E[A-Z0-9]+$/
 
-/** What an error of a system call becomes: EIO, EMFILE, EROFS and the like mean that storage cannot serve now. */
+/**
+ * What an error of a system call becomes: EIO, EMFILE, EROFS and the like mean that storage cannot serve now.
+ */
 export function diskFailure(cause: unknown): Failure {
   return { name: FULL.has(codeOf(cause)) ? 'storage_full' : 'storage_unavailable', retryAfterS: 1, cause }
 }

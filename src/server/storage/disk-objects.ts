@@ -28,7 +28,9 @@ export class DiskObjects {
     await mkdir(this.#root, { recursive: true, mode: 0o700 })
   }
 
-  /** Content first, then its name, then the folder: at no moment does the name stand for less than the whole. */
+  /**
+   * Content first, then its name, then the folder: at no moment does the name stand for less than the whole.
+   */
   async publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>> {
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     return reachDisk(async () => {
@@ -63,7 +65,9 @@ export class DiskObjects {
   }
 
   remove(objectId: string): Promise<Outcome<boolean>> {
-    return reachDisk(async () => ok((await rm(this.#pathOf(objectId)).then(() => true, nullIfMissing)) !== null))
+    return reachDisk(async () =>
+      ok((await rm(this.#pathOf(objectId)).then(() => true, nullIfMissing)) !== null),
+    )
   }
 
   /** @param cursor `folder/name` of the last object of the page before */

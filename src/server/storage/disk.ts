@@ -7,16 +7,26 @@ import { DiskObjects } from './disk-objects.ts'
 import { StagingFolder } from './staging.ts'
 
 /**
- * Storage in one folder of this machine, or of a file system that nodes share: `objects`, `staging`, `containers`
- * and `trash`, which must be one file system, since files are moved between them by name. Throws what the system says when the
- * folders cannot be made.
+ * Storage in one folder of this machine, or of a file system that nodes share: `objects`, `staging`,
+ * `containers` and `trash`, which must be one file system, since files are moved between them by name. Throws
+ * what the system says when the folders cannot be made.
  */
-export async function openDiskStorage({ folder, owner }: { readonly folder: string; readonly owner?: string | undefined }): Promise<Storage> {
+export async function openDiskStorage({
+  folder,
+  owner,
+}: {
+  readonly folder: string
+  readonly owner?: string | undefined
+}): Promise<Storage> {
   const staging = new StagingFolder(join(folder, 'staging'), owner)
   const objects = new DiskObjects(join(folder, 'objects'))
   const folders = { folder: join(folder, 'containers'), trash: join(folder, 'trash') }
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await Promise.all([staging.prepare(), objects.prepare(), ...Object.values(folders).map((path) => mkdir(path, { recursive: true }))])
+  await Promise.all([
+    staging.prepare(),
+    objects.prepare(),
+    ...Object.values(folders).map((path) => mkdir(path, { recursive: true })),
+  ])
   return {
     stage: (expectedBytes) => staging.stage(expectedBytes),
     publish: (objectId, staged, signal) => objects.publish(objectId, staged, signal),

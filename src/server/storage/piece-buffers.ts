@@ -1,4 +1,8 @@
-import { LARGE_PIECE_BYTES, READ_AHEAD_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
+import {
+  LARGE_PIECE_BYTES,
+  READ_AHEAD_BYTES_MAX,
+  STORAGE_PIECE_BYTES,
+} from '../../schemas/files/file-limits.ts'
 
 /** Bytes of buffers of either size that are kept for the next readers. Decision. */
 const FREE_BYTES_MAX = 16 * 1_048_576

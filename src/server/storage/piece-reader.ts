@@ -7,7 +7,10 @@ import type { PieceBuffers } from './piece-buffers.ts'
 
 export interface PieceSource {
   /** Reads up to `wanted` bytes from `at` into the buffer. Never rejects. */
-  readonly read: (buffer: Buffer, piece: { readonly at: number; readonly wanted: number }) => Promise<Outcome<number>>
+  readonly read: (
+    buffer: Buffer,
+    piece: { readonly at: number; readonly wanted: number },
+  ) => Promise<Outcome<number>>
   readonly buffers: PieceBuffers
   /** Milliseconds. */
   readonly now: () => number
@@ -19,9 +22,9 @@ interface Piece {
 }
 
 /**
- * Reads a range of a file piece by piece. One that keeps up gets larger pieces, of which the next one is read while the
- * one before is worked off: fewer turns of the file pool and none that anybody waits for. One that does not holds one
- * small piece. Design §5.
+ * Reads a range of a file piece by piece. One that keeps up gets larger pieces, of which the next one is read
+ * while the one before is worked off: fewer turns of the file pool and none that anybody waits for. One that
+ * does not holds one small piece. Design §5.
  */
 export class PieceReader implements ByteReader {
   readonly #source: PieceSource
@@ -38,7 +41,11 @@ export class PieceReader implements ByteReader {
   #isAsked = false
   #isClosed = false
 
-  constructor(source: PieceSource, range: { readonly from: number; readonly to: number }, options: ReadOptions) {
+  constructor(
+    source: PieceSource,
+    range: { readonly from: number; readonly to: number },
+    options: ReadOptions,
+  ) {
     this.#source = source
     this.#options = options
     this.#at = range.from
@@ -46,7 +53,8 @@ export class PieceReader implements ByteReader {
   }
 
   async next(): Promise<Outcome<Uint8Array | null>> {
-    if (this.#isClosed || this.#isAsked) throw new Error('a reader is asked once at a time, and not after its end')
+    if (this.#isClosed || this.#isAsked)
+      throw new Error('a reader is asked once at a time, and not after its end')
     const { signal } = this.#options
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
     this.#takeBack()
@@ -102,7 +110,8 @@ export class PieceReader implements ByteReader {
   }
 
   #buffer(leftBytes: number): Buffer | null {
-    if (this.#options.mayTransfer === true) return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
+    if (this.#options.mayTransfer === true)
+      return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
     const { buffers } = this.#source
     const large = this.#keepsUp ? buffers.large() : null
     // Its small buffer is the one that it holds, if it holds one.
@@ -113,7 +122,9 @@ export class PieceReader implements ByteReader {
     this.#giveBack(buffer)
     if (!got.ok) return got
     if (this.#isClosed) return fail('client_gone')
-    return fail('content_damaged', { cause: new Error(`the file ends at ${this.#at}, ${this.#to} bytes were there`) })
+    return fail('content_damaged', {
+      cause: new Error(`the file ends at ${this.#at}, ${this.#to} bytes were there`),
+    })
   }
 
   #giveBack(buffer: Buffer): void {

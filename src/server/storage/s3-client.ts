@@ -93,7 +93,11 @@ export class S3Calls {
    * @param refusals what certain error names mean, instead of `storage_unavailable`
    * Failures: those, storage_full, storage_unavailable, and how the signal ended.
    */
-  async run<T>(attempt: Try<T>, signal?: AbortSignal, refusals: Readonly<Record<string, Failure['name']>> = {}): Promise<Outcome<T>> {
+  async run<T>(
+    attempt: Try<T>,
+    signal?: AbortSignal,
+    refusals: Readonly<Record<string, Failure['name']>> = {},
+  ): Promise<Outcome<T>> {
     for (let nth = 1; ; nth++) {
       if (isGone(signal)) return gone(signal)
       try {
@@ -110,7 +114,9 @@ export class S3Calls {
 
   /** Waits before repetition `nth`, or until the signal. */
   async pause(nth: number, signal?: AbortSignal): Promise<void> {
-    await sleepFor(this.#backoffMs * 2 ** (nth - 1), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+    await sleepFor(this.#backoffMs * 2 ** (nth - 1), undefined, signal === undefined ? {} : { signal }).catch(
+      () => undefined,
+    )
   }
 
   async #once<T>(attempt: Try<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -129,7 +135,13 @@ export class S3Calls {
 
 const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'StorageFull'])
 /** Conflicts that pass, of 4xx answers. */
-const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown', 'TooManyRequests'])
+const PASSING = new Set([
+  'ConditionalRequestConflict',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+  'TooManyRequests',
+])
 
 export function s3Failure(cause: unknown): Failure {
   const isFull = FULL.has(nameOf(cause)) || codeOf(cause) === 'ENOSPC'
@@ -143,7 +155,11 @@ export function nameOf(cause: unknown): string {
 /** The server's own trouble, time-outs, and whatever happened on the way; not what the server refused. */
 function mayRepeat(cause: unknown): boolean {
   if (!(cause instanceof S3ServiceException)) return true
-  return PASSING.has(cause.name) || cause.$fault === 'server' || (cause.$metadata.httpStatusCode ?? 0) >= SERVER_FAULT
+  return (
+    PASSING.has(cause.name) ||
+    cause.$fault === 'server' ||
+    (cause.$metadata.httpStatusCode ?? 0) >= SERVER_FAULT
+  )
 }
 
 /** First status of a server's fault. */

@@ -13,15 +13,19 @@ const REMOVALS_MAX = 8
 /** The character after the slash: every key below a folder sorts before it. */
 const AFTER_FOLDER = '0'
 
-/** Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. There are no links in S3. */
+/**
+ * Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. There are no links in S3.
+ */
 export function s3Containers(calls: S3Calls): ContainerFolders {
   const root = `${calls.prefix}containers/`
   const prefixOf = (container: ContainerRef): string => `${root}${partsOf(container).join('/')}/`
   const keyOf = (container: ContainerRef, path: string): string | null =>
     parseContainerPath(path) === null ? null : prefixOf(container) + path
   return {
-    list: (container, after, countMax, signal) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax, signal }),
-    listWhole: (container, after, countMax) => listFiles(calls, prefixOf(container), { after: after ?? '', countMax }),
+    list: (container, after, countMax, signal) =>
+      listFiles(calls, prefixOf(container), { after: after ?? '', countMax, signal }),
+    listWhole: (container, after, countMax) =>
+      listFiles(calls, prefixOf(container), { after: after ?? '', countMax }),
     async stat(container, path) {
       const key = keyOf(container, path)
       if (key === null) return fail('container_file_unknown')
@@ -32,7 +36,10 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
     open(container, path, signal) {
       const key = keyOf(container, path)
       if (key === null) return Promise.resolve(fail('container_file_unknown'))
-      return openKey(calls, key, { signal, names: { missing: 'container_file_unknown', replaced: 'storage_unavailable' } })
+      return openKey(calls, key, {
+        signal,
+        names: { missing: 'container_file_unknown', replaced: 'storage_unavailable' },
+      })
     },
     publish(container, path, staging, signal) {
       const key = keyOf(container, path)
@@ -47,21 +54,28 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
       return walked.ok ? ok(newest) : walked
     },
     listContainers: (cursor) => listContainers(calls, root, cursor),
-    removeContainer: (container, unchangedSince) => removeAll(calls, prefixOf(container), unchangedSince ?? null),
+    removeContainer: (container, unchangedSince) =>
+      removeAll(calls, prefixOf(container), unchangedSince ?? null),
     emptyTrash: () => Promise.resolve(ok(0)),
   }
 }
 
 /** Keys that no path names (folder marks, `//`) are left out; they cost another page, never a short one. */
 async function listFiles(
-  calls: S3Calls, prefix: string, page: { readonly after: string; readonly countMax: number; readonly signal?: AbortSignal | undefined },
+  calls: S3Calls,
+  prefix: string,
+  page: { readonly after: string; readonly countMax: number; readonly signal?: AbortSignal | undefined },
 ): Promise<Outcome<ContainerPage>> {
   const files: ContainerFile[] = []
-  for (let { after } = page; ; ) {
+  for (let { after } = page; ;) {
     if (page.signal?.aborted === true) return { ok: false, failure: endedBy(page.signal) }
-    const listed = await listKeys(calls, prefix, { after, countMax: Math.min(PAGE_KEYS, page.countMax + 1 - files.length) })
+    const listed = await listKeys(calls, prefix, {
+      after,
+      countMax: Math.min(PAGE_KEYS, page.countMax + 1 - files.length),
+    })
     if (!listed.ok) return listed
-    for (const { name, facts } of listed.value.keys) if (parseContainerPath(name) !== null) files.push({ path: name, ...facts })
+    for (const { name, facts } of listed.value.keys)
+      if (parseContainerPath(name) !== null) files.push({ path: name, ...facts })
     after = listed.value.keys.at(-1)?.name ?? after
     const hasMore = files.length > page.countMax
     if (hasMore || !listed.value.hasMore) return ok({ files: files.slice(0, page.countMax), hasMore })
@@ -70,7 +84,9 @@ async function listFiles(
 
 /** After the first key of a container the next request skips the rest of it, however many there are. */
 async function listContainers(
-  calls: S3Calls, root: string, cursor: string | null,
+  calls: S3Calls,
+  root: string,
+  cursor: string | null,
 ): Promise<Outcome<{ containers: ContainerRef[]; cursor: string | null }>> {
   const listed = await listKeys(calls, root, { after: cursor ?? '', countMax: PAGE_KEYS })
   if (!listed.ok) return listed
@@ -79,21 +95,28 @@ async function listContainers(
   for (const { name } of listed.value.keys) {
     const [workspaceId = '', containerId = ''] = name.split('/')
     last = `${workspaceId}/${containerId}${AFTER_FOLDER}`
-    if (isWorkspaceId(workspaceId) && isContainerId(containerId)) found.set(last, { workspaceId, containerId })
+    if (isWorkspaceId(workspaceId) && isContainerId(containerId))
+      found.set(last, { workspaceId, containerId })
   }
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }
 
 /** Key by key: what is written meanwhile stays, also in the place of what was listed. */
-async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | null): Promise<Outcome<number | null>> {
+async function removeAll(
+  calls: S3Calls,
+  prefix: string,
+  unchangedSince: Date | null,
+): Promise<Outcome<number | null>> {
   const turns = new Semaphore(REMOVALS_MAX)
   let removed = 0
-  for (let after = ''; ; ) {
+  for (let after = ''; ;) {
     const listed = await listKeys(calls, prefix, { after, countMax: PAGE_KEYS })
     if (!listed.ok) return listed
     const { keys, hasMore } = listed.value
     const old = keys.filter(({ facts }) => unchangedSince === null || facts.changedAt <= unchangedSince)
-    const answers = await Promise.all(old.map(({ name, etag }) => turns.run(() => deleteListed(calls, prefix + name, etag))))
+    const answers = await Promise.all(
+      old.map(({ name, etag }) => turns.run(() => deleteListed(calls, prefix + name, etag))),
+    )
     for (const answer of answers) if (!answer.ok) return answer
     removed += answers.filter((answer) => answer.ok && answer.value).length
     if (!hasMore) return ok(removed === 0 ? null : removed)
@@ -101,8 +124,12 @@ async function removeAll(calls: S3Calls, prefix: string, unchangedSince: Date | 
   }
 }
 
-async function eachKey(calls: S3Calls, prefix: string, look: (key: ListedKey) => void): Promise<Outcome<null>> {
-  for (let after = ''; ; ) {
+async function eachKey(
+  calls: S3Calls,
+  prefix: string,
+  look: (key: ListedKey) => void,
+): Promise<Outcome<null>> {
+  for (let after = ''; ;) {
     const listed = await listKeys(calls, prefix, { after, countMax: PAGE_KEYS })
     if (!listed.ok) return listed
     listed.value.keys.forEach(look)

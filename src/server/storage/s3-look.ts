@@ -11,7 +11,12 @@ const PROBE = 'objects/doctor'
 /** Of no object: nothing is written under this condition by a server that knows it. */
 const NO_ETAG = '"00000000000000000000000000000000"'
 /** By which a server says that it would have written. */
-const WOULD_WRITE = new Set(['NoSuchKey', 'PreconditionFailed', 'ConditionalRequestConflict', 'NotImplemented'])
+const WOULD_WRITE = new Set([
+  'NoSuchKey',
+  'PreconditionFailed',
+  'ConditionalRequestConflict',
+  'NotImplemented',
+])
 
 /** Unix milliseconds of the server's clock, and of ours around the question. */
 export interface ServerDate {
@@ -32,19 +37,27 @@ export interface BucketSeen {
 export type BucketOptions = Omit<S3Options, 'stagingFolder' | 'connectMs' | 'stallMs' | 'backoffMs'>
 
 /** Whether the access key may do here what storage needs. Leaves the bucket as it was. */
-export async function lookAtBucket(options: BucketOptions, { signal, now }: { signal: AbortSignal; now: () => number }): Promise<BucketSeen> {
+export async function lookAtBucket(
+  options: BucketOptions,
+  { signal, now }: { signal: AbortSignal; now: () => number },
+): Promise<BucketSeen> {
   const calls = new S3Calls({ ...options, ...TIMES, stagingFolder: '' })
   const dates = new Dates(calls, now)
   const ending = AbortSignal.any([signal, AbortSignal.timeout(BUCKET_MS_MAX)])
   let tripMs = 0
-  const seen = (refused: BucketSeen['refused'] = null): BucketSeen => ({ refused, tripMs, date: dates.closest })
+  const seen = (refused: BucketSeen['refused'] = null): BucketSeen => ({
+    refused,
+    tripMs,
+    date: dates.closest,
+  })
   try {
     const listed = await list(calls, ending)
     if (!listed.ok) return seen({ what: 'list', cause: listed.failure.cause })
     tripMs = listed.value
     // Of what is not there: whoever may not read is refused before that is told.
     const there = await head(calls, calls.prefix + PROBE, ending)
-    if (!there.ok && there.failure.name !== 'content_missing') return seen({ what: 'read', cause: there.failure.cause })
+    if (!there.ok && there.failure.name !== 'content_missing')
+      return seen({ what: 'read', cause: there.failure.cause })
     const written = await wouldWrite(calls, ending)
     if (!written.ok) return seen({ what: 'write', cause: written.failure.cause })
     if (!written.value) return seen()
@@ -57,7 +70,11 @@ export async function lookAtBucket(options: BucketOptions, { signal, now }: { si
 
 /** @returns milliseconds of the try that was answered */
 function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
-  const command = new ListObjectsV2Command({ Bucket: calls.bucket, Prefix: `${calls.prefix}objects/`, MaxKeys: 1 })
+  const command = new ListObjectsV2Command({
+    Bucket: calls.bucket,
+    Prefix: `${calls.prefix}objects/`,
+    MaxKeys: 1,
+  })
   return calls.run(async (ending) => {
     const startedAt = performance.now()
     await calls.client.send(command, { abortSignal: ending })
@@ -67,7 +84,13 @@ function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
 
 /** @returns true when it did write: a server that does not know the condition */
 function wouldWrite(calls: S3Calls, signal: AbortSignal): Promise<Outcome<boolean>> {
-  const command = new PutObjectCommand({ Bucket: calls.bucket, Key: calls.prefix + PROBE, Body: '', ContentLength: 0, IfMatch: NO_ETAG })
+  const command = new PutObjectCommand({
+    Bucket: calls.bucket,
+    Key: calls.prefix + PROBE,
+    Body: '',
+    ContentLength: 0,
+    IfMatch: NO_ETAG,
+  })
   return calls.run(async (ending) => {
     try {
       await calls.client.send(command, { abortSignal: ending })
@@ -90,13 +113,16 @@ class Dates {
   closest: ServerDate | null = null
 
   constructor({ client }: S3Calls, now: () => number) {
-    client.middlewareStack.add((next) => async (args) => {
-      const beganMs = now()
-      const answer = await next(args)
-      this.#keep(dateOf(answer.response), beganMs, now())
-      return answer
-      // Of this step the last one in, so that it sees refusals before they are thrown.
-    }, { step: 'deserialize', priority: 'low', name: 'sluiceDates' })
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        const beganMs = now()
+        const answer = await next(args)
+        this.#keep(dateOf(answer.response), beganMs, now())
+        return answer
+        // Of this step the last one in, so that it sees refusals before they are thrown.
+      },
+      { step: 'deserialize', priority: 'low', name: 'sluiceDates' },
+    )
   }
 
   #keep(saidMs: number, beganMs: number, endedMs: number): void {
@@ -108,6 +134,9 @@ class Dates {
 
 /** NaN where there is none. The library does not say what an answer is before it has read it. */
 function dateOf(response: unknown): number {
-  const headers: unknown = typeof response === 'object' && response !== null ? Reflect.get(response, 'headers') : null
-  return Date.parse(typeof headers === 'object' && headers !== null ? String(Reflect.get(headers, 'date')) : '')
+  const headers: unknown =
+    typeof response === 'object' && response !== null ? Reflect.get(response, 'headers') : null
+  return Date.parse(
+    typeof headers === 'object' && headers !== null ? String(Reflect.get(headers, 'date')) : '',
+  )
 }

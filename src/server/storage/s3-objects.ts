@@ -1,5 +1,10 @@
 import {
-  DeleteObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, type _Object, type HeadObjectCommandOutput,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type _Object,
+  type HeadObjectCommandOutput,
 } from '@aws-sdk/client-s3'
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -21,9 +26,14 @@ export interface ListedKey {
   readonly etag: string | undefined
 }
 
-/** One `PutObject` of known length, read from the staging file again for every try: no parts that could be orphaned. */
+/**
+ * One `PutObject` of known length, read from the staging file again for every try: no parts that could be
+ * orphaned.
+ */
 export async function putFile(
-  calls: S3Calls, put: { readonly key: string; readonly staging: Staging; readonly mayReplace: boolean }, signal?: AbortSignal,
+  calls: S3Calls,
+  put: { readonly key: string; readonly staging: Staging; readonly mayReplace: boolean },
+  signal?: AbortSignal,
 ): Promise<Outcome<null>> {
   const mark = randomUUID()
   const sent = await calls.run(async (ending, progress) => {
@@ -33,18 +43,22 @@ export async function putFile(
     // The client does not listen: unheard, a disk that refuses to be read would end the process.
     body.on('error', (cause) => unread.abort(cause))
     try {
-      await calls.client.send(new PutObjectCommand({
-        Bucket: calls.bucket,
-        Key: put.key,
-        Body: watched(body, progress),
-        ContentLength: size,
-        ContentType: 'application/octet-stream',
-        Metadata: { [PUT_MARK]: mark },
-        ...(put.mayReplace ? {} : { IfNoneMatch: '*' }),
-      }), { abortSignal: AbortSignal.any([ending, unread.signal]) })
+      await calls.client.send(
+        new PutObjectCommand({
+          Bucket: calls.bucket,
+          Key: put.key,
+          Body: watched(body, progress),
+          ContentLength: size,
+          ContentType: 'application/octet-stream',
+          Metadata: { [PUT_MARK]: mark },
+          ...(put.mayReplace ? {} : { IfNoneMatch: '*' }),
+        }),
+        { abortSignal: AbortSignal.any([ending, unread.signal]) },
+      )
     } catch (cause) {
       if (unread.signal.aborted) throw errorOf(unread.signal.reason)
-      if (nameOf(cause) !== 'PreconditionFailed' || !(await isOurs(calls, put.key, { mark, ending }))) throw cause
+      if (nameOf(cause) !== 'PreconditionFailed' || !(await isOurs(calls, put.key, { mark, ending })))
+        throw cause
     } finally {
       body.destroy()
     }
@@ -53,12 +67,18 @@ export async function putFile(
   return sent.ok ? ok(null) : sent
 }
 
-export async function head(calls: S3Calls, key: string, signal?: AbortSignal): Promise<Outcome<HeadObjectCommandOutput>> {
+export async function head(
+  calls: S3Calls,
+  key: string,
+  signal?: AbortSignal,
+): Promise<Outcome<HeadObjectCommandOutput>> {
   const command = new HeadObjectCommand({ Bucket: calls.bucket, Key: key })
   return calls.run((ending) => calls.client.send(command, { abortSignal: ending }), signal, MISSING)
 }
 
-export function factsOf(answer: Pick<HeadObjectCommandOutput, 'ContentLength' | 'LastModified' | 'ETag'> & Pick<_Object, 'Size'>): ObjectFacts {
+export function factsOf(
+  answer: Pick<HeadObjectCommandOutput, 'ContentLength' | 'LastModified' | 'ETag'> & Pick<_Object, 'Size'>,
+): ObjectFacts {
   return {
     sizeBytes: answer.ContentLength ?? answer.Size ?? 0,
     changedAt: answer.LastModified ?? new Date(0),
@@ -69,19 +89,24 @@ export function factsOf(answer: Pick<HeadObjectCommandOutput, 'ContentLength' | 
 export interface KeyNames {
   /** What it is called when there is no such key. */
   readonly missing: FailureName
-  /** When the key has another object than the one that was opened: damage where objects are never replaced. */
+  /**
+   * When the key has another object than the one that was opened: damage where objects are never replaced.
+   */
   readonly replaced: FailureName
 }
 
 export async function openKey(
-  calls: S3Calls, key: string, { signal, names }: { readonly signal: AbortSignal | undefined; readonly names: KeyNames },
+  calls: S3Calls,
+  key: string,
+  { signal, names }: { readonly signal: AbortSignal | undefined; readonly names: KeyNames },
 ): Promise<Outcome<StoredObject>> {
   const answer = await head(calls, key, signal)
   if (!answer.ok) return answer.failure.name === 'content_missing' ? fail(names.missing) : answer
   return ok({
     ...factsOf(answer.value),
     descriptor: null,
-    read: (from, to, options) => s3Reader(calls, { key, etag: answer.value.ETag, replaced: names.replaced, from, to }, options ?? {}),
+    read: (from, to, options) =>
+      s3Reader(calls, { key, etag: answer.value.ETag, replaced: names.replaced, from, to }, options ?? {}),
     // A read of another object fails.
     isUnchanged: () => Promise.resolve(ok(true)),
     close: () => Promise.resolve(),
@@ -110,26 +135,50 @@ function deleteKey(calls: S3Calls, key: string): Promise<Outcome<unknown>> {
 }
 
 /** @returns false when the key has another object than the one with this ETag by now, or none */
-export async function deleteListed(calls: S3Calls, key: string, etag: string | undefined): Promise<Outcome<boolean>> {
+export async function deleteListed(
+  calls: S3Calls,
+  key: string,
+  etag: string | undefined,
+): Promise<Outcome<boolean>> {
   if (etag === undefined) return fail('storage_unavailable', { cause: new Error('the list has no ETag') })
   const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key, IfMatch: etag })
-  const removed = await calls.run((ending) => calls.client.send(command, { abortSignal: ending }), undefined, STAYS)
+  const removed = await calls.run(
+    (ending) => calls.client.send(command, { abortSignal: ending }),
+    undefined,
+    STAYS,
+  )
   if (removed.ok) return ok(true)
   return removed.failure.name === 'content_missing' ? ok(false) : removed
 }
 
-/** One page of keys below a prefix, in the order of their UTF-8 bytes. @param after a name below the prefix, or empty */
+/**
+ * One page of keys below a prefix, in the order of their UTF-8 bytes. @param after a name below the prefix,
+ * or empty
+ */
 export async function listKeys(
-  calls: S3Calls, prefix: string, { after, countMax }: { readonly after: string; readonly countMax: number },
+  calls: S3Calls,
+  prefix: string,
+  { after, countMax }: { readonly after: string; readonly countMax: number },
 ): Promise<Outcome<{ readonly keys: readonly ListedKey[]; readonly hasMore: boolean }>> {
-  const answer = await calls.run((ending) => calls.client.send(new ListObjectsV2Command({
-    Bucket: calls.bucket, Prefix: prefix, MaxKeys: countMax, EncodingType: 'url', ...(after === '' ? {} : { StartAfter: prefix + after }),
-  }), { abortSignal: ending }))
+  const answer = await calls.run((ending) =>
+    calls.client.send(
+      new ListObjectsV2Command({
+        Bucket: calls.bucket,
+        Prefix: prefix,
+        MaxKeys: countMax,
+        EncodingType: 'url',
+        ...(after === '' ? {} : { StartAfter: prefix + after }),
+      }),
+      { abortSignal: ending },
+    ),
+  )
   if (!answer.ok) return answer
   const isEncoded = answer.value.EncodingType === 'url'
   const keys = (answer.value.Contents ?? []).flatMap((found) => {
     const key = isEncoded ? decodeKey(found.Key ?? '') : (found.Key ?? '')
-    return key.startsWith(prefix) ? [{ name: key.slice(prefix.length), facts: factsOf(found), etag: found.ETag }] : []
+    return key.startsWith(prefix)
+      ? [{ name: key.slice(prefix.length), facts: factsOf(found), etag: found.ETag }]
+      : []
   })
   return ok({ keys, hasMore: answer.value.IsTruncated === true })
 }
@@ -139,8 +188,14 @@ const MISSING = { NotFound: 'content_missing', NoSuchKey: 'content_missing' } as
 /** Of a conditional removal. */
 const STAYS = { ...MISSING, PreconditionFailed: 'content_missing' } as const
 
-async function isOurs(calls: S3Calls, key: string, { mark, ending }: { mark: string; ending: AbortSignal }): Promise<boolean> {
-  const there = await calls.client.send(new HeadObjectCommand({ Bucket: calls.bucket, Key: key }), { abortSignal: ending })
+async function isOurs(
+  calls: S3Calls,
+  key: string,
+  { mark, ending }: { mark: string; ending: AbortSignal },
+): Promise<boolean> {
+  const there = await calls.client.send(new HeadObjectCommand({ Bucket: calls.bucket, Key: key }), {
+    abortSignal: ending,
+  })
   return there.Metadata?.[PUT_MARK] === mark
 }
 

@@ -21,8 +21,8 @@ interface Target {
 }
 
 /**
- * Reads a range over the network. Nothing is asked of the socket but when the caller asks; a body that breaks off goes
- * on with a new request for the rest.
+ * Reads a range over the network. Nothing is asked of the socket but when the caller asks; a body that breaks
+ * off goes on with a new request for the rest.
  */
 export function s3Reader(calls: S3Calls, target: Target, options: ReadOptions): ByteReader {
   return new RangeReader(calls, target, options)
@@ -56,7 +56,7 @@ class RangeReader implements ByteReader {
     const wanted = Math.min(STORAGE_PIECE_BYTES, this.#target.to - this.#at)
     if (wanted <= 0) return ok(null)
     const piece = new Uint8Array(wanted)
-    for (let filled = 0; filled < wanted; ) {
+    for (let filled = 0; filled < wanted;) {
       if (this.#left === null) {
         const chunk = await this.#nextChunk()
         if (!chunk.ok) return chunk
@@ -87,10 +87,16 @@ class RangeReader implements ByteReader {
       const opened = await this.#open()
       if (!opened.ok) return opened
       const { stream, chunks } = opened.value
-      const chunk = await withinStall(chunks, this.#calls.stallMs, () => stream.destroy(new Error('the body stalls')))
+      const chunk = await withinStall(chunks, this.#calls.stallMs, () =>
+        stream.destroy(new Error('the body stalls')),
+      )
       if (chunk !== null) return ok(chunk)
       this.#drop()
-      if (breaks === BREAKS_MAX) return fail('storage_unavailable', { retryAfterS: 1, cause: new Error('the body breaks off again and again') })
+      if (breaks === BREAKS_MAX)
+        return fail('storage_unavailable', {
+          retryAfterS: 1,
+          cause: new Error('the body breaks off again and again'),
+        })
       await this.#calls.pause(breaks, signal)
     }
   }
@@ -100,7 +106,10 @@ class RangeReader implements ByteReader {
     const rest = { ...this.#target, from: this.#at }
     const { signal } = this.#closing
     const opened = await this.#calls.run((ending) => getRange(this.#calls, rest, ending), signal, {
-      NoSuchKey: 'content_missing', NotFound: 'content_missing', PreconditionFailed: rest.replaced, WrongRange: 'storage_unavailable',
+      NoSuchKey: 'content_missing',
+      NotFound: 'content_missing',
+      PreconditionFailed: rest.replaced,
+      WrongRange: 'storage_unavailable',
     })
     if (!opened.ok) return again(opened.failure)
     const stream = opened.value
@@ -117,7 +126,10 @@ class RangeReader implements ByteReader {
     this.#body = null
   }
 
-  /** Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for that. */
+  /**
+   * Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for
+   * that.
+   */
   #leave(): void {
     const body = this.#body
     this.#body = null
@@ -129,17 +141,30 @@ class RangeReader implements ByteReader {
 
 /** What another try may find mended. */
 function again(failure: Failure): { readonly ok: false; readonly failure: Failure } {
-  return { ok: false, failure: failure.name === 'storage_unavailable' ? { retryAfterS: 1, ...failure } : failure }
+  return {
+    ok: false,
+    failure: failure.name === 'storage_unavailable' ? { retryAfterS: 1, ...failure } : failure,
+  }
 }
 
 class WrongRange extends Error {
   override readonly name = 'WrongRange'
 }
 
-async function getRange(calls: S3Calls, { key, etag, from, to }: Target, signal: AbortSignal): Promise<Readable> {
-  const answer = await calls.client.send(new GetObjectCommand({
-    Bucket: calls.bucket, Key: key, Range: `bytes=${from}-${to - 1}`, ...(etag === undefined ? {} : { IfMatch: etag }),
-  }), { abortSignal: signal })
+async function getRange(
+  calls: S3Calls,
+  { key, etag, from, to }: Target,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const answer = await calls.client.send(
+    new GetObjectCommand({
+      Bucket: calls.bucket,
+      Key: key,
+      Range: `bytes=${from}-${to - 1}`,
+      ...(etag === undefined ? {} : { IfMatch: etag }),
+    }),
+    { abortSignal: signal },
+  )
   const { Body: body, ContentLength: length } = answer
   if (!(body instanceof Readable)) throw new WrongRange('the answer has no body')
   if (length !== to - from || !(answer.ContentRange ?? '').startsWith(`bytes ${from}-`)) {
@@ -151,7 +176,11 @@ async function getRange(calls: S3Calls, { key, etag, from, to }: Target, signal:
 }
 
 /** @returns null when the body ended or broke off */
-async function withinStall(chunks: AsyncIterator<unknown>, stallMs: number, onStall: () => void): Promise<Uint8Array | null> {
+async function withinStall(
+  chunks: AsyncIterator<unknown>,
+  stallMs: number,
+  onStall: () => void,
+): Promise<Uint8Array | null> {
   const timer = setTimeout(onStall, stallMs)
   try {
     const { done, value } = await chunks.next()

@@ -10,8 +10,8 @@ import { StagingFolder } from './staging.ts'
 const PAGE_KEYS = 1_000
 
 /**
- * Storage in a bucket: `objects/<id>` and `containers/…` below the prefix; staging is a folder of this machine. Throws
- * what the system says when that folder cannot be made; the bucket is not looked at.
+ * Storage in a bucket: `objects/<id>` and `containers/…` below the prefix; staging is a folder of this
+ * machine. Throws what the system says when that folder cannot be made; the bucket is not looked at.
  */
 export async function openS3Storage(options: S3Options): Promise<Storage> {
   const calls = new S3Calls(options)
@@ -21,8 +21,13 @@ export async function openS3Storage(options: S3Options): Promise<Storage> {
   const keyOf = (objectId: string): string => root + objectIdOf(objectId)
   return {
     stage: (expectedBytes) => staging.stage(expectedBytes),
-    publish: (objectId, staged, signal) => putFile(calls, { key: keyOf(objectId), staging: staged, mayReplace: false }, signal),
-    open: (objectId, signal) => openKey(calls, keyOf(objectId), { signal, names: { missing: 'content_missing', replaced: 'content_damaged' } }),
+    publish: (objectId, staged, signal) =>
+      putFile(calls, { key: keyOf(objectId), staging: staged, mayReplace: false }, signal),
+    open: (objectId, signal) =>
+      openKey(calls, keyOf(objectId), {
+        signal,
+        names: { missing: 'content_missing', replaced: 'content_damaged' },
+      }),
     stat: (objectId) => statKey(calls, keyOf(objectId)),
     remove: (objectId) => removeKey(calls, keyOf(objectId)),
     async list(cursor) {

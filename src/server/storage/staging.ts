@@ -20,7 +20,10 @@ interface Admitted {
   readonly expectedBytes: number
 }
 
-/** The folder in which uploads are written before they are published, and the room that they may still need there. */
+/**
+ * The folder in which uploads are written before they are published, and the room that they may still need
+ * there.
+ */
 export class StagingFolder {
   readonly #folder: string
   readonly #admitted = new Set<Admitted>()
@@ -79,7 +82,8 @@ export class StagingFolder {
     for (const { expectedBytes } of this.#admitted) wanted += expectedBytes
     if (wanted <= free) return true
     // What is written already is counted twice so far: once as used and once as wanted.
-    for (const { path, expectedBytes } of this.#admitted) wanted -= Math.min(expectedBytes, await writtenBytes(path))
+    for (const { path, expectedBytes } of this.#admitted)
+      wanted -= Math.min(expectedBytes, await writtenBytes(path))
     return wanted <= free
   }
 
@@ -96,7 +100,10 @@ interface Inodes {
   readonly ffree: number
 }
 
-/** A file of one byte takes an inode, and its folders one each: a disk can be full of them with all of its bytes free. */
+/**
+ * A file of one byte takes an inode, and its folders one each: a disk can be full of them with all of its
+ * bytes free.
+ */
 function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
   return files === 0 || ffree - spare >= uploads

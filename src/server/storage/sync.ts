@@ -2,7 +2,9 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { FSYNCS_MAX } from '../../schemas/files/file-limits.ts'
 import { Semaphore } from '../structures/semaphore.ts'
 
-/** Of the whole process: sixty at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2. */
+/**
+ * Of the whole process: sixty at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2.
+ */
 const turns = new Semaphore(FSYNCS_MAX)
 
 /** Brings a file, or the names in a folder, to the disk. Throws what the system says. */

@@ -1,4 +1,7 @@
-/** Waiting jobs, the longest waiting of each workspace in turn: one with thousands does not keep the others waiting. */
+/**
+ * Waiting jobs, the longest waiting of each workspace in turn: one with thousands does not keep the others
+ * waiting.
+ */
 export class FairQueue<T extends { readonly workspaceId: string }> {
   /** In the order of their next turns. */
   readonly #queues = new Map<string, Queue<T>>()

@@ -16,8 +16,9 @@ interface Waiting {
 }
 
 /**
- * Lets works in while they fit together. Of those that wait, workspaces come by turns, each with its oldest: one that
- * floods waits for itself. Failure: busy, for a work that finds too many waiting, or waited too long.
+ * Lets works in while they fit together. Of those that wait, workspaces come by turns, each with its oldest:
+ * one that floods waits for itself. Failure: busy, for a work that finds too many waiting, or waited too
+ * long.
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions
@@ -32,7 +33,10 @@ export class FairSemaphore {
   }
 
   /** @param weight at most `places` */
-  async within<T>({ workspaceId, weight }: { readonly workspaceId: string; readonly weight: number }, work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  async within<T>(
+    { workspaceId, weight }: { readonly workspaceId: string; readonly weight: number },
+    work: () => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> {
     if (!(await this.#turn(workspaceId, weight))) return fail('busy', { retryAfterS: 1 })
     try {
       return await work()

@@ -6,7 +6,8 @@ export interface Listed {
 
 /**
  * Everything that is open now, in no order. Not a Set: one that gains and loses thousands of members a second
- * rebuilds its table in the old generation again and again, and what dead tables point to survives every scavenge.
+ * rebuilds its table in the old generation again and again, and what dead tables point to survives every
+ * scavenge.
  */
 export class SwapList<T extends Listed> {
   readonly #members: T[] = []
@@ -30,7 +31,10 @@ export class SwapList<T extends Listed> {
     last.place = place
   }
 
-  /** Looks at each once, also where the look takes members out: backwards, as one that goes is replaced by the last. */
+  /**
+   * Looks at each once, also where the look takes members out: backwards, as one that goes is replaced by the
+   * last.
+   */
   each(look: (member: T) => void): void {
     for (let at = this.#members.length - 1; at >= 0; at--) {
       const member = this.#members[at]

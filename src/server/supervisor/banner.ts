@@ -42,12 +42,24 @@ export function readyLine(facts: ReadyFacts): string {
 }
 
 /** What a person sees at the start: where it is, what it runs on, and one line to paste. */
-export function banner({ facts, configuredWorkers, keys, certFile, rootKeyFile, hasColour }: BannerOptions): string {
+export function banner({
+  facts,
+  configuredWorkers,
+  keys,
+  certFile,
+  rootKeyFile,
+  hasColour,
+}: BannerOptions): string {
   const paint = (code: number, text: string): string => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text)
   const row = (name: string, value: string): string => `  ${paint(2, name.padEnd(12))}${value}`
   const kind = facts.redis === 'in-memory' ? ' (forgets rate windows when it ends)' : ''
-  const note = facts.degraded.includes('redis') ? paint(33, ' (cannot be reached: each front holds its share of every limit)') : kind
-  const workersNote = facts.workers === configuredWorkers ? '' : ` (SLUICE_WORKERS is ${configuredWorkers}; each front has at least one)`
+  const note = facts.degraded.includes('redis')
+    ? paint(33, ' (cannot be reached: each front holds its share of every limit)')
+    : kind
+  const workersNote =
+    facts.workers === configuredWorkers
+      ? ''
+      : ` (SLUICE_WORKERS is ${configuredWorkers}; each front has at least one)`
   const lines = [
     '',
     `  ${paint(1, 'Sluice')} ${facts.version}`,
@@ -55,10 +67,15 @@ export function banner({ facts, configuredWorkers, keys, certFile, rootKeyFile, 
     row('API', paint(36, `${facts.url}${API_PREFIX}`)),
     row('Docs', paint(36, facts.docs_url)),
     row('Dashboard', `${paint(36, `${facts.admin_url}${DASHBOARD_PATH}`)}  (sign in with a management key)`),
-    row('Workers', `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}${workersNote}`),
+    row(
+      'Workers',
+      `${counted(facts.fronts, 'front')}, ${counted(facts.workers, 'worker thread')}${workersNote}`,
+    ),
     row('Stores', `Postgres ${facts.postgres}, Redis ${facts.redis}${note}`),
     row('Files', facts.objects),
-    ...(rootKeyFile === null ? [] : [row('Root key', `made in ${rootKeyFile}: back it up, no stored file opens without it`)]),
+    ...(rootKeyFile === null
+      ? []
+      : [row('Root key', `made in ${rootKeyFile}: back it up, no stored file opens without it`)]),
     ...keyRows(keys, row),
     '',
     '  Try it:',
@@ -86,8 +103,11 @@ function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile:
   const pick = `sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p'`
   const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(${pick} ${quoted(keys.file)})`
   return [
-    'curl -s', ...(certFile === null ? [] : ['--cacert', quoted(certFile)]), `${url}${API_PREFIX}/embeddings`,
-    `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`, "-H 'Content-Type: application/json'",
+    'curl -s',
+    ...(certFile === null ? [] : ['--cacert', quoted(certFile)]),
+    `${url}${API_PREFIX}/embeddings`,
+    `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`,
+    "-H 'Content-Type: application/json'",
     `-d '{"model":"sluice/lexical-1","input":"Hello","dimensions":8}'`,
   ].join(' ')
 }

@@ -84,10 +84,16 @@ export function refusalOf(problem: unknown): string | null {
 export function cannotListen(cause: Error, { host, port, setting }: ListenPlace): StartRefused {
   const code = 'code' in cause ? String(cause.code) : cause.message
   const why = LISTEN_PROBLEMS[code] ?? code
-  return new StartRefused(`cannot listen on ${host}:${port}: ${why}; set ${why === NOT_OURS ? setting.replace('_PORT', '_HOST') : setting}`, { cause })
+  return new StartRefused(
+    `cannot listen on ${host}:${port}: ${why}; set ${why === NOT_OURS ? setting.replace('_PORT', '_HOST') : setting}`,
+    { cause },
+  )
 }
 
-/** Looks at the texts that fronts will get. Throws `StartRefused`: the front end would only say that the app cannot be made. */
+/**
+ * Looks at the texts that fronts will get. Throws `StartRefused`: the front end would only say that the app
+ * cannot be made.
+ */
 export function checkTls({ config, frozen }: Pick<NodeGeneration, 'config' | 'frozen'>): void {
   if (config.tls !== null) checkPair(frozen['SLUICE_TLS_CERT'] ?? '', frozen['SLUICE_TLS_KEY'] ?? '')
 }

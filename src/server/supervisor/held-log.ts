@@ -22,10 +22,12 @@ export function holdLog(log: Log): HeldLog {
   }
   const timer = setTimeout(release, HOLD_MS_MAX)
   timer.unref()
-  const keep = (level: 'debug' | 'info' | 'warn') => (event: string, fields?: Fields): void => {
-    if (held === null) log[level](event, fields)
-    else held.push(() => log[level](event, fields))
-  }
+  const keep =
+    (level: 'debug' | 'info' | 'warn') =>
+    (event: string, fields?: Fields): void => {
+      if (held === null) log[level](event, fields)
+      else held.push(() => log[level](event, fields))
+    }
   return {
     debug: keep('debug'),
     info: keep('info'),

@@ -40,7 +40,10 @@ export type Migrated = { readonly isAway: false } | { readonly isAway: true; rea
 
 /** What the supervisor needs of the store, over a connection of its own. */
 export interface NodeStore {
-  /** Throws `SchemaRefused` when this version must not run on it, and what Postgres says that waiting does not mend. */
+  /**
+   * Throws `SchemaRefused` when this version must not run on it, and what Postgres says that waiting does not
+   * mend.
+   */
   migrate(): Promise<Migrated>
   /** Whether Postgres gives `wanted` connections beside those that other nodes hold. */
   connections(wanted: number): Promise<ConnectionsGiven>

@@ -12,7 +12,14 @@ import { firstKeys } from './data-directory/first-keys.ts'
 import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-room.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
-import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore, PreparedFiles } from './node-setup.ts'
+import type {
+  NodeGeneration,
+  NodeJournals,
+  NodeSetup,
+  NodeRedis,
+  NodeStore,
+  PreparedFiles,
+} from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
@@ -27,7 +34,10 @@ import { VERSION } from './version.ts'
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 2_000
 
-/** Milliseconds that a replaced child may take: it stays for idle connections, drains, and closes what it holds. */
+/**
+ * Milliseconds that a replaced child may take: it stays for idle connections, drains, and closes what it
+ * holds.
+ */
 const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
 
 /** Milliseconds that a node which ends takes for the journals of its fronts. */
@@ -137,7 +147,7 @@ class NodeRun {
     const files = await this.#parts.prepareFiles(config, store)
     const keys = await this.#prepareStore(store, { data, services })
     await this.#startChildren(data, services)
-    const isRedisUp = await this.#redis?.isUp(REDIS_WAIT_MS) ?? false
+    const isRedisUp = (await this.#redis?.isUp(REDIS_WAIT_MS)) ?? false
     this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
     this.#isUp = true
     if (this.#isReloadAsked) this.reload()
@@ -174,7 +184,9 @@ class NodeRun {
   }
 
   async #startAdmin(): Promise<void> {
-    const { config: { adminHost, adminPort, host, port, tls } } = this.#first
+    const {
+      config: { adminHost, adminPort, host, port, tls },
+    } = this.#first
     const admin = await startAdmin({
       host: adminHost,
       port: adminPort,
@@ -185,15 +197,17 @@ class NodeRun {
       command: commandName(),
       advice: () => this.#parts.advice(this.#generation),
       looks: () => this.#fleet.looks(),
-      readiness: () => (this.#isDraining ? null : this.#watch?.read(this.#counts(), this.#fleet.silent) ?? null),
-      metrics: async () => this.#parts.metrics(await this.#fleet.snapshots(), {
-        ...this.#counts(),
-        restarts: this.#fleet.restarts,
-        hangs: this.#fleet.hangs,
-        isPostgresUp: this.#watch?.isUp('postgres') ?? false,
-        isRedisUp: this.#watch?.isUp('redis') ?? false,
-        isStorageUp: this.#watch?.isUp('storage') ?? false,
-      }),
+      readiness: () =>
+        this.#isDraining ? null : (this.#watch?.read(this.#counts(), this.#fleet.silent) ?? null),
+      metrics: async () =>
+        this.#parts.metrics(await this.#fleet.snapshots(), {
+          ...this.#counts(),
+          restarts: this.#fleet.restarts,
+          hangs: this.#fleet.hangs,
+          isPostgresUp: this.#watch?.isUp('postgres') ?? false,
+          isRedisUp: this.#watch?.isUp('redis') ?? false,
+          isStorageUp: this.#watch?.isUp('storage') ?? false,
+        }),
     })
     this.#admin = admin
     this.#undo(() => admin.close())
@@ -225,8 +239,15 @@ class NodeRun {
     return store
   }
 
-  async #prepareStore(store: NodeStore, { data, services }: Pick<Announced, 'data' | 'services'>): Promise<BannerKeys> {
-    const keys = await firstKeys(data, { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log }, (keep) => store.makeFirstKeys(keep))
+  async #prepareStore(
+    store: NodeStore,
+    { data, services }: Pick<Announced, 'data' | 'services'>,
+  ): Promise<BannerKeys> {
+    const keys = await firstKeys(
+      data,
+      { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log },
+      (keep) => store.makeFirstKeys(keep),
+    )
     this.#reloader = new Reloader({
       setup: this.#parts,
       fleet: this.#fleet,
@@ -282,7 +303,13 @@ class NodeRun {
     const { config } = this.#first
     const url = this.#url()
     const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
-    data.publish({ databaseUrl: services.databaseUrl, redis: services.redis, url, adminUrl, scalesBy: 'SIGUSR2' })
+    data.publish({
+      databaseUrl: services.databaseUrl,
+      redis: services.redis,
+      url,
+      adminUrl,
+      scalesBy: 'SIGUSR2',
+    })
     const facts: ReadyFacts = {
       url,
       docs_url: `${url}/docs`,
@@ -296,7 +323,12 @@ class NodeRun {
     }
     const isTerminal = process.stdout.isTTY
     const text = banner({
-      facts, configuredWorkers: config.workers, keys, certFile: config.tls?.certFile ?? null, rootKeyFile: files.madeRootKey, hasColour: isTerminal,
+      facts,
+      configuredWorkers: config.workers,
+      keys,
+      certFile: config.tls?.certFile ?? null,
+      rootKeyFile: files.madeRootKey,
+      hasColour: isTerminal,
     })
     // For machines stdout holds JSON alone; the banner then goes where people look for it.
     if (isTerminal) process.stdout.write(text)
@@ -331,7 +363,10 @@ class NodeRun {
   }
 
   #counts() {
-    const of = (role: Role) => ({ ready: this.#fleet.countReady(role), wanted: this.#fleet.countWanted(role) })
+    const of = (role: Role) => ({
+      ready: this.#fleet.countReady(role),
+      wanted: this.#fleet.countWanted(role),
+    })
     const { fronts, workers } = this.#reloader?.configured ?? this.#first.config
     return {
       fronts: { ...of('front'), configured: fronts },

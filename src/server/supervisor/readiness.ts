@@ -61,7 +61,11 @@ export class ReadinessWatch {
       status: isUnavailable ? 'unavailable' : reasons.length > 0 ? 'degraded' : 'ready',
       reasons,
       degraded: NAMES.filter((name) => !this.#isUp[name]),
-      dependencies: { postgres: this.#stateOf('postgres'), redis: this.#stateOf('redis'), storage: this.#stateOf('storage') },
+      dependencies: {
+        postgres: this.#stateOf('postgres'),
+        redis: this.#stateOf('redis'),
+        storage: this.#stateOf('storage'),
+      },
       ...children,
     }
   }
@@ -89,10 +93,13 @@ export class ReadinessWatch {
       // A look that hangs is an answer too: the next one waits for it.
       if (this.#looking.has(name)) continue
       this.#looking.add(name)
-      void this.#options[name].isUp().catch(() => false).then((isUp) => {
-        this.#looking.delete(name)
-        this.#set(name, isUp)
-      })
+      void this.#options[name]
+        .isUp()
+        .catch(() => false)
+        .then((isUp) => {
+          this.#looking.delete(name)
+          this.#set(name, isUp)
+        })
     }
   }
 

@@ -30,8 +30,8 @@ export function readReload(path: string): ReloadRecord | null {
 }
 
 /**
- * Waits for the end of a reload that began after the one numbered `before`, so that it has read what stood in the
- * files when it was asked for. Null when the node ended first.
+ * Waits for the end of a reload that began after the one numbered `before`, so that it has read what stood in
+ * the files when it was asked for. Null when the node ended first.
  */
 export async function untilReloaded(path: string, before: number): Promise<ReloadRecord | null> {
   const node = runningSupervisor(path)
@@ -44,6 +44,14 @@ export async function untilReloaded(path: string, before: number): Promise<Reloa
 }
 
 function isRecord(value: unknown): value is ReloadRecord {
-  return typeof value === 'object' && value !== null && 'number' in value && typeof value.number === 'number'
-    && 'state' in value && typeof value.state === 'string' && 'needRestart' in value && Array.isArray(value.needRestart)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'number' in value &&
+    typeof value.number === 'number' &&
+    'state' in value &&
+    typeof value.state === 'string' &&
+    'needRestart' in value &&
+    Array.isArray(value.needRestart)
+  )
 }

@@ -6,7 +6,16 @@ import type { Fleet } from './fleet/fleet.ts'
 import type { ChildPart } from './fleet/ipc.ts'
 import type { NodeGeneration, NodeSetup } from './node-setup.ts'
 import { NO_RELOAD, type ReloadRecord } from './reload-record.ts'
-import { countsOf, standsOf, stillStanding, withStands, type Counts, type ScaleEnd, type ScaleInput, type Stands } from './fleet/scaling.ts'
+import {
+  countsOf,
+  standsOf,
+  stillStanding,
+  withStands,
+  type Counts,
+  type ScaleEnd,
+  type ScaleInput,
+  type Stands,
+} from './fleet/scaling.ts'
 import { connectionsNeeded } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
@@ -24,7 +33,9 @@ const FIXED = {
   SLUICE_ROOT_KEY: 'rootKey',
   SLUICE_ROOT_KEY_FILE: 'rootKeyFile',
 } as const satisfies Readonly<Record<string, keyof Config>>
-/** Other files are taken. Turning TLS on or off is not: fronts of both kinds would share the port for a while. */
+/**
+ * Other files are taken. Turning TLS on or off is not: fronts of both kinds would share the port for a while.
+ */
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
 export interface ReloadOptions {
@@ -41,8 +52,8 @@ export interface ReloadOptions {
 }
 
 /**
- * Re-reads the configuration and replaces the children, or changes their number: one after the other. Reloads that are
- * asked for during a roll are one, after it.
+ * Re-reads the configuration and replaces the children, or changes their number: one after the other. Reloads
+ * that are asked for during a roll are one, after it.
  */
 export class Reloader {
   readonly #options: ReloadOptions
@@ -80,7 +91,10 @@ export class Reloader {
     return this.#queued
   }
 
-  /** Changes the number of fronts or of threads, and resolves when the new number serves. Nothing is read anew. */
+  /**
+   * Changes the number of fronts or of threads, and resolves when the new number serves. Nothing is read
+   * anew.
+   */
   scale(input: ScaleInput): Promise<ScaleEnd> {
     return this.#inTurn(() => this.#scale(input))
   }
@@ -130,7 +144,8 @@ export class Reloader {
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)
       // Fewer fit whatever other nodes hold by now.
-      if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config)) await check(generation)
+      if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config))
+        await check(generation)
       const startedAt = performance.now()
       if (!isDeepStrictEqual(before, now)) await fleet.roll(childSetup(generation), { isSparing: true })
       this.#current = generation

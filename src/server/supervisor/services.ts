@@ -32,9 +32,13 @@ export async function startServices(
 ): Promise<Services> {
   // Both are awaited: a failure of one must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([
-    config.databaseUrl === null ? startEmbeddedPostgres({
-      dataDir: data.path, log, settings: { max_connections: String(connectionsToServe(config)) },
-    }) : null,
+    config.databaseUrl === null
+      ? startEmbeddedPostgres({
+          dataDir: data.path,
+          log,
+          settings: { max_connections: String(connectionsToServe(config)) },
+        })
+      : null,
     config.redisUrl === null ? startRedis({ dataDir: data.path, log }) : null,
   ])
   for (const service of [postgres, redis]) {
@@ -48,9 +52,10 @@ export async function startServices(
   return {
     databaseUrl: postgres.value?.url ?? config.databaseUrl?.reveal() ?? '',
     postgres: postgres.value === null ? 'external' : 'embedded',
-    redis: redis.value === null
-      ? { url: config.redisUrl?.reveal() ?? '' }
-      : { socketPath: redis.value.socketPath },
+    redis:
+      redis.value === null
+        ? { url: config.redisUrl?.reveal() ?? '' }
+        : { socketPath: redis.value.socketPath },
     redisMode: redis.value?.mode ?? 'external',
   }
 }
@@ -62,8 +67,8 @@ export interface StoreWait {
 }
 
 /**
- * Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`; returns early when the node
- * is to end.
+ * Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`; returns early
+ * when the node is to end.
  */
 export async function prepareStore(
   store: Pick<NodeStore, 'migrate'>,
@@ -72,10 +77,15 @@ export async function prepareStore(
 ): Promise<void> {
   const giveUpAt = performance.now() + POSTGRES_WAIT_MS
   let why = ''
-  const stopSaying = postgres === 'embedded' ? () => undefined : sayWhileWaiting(() => {
-    const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
-    say(`waiting for Postgres at ${placeIn(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`)
-  })
+  const stopSaying =
+    postgres === 'embedded'
+      ? () => undefined
+      : sayWhileWaiting(() => {
+          const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
+          say(
+            `waiting for Postgres at ${placeIn(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`,
+          )
+        })
   try {
     while (!isEnding()) {
       const migrated = await store.migrate().catch((problem: unknown) => {
@@ -118,8 +128,10 @@ export async function checkConnections(
   const { fits, available, elsewhere } = await store.connections(wanted)
   if (fits) return
   const processes = `${config.fronts} fronts and ${config.runners} runners`
-  throw new StartRefused(`${processes} may need ${wanted} connections; Postgres gives ${available} by its max_connections, `
-    + `and other nodes hold ${elsewhere}: ${ADVICE[postgres]} or lower SLUICE_FRONTS`)
+  throw new StartRefused(
+    `${processes} may need ${wanted} connections; Postgres gives ${available} by its max_connections, ` +
+      `and other nodes hold ${elsewhere}: ${ADVICE[postgres]} or lower SLUICE_FRONTS`,
+  )
 }
 
 /** Our own is given what the start needs, with room; a reload cannot change it. */

@@ -6,4 +6,7 @@ export const PACKAGE_ROOT = new URL('../../../../', import.meta.url)
 const manifest: unknown = JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8'))
 
 /** The version of this installation, as in package.json. */
-export const VERSION = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0.0.0'
+export const VERSION =
+  typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : '0.0.0'

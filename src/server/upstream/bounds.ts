@@ -13,10 +13,15 @@ export const TOKENS_ADDED_MAX = 16
 const JSON_BYTES_PER_ID_MIN = 2
 
 /**
- * What a call may cost at most: the dearest of all the endpoints that it may reach. Those under the workspace's own
- * credentials stand apart, since each endpoint is called under one credential alone. Design §6.4.
+ * What a call may cost at most: the dearest of all the endpoints that it may reach. Those under the
+ * workspace's own credentials stand apart, since each endpoint is called under one credential alone. Design
+ * §6.4.
  */
-export function costBoundOf(targets: readonly { readonly endpoint: Endpoint }[], input: Input, shape: InputShape): CostBound {
+export function costBoundOf(
+  targets: readonly { readonly endpoint: Endpoint }[],
+  input: Input,
+  shape: InputShape,
+): CostBound {
   let paidNano: number | null = 0
   let anyNano: number | null = 0
   let unpriced: string | null = null
@@ -43,10 +48,14 @@ function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): n
 }
 
 /**
- * Tokens that an input may have at most: a token for each byte of UTF-8, and no more than the context of the endpoint
- * for each vector. Null for pictures and the like where the context is not known.
+ * Tokens that an input may have at most: a token for each byte of UTF-8, and no more than the context of the
+ * endpoint for each vector. Null for pictures and the like where the context is not known.
  */
-export function mostTokens(input: Input, { kind, count }: InputShape, contextLength: number | null): number | null {
+export function mostTokens(
+  input: Input,
+  { kind, count }: InputShape,
+  contextLength: number | null,
+): number | null {
   const each = contextLength ?? Infinity
   if (typeof input === 'string') return Math.min(textTokens(input, each), each)
   if (input instanceof BulkBytes) return mostOfBulk(input, { kind, count }, each)
@@ -66,7 +75,11 @@ function textTokens(text: string, each: number): number {
 }
 
 /** JSON never has fewer bytes than the text it stands for. */
-function mostOfBulk({ json, count: ids }: BulkBytes, { kind, count }: InputShape, each: number): number | null {
+function mostOfBulk(
+  { json, count: ids }: BulkBytes,
+  { kind, count }: InputShape,
+  each: number,
+): number | null {
   const added = count * TOKENS_ADDED_MAX
   const most = count * each
   switch (kind) {

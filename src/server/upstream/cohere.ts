@@ -5,8 +5,8 @@ import type { EmbeddingProtocol } from './protocol.ts'
 import { RewrittenEmbeddings } from './rewritten.ts'
 
 /**
- * Cohere's `POST /v2/embed`: texts, or texts and images in `inputs`; vectors come back by type under `embeddings`,
- * tokens under `meta.billed_units`. Floats are asked for always, base64 is ours.
+ * Cohere's `POST /v2/embed`: texts, or texts and images in `inputs`; vectors come back by type under
+ * `embeddings`, tokens under `meta.billed_units`. Floats are asked for always, base64 is ours.
  */
 export function cohereEmbeddings(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs): EmbeddingProtocol {
   return new RewrittenEmbeddings(endpoint, { protocol: 'cohere', path: '/embed' }, { link, jobs })

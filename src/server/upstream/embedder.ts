@@ -5,7 +5,12 @@ import type { InputKind } from '../../schemas/embeddings/embeddings.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { EMBEDDINGS_HOPS_MAX } from '../../schemas/embeddings/embedding-limits.ts'
 import { endpointUnconfigured } from '../../schemas/models/unconfigured.ts'
-import type { EmbeddingJob, EmbeddingPlan, Embedder, EmbeddingsResult } from '../ports/embeddings/embeddings.ts'
+import type {
+  EmbeddingJob,
+  EmbeddingPlan,
+  Embedder,
+  EmbeddingsResult,
+} from '../ports/embeddings/embeddings.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { Endpoint } from '../ports/models/models.ts'
 import type { BreakerReading, FailedAttempt, Log, Meters } from '../ports/observe.ts'
@@ -35,8 +40,13 @@ export interface EmbedderOptions {
   readonly random: () => number
 }
 
-/** The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design §10. */
-export function createEmbedder(options: EmbedderOptions): Embedder & { breakers(): readonly BreakerReading[] } {
+/**
+ * The embedder of a front: endpoints by preferences and health, attempts inside the call's deadline. Design
+ * §10.
+ */
+export function createEmbedder(
+  options: EmbedderOptions,
+): Embedder & { breakers(): readonly BreakerReading[] } {
   return new RoutingEmbedder(options)
 }
 
@@ -66,13 +76,18 @@ class RoutingEmbedder implements Embedder {
     return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
   }
 
-  async #run(job: EmbeddingJob, shape: InputShape, targets: readonly Target[]): Promise<Outcome<EmbeddingsResult>> {
+  async #run(
+    job: EmbeddingJob,
+    shape: InputShape,
+    targets: readonly Target[],
+  ): Promise<Outcome<EmbeddingsResult>> {
     const trail = new Trail()
     for (const target of targets) {
       const startedAt = this.#now()
-      if (startedAt >= job.deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
+      if (startedAt >= job.deadlineAt)
+        return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
       // Asked for only once there was time to leave: a signal that nobody reads is never made.
-      if (trail.length > 0 && await hasEnded(job))
+      if (trail.length > 0 && (await hasEnded(job)))
         return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
       if (!target.health.admit(startedAt, job.caller.key)) {
         trail.skipped(target.health.restMs(startedAt, job.caller.key))
@@ -89,11 +104,16 @@ class RoutingEmbedder implements Embedder {
     return { ok: false, failure: trail.last() }
   }
 
-  /** Without those whose cost no limit of the caller can hold; null where there are none such, or no others. C40. */
+  /**
+   * Without those whose cost no limit of the caller can hold; null where there are none such, or no others.
+   * C40.
+   */
   #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> | null {
     const { model, limits } = job
     if (limits === null || !model.endpoints.some(isUnpriced)) return null
-    const bounded = model.endpoints.filter((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined))
+    const bounded = model.endpoints.filter(
+      (endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined),
+    )
     if (bounded.length === 0 || bounded.length === model.endpoints.length) return null
     const chosen = this.#choose({ ...job, model: { ...model, endpoints: bounded } }, shape)
     return chosen.ok ? chosen : null
@@ -120,8 +140,13 @@ class RoutingEmbedder implements Embedder {
     if (!isSetUp) return endpointUnconfigured(model)
     if (isCircular && targets.length === 0) return fail('hops_exceeded', { fields: { hops } })
     const foreign = shape.kind === 'objects' ? foreignTo(model.inputModalities, mediaOf(request.input)) : null
-    if (foreign !== null) return fail('input_unsupported', { detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.` })
-    return targets.length === 0 ? fail('input_unsupported', { detail: this.#formsOf(routed.value) }) : ok(targets)
+    if (foreign !== null)
+      return fail('input_unsupported', {
+        detail: `It does not take ${foreign}; it takes ${model.inputModalities.join(', ')}.`,
+      })
+    return targets.length === 0
+      ? fail('input_unsupported', { detail: this.#formsOf(routed.value) })
+      : ok(targets)
   }
 
   /** The forms of input that at least one of the endpoints takes. */
@@ -182,7 +207,8 @@ class RoutingEmbedder implements Embedder {
     const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
     // Cut by the call's own deadline, it might have answered within the time that it has.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
-    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut) health.struck(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
+    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut)
+      health.struck(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
     else if (name === 'upstream_refused') health.alive()
     else health.unknown(job.caller.key)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
@@ -223,8 +249,13 @@ interface Try {
 /** What of a failed attempt is logged. */
 function failedAttempt({ name, fields, metadata, cause }: Failure, provider: string): FailedAttempt {
   const status = fields?.['status']
-  const broken = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : name
-  return { provider, status: typeof status === 'number' ? status : null, code: metadata?.provider_code ?? broken }
+  const broken =
+    cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : name
+  return {
+    provider,
+    status: typeof status === 'number' ? status : null,
+    code: metadata?.provider_code ?? broken,
+  }
 }
 
 /** The first modality that the model does not take; null when it takes all. */

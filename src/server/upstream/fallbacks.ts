@@ -1,10 +1,10 @@
 import type { Failure, FailureName } from '../../schemas/failures.ts'
 
 /**
- * The failures that another endpoint may mend, and whether each counts against the endpoint; every other one is the
- * input's, the caller's or ours. When all endpoints fail, the first in this order is told: the one that leaves the
- * caller most to hope for. An overloaded or slow provider may answer the next try; a refused credential will not
- * help until an operator acts.
+ * The failures that another endpoint may mend, and whether each counts against the endpoint; every other one
+ * is the input's, the caller's or ours. When all endpoints fail, the first in this order is told: the one
+ * that leaves the caller most to hope for. An overloaded or slow provider may answer the next try; a refused
+ * credential will not help until an operator acts.
  */
 const FALLBACKS = {
   upstream_overloaded: { isStrike: true },

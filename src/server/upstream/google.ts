@@ -8,7 +8,8 @@ import { RewrittenEmbeddings } from './rewritten.ts'
 export const googleKey: CredentialHeader = (key) => ['x-goog-api-key', key]
 
 /**
- * Gemini's `models/{model}:batchEmbedContents`: one request for each input, with text and inline media as parts.
+ * Gemini's `models/{model}:batchEmbedContents`: one request for each input, with text and inline media as
+ * parts.
  */
 export function googleEmbeddings(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs): EmbeddingProtocol {
   const path = `/models/${encodeURIComponent(endpoint.upstreamModel)}:batchEmbedContents`

@@ -1,8 +1,12 @@
-/** Strikes in a row that open the breaker; a time-out counts thrice, as it costs a caller its patience. Decision. */
+/**
+ * Strikes in a row that open the breaker; a time-out counts thrice, as it costs a caller its patience.
+ * Decision.
+ */
 const STRIKES_MAX = 10
 /**
- * Milliseconds that a single caller's strikes must span to open it: else one who knows an input that the provider
- * fails at would take the endpoint from all. Where others call too, one of them is answered meanwhile. Decision.
+ * Milliseconds that a single caller's strikes must span to open it: else one who knows an input that the
+ * provider fails at would take the endpoint from all. Where others call too, one of them is answered
+ * meanwhile. Decision.
  */
 export const STRIKES_ALONE_MS = 10_000
 /** Probes of a half-open breaker at once, each of another caller, for the same reason. Decision. */
@@ -12,7 +16,10 @@ export const STRIKES_OF_TIMEOUT = 3
 /** Milliseconds that an open breaker rests, doubled by each failed probe. Decision. */
 const REST_MS_MIN = 1_000
 const REST_MS_MAX = 30_000
-/** Milliseconds of the longest rest where the model has no other endpoint: each rest refuses every call of the model. Decision. */
+/**
+ * Milliseconds of the longest rest where the model has no other endpoint: each rest refuses every call of the
+ * model. Decision.
+ */
 export const REST_ALONE_MS_MAX = 2_000
 /** Share of the rest that chance adds, so that fronts do not probe together. */
 const REST_JITTER = 0.2
@@ -26,9 +33,9 @@ export interface OpenBreaker {
 }
 
 /**
- * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker opens
- * after strikes in a row, rests, and lets a round of probes through: one success closes it, and as many failures
- * make it rest longer. A round that not enough callers joined ends after that rest too.
+ * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker
+ * opens after strikes in a row, rests, and lets a round of probes through: one success closes it, and as many
+ * failures make it rest longer. A round that not enough callers joined ends after that rest too.
  */
 export class EndpointHealth {
   readonly #random: () => number
@@ -59,7 +66,9 @@ export class EndpointHealth {
 
   /** Null while the breaker is closed. `probeInMs` is 0 when the next call probes the endpoint. */
   breaker(nowMs: number): OpenBreaker | null {
-    return this.isOpen ? { openForMs: nowMs - this.#openedAt, probeInMs: Math.max(0, this.#openUntil - nowMs) } : null
+    return this.isOpen
+      ? { openForMs: nowMs - this.#openedAt, probeInMs: Math.max(0, this.#openUntil - nowMs) }
+      : null
   }
 
   /** Milliseconds until the caller may probe; 0 when that is open, or when the breaker is closed. */

@@ -60,7 +60,10 @@ export class ProviderLink {
     ]
   }
 
-  /** Embeddings have no effect at the provider but a charge: repeating one that a dead connection lost is safe. */
+  /**
+   * Embeddings have no effect at the provider but a charge: repeating one that a dead connection lost is
+   * safe.
+   */
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],

@@ -1,5 +1,13 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { LEXICAL_ORGANIZATION_CALLS_MAX, LEXICAL_CALLS_MAX, LEXICAL_DIMENSIONS_DEFAULT, LEXICAL_DIMENSIONS_MAX, LEXICAL_INPUT_BYTES_MAX, LEXICAL_NUMBERS_MAX, LEXICAL_TEXT_UNITS_MAX } from '../../schemas/embeddings/embedding-limits.ts'
+import {
+  LEXICAL_ORGANIZATION_CALLS_MAX,
+  LEXICAL_CALLS_MAX,
+  LEXICAL_DIMENSIONS_DEFAULT,
+  LEXICAL_DIMENSIONS_MAX,
+  LEXICAL_INPUT_BYTES_MAX,
+  LEXICAL_NUMBERS_MAX,
+  LEXICAL_TEXT_UNITS_MAX,
+} from '../../schemas/embeddings/embedding-limits.ts'
 import { UNREAD } from '../../schemas/values/unread.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
@@ -8,9 +16,9 @@ import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 
 /**
- * `sluice/lexical-1`: needs no key and no network. It is lexical, not semantic: texts that share wording come out
- * close, synonyms do not. Computed in the short-job pool, slice by slice, so that others get their turn. One object
- * serves all endpoints of a front, whose calls it bounds. Design §10.
+ * `sluice/lexical-1`: needs no key and no network. It is lexical, not semantic: texts that share wording come
+ * out close, synonyms do not. Computed in the short-job pool, slice by slice, so that others get their turn.
+ * One object serves all endpoints of a front, whose calls it bounds. Design §10.
  */
 export class LexicalEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
@@ -35,10 +43,12 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     const countMax = Math.floor(LEXICAL_NUMBERS_MAX / dimensions)
     if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs of so many dimensions')
     const bulk = bulkOf(request.input)
-    if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX) return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
+    if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX)
+      return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
     const { organizationId } = caller
     const others = this.#callsBy.get(organizationId) ?? 0
-    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_ORGANIZATION_CALLS_MAX) return fail('busy', { retryAfterS: 1 })
+    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_ORGANIZATION_CALLS_MAX)
+      return fail('busy', { retryAfterS: 1 })
     this.#calls++
     this.#callsBy.set(organizationId, others + 1)
     try {
@@ -56,11 +66,16 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   }
 
   /** A large input is parsed and cut in a job: this thread only hands its bytes over. */
-  async #sliced(attempt: EmbeddingAttempt, dimensions: number, bulk: Uint8Array | null): Promise<Outcome<Reading>> {
+  async #sliced(
+    attempt: EmbeddingAttempt,
+    dimensions: number,
+    bulk: Uint8Array | null,
+  ): Promise<Outcome<Reading>> {
     const { request, caller, call } = attempt
-    const sliced = bulk === null
-      ? ok(this.#jobs.here('slice_texts', { input: valueOf(request.input) ?? [], dimensions }))
-      : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { caller, signal: call.signal })
+    const sliced =
+      bulk === null
+        ? ok(this.#jobs.here('slice_texts', { input: valueOf(request.input) ?? [], dimensions }))
+        : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { caller, signal: call.signal })
     if (!sliced.ok) return sliced
     if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, attempt)
     const { longAt } = sliced.value
@@ -85,10 +100,15 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     for (const { texts, count } of slices) {
       // Answers of the same organization that came before may lie unread since.
       if (call.hasRoomToRead === false) return ended({ ok: false, failure: UNREAD })
-      const outcome = await this.#jobs.run('embed_lexical', { texts, firstIndex, dimensions, encoding }, { caller, signal: call.signal })
+      const outcome = await this.#jobs.run(
+        'embed_lexical',
+        { texts, firstIndex, dimensions, encoding },
+        { caller, signal: call.signal },
+      )
       if (!outcome.ok) return ended(outcome)
       madeBytes += outcome.value.data.length
-      if (madeBytes > room.bytes && !room.grow(madeBytes - room.bytes)) return ended(fail('busy', { retryAfterS: 1 }))
+      if (madeBytes > room.bytes && !room.grow(madeBytes - room.bytes))
+        return ended(fail('busy', { retryAfterS: 1 }))
       firstIndex += count
       tokens += outcome.value.tokens
       addTo(data, outcome.value.data)

@@ -13,8 +13,8 @@ import { parseAnswer } from './read-answer.ts'
 const PATH = '/embeddings'
 
 /**
- * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the form
- * and the encoding that the caller asked for. Design §4.
+ * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the
+ * form and the encoding that the caller asked for. Design §4.
  */
 export class OpenAiEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
@@ -49,7 +49,10 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     return this.#head + JSON.stringify(valueOf(request.input)) + tail
   }
 
-  /** The optional members, each after its comma. Every server answers floats unasked, and some refuse the word. */
+  /**
+   * The optional members, each after its comma. Every server answers floats unasked, and some refuse the
+   * word.
+   */
   #options(request: EmbeddingsRequest): string {
     const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''

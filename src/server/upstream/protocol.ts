@@ -16,7 +16,11 @@ export interface EmbeddingAttempt {
   readonly requestId?: string | null
   /** Gateways that the call has come through before this one. */
   readonly hops?: number
-  readonly call: { readonly signal: AbortSignal; readonly hasRoomToRead?: boolean; sent?(isSent: boolean): void }
+  readonly call: {
+    readonly signal: AbortSignal
+    readonly hasRoomToRead?: boolean
+    sent?(isSent: boolean): void
+  }
 }
 
 /** What an endpoint answered, in our form; the token figures are the provider's word and not yet judged. */

@@ -7,8 +7,9 @@ import { readReason } from './reason.ts'
 const RETRY_AFTER_S_MAX = 600
 
 /**
- * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a refusal
- * of our credential, of our request's form or of our money is ours. The provider's status is told, never passed on.
+ * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a
+ * refusal of our credential, of our request's form or of our money is ours. The provider's status is told,
+ * never passed on.
  */
 export function failureOf(answer: EgressAnswer, { struck }: Pick<ProviderLink, 'struck'>): Failure {
   const reason = readReason(answer.body, struck)

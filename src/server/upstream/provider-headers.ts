@@ -20,7 +20,10 @@ export interface OperatorAccess {
 }
 
 /** Null when a variable that the provider's key or headers name is not set. */
-export function operatorAccess(provider: Provider, credentials: ReadonlyMap<string, Credential>): OperatorAccess | null {
+export function operatorAccess(
+  provider: Provider,
+  credentials: ReadonlyMap<string, Credential>,
+): OperatorAccess | null {
   if (variablesOf(provider).some((name) => !credentials.has(name))) return null
   const { headers = [], apiKeyEnv } = provider
   const valueOf = (env: string): string => credentials.get(env)?.reveal() ?? ''
@@ -32,8 +35,13 @@ export function operatorAccess(provider: Provider, credentials: ReadonlyMap<stri
 /** Headers in which providers take keys. */
 const KEY_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-goog-api-key', 'api-key', 'x-api-key'])
 
-/** Under a workspace's own key: without what comes from a variable or carries a key, for that is the operator's credential. */
+/**
+ * Under a workspace's own key: without what comes from a variable or carries a key, for that is the
+ * operator's credential.
+ */
 export function plainHeaders({ headers = [] }: Provider): ExtraHeaders {
-  const sent = headers.flatMap(({ name, value, env }) => (env !== null || KEY_HEADERS.has(name) ? [] : [name, value]))
+  const sent = headers.flatMap(({ name, value, env }) =>
+    env !== null || KEY_HEADERS.has(name) ? [] : [name, value],
+  )
   return { sent, secrets: [] }
 }

@@ -7,8 +7,8 @@ import type { EmbeddingAttempt, Reading } from './protocol.ts'
 type Decoding = ShortJobTypes['decode_embeddings']
 
 /**
- * Parses an answer, checks all of it and writes its vectors anew; a large one in a short job.
- * A caller who left changes nothing, since the answer is paid for; after the deadline nobody counts it any more.
+ * Parses an answer, checks all of it and writes its vectors anew; a large one in a short job. A caller who
+ * left changes nothing, since the answer is paid for; after the deadline nobody counts it any more.
  * Failures: upstream_invalid, and what the pool of short jobs fails with.
  */
 export async function parseAnswer(
@@ -41,7 +41,9 @@ export async function parseAnswer(
   return ok({ data: [data], promptTokens, totalTokens, release: answer.release })
 }
 
-/** The cause of `upstream_invalid` when the form was right: some inputs make a sound provider lose a vector. */
+/**
+ * The cause of `upstream_invalid` when the form was right: some inputs make a sound provider lose a vector.
+ */
 export const MISCOUNTED = new Error('another number of vectors')
 
 /** Its buffer, when nothing else lies in it. */

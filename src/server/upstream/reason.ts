@@ -30,7 +30,10 @@ export interface Struck {
   readonly host: string
 }
 
-/** Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of Voyage. */
+/**
+ * Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of
+ * Voyage.
+ */
 export function readReason(body: Uint8Array, struck: Struck): Reason {
   const parsed = parse(body)
   if (parsed === null) return NOTHING
@@ -111,7 +114,9 @@ function isHost(part: string, host: string): boolean {
 
 function isCode(value: unknown, struck: Struck): boolean {
   if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === struck.host) return false
-  const isOfSecret = secretsOf(struck).some((secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)))
+  const isOfSecret = secretsOf(struck).some(
+    (secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)),
+  )
   return !isOfSecret && !/^(?:sk|pk|AIza)/.test(value)
 }
 

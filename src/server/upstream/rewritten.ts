@@ -21,7 +21,9 @@ interface Deps {
 
 type Encoded = Outcome<ShortJobTypes['encode_embeddings']['out']>
 
-/** A wire protocol whose bodies differ from ours both ways: both are written anew, large ones in a short job. */
+/**
+ * A wire protocol whose bodies differ from ours both ways: both are written anew, large ones in a short job.
+ */
 export class RewrittenEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
   readonly #link: ProviderLink
@@ -74,7 +76,10 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     )
   }
 
-  /** Keeps what it was encoded to: handing megabytes to a thread is not free, and the next endpoint may want the same. */
+  /**
+   * Keeps what it was encoded to: handing megabytes to a thread is not free, and the next endpoint may want
+   * the same.
+   */
   async #encodeBulk(input: BulkBytes, form: string, encode: () => Promise<Encoded>): Promise<Encoded> {
     const encoded = await encode()
     if (encoded.ok) KEPT.set(input, { form, encoded })

@@ -16,9 +16,9 @@ interface Measured {
 type MeasuredOf = (endpoint: Endpoint) => Measured
 
 /**
- * The endpoints that a call may use, in the order to try them. B1.12, C21.
- * Filters come first: a fact that the catalogue lacks matches nothing. `order` wins over `sort`; without either the
- * catalogue's order holds, or that of the variants `:floor` (price) and `:nitro` (throughput).
+ * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
+ * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
+ * or that of the variants `:floor` (price) and `:nitro` (throughput).
  * Failures: endpoint_excluded.
  */
 export function route(
@@ -51,7 +51,13 @@ function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPref
   if (first === undefined) return ''
   const slugs = [...new Set(endpoints.map(({ provider }) => provider.slug))]
   const near = nearest(first, slugs)
-  const has = near.length > 0 ? hintOf(near) : ` It has: ${slugs.slice(0, NAMED_MAX).map((slug) => `\`${slug}\``).join(', ')}.`
+  const has =
+    near.length > 0
+      ? hintOf(near)
+      : ` It has: ${slugs
+          .slice(0, NAMED_MAX)
+          .map((slug) => `\`${slug}\``)
+          .join(', ')}.`
   return ` The model has no provider ${shown(first)}.${has}`
 }
 
@@ -64,7 +70,8 @@ interface Inputs extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> 
 
 function foldedOf(preferences: ProviderPreferences): Inputs {
   const { only, ignore, order } = preferences
-  const fold = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.toLowerCase()))
+  const fold = (names: readonly string[]): ReadonlySet<string> =>
+    new Set(names.map((name) => name.toLowerCase()))
   return {
     ...preferences,
     only: only ? fold(only) : null,
@@ -120,11 +127,7 @@ function hasFacts(endpoint: Endpoint, inputs: Inputs): boolean {
 const NANO = 1e9
 
 /** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
-function isInPrice(
-  endpoint: Endpoint,
-  { max_price: max }: Inputs,
-  { request, isFree }: Asked,
-): boolean {
+function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: Asked): boolean {
   if (max === undefined) return true
   const isPriceAsked = max.prompt !== undefined || max.request !== undefined
   // Beside endpoints with a price one without is not known to be cheaper. C21.
@@ -137,7 +140,10 @@ function isInPrice(
   return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
 }
 
-/** Asked in USD, which is a float: the product of 2.01 is below its price, and rounding to the unit that is held repairs it. */
+/**
+ * Asked in USD, which is a float: the product of 2.01 is below its price, and rounding to the unit that is
+ * held repairs it.
+ */
 function nanoOf(usd: string | number): number {
   return Math.round(Number(usd) * NANO)
 }
@@ -202,7 +208,9 @@ function ascending(
 
 type Bounds = ProviderPreferences['preferred_max_latency']
 
-/** Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds. */
+/**
+ * Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds.
+ */
 function preferFast(
   endpoints: readonly Endpoint[],
   inputs: Inputs,
@@ -242,11 +250,13 @@ function inOrder(
   { order, allow_fallbacks: mayFallBack }: Inputs,
 ): readonly Endpoint[] {
   if (order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
-  const places = new Map(endpoints.map((endpoint) => {
-    const names = namesOf(endpoint)
-    const at = order.findIndex((name) => names.includes(name))
-    return [endpoint, at === -1 ? Infinity : at]
-  }))
+  const places = new Map(
+    endpoints.map((endpoint) => {
+      const names = namesOf(endpoint)
+      const at = order.findIndex((name) => names.includes(name))
+      return [endpoint, at === -1 ? Infinity : at]
+    }),
+  )
   const place = (endpoint: Endpoint): number => places.get(endpoint) ?? Infinity
   const ordered = ascending(endpoints, place)
   return mayFallBack === false ? ordered.filter((endpoint) => place(endpoint) !== Infinity) : ordered

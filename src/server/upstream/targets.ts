@@ -54,7 +54,8 @@ export class TargetTable {
   }
 
   healthOf(endpoint: Endpoint): EndpointHealth {
-    const known = endpoint.ownWay === undefined ? this.#health.get(endpoint.tag) : this.#ownHealth.get(endpoint)
+    const known =
+      endpoint.ownWay === undefined ? this.#health.get(endpoint.tag) : this.#ownHealth.get(endpoint)
     if (known !== undefined) return known
     const health = new EndpointHealth(this.#options.random)
     if (endpoint.ownWay === undefined) this.#health.set(endpoint.tag, health)
@@ -67,7 +68,10 @@ export class TargetTable {
     return endpoints.filter((endpoint) => this.of(endpoint) !== null).length < 2
   }
 
-  /** Notes that the breaker of an endpoint opened. A private endpoint is its owner's: the node's metrics leave it out. */
+  /**
+   * Notes that the breaker of an endpoint opened. A private endpoint is its owner's: the node's metrics leave
+   * it out.
+   */
   opened(target: Target): void {
     const { tag, provider, ownWay } = target.endpoint
     if (ownWay !== undefined) return
@@ -77,7 +81,11 @@ export class TargetTable {
 
   /** Breakers by provider, of all providers whose breaker ever opened. */
   breakers(nowMs: number): readonly BreakerReading[] {
-    return Array.from(this.#openings, ([provider, openings]) => ({ provider, openings, open: this.#openOf(provider, nowMs) }))
+    return Array.from(this.#openings, ([provider, openings]) => ({
+      provider,
+      openings,
+      open: this.#openOf(provider, nowMs),
+    }))
   }
 
   #openOf(provider: string, nowMs: number): BreakerReading['open'] {

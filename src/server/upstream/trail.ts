@@ -54,7 +54,9 @@ export class Trail {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
     }
-    const told = this.#failures.reduce((best, one) => (rankOf(one.failure) < rankOf(best.failure) ? one : best))
+    const told = this.#failures.reduce((best, one) =>
+      rankOf(one.failure) < rankOf(best.failure) ? one : best,
+    )
     const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
     return withMetadata(
       told.failure,

@@ -11,7 +11,10 @@ export interface JudgedUsage {
   readonly isEstimated: boolean
 }
 
-/** The usual share of a token in text in bytes, which holds for every script; and what a token takes as a number in JSON. */
+/**
+ * The usual share of a token in text in bytes, which holds for every script; and what a token takes as a
+ * number in JSON.
+ */
 const UNITS_PER_TOKEN = 4
 const JSON_BYTES_PER_TOKEN_ID = 5
 /** A medium-sized picture with most providers. */
@@ -22,8 +25,8 @@ const TOKENS_MAX = 2 ** 26
 const MEDIA_TOKENS_MAX = 2 ** 31
 
 /**
- * Takes the provider's figures when they can be meant, else ours. More than the call's bound is meant: that is charged,
- * and the rest becomes an overrun.
+ * Takes the provider's figures when they can be meant, else ours. More than the call's bound is meant: that
+ * is charged, and the rest becomes an overrun.
  * @param contextLength of the endpoint: more than that an estimate never is
  */
 export function judgeUsage(
@@ -66,7 +69,8 @@ function guess(input: Input, { kind, count }: InputShape): number {
     case 'objects': {
       if (input instanceof BulkBytes) return count * TOKENS_PER_MEDIA
       return partsOf(input).reduce(
-        (sum, part) => sum + (part.type === 'text' ? Buffer.byteLength(part.text) / UNITS_PER_TOKEN : TOKENS_PER_MEDIA),
+        (sum, part) =>
+          sum + (part.type === 'text' ? Buffer.byteLength(part.text) / UNITS_PER_TOKEN : TOKENS_PER_MEDIA),
         0,
       )
     }

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 const LABEL = 'sluice envelope 1'
 const KEY_BYTES = 32
@@ -42,12 +49,14 @@ export function valueBytesOf(sealed: Uint8Array): number {
 
 /** Texts that cannot run into each other: each with its length (4 bytes) before it. */
 export function lengthPrefixed(...texts: readonly string[]): Buffer {
-  return Buffer.concat(texts.flatMap((text) => {
-    const bytes = Buffer.from(text)
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(bytes.length)
-    return [length, bytes]
-  }))
+  return Buffer.concat(
+    texts.flatMap((text) => {
+      const bytes = Buffer.from(text)
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(bytes.length)
+      return [length, bytes]
+    }),
+  )
 }
 
 function open(key: Uint8Array, bytes: Uint8Array, aad: Uint8Array): Buffer | null {
@@ -65,8 +74,16 @@ function open(key: Uint8Array, bytes: Uint8Array, aad: Uint8Array): Buffer | nul
   }
 }
 
-function derive(sealingKey: Uint8Array, salt: Uint8Array, aad: Uint8Array): { key: Uint8Array; commitment: Uint8Array; wipe: () => void } {
+function derive(
+  sealingKey: Uint8Array,
+  salt: Uint8Array,
+  aad: Uint8Array,
+): { key: Uint8Array; commitment: Uint8Array; wipe: () => void } {
   const info = Buffer.concat([Buffer.from(LABEL), createHash('sha256').update(aad).digest()])
   const block = new Uint8Array(hkdfSync('sha256', sealingKey, salt, info, KEY_BYTES + COMMITMENT_BYTES))
-  return { key: block.subarray(0, KEY_BYTES), commitment: block.subarray(KEY_BYTES), wipe: () => void block.fill(0) }
+  return {
+    key: block.subarray(0, KEY_BYTES),
+    commitment: block.subarray(KEY_BYTES),
+    wipe: () => void block.fill(0),
+  }
 }

@@ -2,7 +2,10 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Secret } from '../../schemas/vault/secret.ts'
 import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault/vault.ts'
 
-/** Secrets of one vault that one front seals and commits together when they wait for each other, and their characters beyond the first. Decision. */
+/**
+ * Secrets of one vault that one front seals and commits together when they wait for each other, and their
+ * characters beyond the first. Decision.
+ */
 export const VAULT_WRITES_TOGETHER_MAX = 32
 export const VAULT_WRITES_TOGETHER_CHARS_MAX = 1_048_576
 
@@ -28,8 +31,9 @@ export interface GatheredPutsOptions {
 }
 
 /**
- * Puts of secrets. A commit holds its vault while it waits for the disk: those that come meanwhile wait here, and are then
- * sealed and committed together, in the order in which they came. In an idle vault nothing waits.
+ * Puts of secrets. A commit holds its vault while it waits for the disk: those that come meanwhile wait here,
+ * and are then sealed and committed together, in the order in which they came. In an idle vault nothing
+ * waits.
  */
 export class GatheredPuts {
   readonly #options: GatheredPutsOptions
@@ -49,7 +53,10 @@ export class GatheredPuts {
     const vault = [workspaceId, scope.internId ?? '', scope.attachableId ?? ''].join('/')
     const line = this.#lines.get(vault)
     const { waitingOfOneMax, waitingMax } = this.#options
-    if (line !== undefined && ((this.#waitingOf.get(workspaceId) ?? 0) >= waitingOfOneMax || this.#waiting >= waitingMax)) {
+    if (
+      line !== undefined &&
+      ((this.#waitingOf.get(workspaceId) ?? 0) >= waitingOfOneMax || this.#waiting >= waitingMax)
+    ) {
       return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     }
     return new Promise((settle) => {
@@ -79,7 +86,10 @@ export class GatheredPuts {
   /** Never rejects: what went wrong is told to those whose put it was. */
   async #store(scope: VaultScope, together: readonly Waiting[]): Promise<void> {
     const stored = this.#options.store(scope, together)
-    const isFull = await stored.then((all) => !all.ok && all.failure.name === 'vault_full', () => false)
+    const isFull = await stored.then(
+      (all) => !all.ok && all.failure.name === 'vault_full',
+      () => false,
+    )
     for (const [nth, put] of together.entries()) {
       // There may be room for some of them.
       if (isFull && together.length > 1) await this.#store(scope, [put])

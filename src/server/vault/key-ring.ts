@@ -5,7 +5,10 @@ import type { DataKey, DataKeyPurpose, DataKeys, KeyRing, WrappedDataKey } from 
 import type { RootKeys } from './root-keys.ts'
 import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'
 
-/** Milliseconds until another process's change of the current key is seen; the one before still opens what it sealed. Decision. */
+/**
+ * Milliseconds until another process's change of the current key is seen; the one before still opens what it
+ * sealed. Decision.
+ */
 const CURRENT_KEPT_MS = 60_000
 
 export interface KeyRingOptions {
@@ -14,7 +17,10 @@ export interface KeyRingOptions {
   readonly cachedMax?: number
 }
 
-/** Data keys of workspaces, unwrapped here alone; a bounded number is kept, and cleared when it goes. Design §8. */
+/**
+ * Data keys of workspaces, unwrapped here alone; a bounded number is kept, and cleared when it goes. Design
+ * §8.
+ */
 export function openKeyRing(options: KeyRingOptions): KeyRing {
   return new Ring(options)
 }
@@ -71,7 +77,8 @@ class Ring implements KeyRing {
   #unwrap(row: WrappedDataKey): Outcome<DataKey> {
     const name = `${row.workspaceId}/${row.purpose}/${row.id}`
     const rootKey = this.#rootKeys.get(row.rootKeyId)
-    if (rootKey === undefined) return unavailable(`data key ${row.id} is wrapped by root key ${row.rootKeyId}, which is not here`)
+    if (rootKey === undefined)
+      return unavailable(`data key ${row.id} is wrapped by root key ${row.rootKeyId}, which is not here`)
     const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.workspaceId })
     if (key === null) return unavailable(`data key ${row.id} does not open`)
     const copy = copyOf(row.id, key)

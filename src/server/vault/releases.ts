@@ -35,7 +35,10 @@ async function release(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outc
   return found.ok ? give(deps, request, found.value) : found
 }
 
-async function releaseAll(deps: ReleaseDeps, { names, fits, ...request }: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>> {
+async function releaseAll(
+  deps: ReleaseDeps,
+  { names, fits, ...request }: BundleRequest,
+): Promise<Outcome<ReadonlyMap<string, Secret>>> {
   const rows = new Map<string, EffectiveRow>()
   for (const name of new Set(names)) {
     const found = await look(deps, { ...request, name })
@@ -53,7 +56,9 @@ async function releaseAll(deps: ReleaseDeps, { names, fits, ...request }: Bundle
   return ok(secrets)
 }
 
-/** The row of a secret that may be released. Failures: secret_not_released, busy (the log), store_unavailable. */
+/**
+ * The row of a secret that may be released. Failures: secret_not_released, busy (the log), store_unavailable.
+ */
 async function look(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
   if (!isSecretName(request.name)) return refuse(deps, request, 'no_such_secret')
   const found = await deps.rows.find(request.scope, request.name)
@@ -66,7 +71,11 @@ async function look(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome
 
 async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRow): Promise<Outcome<Secret>> {
   const { organizationId, workspaceId } = request.scope
-  const opened = await open(deps, row, { organizationId, workspaceId, key: request.by.actor.id ?? workspaceId })
+  const opened = await open(deps, row, {
+    organizationId,
+    workspaceId,
+    key: request.by.actor.id ?? workspaceId,
+  })
   if (!opened.ok) return opened
   if (opened.value === null) {
     // Somebody edited the row, or its root key is gone: an operator has to know.
@@ -78,21 +87,35 @@ async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRo
 }
 
 /** Null when the row is not what was sealed. Failures: those of the short-job pool. */
-async function open({ keys, jobs }: ReleaseDeps, row: EffectiveRow, caller: Caller): Promise<Outcome<Secret | null>> {
+async function open(
+  { keys, jobs }: ReleaseDeps,
+  row: EffectiveRow,
+  caller: Caller,
+): Promise<Outcome<Secret | null>> {
   const input = sealedValue(keys, row)
   if (!input.ok) return ok(null)
   const { sealed, sealingKey } = input.value
-  const plain = await jobs.run('open_secret', input.value, { caller, transfer: [sealed.buffer, sealingKey.buffer] })
+  const plain = await jobs.run('open_secret', input.value, {
+    caller,
+    transfer: [sealed.buffer, sealingKey.buffer],
+  })
   // A job that never ran has left it here.
   wipe(sealingKey)
   if (!plain.ok) return plain
   if (plain.value === null) return ok(null)
-  const secret = new Secret(Buffer.from(plain.value.buffer, plain.value.byteOffset, plain.value.length).toString())
+  const secret = new Secret(
+    Buffer.from(plain.value.buffer, plain.value.byteOffset, plain.value.length).toString(),
+  )
   plain.value.fill(0)
   return ok(secret)
 }
 
-function refuse({ audit }: ReleaseDeps, request: ReleaseRequest, reason: Refusal, row: EffectiveRow | null = null): Outcome<never> {
+function refuse(
+  { audit }: ReleaseDeps,
+  request: ReleaseRequest,
+  reason: Refusal,
+  row: EffectiveRow | null = null,
+): Outcome<never> {
   const isNoted = audit.note(eventOf(request, row, { outcome: 'refused', reason }))
   return isNoted ? fail('secret_not_released', { fields: { name: nameOf(request) } }) : UNAUDITED
 }
@@ -104,7 +127,11 @@ interface Verdict {
   readonly reason: Refusal | null
 }
 
-function eventOf({ scope, host, operation, by, ...request }: ReleaseRequest, row: EffectiveRow | null, { outcome, reason }: Verdict) {
+function eventOf(
+  { scope, host, operation, by, ...request }: ReleaseRequest,
+  row: EffectiveRow | null,
+  { outcome, reason }: Verdict,
+) {
   const name = nameOf(request)
   const facts = row === null ? {} : { vault_id: row.vaultId, version: row.version, source: row.source }
   return {

@@ -8,14 +8,18 @@ import { isCode, writeKeyFile } from './root-key-file.ts'
 export const ROOT_KEY_COPIES_FILE = 'root-key-copies.json'
 
 /**
- * That a root key is backed up cannot be seen from here, so what is kept is when it was last true: Sluice itself has written it
- * into a backup, or has read a copy that the operator showed. An id follows from its key, so a new key has no note. Decision.
+ * That a root key is backed up cannot be seen from here, so what is kept is when it was last true: Sluice
+ * itself has written it into a backup, or has read a copy that the operator showed. An id follows from its
+ * key, so a new key has no note. Decision.
  */
-const Copies = Type.Record(Type.String({ pattern: '^[0-9a-f]{16}$' }), Type.Object({
-  /** ISO 8601. */
-  at: Type.String(),
-  by: Type.Enum(['backup', 'shown']),
-}))
+const Copies = Type.Record(
+  Type.String({ pattern: '^[0-9a-f]{16}$' }),
+  Type.Object({
+    /** ISO 8601. */
+    at: Type.String(),
+    by: Type.Enum(['backup', 'shown']),
+  }),
+)
 type Copies = Static<typeof Copies>
 export type RootKeyCopy = Copies[string]
 

@@ -1,5 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { closeSync, fchownSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  fchownSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -25,8 +37,8 @@ export function makeKeyFile(path: string, text: string): boolean {
 }
 
 /**
- * Whole at every moment, for the owner of the one before alone, and on the disk when this returns. Whoever calls sees to
- * it that nobody else does.
+ * Whole at every moment, for the owner of the one before alone, and on the disk when this returns. Whoever
+ * calls sees to it that nobody else does.
  */
 export function replaceKeyFile(path: string, text: string): void {
   writeKeyFile(path, text, path)
@@ -61,7 +73,8 @@ function writeAndSync(path: string, text: string, owner?: Pick<Stats, 'uid' | 'g
   const file = openSync(path, 'wx', 0o600)
   try {
     writeSync(file, text)
-    // Written by root, it must be readable to the user whose node it is: this very file, not what that user lays in its place.
+    // Written by root, it must be readable to the user whose node it is: this very file, not what that user
+    // lays in its place.
     if (owner !== undefined && owner.uid !== process.getuid?.()) fchownSync(file, owner.uid, owner.gid)
     fsyncSync(file)
   } finally {

@@ -6,16 +6,23 @@ import { isCode, makeKeyFile, newRootKey, replaceKeyFile } from './root-key-file
 
 /** The keys that wrap all others, by id. */
 export interface RootKeys {
-  /** Wraps what is new; the others only open what they wrapped. A key that was put first in its file is seen at once. */
+  /**
+   * Wraps what is new; the others only open what they wrapped. A key that was put first in its file is seen
+   * at once.
+   */
   readonly currentId: string
   readonly ids: readonly string[]
-  /** 32 bytes, not to be changed. Of an id that is not known the files are looked at again, when they changed. */
+  /**
+   * 32 bytes, not to be changed. Of an id that is not known the files are looked at again, when they changed.
+   */
   get(id: string): Buffer | undefined
 }
 
 /** The same, where one could be made. */
 export interface MadeRootKeys extends RootKeys {
-  /** The file that this call made: the operator must be told to back it up. Null when there was a key already. */
+  /**
+   * The file that this call made: the operator must be told to back it up. Null when there was a key already.
+   */
   readonly madeFile: string | null
 }
 
@@ -38,8 +45,8 @@ const ID_CHARS = 16
 const ID_LABEL = 'sluice root key id'
 
 /**
- * One or more keys, parted by commas or white space, the current one first. Each is 32 bytes as 64 hex digits or base64,
- * with or without its id and a colon before it; an id that is not that of its key tells of a slip.
+ * One or more keys, parted by commas or white space, the current one first. Each is 32 bytes as 64 hex digits
+ * or base64, with or without its id and a colon before it; an id that is not that of its key tells of a slip.
  * Throws RootKeyInvalid, also where there is none, and what the system says. Design §8.
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
@@ -47,7 +54,8 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   const files = [file, own].filter((path) => path !== null)
   let stamps = stampsOf(files)
   const read = (): readonly Buffer[] => {
-    const given = setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
+    const given =
+      setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
     // What was made before a setting was given goes on opening what it has wrapped.
     return [...given, ...readMade(own)]
   }
@@ -78,7 +86,10 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   }
 }
 
-/** For the first start alone: a key that is made beside rows which another one wraps would hide that that one is gone. */
+/**
+ * For the first start alone: a key that is made beside rows which another one wraps would hide that that one
+ * is gone.
+ */
 export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
   const own = join(sources.dataDir, ROOT_KEY_FILE)
   const isMissing = sources.setting === null && sources.file === null && readMade(own).length === 0
@@ -97,7 +108,8 @@ export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
 }
 
 /**
- * Makes a key and puts it before those of the file in the data directory. Only one process at a time may do this.
+ * Makes a key and puts it before those of the file in the data directory. Only one process at a time may do
+ * this.
  * @returns the file and the id of the key
  */
 export function addRootKey(dataDir: string): { readonly file: string; readonly id: string } {
@@ -133,7 +145,9 @@ function stampsOf(files: readonly string[]): string | null {
   try {
     const stats = files.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
     if (stats.some((stat) => stat?.isFile() === false)) return null
-    return stats.map((stat) => `${stat?.dev}/${stat?.ino}/${stat?.size}/${stat?.mtimeNs}/${stat?.ctimeNs}`).join(' ')
+    return stats
+      .map((stat) => `${stat?.dev}/${stat?.ino}/${stat?.size}/${stat?.mtimeNs}/${stat?.ctimeNs}`)
+      .join(' ')
   } catch {
     return null
   }
@@ -145,7 +159,10 @@ function idOf(key: Buffer): string {
 }
 
 function parseKeys(text: string, source: string): readonly Buffer[] {
-  const keys = text.split(/[\s,]+/).filter((entry) => entry !== '').map((entry, nth) => parseKey(entry, `${source}, key ${nth + 1}`))
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map((entry, nth) => parseKey(entry, `${source}, key ${nth + 1}`))
   if (keys.length === 0) throw new RootKeyInvalid(`${source} holds no root key`)
   return keys
 }
@@ -159,7 +176,8 @@ function parseKey(entry: string, place: string): Buffer {
   if ((!isHex && !isBase64) || key.length !== KEY_BYTES || parts.length > 2) {
     throw new RootKeyInvalid(`${place}: expected 32 bytes as 64 hex digits or base64`)
   }
-  if (parts.length === 2 && parts[0] !== idOf(key)) throw new RootKeyInvalid(`${place}: it is not the key of the id before it`)
+  if (parts.length === 2 && parts[0] !== idOf(key))
+    throw new RootKeyInvalid(`${place}: it is not the key of the id before it`)
   return key
 }
 

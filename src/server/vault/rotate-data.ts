@@ -11,7 +11,10 @@ import { newWrappedKey } from './wrap.ts'
 /** Vaults that get a new key in one transaction, and secrets that are sealed anew in one. Decision. */
 const BATCH_VAULTS = 100
 const BATCH_SECRETS = 250
-/** Passes over the secrets of a batch of vaults that are left: only others' rotations make more than two. Decision. */
+/**
+ * Passes over the secrets of a batch of vaults that are left: only others' rotations make more than two.
+ * Decision.
+ */
 const DATA_PASSES_MAX = 20
 
 export interface DataRotationDeps {
@@ -26,7 +29,9 @@ export interface DataRotationDeps {
 
 export interface DataRotationInput {
   readonly scope: RotationScope
-  /** Vaults whose key was made then or later keep it, so that an interrupted rotation goes on where it was. */
+  /**
+   * Vaults whose key was made then or later keep it, so that an interrupted rotation goes on where it was.
+   */
   readonly madeBefore: string
 }
 
@@ -53,12 +58,24 @@ export interface DataRotation {
 type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken: BrokenSecret[] }
 
 /**
- * Gives each vault a new sealing key, seals its secrets anew and removes keys that no secret names any more. Every
- * transaction stands by itself: killed at any moment, run again or twice at once, no secret is ever without its key.
+ * Gives each vault a new sealing key, seals its secrets anew and removes keys that no secret names any more.
+ * Every transaction stands by itself: killed at any moment, run again or twice at once, no secret is ever
+ * without its key.
  * Failures: store_unavailable.
  */
-export async function rotateData(deps: DataRotationDeps, { scope, madeBefore }: DataRotationInput): Promise<Outcome<DataRotation>> {
-  const tally: Tally = { vaults: 0, newKeys: 0, resealed: 0, removedKeys: 0, broken: [], legacy: 0, isUnfinished: false }
+export async function rotateData(
+  deps: DataRotationDeps,
+  { scope, madeBefore }: DataRotationInput,
+): Promise<Outcome<DataRotation>> {
+  const tally: Tally = {
+    vaults: 0,
+    newKeys: 0,
+    resealed: 0,
+    removedKeys: 0,
+    broken: [],
+    legacy: 0,
+    isUnfinished: false,
+  }
   for (let afterVaultId: string | null = null; ;) {
     const page = await deps.rows.vaults(scope, { afterVaultId, limit: BATCH_VAULTS })
     if (!page.ok) return page
@@ -78,12 +95,20 @@ interface Batch {
   readonly tally: Tally
 }
 
-async function rotateVaults(deps: DataRotationDeps, { current, madeBefore, tally }: Batch): Promise<Outcome<null>> {
-  // Where the key does not open the root key is missing or the row was edited: another key would only hide it.
+async function rotateVaults(
+  deps: DataRotationDeps,
+  { current, madeBefore, tally }: Batch,
+): Promise<Outcome<null>> {
+  // Where the key does not open the root key is missing or the row was edited: another key would only hide
+  // it.
   const sound = current.filter((key) => opens(deps, key))
   const closed = current.filter((key) => !sound.includes(key))
   tally.broken.push(...closed.map(({ vaultId }) => ({ vaultId, name: null })))
-  const made = await deps.rows.replace(sound.map(({ vaultId }) => newKey(deps, vaultId)), madeBefore, deps.by)
+  const made = await deps.rows.replace(
+    sound.map(({ vaultId }) => newKey(deps, vaultId)),
+    madeBefore,
+    deps.by,
+  )
   if (!made.ok) return made
   tally.newKeys += made.value
   const vaultIds = sound.map(({ vaultId }) => vaultId)
@@ -109,7 +134,11 @@ function newKey({ rootKeys }: DataRotationDeps, vaultId: string): WrappedVaultKe
 }
 
 /** Until nothing is left on old keys but what does not open. */
-async function resealAll(deps: DataRotationDeps, vaultIds: readonly string[], tally: Tally): Promise<Outcome<null>> {
+async function resealAll(
+  deps: DataRotationDeps,
+  vaultIds: readonly string[],
+  tally: Tally,
+): Promise<Outcome<null>> {
   for (let pass = 0; pass < DATA_PASSES_MAX; pass++) {
     const left: Left = { seen: 0, broken: [], legacy: 0 }
     for (let after: StoredSecret | null = null; ;) {
@@ -140,7 +169,11 @@ interface Left {
   legacy: number
 }
 
-async function resealPage(deps: DataRotationDeps, page: readonly StoredSecret[], left: Left): Promise<Outcome<number>> {
+async function resealPage(
+  deps: DataRotationDeps,
+  page: readonly StoredSecret[],
+  left: Left,
+): Promise<Outcome<number>> {
   const rows = await deps.rows.sealingKeys([...new Set(page.map(({ vaultId }) => vaultId))])
   if (!rows.ok) return rows
   const current = new Map(rows.value.map((row) => [row.vaultId, row]))
@@ -156,7 +189,10 @@ interface Looked {
   readonly left: Left
 }
 
-function resealed({ keys, reseal }: DataRotationDeps, { secret, to, left }: Looked): readonly ResealedSecret[] {
+function resealed(
+  { keys, reseal }: DataRotationDeps,
+  { secret, to, left }: Looked,
+): readonly ResealedSecret[] {
   if (secret.hosts === null) {
     left.legacy++
     return []

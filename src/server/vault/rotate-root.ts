@@ -34,8 +34,9 @@ export interface RootRotation {
 }
 
 /**
- * Wraps every key with one root key, in batches that each stand by themselves: killed at any moment, run again or twice
- * at once, it goes on with what is left. What does not open is left alone. Failures: store_unavailable.
+ * Wraps every key with one root key, in batches that each stand by themselves: killed at any moment, run
+ * again or twice at once, it goes on with what is left. What does not open is left alone. Failures:
+ * store_unavailable.
  */
 export async function rotateRoot(deps: RootRotationDeps): Promise<Outcome<RootRotation>> {
   let rewrapped = 0
@@ -69,7 +70,10 @@ interface Looked {
   readonly broken: BrokenKey[]
 }
 
-function rewrap({ rootKeys, rootKeyId }: RootRotationDeps, { table, key: from, broken }: Looked): readonly RewrappedKey[] {
+function rewrap(
+  { rootKeys, rootKeyId }: RootRotationDeps,
+  { table, key: from, broken }: Looked,
+): readonly RewrappedKey[] {
   const [was, will] = [rootKeys.get(from.rootKeyId), rootKeys.get(rootKeyId)]
   const plain = was === undefined ? null : unwrapKey(was, from.wrapped, from)
   if (plain === null || will === undefined) {

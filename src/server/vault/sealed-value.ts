@@ -3,13 +3,24 @@ import type { SealedValue } from '../ports/short-jobs.ts'
 import type { StoredSecret } from '../ports/vault/secret-rows.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
-/** A row with the key that opens it, bound to what stands in its own columns. Failure: data_key_unavailable. */
-export function sealedValue(keys: Pick<VaultKeys, 'open'>, { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret): Outcome<SealedValue> {
-  if (key === null || hosts === null) return fail('data_key_unavailable', { cause: new Error('the row names no key of its vault') })
+/**
+ * A row with the key that opens it, bound to what stands in its own columns. Failure: data_key_unavailable.
+ */
+export function sealedValue(
+  keys: Pick<VaultKeys, 'open'>,
+  { vaultId, workspaceId, name, hosts, version, sealed, key }: StoredSecret,
+): Outcome<SealedValue> {
+  if (key === null || hosts === null)
+    return fail('data_key_unavailable', { cause: new Error('the row names no key of its vault') })
   const sealingKey = keys.open(key)
   if (!sealingKey.ok) return sealingKey
   // The bytes of a row lie in a buffer with others, all of which a thread would be sent.
-  return ok({ vault: { vaultId, workspaceId }, facts: { name, hosts, version }, sealed: new Uint8Array(sealed), sealingKey: sealingKey.value })
+  return ok({
+    vault: { vaultId, workspaceId },
+    facts: { name, hosts, version },
+    sealed: new Uint8Array(sealed),
+    sealingKey: sealingKey.value,
+  })
 }
 
 /** Clears what is still here: bytes that were handed to a thread are its own to clear. */

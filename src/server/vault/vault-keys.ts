@@ -1,13 +1,21 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { VAULT_KEYS_CACHED_MAX } from '../../schemas/vault/vault-limits.ts'
-import type { SecretRows, VaultForWriting, VaultKeyPurpose, WrappedVaultKey } from '../ports/vault/secret-rows.ts'
+import type {
+  SecretRows,
+  VaultForWriting,
+  VaultKeyPurpose,
+  WrappedVaultKey,
+} from '../ports/vault/secret-rows.ts'
 import type { RootKeys } from './root-keys.ts'
 import { newWrappedKey, unwrapKey } from './wrap.ts'
 
 const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
 
-/** What a vault's values are fingerprinted and sealed with. Both are copies, for whoever asked to clear or to transfer. */
+/**
+ * What a vault's values are fingerprinted and sealed with. Both are copies, for whoever asked to clear or to
+ * transfer.
+ */
 export interface CurrentKeys {
   readonly fingerprint: Uint8Array<ArrayBuffer>
   readonly sealing: Uint8Array<ArrayBuffer>
@@ -28,16 +36,24 @@ export class VaultKeys {
 
   constructor(options: VaultKeysOptions) {
     this.#options = options
-    this.#open = new LRUCache({ max: options.cachedMax ?? VAULT_KEYS_CACHED_MAX, dispose: (key) => void key.fill(0) })
+    this.#open = new LRUCache({
+      max: options.cachedMax ?? VAULT_KEYS_CACHED_MAX,
+      dispose: (key) => void key.fill(0),
+    })
   }
 
-  /** The current keys of a vault, made when it has none. Failures: data_key_unavailable, vault_unknown (removed meanwhile), store_unavailable. */
+  /**
+   * The current keys of a vault, made when it has none. Failures: data_key_unavailable, vault_unknown
+   * (removed meanwhile), store_unavailable.
+   */
   async current(vault: VaultForWriting): Promise<Outcome<CurrentKeys>> {
     const { vaultId } = vault
     const known = [vault.fingerprintKey, vault.sealingKey].filter((key) => key !== null)
     const rows = known.length === PURPOSES.length ? ok(known) : await this.#make(vaultId)
     if (!rows.ok) return rows
-    const [fingerprint, sealing] = PURPOSES.map((purpose) => rows.value.find((row) => row.purpose === purpose))
+    const [fingerprint, sealing] = PURPOSES.map((purpose) =>
+      rows.value.find((row) => row.purpose === purpose),
+    )
     if (fingerprint === undefined || sealing === undefined) return unavailable(`vault ${vaultId} lacks a key`)
     const one = this.open(fingerprint)
     if (!one.ok) return one
@@ -49,13 +65,25 @@ export class VaultKeys {
     return ok({ fingerprint: one.value, sealing: other.value, sealingKeyId: sealing.id })
   }
 
-  /** @returns a copy in a buffer of its own. Failure: data_key_unavailable (its root key is not here, or it does not open). */
+  /**
+   * @returns a copy in a buffer of its own. Failure: data_key_unavailable (its root key is not here, or it
+   * does not open).
+   */
   open(row: WrappedVaultKey): Outcome<Uint8Array<ArrayBuffer>> {
-    const name = [row.vaultId, row.purpose, row.id, row.rootKeyId, Buffer.from(row.wrapped).toString('base64')].join('/')
+    const name = [
+      row.vaultId,
+      row.purpose,
+      row.id,
+      row.rootKeyId,
+      Buffer.from(row.wrapped).toString('base64'),
+    ].join('/')
     const known = this.#open.get(name)
     if (known !== undefined) return ok(new Uint8Array(known))
     const rootKey = this.#options.rootKeys.get(row.rootKeyId)
-    if (rootKey === undefined) return unavailable(`key ${row.id} of vault ${row.vaultId} is wrapped by root key ${row.rootKeyId}, which is not here`)
+    if (rootKey === undefined)
+      return unavailable(
+        `key ${row.id} of vault ${row.vaultId} is wrapped by root key ${row.rootKeyId}, which is not here`,
+      )
     const key = unwrapKey(rootKey, row.wrapped, { ...row, ownerId: row.vaultId })
     if (key === null) return unavailable(`key ${row.id} of vault ${row.vaultId} does not open`)
     const copy = new Uint8Array(key)
@@ -70,10 +98,15 @@ export class VaultKeys {
 
   async #make(vaultId: string): Promise<Outcome<readonly WrappedVaultKey[]>> {
     const { rootKeys, rows } = this.#options
-    const made = PURPOSES.map((purpose) => newWrappedKey(rootKeys, vaultId, purpose)).filter((key) => key !== null)
+    const made = PURPOSES.map((purpose) => newWrappedKey(rootKeys, vaultId, purpose)).filter(
+      (key) => key !== null,
+    )
     if (made.length < PURPOSES.length) return unavailable('there is no root key')
     // Another process may have been first: then its keys are everybody's.
-    return rows.addKeys(vaultId, made.map((key) => ({ ...key, vaultId })))
+    return rows.addKeys(
+      vaultId,
+      made.map((key) => ({ ...key, vaultId })),
+    )
   }
 }
 

@@ -1,8 +1,23 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { COPIES_WAITING_MAX, COPIES_WAITING_WORKSPACE_MAX, SECRETS_COPIED_MAX, VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX, VAULT_WRITES_WAITING_WORKSPACE_MAX } from '../../schemas/vault/vault-limits.ts'
+import {
+  COPIES_WAITING_MAX,
+  COPIES_WAITING_WORKSPACE_MAX,
+  SECRETS_COPIED_MAX,
+  VAULT_WRITE_TRIES_MAX,
+  VAULT_WRITES_MAX,
+  VAULT_WRITES_WAITING_MAX,
+  VAULT_WRITES_WAITING_WORKSPACE_MAX,
+} from '../../schemas/vault/vault-limits.ts'
 import type { SealedOut, SealedValue, ShortJobs } from '../ports/short-jobs.ts'
-import type { SealedSecret, SecretFacts, SecretRows, StoredSecret, VaultForWriting, WrittenSecret } from '../ports/vault/secret-rows.ts'
+import type {
+  SealedSecret,
+  SecretFacts,
+  SecretRows,
+  StoredSecret,
+  VaultForWriting,
+  WrittenSecret,
+} from '../ports/vault/secret-rows.ts'
 import type { Vaults, VaultScope } from '../ports/vault/vault.ts'
 import { GatheredPuts, type Put } from './gathered-puts.ts'
 import { sealedValue, wipe } from './sealed-value.ts'
@@ -10,8 +25,8 @@ import { FairSemaphore } from '../structures/fair-semaphore.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
 /**
- * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest are 26 MiB,
- * and two dozen of those at once take every connection and 600 MiB. Decision.
+ * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest
+ * are 26 MiB, and two dozen of those at once take every connection and 600 MiB. Decision.
  */
 const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 
@@ -25,29 +40,42 @@ export interface VaultDeps {
   readonly turnWaitMs?: number
 }
 
-/** Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the vault's. */
+/**
+ * Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the
+ * vault's.
+ */
 export function openVaults(deps: VaultDeps): Vaults {
   const { rows, turnWaitMs: waitMs = TURN_WAIT_MS_MAX } = deps
   const copies = new FairSemaphore({
-    places: COPIED_AT_ONCE_MAX, waitingMax: COPIES_WAITING_MAX, waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX, waitMs,
+    places: COPIED_AT_ONCE_MAX,
+    waitingMax: COPIES_WAITING_MAX,
+    waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX,
+    waitMs,
   })
-  // Writes of one vault wait for each other in the store, where each holds a connection: they wait here instead, so that
-  // keys, polls and releases find one.
+  // Writes of one vault wait for each other in the store, where each holds a connection: they wait here
+  // instead, so that keys, polls and releases find one.
   const writes = new FairSemaphore({
-    places: VAULT_WRITES_MAX, waitingMax: VAULT_WRITES_WAITING_MAX, waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX, waitMs,
+    places: VAULT_WRITES_MAX,
+    waitingMax: VAULT_WRITES_WAITING_MAX,
+    waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX,
+    waitMs,
   })
-  const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) => writes.within({ workspaceId, weight: 1 }, work)
+  const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) =>
+    writes.within({ workspaceId, weight: 1 }, work)
   const puts = new GatheredPuts({
     waitingMax: VAULT_WRITES_WAITING_MAX,
     waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX,
-    store: (scope, together) => again(async () => {
-      const vault = await rows.forWriting(scope, together.length)
-      if (!vault.ok) return vault
-      const sealed = await seal(deps, { scope, vault: vault.value }, together)
-      if (!sealed.ok) return sealed
-      const { keyId, secrets } = sealed.value
-      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: null }))
-    }),
+    store: (scope, together) =>
+      again(async () => {
+        const vault = await rows.forWriting(scope, together.length)
+        if (!vault.ok) return vault
+        const sealed = await seal(deps, { scope, vault: vault.value }, together)
+        if (!sealed.ok) return sealed
+        const { keyId, secrets } = sealed.value
+        return inTurn(scope, () =>
+          rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets, copyOf: null }),
+        )
+      }),
   })
   return {
     see: (scope) => rows.see(scope),
@@ -55,21 +83,34 @@ export function openVaults(deps: VaultDeps): Vaults {
     effective: (scope, page) => rows.effective(scope, page),
     remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
     put: (scope, request, by) => puts.put(scope, { ...request, by }),
-    copy: (scope, names, by) => copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () => again(async () => {
-      const vault = await rows.forWriting(scope, names.length)
-      if (!vault.ok) return vault
-      const sources = await rows.sources(scope, names)
-      if (!sources.ok) return sources
-      const copied = await copy(deps, { scope, vault: vault.value }, sources.value)
-      if (!copied.ok) return copied
-      const { keyId, secrets } = copied.value
-      const written = secrets.map((secret) => ({ ...secret, by }))
-      return inTurn(scope, () => rows.write({ scope, vaultId: vault.value.vaultId, keyId, secrets: written, copyOf: sources.value }))
-    })),
+    copy: (scope, names, by) =>
+      copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () =>
+        again(async () => {
+          const vault = await rows.forWriting(scope, names.length)
+          if (!vault.ok) return vault
+          const sources = await rows.sources(scope, names)
+          if (!sources.ok) return sources
+          const copied = await copy(deps, { scope, vault: vault.value }, sources.value)
+          if (!copied.ok) return copied
+          const { keyId, secrets } = copied.value
+          const written = secrets.map((secret) => ({ ...secret, by }))
+          return inTurn(scope, () =>
+            rows.write({
+              scope,
+              vaultId: vault.value.vaultId,
+              keyId,
+              secrets: written,
+              copyOf: sources.value,
+            }),
+          )
+        }),
+      ),
   }
 }
 
-/** Failure: busy, when others changed the vault's keys or the sources between every sealing and its commit. */
+/**
+ * Failure: busy, when others changed the vault's keys or the sources between every sealing and its commit.
+ */
 async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outcome<T>> {
   for (let nth = 0; nth < VAULT_WRITE_TRIES_MAX; nth++) {
     const done = await attempt()
@@ -104,10 +145,16 @@ async function seal(
   const sealed = await jobs.run('seal_secrets', input, more)
   // A job that never ran has left them here.
   wipe(...secretBytes)
-  return sealed.ok ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) }) : sealed
+  return sealed.ok
+    ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) })
+    : sealed
 }
 
-function written({ by }: Put, secret: { readonly facts: SecretFacts } | undefined, sealed: SealedOut | undefined): WrittenSecret {
+function written(
+  { by }: Put,
+  secret: { readonly facts: SecretFacts } | undefined,
+  sealed: SealedOut | undefined,
+): WrittenSecret {
   if (secret === undefined || sealed === undefined) throw new Error('a secret was not sealed')
   return { ...secret.facts, ...sealed, by }
 }
@@ -128,11 +175,18 @@ async function copy(
   const done = copies.ok ? await jobs.run('copy_secrets', { from, to }, more) : copies
   wipe(...secretBytes)
   if (!done.ok) return done
-  if (done.value === null) return fail('data_key_unavailable', { cause: new Error('a secret to copy does not open') })
-  return ok({ keyId, secrets: done.value.map((sealed, nth) => secretOf(from[nth], sealed, vault.versions[nth])) })
+  if (done.value === null)
+    return fail('data_key_unavailable', { cause: new Error('a secret to copy does not open') })
+  return ok({
+    keyId,
+    secrets: done.value.map((sealed, nth) => secretOf(from[nth], sealed, vault.versions[nth])),
+  })
 }
 
-/** Fills `into`, so that whatever was opened can be cleared. Failures: secret_uncopyable, data_key_unavailable. */
+/**
+ * Fills `into`, so that whatever was opened can be cleared. Failures: secret_uncopyable,
+ * data_key_unavailable.
+ */
 function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedValue[]): Outcome<null> {
   if (sources.some(({ hosts }) => hosts === null)) return fail('secret_uncopyable')
   for (const source of sources) {

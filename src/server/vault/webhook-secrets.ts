@@ -3,7 +3,12 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { WEBHOOK_SECRET_BYTES } from '../../schemas/webhooks/webhook-limits.ts'
 import { secretTextOf } from '../../schemas/webhooks/webhook-signatures.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
-import type { SealedWebhookSecret, WebhookSecret, WebhookSecretRows, WebhookSecrets } from '../ports/webhooks/webhooks.ts'
+import type {
+  SealedWebhookSecret,
+  WebhookSecret,
+  WebhookSecretRows,
+  WebhookSecrets,
+} from '../ports/webhooks/webhooks.ts'
 import { lengthPrefixed, openValue, sealValue } from './envelope.ts'
 
 export interface WebhookSecretDeps {
@@ -13,8 +18,8 @@ export interface WebhookSecretDeps {
 }
 
 /**
- * Signing secrets of workspaces, opened when somebody asks: none is kept, so that one that was replaced signs nothing
- * more after its time. All that ask at once share one look. C17.
+ * Signing secrets of workspaces, opened when somebody asks: none is kept, so that one that was replaced signs
+ * nothing more after its time. All that ask at once share one look. C17.
  */
 export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
   const { rows } = deps
@@ -46,7 +51,10 @@ export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
   }
 }
 
-async function makeSecret({ keyRing, randomBytes }: WebhookSecretDeps, workspaceId: string): Promise<Outcome<SealedWebhookSecret>> {
+async function makeSecret(
+  { keyRing, randomBytes }: WebhookSecretDeps,
+  workspaceId: string,
+): Promise<Outcome<SealedWebhookSecret>> {
   const dataKey = await keyRing.current(workspaceId, 'webhooks')
   if (!dataKey.ok) return dataKey
   const place = { id: randomUUID(), workspaceId }
@@ -57,14 +65,18 @@ async function makeSecret({ keyRing, randomBytes }: WebhookSecretDeps, workspace
   return ok({ ...place, dataKeyId: dataKey.value.id, sealed, signsUntil: null })
 }
 
-async function openAll({ keyRing }: WebhookSecretDeps, secrets: readonly SealedWebhookSecret[]): Promise<Outcome<readonly WebhookSecret[]>> {
+async function openAll(
+  { keyRing }: WebhookSecretDeps,
+  secrets: readonly SealedWebhookSecret[],
+): Promise<Outcome<readonly WebhookSecret[]>> {
   const opened: WebhookSecret[] = []
   for (const secret of secrets) {
     const dataKey = await keyRing.byId(secret.workspaceId, 'webhooks', secret.dataKeyId)
     if (!dataKey.ok) return dataKey
     const plain = openValue(dataKey.value.key, secret.sealed, boundTo(secret))
     dataKey.value.key.fill(0)
-    if (plain === null) return fail('data_key_unavailable', { cause: new Error(`webhook secret ${secret.id} does not open`) })
+    if (plain === null)
+      return fail('data_key_unavailable', { cause: new Error(`webhook secret ${secret.id} does not open`) })
     opened.push({ text: plain.toString(), signsUntil: secret.signsUntil })
     plain.fill(0)
   }

@@ -31,11 +31,14 @@ interface NewKey<Purpose> {
 }
 
 /**
- * Makes a random key for an owner, wrapped by the current root key; unwrapped it is nowhere when this returns.
+ * Makes a random key for an owner, wrapped by the current root key; unwrapped it is nowhere when this
+ * returns.
  * @returns null when the current root key is not here
  */
 export function newWrappedKey<Purpose extends string>(
-  rootKeys: Pick<RootKeys, 'currentId' | 'get'>, ownerId: string, purpose: Purpose,
+  rootKeys: Pick<RootKeys, 'currentId' | 'get'>,
+  ownerId: string,
+  purpose: Purpose,
 ): NewKey<Purpose> | null {
   const rootKeyId = rootKeys.currentId
   const rootKey = rootKeys.get(rootKeyId)
@@ -50,7 +53,9 @@ export function newWrappedKey<Purpose extends string>(
 /** @returns null when it was wrapped with another key or for another place, or is damaged */
 export function unwrapKey(rootKey: Uint8Array, wrapped: Uint8Array, place: KeyPlace): Buffer | null {
   if (wrapped.length !== NONCE_BYTES + KEY_BYTES + TAG_BYTES) return null
-  const decipher = createDecipheriv('aes-256-gcm', rootKey, wrapped.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+  const decipher = createDecipheriv('aes-256-gcm', rootKey, wrapped.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
   decipher.setAAD(boundTo(place))
   decipher.setAuthTag(wrapped.subarray(NONCE_BYTES + KEY_BYTES))
   const key = decipher.update(wrapped.subarray(NONCE_BYTES, NONCE_BYTES + KEY_BYTES))

@@ -17,7 +17,10 @@ const WHITE = 235
 const BLACK = 16
 
 /** Null when there is nothing to draw. */
-export function newCaption(prompt: string | null, { width, height }: { readonly width: number; readonly height: number }): Caption | null {
+export function newCaption(
+  prompt: string | null,
+  { width, height }: { readonly width: number; readonly height: number },
+): Caption | null {
   const dot = Math.max(2, Math.floor(Math.min(width, height) / SIDE_PER_DOT))
   const columns = Math.floor(width / (dot * (GLYPH_WIDTH + 1))) - 2
   const pages = pagesOf(wordsOf(prompt ?? ''), columns)
@@ -58,7 +61,9 @@ function pagesOf(words: readonly Word[], columns: number): readonly (readonly Wo
 }
 
 function cut<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size))
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) =>
+    list.slice(nth * size, (nth + 1) * size),
+  )
 }
 
 function drawPage(frame: Frame, lines: readonly Word[], dot: number): void {
@@ -74,7 +79,8 @@ function drawPage(frame: Frame, lines: readonly Word[], dot: number): void {
 
 /** So that white letters are read over any picture. */
 function darken({ y: plane, width }: Frame, top: number, rows: number): void {
-  for (let at = top * width; at < (top + rows) * width; at++) plane[at] = BLACK + ((((plane[at] ?? BLACK) - BLACK) * 3) >> 3)
+  for (let at = top * width; at < (top + rows) * width; at++)
+    plane[at] = BLACK + ((((plane[at] ?? BLACK) - BLACK) * 3) >> 3)
 }
 
 interface Place {

@@ -12,10 +12,24 @@ export interface Film extends Timing {
   draw(nth: number): Uint8Array
 }
 
-/** Encodes frames of yuv420p as H.264 in an MP4 file that plays while it is loaded. Throws what `draw` throws. */
-export async function encode({ width, height, framesPerSecond, frames, draw }: Film): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * Encodes frames of yuv420p as H.264 in an MP4 file that plays while it is loaded. Throws what `draw` throws.
+ */
+export async function encode({
+  width,
+  height,
+  framesPerSecond,
+  frames,
+  draw,
+}: Film): Promise<Uint8Array<ArrayBuffer>> {
   const encoder = await encoders.createH264MP4Encoder()
-  Object.assign(encoder, { width, height, frameRate: framesPerSecond, speed: SPEED, quantizationParameter: QUANTIZER })
+  Object.assign(encoder, {
+    width,
+    height,
+    frameRate: framesPerSecond,
+    speed: SPEED,
+    quantizationParameter: QUANTIZER,
+  })
   // One from which a player may begin in each two seconds.
   encoder.groupOfPictures = 2 * framesPerSecond
   try {

@@ -10,16 +10,23 @@ export interface Timing {
 const TICKS_PER_SECOND = 90_000
 
 /**
- * Writes the encoder's file anew: what a player needs stands before the pictures, so that it begins while the rest is
- * still on its way; no clock is in it, so that equal clips are equal bytes; and frames from which one may begin are named,
- * without which a player would take every frame for such a one. Source: ISO/IEC 14496-12 §6, §8.
+ * Writes the encoder's file anew: what a player needs stands before the pictures, so that it begins while the
+ * rest is still on its way; no clock is in it, so that equal clips are equal bytes; and frames from which one
+ * may begin are named, without which a player would take every frame for such a one. Source: ISO/IEC 14496-12
+ * §6, §8.
  */
 export function fastStart(mp4: Uint8Array, timing: Timing): Uint8Array<ArrayBuffer> {
   const pictures = inside(mp4, 'mdat')
   const table = inside(mp4, 'moov', 'trak', 'mdia', 'minf', 'stbl')
   const sizes = sizesOf(inside(table, 'stsz'))
-  if (sizes.reduce((sum, size) => sum + size, 0) !== pictures.length) throw new RangeError('frames do not lie one behind the other')
-  const samples = { sizes, keyFrames: keyFramesOf(pictures, sizes), description: inside(table, 'stsd'), timing }
+  if (sizes.reduce((sum, size) => sum + size, 0) !== pictures.length)
+    throw new RangeError('frames do not lie one behind the other')
+  const samples = {
+    sizes,
+    keyFrames: keyFramesOf(pictures, sizes),
+    description: inside(table, 'stsd'),
+    timing,
+  }
   const type = box('ftyp', ascii('mp42'), 0, ascii('mp42isom'))
   // The offset is of fixed length: a first movie with any offset tells where the pictures come to lie.
   const picturesAt = type.length + movie(samples, 0).length + MDAT_HEAD_BYTES
@@ -32,7 +39,9 @@ const MDAT_HEAD_BYTES = 8
 function sizesOf(stsz: Uint8Array): readonly number[] {
   const view = new DataView(stsz.buffer, stsz.byteOffset, stsz.length)
   const sameForAll = view.getUint32(4)
-  return Array.from({ length: view.getUint32(8) }, (_, nth) => (sameForAll === 0 ? view.getUint32(12 + 4 * nth) : sameForAll))
+  return Array.from({ length: view.getUint32(8) }, (_, nth) =>
+    sameForAll === 0 ? view.getUint32(12 + 4 * nth) : sameForAll,
+  )
 }
 
 /** NAL units stand behind their length; one of type 5 is a picture that needs no other. Counted from 1. */
@@ -86,7 +95,26 @@ function movie({ sizes, keyFrames, description, timing }: Samples, picturesAt: n
   )
   return box(
     'moov',
-    box('mvhd', 0, 0, 0, TICKS_PER_SECOND, duration, ONE, FULL_VOLUME, 0, 0, ...UNTURNED, 0, 0, 0, 0, 0, 0, NEXT_TRACK),
+    box(
+      'mvhd',
+      0,
+      0,
+      0,
+      TICKS_PER_SECOND,
+      duration,
+      ONE,
+      FULL_VOLUME,
+      0,
+      0,
+      ...UNTURNED,
+      0,
+      0,
+      0,
+      0,
+      0,
+      0,
+      NEXT_TRACK,
+    ),
     box('trak', header(timing, duration), media),
   )
 }

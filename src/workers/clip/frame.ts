@@ -1,4 +1,7 @@
-/** A picture as the encoder takes it: planes of yuv420p one behind the other, with colours for two by two pixels. */
+/**
+ * A picture as the encoder takes it: planes of yuv420p one behind the other, with colours for two by two
+ * pixels.
+ */
 export interface Frame {
   readonly width: number
   readonly height: number
@@ -19,7 +22,9 @@ export function newFrame({ width, height }: { readonly width: number; readonly h
   return { width, height, bytes, y, u, v: bytes.subarray(pixels + pixels / 4) }
 }
 
-/** Of red, green and blue of 0 to 255, by BT.601: what players assume of a small picture that does not say. */
+/**
+ * Of red, green and blue of 0 to 255, by BT.601: what players assume of a small picture that does not say.
+ */
 export function yOf(red: number, green: number, blue: number): number {
   return 16 + ((66 * red + 129 * green + 25 * blue + 128) >> 8)
 }

@@ -10,5 +10,8 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** What is wrong with an image, as the end of a sentence that begins with it; thrown by readers, and caught here alone. */
+/**
+ * What is wrong with an image, as the end of a sentence that begins with it; thrown by readers, and caught
+ * here alone.
+ */
 export class ImageFault extends Error {}

@@ -8,7 +8,8 @@ const MEMORY_MIB_MAX = 512
 const START_OF_SCAN = 0xda
 
 export function readJpeg(bytes: Uint8Array): Image {
-  if (countScans(bytes) > CLIP_JPEG_SCANS_MAX) throw new ImageFault(`has more than ${CLIP_JPEG_SCANS_MAX} scans`)
+  if (countScans(bytes) > CLIP_JPEG_SCANS_MAX)
+    throw new ImageFault(`has more than ${CLIP_JPEG_SCANS_MAX} scans`)
   const { width, height, data } = decode(bytes, {
     useTArray: true,
     tolerantDecoding: false,
@@ -40,7 +41,8 @@ const TABLES: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
 /** In compressed data a marker's first byte is never followed by this second one. */
 function countScans(bytes: Uint8Array): number {
   let scans = 0
-  for (let at = bytes.indexOf(0xff); at !== -1; at = bytes.indexOf(0xff, at + 1)) if (bytes[at + 1] === START_OF_SCAN) scans++
+  for (let at = bytes.indexOf(0xff); at !== -1; at = bytes.indexOf(0xff, at + 1))
+    if (bytes[at + 1] === START_OF_SCAN) scans++
   return scans
 }
 

@@ -11,8 +11,12 @@ export function* boxesOf(bytes: Uint8Array): Generator<Box> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
     const size = view.getUint32(at)
-    if (size < HEAD_BYTES || at + size > bytes.length) throw new RangeError('a box that reaches beyond its file')
-    yield { type: String.fromCharCode(...bytes.subarray(at + 4, at + 8)), contents: bytes.subarray(at + HEAD_BYTES, at + size) }
+    if (size < HEAD_BYTES || at + size > bytes.length)
+      throw new RangeError('a box that reaches beyond its file')
+    yield {
+      type: String.fromCharCode(...bytes.subarray(at + 4, at + 8)),
+      contents: bytes.subarray(at + HEAD_BYTES, at + size),
+    }
     at += size
   }
 }
@@ -29,7 +33,10 @@ export function inside(bytes: Uint8Array, ...path: readonly string[]): Uint8Arra
 type Part = Uint8Array | number
 
 export function box(type: string, ...parts: readonly Part[]): Uint8Array<ArrayBuffer> {
-  const length = parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? 4 : part.length), HEAD_BYTES)
+  const length = parts.reduce<number>(
+    (sum, part) => sum + (typeof part === 'number' ? 4 : part.length),
+    HEAD_BYTES,
+  )
   const bytes = new Uint8Array(length)
   const view = new DataView(bytes.buffer)
   view.setUint32(0, length)

@@ -1,7 +1,9 @@
 import { uOf, vOf, yOf, type Frame } from './frame.ts'
 import type { Image } from './image.ts'
 
-/** An image as it lies in the frame: its planes, where its left upper corner is and how large it is, all even. */
+/**
+ * An image as it lies in the frame: its planes, where its left upper corner is and how large it is, all even.
+ */
 export interface Picture {
   readonly x: number
   readonly y: number
@@ -27,7 +29,11 @@ export function fitInto(box: Box, image: Image): Picture {
   const scale = Math.min(box.width / image.width, box.height / image.height)
   const [width, height] = [even(image.width * scale, box.width), even(image.height * scale, box.height)]
   const rgb = scaled(image, width, height)
-  const planes = { y: new Uint8Array(width * height), u: new Uint8Array((width * height) / 4), v: new Uint8Array((width * height) / 4) }
+  const planes = {
+    y: new Uint8Array(width * height),
+    u: new Uint8Array((width * height) / 4),
+    v: new Uint8Array((width * height) / 4),
+  }
   for (let at = 0, from = 0; at < width * height; at++, from += 3)
     planes.y[at] = yOf(rgb[from] ?? 0, rgb[from + 1] ?? 0, rgb[from + 2] ?? 0)
   tint(planes, rgb, width)
@@ -45,7 +51,10 @@ function tint({ u, v }: Picture['planes'], rgb: Uint8Array, width: number): void
     const corner = 3 * (2 * Math.floor(pair / half) * width + 2 * (pair % half))
     const mean = (part: number): number => {
       const at = corner + part
-      return ((rgb[at] ?? 0) + (rgb[at + 3] ?? 0) + (rgb[at + 3 * width] ?? 0) + (rgb[at + 3 * width + 3] ?? 0)) >> 2
+      return (
+        ((rgb[at] ?? 0) + (rgb[at + 3] ?? 0) + (rgb[at + 3 * width] ?? 0) + (rgb[at + 3 * width + 3] ?? 0)) >>
+        2
+      )
     }
     const [red, green, blue] = [mean(0), mean(1), mean(2)]
     u[pair] = uOf(red, green, blue)
@@ -88,7 +97,9 @@ const PARTS = 255 * POINTS * POINTS
 /** Where along an axis each point of each pixel of the copy lies in the image. */
 function points(length: number, toLength: number): Int32Array {
   const count = toLength * POINTS
-  return Int32Array.from({ length: count }, (_, nth) => Math.min(length - 1, Math.floor(((nth + 0.5) * length) / count)))
+  return Int32Array.from({ length: count }, (_, nth) =>
+    Math.min(length - 1, Math.floor(((nth + 0.5) * length) / count)),
+  )
 }
 
 /** @param cover 0 leaves the frame as it is, 1 shows the picture alone */
@@ -101,7 +112,11 @@ export function drawPicture(frame: Frame, { x, y, width, height, planes }: Pictu
   blend(planes.v, frame.v, half)
 }
 
-function blend(from: Uint8Array, to: Uint8Array, { x, y, width, height, stride, weight }: Box & { readonly stride: number; readonly weight: number }): void {
+function blend(
+  from: Uint8Array,
+  to: Uint8Array,
+  { x, y, width, height, stride, weight }: Box & { readonly stride: number; readonly weight: number },
+): void {
   for (let row = 0; row < height; row++) {
     const at = (y + row) * stride + x
     if (weight >= 256) {

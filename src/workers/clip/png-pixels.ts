@@ -25,8 +25,15 @@ const KINDS: Readonly<Record<number, { readonly samples: number; readonly depths
 const PALETTE = 3
 const OPAQUE = 255
 
-/** Of a sample of 16 bits the upper half is taken. Transparent single colours of PNG (`tRNS` without a palette) stay opaque. */
-export function newPixels({ depth, colourType }: PngHead, palette: Uint8Array | null, covers: Uint8Array | null): Pixels {
+/**
+ * Of a sample of 16 bits the upper half is taken. Transparent single colours of PNG (`tRNS` without a
+ * palette) stay opaque.
+ */
+export function newPixels(
+  { depth, colourType }: PngHead,
+  palette: Uint8Array | null,
+  covers: Uint8Array | null,
+): Pixels {
   const kind = KINDS[colourType]
   if (kind?.depths.includes(depth) !== true) throw new ImageFault('has colours that PNG does not know')
   const bits = kind.samples * depth

@@ -19,12 +19,18 @@ interface Pass {
 const WHOLE: readonly Pass[] = [{ x: 0, y: 0, dx: 1, dy: 1 }]
 /** Adam7. */
 const INTERLACED: readonly Pass[] = [
-  { x: 0, y: 0, dx: 8, dy: 8 }, { x: 4, y: 0, dx: 8, dy: 8 }, { x: 0, y: 4, dx: 4, dy: 8 }, { x: 2, y: 0, dx: 4, dy: 4 },
-  { x: 0, y: 2, dx: 2, dy: 4 }, { x: 1, y: 0, dx: 2, dy: 2 }, { x: 0, y: 1, dx: 1, dy: 2 },
+  { x: 0, y: 0, dx: 8, dy: 8 },
+  { x: 4, y: 0, dx: 8, dy: 8 },
+  { x: 0, y: 4, dx: 4, dy: 8 },
+  { x: 2, y: 0, dx: 4, dy: 4 },
+  { x: 0, y: 2, dx: 2, dy: 4 },
+  { x: 1, y: 0, dx: 2, dy: 2 },
+  { x: 0, y: 1, dx: 1, dy: 2 },
 ]
 
 /**
- * A reader of our own, since no small one bounds what an interlaced image inflates to. Check sums are not looked at.
+ * A reader of our own, since no small one bounds what an interlaced image inflates to. Check sums are not
+ * looked at.
  * Source: PNG, third edition.
  */
 export function readPng(bytes: Uint8Array): Image {
@@ -60,7 +66,13 @@ function headOf(bytes: Uint8Array): PngHead {
   const [depth, colourType, packing, filtering, interlacing] = first.data.subarray(8)
   if (depth === undefined || colourType === undefined || packing !== 0 || filtering !== 0)
     throw new ImageFault('has a header that PNG does not know')
-  return { width: view.getUint32(0), height: view.getUint32(4), depth, colourType, isInterlaced: interlacing === 1 }
+  return {
+    width: view.getUint32(0),
+    height: view.getUint32(4),
+    depth,
+    colourType,
+    isInterlaced: interlacing === 1,
+  }
 }
 
 /** Up to `IEND`. */
@@ -87,7 +99,11 @@ function partOf(
   bits: number,
 ): { readonly columns: number; readonly rows: number; readonly rowBytes: number } {
   const columns = Math.ceil(Math.max(0, width - x) / dx)
-  return { columns, rows: columns === 0 ? 0 : Math.ceil(Math.max(0, height - y) / dy), rowBytes: Math.ceil((columns * bits) / 8) }
+  return {
+    columns,
+    rows: columns === 0 ? 0 : Math.ceil(Math.max(0, height - y) / dy),
+    rowBytes: Math.ceil((columns * bits) / 8),
+  }
 }
 
 interface Part {
@@ -100,15 +116,21 @@ interface Part {
   readonly width: number
 }
 
-function drawPart(rgba: Uint8Array, raw: Uint8Array, { pass, columns, rows, rowBytes, pixels, width }: Part): void {
+function drawPart(
+  rgba: Uint8Array,
+  raw: Uint8Array,
+  { pass, columns, rows, rowBytes, pixels, width }: Part,
+): void {
   const step = Math.max(1, pixels.bits >> 3)
   let before: Uint8Array = new Uint8Array(rowBytes)
   for (let nth = 0; nth < rows; nth++) {
     const at = nth * (rowBytes + 1)
     const row = raw.subarray(at + 1, at + 1 + rowBytes)
-    if (!unfilter(raw[at] ?? 0, { row, before, step })) throw new ImageFault('has a filter that PNG does not know')
+    if (!unfilter(raw[at] ?? 0, { row, before, step }))
+      throw new ImageFault('has a filter that PNG does not know')
     const to = (pass.y + nth * pass.dy) * width + pass.x
-    for (let column = 0; column < columns; column++) pixels.put(row, column, { rgba, at: 4 * (to + column * pass.dx) })
+    for (let column = 0; column < columns; column++)
+      pixels.put(row, column, { rgba, at: 4 * (to + column * pass.dx) })
     before = row
   }
 }

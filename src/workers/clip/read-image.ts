@@ -1,4 +1,8 @@
-import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_IMAGES_PIXELS_MAX } from '../../schemas/videos/clip-limits.ts'
+import {
+  CLIP_IMAGE_PIXELS_MAX,
+  CLIP_IMAGE_SIDE_MAX,
+  CLIP_IMAGES_PIXELS_MAX,
+} from '../../schemas/videos/clip-limits.ts'
 import { ImageFault, type Image, type ImageSize } from './image.ts'
 import { jpegSize, readJpeg } from './jpeg.ts'
 import { pngSize, readPng } from './png.ts'
@@ -27,7 +31,9 @@ function tooLarge({ width, height }: ImageSize, pixelsLeft: number): string | nu
   if (width === 0 || height === 0) return 'has no size'
   if (Math.max(width, height) > CLIP_IMAGE_SIDE_MAX) return `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`
   if (width * height > CLIP_IMAGE_PIXELS_MAX) return `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`
-  return width * height > pixelsLeft ? `has, with the images before it, more than ${CLIP_IMAGES_PIXELS_MAX} pixels` : null
+  return width * height > pixelsLeft
+    ? `has, with the images before it, more than ${CLIP_IMAGES_PIXELS_MAX} pixels`
+    : null
 }
 
 interface ImageType {
@@ -37,7 +43,11 @@ interface ImageType {
 }
 
 const TYPES: readonly ImageType[] = [
-  { name: 'PNG', begins: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], read: { size: pngSize, whole: readPng } },
+  {
+    name: 'PNG',
+    begins: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+    read: { size: pngSize, whole: readPng },
+  },
   { name: 'JPEG', begins: [0xff, 0xd8, 0xff], read: { size: jpegSize, whole: readJpeg } },
   { name: 'GIF', begins: [0x47, 0x49, 0x46, 0x38], read: null },
   { name: 'WebP or other RIFF', begins: [0x52, 0x49, 0x46, 0x46], read: null },

@@ -1,5 +1,11 @@
 import { CLIP_SIZES } from '../../schemas/videos/clip.ts'
-import { CLIP_FRAMES_PER_SECOND, CLIP_IMAGES_PIXELS_MAX, CLIP_REFERENCES_MAX, CLIP_SECONDS_MAX, CLIP_SECONDS_MIN } from '../../schemas/videos/clip-limits.ts'
+import {
+  CLIP_FRAMES_PER_SECOND,
+  CLIP_IMAGES_PIXELS_MAX,
+  CLIP_REFERENCES_MAX,
+  CLIP_SECONDS_MAX,
+  CLIP_SECONDS_MIN,
+} from '../../schemas/videos/clip-limits.ts'
 import type { ShortJobTypes } from '../../server/ports/short-jobs.ts'
 import { newCaption } from './caption.ts'
 import { encode } from './encode.ts'
@@ -11,13 +17,15 @@ import { newScene } from './scene.ts'
 
 type Rendering = ShortJobTypes['render_clip']
 
-/** Shares of the clip between which the first image fades into the scene, and the scene into the last image. */
+/**
+ * Shares of the clip between which the first image fades into the scene, and the scene into the last image.
+ */
 const FIRST_FADES = [0.2, 0.45] as const
 const LAST_FADES = [0.6, 0.85] as const
 
 /**
- * The clip of `sluice/clip-1`: a scene that follows from seed and prompt, the prompt's words, and the images. The same
- * input gives the same bytes.
+ * The clip of `sluice/clip-1`: a scene that follows from seed and prompt, the prompt's words, and the images.
+ * The same input gives the same bytes.
  */
 export async function renderClip(input: Rendering['in']): Promise<Rendering['out']> {
   assertBounded(input)
@@ -32,7 +40,8 @@ export async function renderClip(input: Rendering['in']): Promise<Rendering['out
     // The first frame is 0 and the last one 1: they are what a frame image is compared with.
     const share = frames === 1 ? 0 : nth / (frames - 1)
     scene.draw(frame, nth / framesPerSecond)
-    for (const [at, reference] of pictures.references.entries()) drawPicture(frame, bobbing(reference, at, nth / framesPerSecond), 1)
+    for (const [at, reference] of pictures.references.entries())
+      drawPicture(frame, bobbing(reference, at, nth / framesPerSecond), 1)
     if (pictures.first !== null) drawPicture(frame, pictures.first, 1 - between(share, FIRST_FADES))
     if (pictures.last !== null) drawPicture(frame, pictures.last, between(share, LAST_FADES))
     caption?.draw(frame, share)
@@ -45,7 +54,9 @@ export async function renderClip(input: Rendering['in']): Promise<Rendering['out
 function assertBounded({ seconds, width, height, framesPerSecond }: Rendering['in']): void {
   const isBounded =
     CLIP_SIZES.includes(`${width}x${height}`) &&
-    Number.isInteger(seconds) && seconds >= CLIP_SECONDS_MIN && seconds <= CLIP_SECONDS_MAX &&
+    Number.isInteger(seconds) &&
+    seconds >= CLIP_SECONDS_MIN &&
+    seconds <= CLIP_SECONDS_MAX &&
     framesPerSecond === CLIP_FRAMES_PER_SECOND
   if (!isBounded) throw new RangeError('a clip that this model does not advertise')
 }
@@ -56,14 +67,28 @@ interface Pictures {
   readonly references: readonly Picture[]
 }
 
-/** Images are decoded one after the other, so that only one of them is whole at a time; a text says what is wrong. */
-function placeImages({ firstFrame, lastFrame, references, width, height }: Rendering['in']): Pictures | string {
-  if (references.length > CLIP_REFERENCES_MAX) return `There are more than ${CLIP_REFERENCES_MAX} reference images.`
+/**
+ * Images are decoded one after the other, so that only one of them is whole at a time; a text says what is
+ * wrong.
+ */
+function placeImages({
+  firstFrame,
+  lastFrame,
+  references,
+  width,
+  height,
+}: Rendering['in']): Pictures | string {
+  if (references.length > CLIP_REFERENCES_MAX)
+    return `There are more than ${CLIP_REFERENCES_MAX} reference images.`
   const whole = { x: 0, y: 0, width, height }
   const wanted = [
     { name: 'The first frame', bytes: firstFrame, box: whole },
     { name: 'The last frame', bytes: lastFrame, box: whole },
-    ...references.map((bytes, nth) => ({ name: `Reference image ${nth + 1}`, bytes, box: shelf(nth, { width, height }) })),
+    ...references.map((bytes, nth) => ({
+      name: `Reference image ${nth + 1}`,
+      bytes,
+      box: shelf(nth, { width, height }),
+    })),
   ]
   const pictures: (Picture | null)[] = []
   let pixelsLeft = CLIP_IMAGES_PIXELS_MAX
@@ -81,7 +106,12 @@ function placeImages({ firstFrame, lastFrame, references, width, height }: Rende
 function shelf(nth: number, { width, height }: Pick<Box, 'width' | 'height'>): Box {
   const place = Math.floor(width / CLIP_REFERENCES_MAX / 2) * 2
   const margin = 2 * Math.floor(Math.min(width, height) / 40)
-  return { x: nth * place + margin, y: 2 * margin, width: place - 2 * margin, height: 2 * Math.floor(height / 6) }
+  return {
+    x: nth * place + margin,
+    y: 2 * margin,
+    width: place - 2 * margin,
+    height: 2 * Math.floor(height / 6),
+  }
 }
 
 function bobbing(picture: Picture, nth: number, seconds: number): Picture {

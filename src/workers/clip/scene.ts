@@ -7,7 +7,9 @@ export interface Scene {
   draw(frame: Frame, at: number): void
 }
 
-/** A wave along one direction: its height in colours of the palette, crests over the picture, turns a second. */
+/**
+ * A wave along one direction: its height in colours of the palette, crests over the picture, turns a second.
+ */
 interface Wave {
   readonly height: number
   readonly crests: number
@@ -82,11 +84,18 @@ interface Heights {
 
 function heights(
   { width, height }: Frame,
-  { waves, drift, at }: { readonly waves: readonly [Wave, Wave, Wave, Wave]; readonly drift: number; readonly at: number },
+  {
+    waves,
+    drift,
+    at,
+  }: { readonly waves: readonly [Wave, Wave, Wave, Wave]; readonly drift: number; readonly at: number },
 ): Heights {
   const along = (wave: Wave, length: number, shift = 0): Int32Array =>
     Int32Array.from({ length }, (_, nth) =>
-      Math.round(shift + wave.height * Math.sin(2 * Math.PI * ((nth / length) * wave.crests + wave.phase + wave.speed * at))),
+      Math.round(
+        shift +
+          wave.height * Math.sin(2 * Math.PI * ((nth / length) * wave.crests + wave.phase + wave.speed * at)),
+      ),
     )
   return {
     right: along(waves[0], width, drift * at),

@@ -17,13 +17,17 @@ const STREAM_START_BYTES = 8
 const BORDER_BYTES = STREAM_START_BYTES + 4
 const STREAM_END = /^[\0\t\n\f\r ]{0,8}endstream/
 const STREAM_END_BYTES = 17
-/** Entries of archives in streams that are looked at, the first ones: with more a PDF is not told from an archive. Decision. */
+/**
+ * Entries of archives in streams that are looked at, the first ones: with more a PDF is not told from an
+ * archive. Decision.
+ */
 const MARKS_MAX = 65_536
 
 /**
- * Tells whether readers of zip would take another file for an archive. They look for the record at its end from the end of the
- * file backward, bear what stands before the archive, and some of them what stands behind. So no such record may be near
- * the end, but that of a PDF's attachment: an archive that begins where a stream does, and after which the stream ends.
+ * Tells whether readers of zip would take another file for an archive. They look for the record at its end
+ * from the end of the file backward, bear what stands before the archive, and some of them what stands
+ * behind. So no such record may be near the end, but that of a PDF's attachment: an archive that begins where
+ * a stream does, and after which the stream ends.
  */
 export class ArchiveBehind {
   readonly #tail = new TailWindow(TAIL_BYTES)
@@ -61,7 +65,8 @@ export class ArchiveBehind {
     if (tail.startsWith(WIDE_MARK, at - WIDE_BYTES)) return true
     const lineAt = at - directoryBytes
     // Chance has written the mark: no directory is before it. One that begins before the tail is believed.
-    if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt))) return false
+    if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt)))
+      return false
     const isAttached = mayBeAttached && this.#starts.has(tailAt + lineAt - directoryAt)
     const behind = at + END_BYTES + record.readUInt16LE(20)
     return !isAttached || !STREAM_END.test(tail.slice(behind, behind + STREAM_END_BYTES))
@@ -82,7 +87,9 @@ export class ArchiveBehind {
       for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) {
         if (++this.#marks > MARKS_MAX) return
         const before = bytes[at - 1]
-        const isStart = (before === 0x0a || before === 0x0d) && STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
+        const isStart =
+          (before === 0x0a || before === 0x0d) &&
+          STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
         if (isStart) this.#starts.add(bytesAt + at)
       }
     }

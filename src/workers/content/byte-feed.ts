@@ -58,7 +58,9 @@ export class ByteFeed {
     this.#openChunk()
   }
 
-  /** The chunk is read to its end: not even a view without bytes may stay, since its buffer may be moved away. */
+  /**
+   * The chunk is read to its end: not even a view without bytes may stay, since its buffer may be moved away.
+   */
   leave(): void {
     this.#passed += this.#chunk.length
     this.#chunk = EMPTY

@@ -3,7 +3,10 @@ const LEADING_LINES_MAX = 5
 /** Records by which a table is told that does not keep to RFC 4180, and fields of most of them. Decision. */
 const RECORDS_MIN = 3
 const FIELDS_MIN = 3
-/** Share of the records that have as many fields as most, and that share where none has a single one. Decision. */
+/**
+ * Share of the records that have as many fields as most, and that share where none has a single one.
+ * Decision.
+ */
 const SAME_SHARE_MIN = 0.8
 const SAME_SHARE_MIN_WITHOUT_SINGLES = 0.6
 /** `sep=;` in the first line, by which programs tell a spreadsheet the delimiter. */
@@ -21,7 +24,8 @@ export function isLooseCsv(head: string, isWhole: boolean): boolean {
 /** Whether the first line names the delimiter and the next ones have it. */
 export function hasSeparatorLine(head: string): boolean {
   const separator = SEPARATOR_LINE.exec(head)
-  const [first = 0] = separator === null ? [] : countFields(head.slice(separator[0].length), separator[1] ?? ',')
+  const [first = 0] =
+    separator === null ? [] : countFields(head.slice(separator[0].length), separator[1] ?? ',')
   return first >= 2
 }
 
@@ -34,7 +38,9 @@ function isTable(counts: readonly number[]): boolean {
   // Lines of prose have a comma each often enough; below a title it is a table.
   if (same === records.length && first > 0) return true
   const isEach = records.every((fields) => fields >= 2)
-  return most >= FIELDS_MIN && same >= (isEach ? SAME_SHARE_MIN_WITHOUT_SINGLES : SAME_SHARE_MIN) * records.length
+  return (
+    most >= FIELDS_MIN && same >= (isEach ? SAME_SHARE_MIN_WITHOUT_SINGLES : SAME_SHARE_MIN) * records.length
+  )
 }
 
 function mostCommon(records: readonly number[]): readonly [fields: number, records: number] {
@@ -43,7 +49,10 @@ function mostCommon(records: readonly number[]): readonly [fields: number, recor
   return [...sums].reduce((best, sum) => (sum[1] > best[1] ? sum : best), [0, 0])
 }
 
-/** Fields of each line, 0 of an empty one. A quote at a field's beginning opens one that may go over lines. None where it is never closed. */
+/**
+ * Fields of each line, 0 of an empty one. A quote at a field's beginning opens one that may go over lines.
+ * None where it is never closed.
+ */
 function countFields(text: string, delimiter: string, isWhole = true): readonly number[] {
   const counts: number[] = []
   const special = new RegExp(`["${delimiter}\\n]`, 'g')
@@ -72,8 +81,11 @@ function isEmpty(text: string, start: number, end: number): boolean {
   return end === start || (end === start + 1 && text[start] === '\r')
 }
 
-/** @returns the place of the quote that ends a field, where two in a row stand for one; -1 where there is none */
+/**
+ * @returns the place of the quote that ends a field, where two in a row stand for one; -1 where there is none
+ */
 function closingQuote(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
+    if (text[at + 1] !== '"') return at
   return -1
 }

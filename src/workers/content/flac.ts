@@ -9,7 +9,8 @@ const INVALID_BLOCK = 127
 
 /**
  * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Where a frame
- * ends is known only to a decoder, so the audio itself is not walked, and counts as what stands behind the metadata.
+ * ends is known only to a decoder, so the audio itself is not walked, and counts as what stands behind the
+ * metadata.
  */
 export function* flac(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.name(0) !== 'fLaC') return UNCLAIMED

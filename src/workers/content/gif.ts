@@ -10,8 +10,8 @@ const TRAILER = 0x3b
 const IMAGE_HEAD_BYTES = 9
 
 /**
- * GIF: every block by its lengths, and at least one image. Old programs leave the closing byte out. A width whose bytes
- * open a comment or an assignment of JavaScript makes the file a script, too.
+ * GIF: every block by its lengths, and at least one image. Old programs leave the closing byte out. A width
+ * whose bytes open a comment or an assignment of JavaScript makes the file a script, too.
  */
 export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 6)) || !/^GIF8[79]a$/.test(feed.latin1(0, 6))) return UNCLAIMED
@@ -24,7 +24,9 @@ export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
 
 /** `GIF89a/*`, `GIF89a//` and `GIF89a=` with a character behind begin a program of JavaScript. */
 function opensScript(first: number, second: number): boolean {
-  return first === 0x2f ? second === 0x2a || second === 0x2f : first === 0x3d && second >= 0x20 && second < 0x7f
+  return first === 0x2f
+    ? second === 0x2a || second === 0x2f
+    : first === 0x3d && second >= 0x20 && second < 0x7f
 }
 
 function* screen(feed: ByteFeed): Generator<void, boolean> {

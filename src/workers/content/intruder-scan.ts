@@ -2,7 +2,10 @@ import { ArchiveBehind } from './archive-behind.ts'
 import { INTRUDERS_ANYWHERE, INTRUDERS_OUTSIDE, type Intruder } from './intruders.ts'
 import { SignatureScan } from './signature-scan.ts'
 
-/** Looks through a whole file for what would make it two things at once wherever it stands. Source: contract C36. */
+/**
+ * Looks through a whole file for what would make it two things at once wherever it stands. Source: contract
+ * C36.
+ */
 export class IntruderScan {
   readonly #archive = new ArchiveBehind()
   readonly #scan = new SignatureScan<Intruder>(INTRUDERS_ANYWHERE, (intruder) => {

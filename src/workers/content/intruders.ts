@@ -29,12 +29,20 @@ const OUTSIDE_ARCHIVES: readonly Intruder[] = [
 ]
 
 const OUTSIDE_PROGRAMS: readonly Intruder[] = [
-  { bytes: '\x7fELF', found: 'an ELF executable', holds: (view, at) => isOneOf(view[at + 4], 1, 2) && isOneOf(view[at + 5], 1, 2) },
+  {
+    bytes: '\x7fELF',
+    found: 'an ELF executable',
+    holds: (view, at) => isOneOf(view[at + 4], 1, 2) && isOneOf(view[at + 5], 1, 2),
+  },
   { bytes: 'PE\0\0', found: 'a Windows executable', holds: isWindowsMachine },
   { bytes: 'This program cannot be run in DOS mode', found: 'a Windows executable' },
   { bytes: '\xcf\xfa\xed\xfe', found: 'a Mach-O executable', holds: isAppleMachine },
   { bytes: '\xce\xfa\xed\xfe', found: 'a Mach-O executable', holds: isAppleMachine },
-  { bytes: '\xfe\xed\xfa\xcf', found: 'a Mach-O executable', holds: (view, at) => isOneOf(view[at + 4], 0, 1) },
+  {
+    bytes: '\xfe\xed\xfa\xcf',
+    found: 'a Mach-O executable',
+    holds: (view, at) => isOneOf(view[at + 4], 0, 1),
+  },
   { bytes: '\xfe\xed\xfa\xce\0\0\0', found: 'a Mach-O executable' },
   { bytes: '\xca\xfe\xba\xbe\0\0\0', found: 'a Mach-O executable or Java class' },
   { bytes: '\0asm\x01\0\0\0', found: 'a WebAssembly module' },
@@ -44,8 +52,24 @@ const OUTSIDE_PROGRAMS: readonly Intruder[] = [
 ]
 
 const OUTSIDE_MARKUP: readonly Intruder[] = [
-  ...['<svg', '<head', '<object', '<embed', '<form', '<style', '<meta', '<img', '<link', '<title', '<table'].map(tag),
-  { bytes: '<!--', found: 'an HTML page', holds: (view, at) => isOneOf(view[at + 4], 0x0a, 0x0d, 0x20, 0x5b) },
+  ...[
+    '<svg',
+    '<head',
+    '<object',
+    '<embed',
+    '<form',
+    '<style',
+    '<meta',
+    '<img',
+    '<link',
+    '<title',
+    '<table',
+  ].map(tag),
+  {
+    bytes: '<!--',
+    found: 'an HTML page',
+    holds: (view, at) => isOneOf(view[at + 4], 0x0a, 0x0d, 0x20, 0x5b),
+  },
   { bytes: '<%@', found: 'a server page', holds: (view, at) => isOneOf(view[at + 3], 0x20, 0x70, 0x50) },
   { bytes: '#!/bin/', found: 'a script' },
   { bytes: '#!/usr/', found: 'a script' },
@@ -65,8 +89,8 @@ const ANYWHERE: readonly Intruder[] = [
 export const INTRUDERS_ANYWHERE = new SignatureTable<Intruder>(4, ANYWHERE)
 
 /**
- * What counts before the beginning and behind the end of what a file is, with the former. Inside they are chance, or data
- * that no reader looks for there.
+ * What counts before the beginning and behind the end of what a file is, with the former. Inside they are
+ * chance, or data that no reader looks for there.
  */
 export const INTRUDERS_OUTSIDE = new SignatureTable<Intruder>(1, [
   ...ANYWHERE,
@@ -83,7 +107,8 @@ function tag(bytes: string): Intruder {
     isMarkup: true,
     found: 'an HTML page',
     holds: (view, at) =>
-      isOneOf(view[at + bytes.length], 0x20, 0x09, 0x0a, 0x0c, 0x0d, 0x2f, 0x3e) && (bytes.length > 5 || isOfOneCase(view, at)),
+      isOneOf(view[at + bytes.length], 0x20, 0x09, 0x0a, 0x0c, 0x0d, 0x2f, 0x3e) &&
+      (bytes.length > 5 || isOfOneCase(view, at)),
   }
 }
 
@@ -111,7 +136,9 @@ const ZIP_METHODS = [0, 1, 6, 8, 9, 12, 14, 20, 93, 94, 95, 96, 97, 98, 99]
 function isZipEntry(view: Uint8Array, at: number): boolean {
   const nameBytes = (view[at + 26] ?? 0) | ((view[at + 27] ?? 0) << 8)
   const isNamed = nameBytes > 0 && nameBytes <= 1_024 && (view[at + 30] ?? 0) >= 0x20
-  return isNamed && (view[at + 4] ?? 0xff) <= 63 && view[at + 9] === 0 && isOneOf(view[at + 8], ...ZIP_METHODS)
+  return (
+    isNamed && (view[at + 4] ?? 0xff) <= 63 && view[at + 9] === 0 && isOneOf(view[at + 8], ...ZIP_METHODS)
+  )
 }
 
 /** No reserved flag, a level and an operating system that the format knows. */
@@ -134,7 +161,9 @@ function isLhaMethod(view: Uint8Array, at: number): boolean {
 }
 
 function isCpioHead(view: Uint8Array, at: number): boolean {
-  return /^(?:07070[12][0-9a-f]{24}|070707[0-7]{24})$/i.test(String.fromCharCode(...view.subarray(at, at + 30)))
+  return /^(?:07070[12][0-9a-f]{24}|070707[0-7]{24})$/i.test(
+    String.fromCharCode(...view.subarray(at, at + 30)),
+  )
 }
 
 const WINDOWS_MACHINES = [0x014c, 0x8664, 0xaa64, 0x01c0, 0x01c4, 0x0200]
@@ -145,5 +174,7 @@ function isWindowsMachine(view: Uint8Array, at: number): boolean {
 
 /** x86 or ARM, of 32 or 64 bits, little-endian. */
 function isAppleMachine(view: Uint8Array, at: number): boolean {
-  return isOneOf(view[at + 4], 7, 12) && view[at + 5] === 0 && view[at + 6] === 0 && isOneOf(view[at + 7], 0, 1)
+  return (
+    isOneOf(view[at + 4], 7, 12) && view[at + 5] === 0 && view[at + 6] === 0 && isOneOf(view[at + 7], 0, 1)
+  )
 }

@@ -11,10 +11,10 @@ const EOI = 0xd9
 const SOS = 0xda
 
 /**
- * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one, which some
- * writers leave out: readers show what has come. Cameras and editors put more behind that: further JPEGs (previews,
- * gain maps), short films, tables of their own. A first segment whose length opens a comment of JavaScript makes the
- * file a script, too.
+ * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one, which
+ * some writers leave out: readers show what has come. Cameras and editors put more behind that: further JPEGs
+ * (previews, gain maps), short films, tables of their own. A first segment whose length opens a comment of
+ * JavaScript makes the file a script, too.
  */
 export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 3))) return UNCLAIMED

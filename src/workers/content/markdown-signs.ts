@@ -13,9 +13,9 @@ const OTHER_MARKUP = /^\[[^\]\n]+\]$|^:[\w-]+:|::[ \t]*$|\blink(?:git)?:|^\.\. |
 const ITEMS_MIN = 2
 
 /**
- * Whether a text has what sets Markdown apart from plain texts by habit alone: a heading between empty lines, a fence of
- * tildes behind one, tasks, or underlined titles or bold words beside lists, bold words or code. Lists alone are in any
- * text. C26.
+ * Whether a text has what sets Markdown apart from plain texts by habit alone: a heading between empty lines,
+ * a fence of tildes behind one, tasks, or underlined titles or bold words beside lists, bold words or code.
+ * Lists alone are in any text. C26.
  * @param head the text's first bytes, one character a byte
  */
 export function hasMarkdownSigns(head: string): boolean {

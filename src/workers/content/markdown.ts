@@ -4,9 +4,9 @@ import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdow
 const LINK_BYTES_MAX = 4_096
 
 /**
- * Looks for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes: one for lines and
- * links, one for the row of dashes under a table's head, which must have as many cells. Of the lines before it keeps
- * counts and no text. Source: contract C26.
+ * Looks for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes: one
+ * for lines and links, one for the row of dashes under a table's head, which must have as many cells. Of the
+ * lines before it keeps counts and no text. Source: contract C26.
  */
 export class MarkdownScanner {
   #isFound = false

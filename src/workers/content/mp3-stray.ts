@@ -8,7 +8,10 @@ import { isFill } from './trailer.ts'
  * a frame or a tag costs fifty times as much as looking, and a file may hold nothing else.
  */
 
-/** @returns behind the byte that the feed is at, where something else than fill begins, or a frame; what is not all readable may be one */
+/**
+ * @returns behind the byte that the feed is at, where something else than fill begins, or a frame; what is
+ * not all readable may be one
+ */
 export function endOfFill({ view, at: start, limit }: ByteFeed): number {
   let at = start + 1
   while (at < limit && isFill(view[at] ?? 0) && !(view[at] === SYNC && isFrame(view, at, limit))) at++
@@ -23,7 +26,8 @@ export function endOfStray({ view, at: start, limit }: ByteFeed, isTagSought: bo
   for (let at = start + 1; at < limit; at++) {
     const byte = view[at] ?? 0
     if (byte === SYNC && isFrame(view, at, limit) && isFollowed(view, at, limit)) return at
-    if (isTagLetter(byte) && (limit - at < FRAME_HEAD_BYTES || (isTagSought && mayBeTag(view, at, limit)))) return at
+    if (isTagLetter(byte) && (limit - at < FRAME_HEAD_BYTES || (isTagSought && mayBeTag(view, at, limit))))
+      return at
   }
   return limit
 }
@@ -43,5 +47,11 @@ function isFollowed(view: Uint8Array, at: number, limit: number): boolean {
 }
 
 function u32be(view: Uint8Array, at: number): number {
-  return (((view[at] ?? 0) << 24) | ((view[at + 1] ?? 0) << 16) | ((view[at + 2] ?? 0) << 8) | (view[at + 3] ?? 0)) >>> 0
+  return (
+    (((view[at] ?? 0) << 24) |
+      ((view[at + 1] ?? 0) << 16) |
+      ((view[at + 2] ?? 0) << 8) |
+      (view[at + 3] ?? 0)) >>>
+    0
+  )
 }

@@ -21,7 +21,10 @@ const LYRICS = Buffer.from('LYRICS')
 const LYRICS_END_BYTES = 9
 const LYRICS_BYTES_MAX = 1_000_015
 
-/** Passes over the tag whose name begins here, and to the end of the file where it is cut short. Null: none does. */
+/**
+ * Passes over the tag whose name begins here, and to the end of the file where it is cut short. Null: none
+ * does.
+ */
 export function* passTag(feed: ByteFeed): Generator<void, Tag | null> {
   if (!feed.has(HEAD_BYTES)) yield* more(feed, HEAD_BYTES)
   if (stands(feed.view, feed.at, { mark: LYRICS_BEGIN, limit: feed.limit })) return yield* passLyrics(feed)
@@ -47,10 +50,17 @@ export function isTagStart(feed: ByteFeed): boolean {
 /** Whether a tag begins here by all of its head; true also where that is not all readable. */
 export function mayBeTag(view: Uint8Array, at: number, limit: number): boolean {
   switch (view[at]) {
-    case 0x41: return limit - at < HEAD_BYTES || stands(view, at, { mark: APE_BEGIN, limit })
-    case 0x49: return limit - at < ID3_HEAD_BYTES || (view[at + 1] === 0x44 && view[at + 2] === 0x33 && id3Bytes(view, at) > 0)
-    case 0x4c: return limit - at < LYRICS_BEGIN.length || stands(view, at, { mark: LYRICS_BEGIN, limit })
-    default: return view[at + 1] === 0x41 && view[at + 2] === 0x47
+    case 0x41:
+      return limit - at < HEAD_BYTES || stands(view, at, { mark: APE_BEGIN, limit })
+    case 0x49:
+      return (
+        limit - at < ID3_HEAD_BYTES ||
+        (view[at + 1] === 0x44 && view[at + 2] === 0x33 && id3Bytes(view, at) > 0)
+      )
+    case 0x4c:
+      return limit - at < LYRICS_BEGIN.length || stands(view, at, { mark: LYRICS_BEGIN, limit })
+    default:
+      return view[at + 1] === 0x41 && view[at + 2] === 0x47
   }
 }
 
@@ -63,15 +73,21 @@ const PLUS = 0x2b
 function measure(feed: ByteFeed): Tag {
   const name = feed.u32be(0)
   if (name === APET) return feed.limit - feed.at >= HEAD_BYTES ? measureApe(feed) : NONE
-  if (name >>> 8 === TAG) return { bytes: feed.u8(3) === PLUS ? ID3V1_MORE_BYTES : ID3V1_BYTES, bytesBefore: 0 }
-  return { bytes: name >>> 8 === ID3 && feed.limit - feed.at >= ID3_HEAD_BYTES ? id3Bytes(feed.view, feed.at) : 0, bytesBefore: 0 }
+  if (name >>> 8 === TAG)
+    return { bytes: feed.u8(3) === PLUS ? ID3V1_MORE_BYTES : ID3V1_BYTES, bytesBefore: 0 }
+  return {
+    bytes: name >>> 8 === ID3 && feed.limit - feed.at >= ID3_HEAD_BYTES ? id3Bytes(feed.view, feed.at) : 0,
+    bytesBefore: 0,
+  }
 }
 
 function measureApe(feed: ByteFeed): Tag {
   if (!stands(feed.view, feed.at, { mark: APE_BEGIN, limit: feed.limit })) return NONE
   const size = feed.u32le(12)
   const isHeader = (feed.u32le(20) & IS_APE_HEADER) !== 0
-  return isHeader ? { bytes: HEAD_BYTES + size, bytesBefore: 0 } : { bytes: HEAD_BYTES, bytesBefore: size - HEAD_BYTES }
+  return isHeader
+    ? { bytes: HEAD_BYTES + size, bytesBefore: 0 }
+    : { bytes: HEAD_BYTES, bytesBefore: size - HEAD_BYTES }
 }
 
 const NONE: Tag = { bytes: 0, bytesBefore: 0 }
@@ -80,7 +96,8 @@ const NONE: Tag = { bytes: 0, bytesBefore: 0 }
 function id3Bytes(view: Uint8Array, at: number): number {
   const byte = (nth: number): number => view[at + nth] ?? 0
   const major = byte(3)
-  const isSound = major >= 2 && major <= 4 && byte(4) < 0xff && ((byte(6) | byte(7) | byte(8) | byte(9)) & 0x80) === 0
+  const isSound =
+    major >= 2 && major <= 4 && byte(4) < 0xff && ((byte(6) | byte(7) | byte(8) | byte(9)) & 0x80) === 0
   if (!isSound) return 0
   const size = (byte(6) << 21) | (byte(7) << 14) | (byte(8) << 7) | byte(9)
   const hasFooter = major === 4 && (byte(5) & 0x10) !== 0
@@ -97,10 +114,17 @@ function* passLyrics(feed: ByteFeed): Generator<void, Tag | null> {
   return { bytes: feed.offset - before, bytesBefore: 0 }
 }
 
-/** The place of either end in the view, or -1. Together: a search for each would read all that follows the other one, again for each tag. */
+/**
+ * The place of either end in the view, or -1. Together: a search for each would read all that follows the
+ * other one, again for each tag.
+ */
 function lyricsEnd({ view, at: start, limit }: ByteFeed): number {
   for (let at = start; at <= limit - LYRICS_END_BYTES; at++) {
-    if (stands(view, at, { mark: LYRICS, limit }) && LYRICS_ENDS.some((mark) => stands(view, at, { mark, limit }))) return at
+    if (
+      stands(view, at, { mark: LYRICS, limit }) &&
+      LYRICS_ENDS.some((mark) => stands(view, at, { mark, limit }))
+    )
+      return at
   }
   return -1
 }

@@ -11,15 +11,17 @@ import { HeadWindow } from './windows.ts'
 const WHAT = 'an MP3 audio file'
 /** Frames that make it MP3: a single header is eleven set bits and little else. */
 const FRAMES_MIN = 2
-/** Bytes before the first frame of a file without a tag: a frame that was cut, and a little more. Decision. */
+/**
+ * Bytes before the first frame of a file without a tag: a frame that was cut, and a little more. Decision.
+ */
 const LEADING_BYTES_MAX = 4_096
 /** Share of the bytes that must be frames or tags, fill aside. Contract C36. */
 const KNOWN_SHARE_MIN = 0.95
 
 /**
- * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and cut frames, and
- * change the rate on the way: the walk goes on where two frames stand in a row, and 95 % of the bytes must be frames or
- * tags. FLAC behind an ID3 tag is FLAC.
+ * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and cut
+ * frames, and change the rate on the way: the walk goes on where two frames stand in a row, and 95 % of the
+ * bytes must be frames or tags. FLAC behind an ID3 tag is FLAC.
  */
 export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return UNCLAIMED
@@ -31,8 +33,11 @@ export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   } else if (frameBytes(feed.u32be(0)) === 0 && !(yield* findAudio(feed, walked))) return UNCLAIMED
   const leadingClaim = walked.strayRun === 0 ? undefined : walked.strayClaim()
   yield* audio(feed, walked)
-  const isMp3 = walked.frames >= FRAMES_MIN && walked.knownBytes >= KNOWN_SHARE_MIN * (walked.knownBytes + walked.strayBytes)
-  if (!isMp3) return isTagged || (leadingClaim === undefined && walked.frames > FRAMES_MIN) ? broken(WHAT) : UNCLAIMED
+  const isMp3 =
+    walked.frames >= FRAMES_MIN &&
+    walked.knownBytes >= KNOWN_SHARE_MIN * (walked.knownBytes + walked.strayBytes)
+  if (!isMp3)
+    return isTagged || (leadingClaim === undefined && walked.frames > FRAMES_MIN) ? broken(WHAT) : UNCLAIMED
   const claim = leadingClaim ?? walked.strayClaim() ?? walked.outsideClaim()
   return claim === null ? whole('audio/mpeg') : joinedTo(WHAT, claim)
 }
@@ -107,7 +112,10 @@ function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
   return false
 }
 
-/** Whether a frame is here and another one, or the end of the file, behind it. All of that must be in the view. */
+/**
+ * Whether a frame is here and another one, or the end of the file, behind it. All of that must be in the
+ * view.
+ */
 function isFollowed(feed: ByteFeed): boolean {
   if (feed.limit - feed.at < FRAME_HEAD_BYTES) return false
   const length = frameBytes(feed.u32be(0))
@@ -122,7 +130,8 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
     const length = frameBytes(feed.u32be(0))
     // Among stray bytes a header may be one by chance.
     const isInRow = length > 0 && walked.strayRun === 0
-    if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES)) yield* more(feed, length + FRAME_HEAD_BYTES)
+    if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES))
+      yield* more(feed, length + FRAME_HEAD_BYTES)
     if (isInRow || (length > 0 && isFollowed(feed))) {
       const before = feed.offset
       const left = feed.jump(length)
@@ -142,7 +151,9 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
   }
 }
 
-/** Passes over bytes of the view up to the next that may begin a frame or a tag. Fill behind one is not stray. */
+/**
+ * Passes over bytes of the view up to the next that may begin a frame or a tag. Fill behind one is not stray.
+ */
 function passStray(feed: ByteFeed, walked: Walked, isTagSought: boolean): void {
   if (walked.strayRun === 0 && isFill(feed.u8())) {
     feed.at = endOfFill(feed)

@@ -17,8 +17,8 @@ const AUDIO = ['\x01vorbis', 'OpusHead', 'Speex   ', '\x7fFLAC', 'fLaC', 'CELT  
 const VIDEO = ['\x80theora', 'BBCD', '\x01video', 'YUV4MPEG', 'OVP80']
 
 /**
- * Ogg: page after page to the end, but for white space and zeros behind. Its codecs tell audio from video, and one video
- * stream makes it a video.
+ * Ogg: page after page to the end, but for white space and zeros behind. Its codecs tell audio from video,
+ * and one video stream makes it a video.
  */
 export function* ogg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 5)) || feed.u32be(0) !== CAPTURE || feed.u8(4) !== 0) return UNCLAIMED

@@ -57,9 +57,9 @@ const PROGRAMS = ['META-INF/MANIFEST.MF', 'AndroidManifest.xml', '.phar/stub.php
 )
 
 /**
- * Says what kind of Office document a package is, by the parts that are there and their types: those of their names,
- * and else those of their extensions, as OPC reads them. A type that no part has means nothing. Exactly one accepted
- * kind of main part must be there, and no macro. Source: §4.7, contract C26, C36.
+ * Says what kind of Office document a package is, by the parts that are there and their types: those of their
+ * names, and else those of their extensions, as OPC reads them. A type that no part has means nothing.
+ * Exactly one accepted kind of main part must be there, and no macro. Source: §4.7, contract C26, C36.
  */
 export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEnd {
   const text = types.text()
@@ -67,7 +67,8 @@ export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEn
   const { byName, byExtension } = declaredTypes(text)
   const found = [...entries.typesOf(byName, byExtension)]
   if (found.some((type) => MACROS.test(type))) return foreign('an Office document with macros')
-  if (PROGRAMS.some((name) => entries.hasName(name))) return foreign('an Office document that is another archive, too')
+  if (PROGRAMS.some((name) => entries.hasName(name)))
+    return foreign('an Office document that is another archive, too')
   const kinds = new Set(found.flatMap((type) => MAIN_PARTS.get(type) ?? []))
   const [kind] = kinds
   if (kind !== undefined && kinds.size === 1) return whole(kind)

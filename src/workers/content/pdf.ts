@@ -12,7 +12,9 @@ const HEADER_BYTES = 6
 const HEADER = /^(?:\xef\xbb\xbf)?[^]{0,1024}?(?=%PDF-\d)/
 /** Nothing but a byte order mark and white space: such a file is never plain text. */
 const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
-/** Marks behind which a document, or one of its updates, is at its end; the next object begins another update. */
+/**
+ * Marks behind which a document, or one of its updates, is at its end; the next object begins another update.
+ */
 const TRAILER = Buffer.from('trailer')
 const OBJECT = Buffer.from(' obj')
 const MARKS = [TRAILER, Buffer.from('startxref'), Buffer.from('%%EOF'), OBJECT]
@@ -25,9 +27,10 @@ const LONGEST_MARK_BYTES = 9
 const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
 /**
- * PDF: its header within the first 1,024 bytes, an object, and a trailer or a table of places, by which readers find
- * their way even where the end is cut off or overwritten. Other bytes before, between updates and behind are borne as
- * readers bear them, but for those of another format. The objects themselves are not read.
+ * PDF: its header within the first 1,024 bytes, an object, and a trailer or a table of places, by which
+ * readers find their way even where the end is cut off or overwritten. Other bytes before, between updates
+ * and behind are borne as readers bear them, but for those of another format. The objects themselves are not
+ * read.
  */
 export class PdfScanner {
   readonly #head = new HeadWindow(JUNK_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
@@ -106,7 +109,9 @@ function within(at: number, to: number): boolean {
   return at >= 0 && at < to
 }
 
-/** The next place of a mark, or `to`. By hand: a call of `indexOf` for each of 20,000 marks would take 10 ms. */
+/**
+ * The next place of a mark, or `to`. By hand: a call of `indexOf` for each of 20,000 marks would take 10 ms.
+ */
 function nextMark(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     const nth = MARK_OF[bytes[at] ?? 0] ?? 0

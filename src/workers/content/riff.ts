@@ -9,8 +9,8 @@ const PEEK_BYTES = 16
 
 /**
  * RIFF: WAVE with a sensible `fmt ` before `data`, and WebP with an image chunk. Chunks are walked by their
- * lengths to the end that the header announces. A size whose bytes open a comment or an assignment of JavaScript makes
- * the file a script, too.
+ * lengths to the end that the header announces. A size whose bytes open a comment or an assignment of
+ * JavaScript makes the file a script, too.
  */
 export function* riff(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 12))) return UNCLAIMED
@@ -28,7 +28,10 @@ function opensScript(size: number): boolean {
   return /^(?:\/[/*]|=[\x20-\x7e]{3})/.test(text)
 }
 
-/** Writers to a pipe leave 0, or more than any file has, because they cannot go back: the data ends with the file. */
+/**
+ * Writers to a pipe leave 0, or more than any file has, because they cannot go back: the data ends with the
+ * file.
+ */
 function isUnknown(size: number): boolean {
   return size === 0 || size > FILE_BYTES_MAX
 }
@@ -48,8 +51,8 @@ const KINDS: Readonly<Record<string, RiffKind>> = {
 }
 
 /**
- * Recorders leave wrong sizes and write behind them: once the samples of a WAV are there, whatever keeps the walk from
- * going on is its end.
+ * Recorders leave wrong sizes and write behind them: once the samples of a WAV are there, whatever keeps the
+ * walk from going on is its end.
  * @param size what the header says of everything after its first eight bytes
  */
 function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, boolean> {

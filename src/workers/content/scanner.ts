@@ -33,10 +33,11 @@ export const CONTENT_SLICE_BYTES_MAX = 131_072
 /**
  * The scanner of §4.7: final on the whole file, in one pass, without reading anything twice.
  *
- * A file is one of the binary types only if it keeps that type's structure to its end. Behind that end, and before a
- * PDF's header, anything may stand but what makes the file an archive, an executable, a script or a page, too. Where
- * no type is kept, it is text if all of it is UTF-8 without NUL, unless it begins as a PDF does. So a text that begins
- * as a picture does is a text. Memory: under 500 KB, whatever the file. Source: contract C36.
+ * A file is one of the binary types only if it keeps that type's structure to its end. Behind that end, and
+ * before a PDF's header, anything may stand but what makes the file an archive, an executable, a script or a
+ * page, too. Where no type is kept, it is text if all of it is UTF-8 without NUL, unless it begins as a PDF
+ * does. So a text that begins as a picture does is a text. Memory: under 500 KB, whatever the file. Source:
+ * contract C36.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()
@@ -47,7 +48,9 @@ class Scanner implements ContentScanner {
   readonly #text = new TextScanner()
   readonly #pdf = new PdfScanner()
   readonly #intruders = new IntruderScan()
-  readonly #structures = [png, jpeg, gif, riff, zip, flac, ogg, mp3].map((walk) => new Structure(walker(walk)))
+  readonly #structures = [png, jpeg, gif, riff, zip, flac, ogg, mp3].map(
+    (walk) => new Structure(walker(walk)),
+  )
   #mayBePdf = true
   #mayBeText = true
   #sizeBytes = 0
@@ -83,7 +86,9 @@ class Scanner implements ContentScanner {
   #accept({ mimeType, isOpen }: StructureEnd & { kind: 'whole' }): ContentVerdict {
     const inMedia = /^(?:image|audio)/.test(mimeType) ? this.#intruders.inMedia : null
     const besides = inMedia ?? (isOpen ? this.#intruders.atEnd : null)
-    return besides === null ? accepted(mimeType) : refused(`a file of type ${mimeType} that is ${besides}, too`)
+    return besides === null
+      ? accepted(mimeType)
+      : refused(`a file of type ${mimeType} that is ${besides}, too`)
   }
 }
 

@@ -4,7 +4,10 @@ export interface Signature {
   readonly bytes: string
   /** Letters of either case match. Then `bytes` is in lower case. */
   readonly isCaseless?: boolean
-  /** What must hold beyond the bytes: of LOOK_AHEAD_BYTES from `at` on, of which a file's end may cut some off. */
+  /**
+   * What must hold beyond the bytes: of LOOK_AHEAD_BYTES from `at` on, of which a file's end may cut some
+   * off.
+   */
   readonly holds?: (view: Uint8Array, at: number) => boolean
 }
 
@@ -18,8 +21,8 @@ interface Candidate<S extends Signature> {
 }
 
 /**
- * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up: of each
- * signature of five bytes or more, exactly one pair stands there.
+ * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up:
+ * of each signature of five bytes or more, exactly one pair stands there.
  */
 export class SignatureTable<S extends Signature> {
   readonly candidates: (readonly Candidate<S>[])[] = [[]]
@@ -30,7 +33,8 @@ export class SignatureTable<S extends Signature> {
   constructor(stride: 1 | 4, signatures: readonly S[]) {
     this.stride = stride
     for (const signature of signatures) {
-      if (signature.bytes.length <= stride) throw new Error(`${signature.bytes} is too short for a stride of ${stride}`)
+      if (signature.bytes.length <= stride)
+        throw new Error(`${signature.bytes} is too short for a stride of ${stride}`)
       for (let into = 0; into < stride; into++) {
         for (const pair of pairsOf(signature, into)) this.#add(pair, { signature, into })
       }
@@ -59,8 +63,8 @@ function isLetter(byte: number): boolean {
 }
 
 /**
- * Reports every place of a stream where a signature of the table stands. It runs LOOK_AHEAD_BYTES behind what has come,
- * so that its reports do not depend on how the stream is cut.
+ * Reports every place of a stream where a signature of the table stands. It runs LOOK_AHEAD_BYTES behind what
+ * has come, so that its reports do not depend on how the stream is cut.
  */
 export class SignatureScan<S extends Signature> {
   readonly #table: SignatureTable<S>
@@ -117,7 +121,8 @@ function stands({ bytes, isCaseless, holds }: Signature, view: Uint8Array, at: n
   for (let nth = 0; nth < bytes.length; nth++) {
     const byte = view[at + nth] ?? -1
     const wanted = bytes.charCodeAt(nth)
-    if (byte !== wanted && !(isCaseless === true && isLetter(wanted) && (byte | 0x20) === wanted)) return false
+    if (byte !== wanted && !(isCaseless === true && isLetter(wanted) && (byte | 0x20) === wanted))
+      return false
   }
   return holds === undefined || holds(view, at)
 }

@@ -10,7 +10,9 @@ export const SOURCE_TAIL_BYTES = 256
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 
-/** @param head the text's first bytes without a byte order mark, one character a byte; `tail` its last ones */
+/**
+ * @param head the text's first bytes without a byte order mark, one character a byte; `tail` its last ones
+ */
 export function sourceKind(head: string, tail: string): SourceKind | null {
   if (head.startsWith('#!')) return 'script'
   const markup = withoutMarkupComments(head)

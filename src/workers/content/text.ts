@@ -8,7 +8,9 @@ import { Utf8Check } from './utf8.ts'
 import type { TextType } from './verdict.ts'
 import { HeadWindow, TailWindow } from './windows.ts'
 
-/** First bytes of a text by which a table that is not strict is told, and Markdown by its habits. Decision. */
+/**
+ * First bytes of a text by which a table that is not strict is told, and Markdown by its habits. Decision.
+ */
 const CSV_HEAD_BYTES = 65_536
 const MARKDOWN_HEAD_BYTES = 16_384
 

@@ -3,13 +3,17 @@ import { OutsideScan } from './intruder-scan.ts'
 import { sourceKind } from './source-text.ts'
 import { joinedTo, whole, type MimeType, type StructureEnd } from './verdict.ts'
 
-/** Bytes before the beginning or behind the end of a file's own format by which another one is told. Decision. */
+/**
+ * Bytes before the beginning or behind the end of a file's own format by which another one is told. Decision.
+ */
 export const CLAIM_BYTES = 4_096
 
 /** White space, zeros, fill bytes and the end mark of DOS texts, which say nothing. */
 const FILL = /^[\0\t\n\f\r\x1a \xff]+/
 
-/** How archives, programs, scripts and pages begin; those too short to be looked for anywhere are told here. */
+/**
+ * How archives, programs, scripts and pages begin; those too short to be looked for anywhere are told here.
+ */
 const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
   [/^PK(?:\x03\x04|\x05\x06[^]{18}|\x07\x08|\x01\x02)/, 'a ZIP archive'],
   [/^(?:\x1f[\x8b\x9d\xa0]|BZh|\x5d\0\0|\x60\xea|hsqs|sqsh|SIT!|StuffIt|Cr24)/, 'an archive'],
@@ -42,8 +46,8 @@ const STATEMENTS = new RegExp(
 )
 
 /**
- * Names what stands before the beginning or behind the end of a file, where that is an archive, an executable, a script
- * or a page. Null: nothing that another reader would take the file for.
+ * Names what stands before the beginning or behind the end of a file, where that is an archive, an
+ * executable, a script or a page. Null: nothing that another reader would take the file for.
  * @param bytes up to CLAIM_BYTES of them, one character a byte
  */
 export function claimOf(bytes: string): string | null {
@@ -56,11 +60,15 @@ export function claimOf(bytes: string): string | null {
 }
 
 /**
- * Reads everything behind the end that has been reached. Cameras, editors and transports leave bytes there, which no
- * reader minds: only what another reader would take the file for is refused. Source: contract C36.
+ * Reads everything behind the end that has been reached. Cameras, editors and transports leave bytes there,
+ * which no reader minds: only what another reader would take the file for is refused. Source: contract C36.
  * @param what the type with its article: `a PNG image`
  */
-export function* wholeWithTrailer(feed: ByteFeed, mimeType: MimeType, what: string): Generator<void, StructureEnd> {
+export function* wholeWithTrailer(
+  feed: ByteFeed,
+  mimeType: MimeType,
+  what: string,
+): Generator<void, StructureEnd> {
   const claim = yield* trailerClaim(feed)
   return claim === null ? whole(mimeType) : joinedTo(what, claim)
 }

@@ -36,7 +36,10 @@ export class ZipEntries {
   }
 
   /** What the parts are: each by its name, and else by its extension. Both are given by their hashes. */
-  typesOf(byName: ReadonlyMap<number, string>, byExtension: ReadonlyMap<number, string>): ReadonlySet<string> {
+  typesOf(
+    byName: ReadonlyMap<number, string>,
+    byExtension: ReadonlyMap<number, string>,
+  ): ReadonlySet<string> {
     const types = new Set<string>()
     for (let nth = 0; nth < this.count; nth++) {
       const type = byName.get(this.#names[nth] ?? 0) ?? byExtension.get(this.#extensions[nth] ?? 0)

@@ -68,7 +68,11 @@ function record(feed: ByteFeed, layout: Layout): ZipRecord | null {
     flags: feed.u16le(layout.flagsAt),
     method: feed.u16le(layout.flagsAt + 2),
     nameHash: hashName(feed.view, nameAt, nameAt + nameBytes),
-    extensionHash: hashName(feed.view, extensionAt(feed.view, nameAt, nameAt + nameBytes), nameAt + nameBytes),
+    extensionHash: hashName(
+      feed.view,
+      extensionAt(feed.view, nameAt, nameAt + nameBytes),
+      nameAt + nameBytes,
+    ),
     plainBytes: sizes.plain,
     packedBytes: sizes.packed,
     offset: sizes.offset,

@@ -1,4 +1,8 @@
-import { OOXML_DIRECTORY_BYTES_MAX, OOXML_ENTRIES_MAX, OOXML_RATIO_MAX } from '../../schemas/files/file-limits.ts'
+import {
+  OOXML_DIRECTORY_BYTES_MAX,
+  OOXML_ENTRIES_MAX,
+  OOXML_RATIO_MAX,
+} from '../../schemas/files/file-limits.ts'
 import { more, skip, type ByteFeed } from './byte-feed.ts'
 import { judgeOffice, PackedPart } from './ooxml.ts'
 import { trailerClaim } from './trailer.ts'
@@ -34,9 +38,10 @@ const HAS_DESCRIPTOR = 0x0008
 
 /**
  * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by
- * line against the entries, and the end records against both. Nothing may stand before and between; behind only as
- * much as readers step back over, and no other format. An Office document is what its `[Content_Types].xml` says, which
- * is kept as it streams by; every other zip is refused. Bounds: contract C26, C36.
+ * line against the entries, and the end records against both. Nothing may stand before and between; behind
+ * only as much as readers step back over, and no other format. An Office document is what its
+ * `[Content_Types].xml` says, which is kept as it streams by; every other zip is refused. Bounds: contract
+ * C26, C36.
  */
 export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.u32le(0) !== LOCAL) return UNCLAIMED

@@ -26,7 +26,15 @@ export const DATA_KEY_BYTES = 32
 const MAGIC = 'SLS1'
 const VERSION = 1
 const SUITE = 1
-const AT = { version: 4, suite: 5, dataKeyId: 8, segmentBytes: 24, salt: 32, commitment: 64, end: 96 } as const
+const AT = {
+  version: 4,
+  suite: 5,
+  dataKeyId: 8,
+  segmentBytes: 24,
+  salt: 32,
+  commitment: 64,
+  end: 96,
+} as const
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** The index of a segment has four bytes in the nonce. */
 const SEGMENTS_MAX = 2 ** 32
@@ -40,7 +48,8 @@ export interface Header {
 
 export function writeHeader({ dataKeyId, salt, commitment }: Header): Buffer {
   if (!UUID.test(dataKeyId)) throw new RangeError('the id of a data key is a UUID in lower case')
-  if (salt.length !== SALT_BYTES || commitment.length !== COMMITMENT_BYTES) throw new RangeError('salt and commitment are 32 bytes')
+  if (salt.length !== SALT_BYTES || commitment.length !== COMMITMENT_BYTES)
+    throw new RangeError('salt and commitment are 32 bytes')
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
   header[AT.version] = VERSION
@@ -57,7 +66,9 @@ export function readHeader(bytes: Uint8Array): Header | null {
   if (bytes.length !== HEADER_BYTES) return null
   const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const header: Header = {
-    dataKeyId: at.toString('hex', AT.dataKeyId, AT.segmentBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    dataKeyId: at
+      .toString('hex', AT.dataKeyId, AT.segmentBytes)
+      .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
     salt: Uint8Array.prototype.slice.call(bytes, AT.salt, AT.commitment),
     commitment: Uint8Array.prototype.slice.call(bytes, AT.commitment, AT.end),
   }
@@ -76,7 +87,8 @@ export interface Layout {
 /** @param sizeBytes plain bytes, from the row of the file: never from the object itself */
 export function layoutOf(sizeBytes: number): Layout {
   const segmentCount = Math.max(1, Math.ceil(sizeBytes / SEGMENT_BYTES))
-  if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0 || segmentCount > SEGMENTS_MAX) throw new RangeError(`no such size: ${sizeBytes}`)
+  if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0 || segmentCount > SEGMENTS_MAX)
+    throw new RangeError(`no such size: ${sizeBytes}`)
   return { sizeBytes, segmentCount, objectBytes: HEADER_BYTES + sizeBytes + segmentCount * TAG_BYTES }
 }
 

@@ -17,15 +17,19 @@ export interface ObjectKeys {
 }
 
 /**
- * HKDF-SHA-256(data key, salt, "SLS1" ‖ object id): object key (32), commitment (32), nonce prefix (7). Design §5.
- * The data key is only read: whoever gave it clears it.
+ * HKDF-SHA-256(data key, salt, "SLS1" ‖ object id): object key (32), commitment (32), nonce prefix (7).
+ * Design §5. The data key is only read: whoever gave it clears it.
  */
 export function deriveKeys(dataKey: Uint8Array, salt: Uint8Array, objectId: string): ObjectKeys {
   const id = Buffer.from(objectId)
-  if (dataKey.length !== DATA_KEY_BYTES || salt.length !== SALT_BYTES) throw new RangeError('data key and salt are 32 bytes')
-  if (id.length === 0 || id.length > OBJECT_ID_BYTES_MAX) throw new RangeError('an object id has 1 to 512 bytes')
+  if (dataKey.length !== DATA_KEY_BYTES || salt.length !== SALT_BYTES)
+    throw new RangeError('data key and salt are 32 bytes')
+  if (id.length === 0 || id.length > OBJECT_ID_BYTES_MAX)
+    throw new RangeError('an object id has 1 to 512 bytes')
   const info = Buffer.concat([Buffer.from(LABEL), id])
-  const block = new Uint8Array(hkdfSync('sha256', dataKey, salt, info, OBJECT_KEY_BYTES + COMMITMENT_BYTES + PREFIX_BYTES))
+  const block = new Uint8Array(
+    hkdfSync('sha256', dataKey, salt, info, OBJECT_KEY_BYTES + COMMITMENT_BYTES + PREFIX_BYTES),
+  )
   return {
     objectKey: block.subarray(0, OBJECT_KEY_BYTES),
     commitment: block.subarray(OBJECT_KEY_BYTES, OBJECT_KEY_BYTES + COMMITMENT_BYTES),

@@ -78,7 +78,12 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
   })
 }
 
-function openOne(objectKey: Uint8Array, nonce: Uint8Array, aad: Uint8Array, bytes: Uint8Array): Outcome<Buffer> {
+function openOne(
+  objectKey: Uint8Array,
+  nonce: Uint8Array,
+  aad: Uint8Array,
+  bytes: Uint8Array,
+): Outcome<Buffer> {
   const decipher = createDecipheriv('aes-256-gcm', objectKey, nonce, { authTagLength: TAG_BYTES })
   decipher.setAAD(aad)
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))

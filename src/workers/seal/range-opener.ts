@@ -7,8 +7,8 @@ export interface RangeOpener {
   readonly plan: RangePlan
   /**
    * @param piece the next bytes of the object; they are not kept beyond the call
-   * @returns plain bytes of the range, every one of them verified; or `content_damaged`, after which the opener is to
-   *   be discarded and the reply to be reset. Plain bytes may be views of larger buffers.
+   * @returns plain bytes of the range, every one of them verified; or `content_damaged`, after which the
+   * opener is to be discarded and the reply to be reset. Plain bytes may be views of larger buffers.
    */
   push(piece: Uint8Array): Outcome<readonly Uint8Array[]>
   /** True when the whole range has been given out: an end of the pieces before that is a truncation. */
@@ -41,8 +41,9 @@ export function openRange(opener: Opener, start: number, end: number): RangeOpen
     },
     push(piece) {
       const plain: Uint8Array[] = []
-      for (let at = 0; at < piece.length; ) {
-        if (index > plan.lastSegment) return fail('content_damaged', { cause: new Error('storage gave more than was asked for') })
+      for (let at = 0; at < piece.length;) {
+        if (index > plan.lastSegment)
+          return fail('content_damaged', { cause: new Error('storage gave more than was asked for') })
         const whole = opener.sealedBytesOf(index)
         if (partial === null && piece.length - at >= whole) {
           const opened = openNext(piece.subarray(at, at + whole), plain)

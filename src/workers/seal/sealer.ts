@@ -64,7 +64,8 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
         if (at === chunk.length) return pieces
         seal(held, false, pieces)
       }
-      for (; chunk.length - at > SEGMENT_BYTES; at += SEGMENT_BYTES) seal(chunk.subarray(at, at + SEGMENT_BYTES), false, pieces)
+      for (; chunk.length - at > SEGMENT_BYTES; at += SEGMENT_BYTES)
+        seal(chunk.subarray(at, at + SEGMENT_BYTES), false, pieces)
       held.set(chunk.subarray(at))
       heldBytes = chunk.length - at
       return pieces

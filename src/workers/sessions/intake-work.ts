@@ -12,7 +12,10 @@ const UNTYPED = 'application/octet-stream'
 /** Tags and headers are left to a collection. */
 const LET_GO_BYTES_MIN = 4_096
 
-/** One file on its way in: every byte is scanned, hashed, sealed and written, in this order, in slices. Design §5. */
+/**
+ * One file on its way in: every byte is scanned, hashed, sealed and written, in this order, in slices. Design
+ * §5.
+ */
 export class IntakeWork implements ThreadSession {
   readonly #voice: Voice
   readonly #content: IntakeJob['content']
@@ -52,7 +55,11 @@ export class IntakeWork implements ThreadSession {
       if (this.#isWhole) this.#finish()
       return false
     }
-    const slice = new Uint8Array(piece.bytes, this.#at, Math.min(CONTENT_SLICE_BYTES_MAX, piece.length - this.#at))
+    const slice = new Uint8Array(
+      piece.bytes,
+      this.#at,
+      Math.min(CONTENT_SLICE_BYTES_MAX, piece.length - this.#at),
+    )
     this.#take(slice)
     this.#at += slice.length
     if (this.#at === piece.length) {
@@ -83,7 +90,12 @@ export class IntakeWork implements ThreadSession {
     // Some file systems say only here that a write has failed.
     this.#close()
     const mimeType = verdict?.ok === true ? verdict.mimeType : UNTYPED
-    this.#voice.end({ kind: 'verdict', mimeType, sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') })
+    this.#voice.end({
+      kind: 'verdict',
+      mimeType,
+      sizeBytes: this.#sizeBytes,
+      sha256: this.#hash.digest('hex'),
+    })
   }
 
   #refuse({ isEmpty, found }: RefusedContent): void {
@@ -96,7 +108,10 @@ export class IntakeWork implements ThreadSession {
     detach(wholeBuffers(pieces, LET_GO_BYTES_MIN))
   }
 
-  /** Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page cache. */
+  /**
+   * Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page
+   * cache.
+   */
   #write(pieces: readonly Uint8Array[]): void {
     if (this.#descriptor === null) return
     let left = pieces

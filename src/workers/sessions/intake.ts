@@ -21,8 +21,8 @@ export interface IntakePart extends Intake {
 }
 
 /**
- * The main side of intake: it copies what is pushed into buffers of COALESCED_BYTES_MIN to _MAX and moves them to a
- * session's thread, which sends them back. Sessions end with `SessionPool.close`. Design §5.
+ * The main side of intake: it copies what is pushed into buffers of COALESCED_BYTES_MIN to _MAX and moves
+ * them to a session's thread, which sends them back. Sessions end with `SessionPool.close`. Design §5.
  */
 export function createIntake({ sessions, failureOf, random = randomSalt }: IntakeOptions): IntakePart {
   const budget = new UploadBudget()
@@ -44,7 +44,10 @@ export function createIntake({ sessions, failureOf, random = randomSalt }: Intak
   }
 }
 
-function jobOf({ target, content }: IntakeInput, random: (count: number) => Uint8Array): { job: Omit<IntakeJob, 'port'>; moved: ArrayBuffer[] } {
+function jobOf(
+  { target, content }: IntakeInput,
+  random: (count: number) => Uint8Array,
+): { job: Omit<IntakeJob, 'port'>; moved: ArrayBuffer[] } {
   const path = target?.path ?? null
   const wanted = target?.seal ?? null
   if (wanted === null) return { job: { kind: 'intake', path, content, seal: null }, moved: [] }
@@ -73,7 +76,15 @@ class Pushing implements IntakeSession {
   #failureTold: ((failure: Failure) => void) | null = null
   #finished: ((end: Outcome<IntakeVerdict>) => void) | null = null
 
-  constructor({ input, budget, failureOf }: { input: IntakeInput; budget: UploadBudget; failureOf: (cause: unknown) => Failure }) {
+  constructor({
+    input,
+    budget,
+    failureOf,
+  }: {
+    input: IntakeInput
+    budget: UploadBudget
+    failureOf: (cause: unknown) => Failure
+  }) {
     this.#wish = input
     this.#budget = budget
     this.#failureOf = failureOf
@@ -154,7 +165,7 @@ class Pushing implements IntakeSession {
   }
 
   #copy(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       this.#buffer ??= this.#budget.buffer()
       const part = bytes.subarray(at, at + this.#buffer.byteLength - this.#filledBytes)
       new Uint8Array(this.#buffer, this.#filledBytes).set(part)

@@ -3,8 +3,10 @@ import type { FromThread } from './protocol.ts'
 
 /** What a session failed of. @param failureOf what an error of a system call means */
 export function failureOfLast(message: FromThread, failureOf: (cause: unknown) => Failure): Failure {
-  if (message.kind === 'system') return failureOf(Object.assign(new Error(message.message), { code: message.code }))
-  if (message.kind !== 'failed') return { name: 'internal', cause: new Error(`a session said ${message.kind} out of turn`) }
+  if (message.kind === 'system')
+    return failureOf(Object.assign(new Error(message.message), { code: message.code }))
+  if (message.kind !== 'failed')
+    return { name: 'internal', cause: new Error(`a session said ${message.kind} out of turn`) }
   const { name, fields, cause } = message
   return { name, fields, ...(cause === '' ? {} : { cause: new Error(cause) }) }
 }

@@ -1,8 +1,9 @@
 import type { SessionJob } from './protocol.ts'
 
 /**
- * Of the places so much may be held by intakes in all, so that uploads leave room for downloads; by the intakes of one
- * workspace; and by all sessions of one workspace, in which 200 slow readers of one workspace fit. Decision.
+ * Of the places so much may be held by intakes in all, so that uploads leave room for downloads; by the
+ * intakes of one workspace; and by all sessions of one workspace, in which 200 slow readers of one workspace
+ * fit. Decision.
  */
 const INTAKES_SHARE = 3 / 4
 const HOLDER_INTAKES_SHARE = 1 / 2
@@ -31,7 +32,11 @@ export class Places {
     const taken = this.#taken
     const own = this.#takenBy.get(holder) ?? { intake: 0, unseal: 0 }
     if (!this.#fits(taken, 1) || !this.#fits(own, HOLDER_SHARE)) return null
-    if (kind === 'intake' && (taken.intake >= this.#most(INTAKES_SHARE) || own.intake >= this.#most(HOLDER_INTAKES_SHARE))) return null
+    if (
+      kind === 'intake' &&
+      (taken.intake >= this.#most(INTAKES_SHARE) || own.intake >= this.#most(HOLDER_INTAKES_SHARE))
+    )
+      return null
     taken[kind]++
     own[kind]++
     this.#takenBy.set(holder, own)

@@ -25,7 +25,9 @@ export interface SealJob {
 export interface UnsealJob {
   readonly kind: 'unseal'
   readonly port: MessagePort
-  /** Shared with the main side, which closes it; null: `piece` messages bring the header and then the range. */
+  /**
+   * Shared with the main side, which closes it; null: `piece` messages bring the header and then the range.
+   */
   readonly descriptor: number | null
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
@@ -44,7 +46,10 @@ export type ToThread =
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
   /** Intake: that was the last piece. Unsealing: storage has no more. */
   | { readonly kind: 'end' }
-  /** Unsealing: room for one more piece of so many plain bytes, in the buffer of one that is worked off if it is large enough. */
+  /**
+   * Unsealing: room for one more piece of so many plain bytes, in the buffer of one that is worked off if it
+   * is large enough.
+   */
   | { readonly kind: 'more'; readonly bytes: number; readonly spare: ArrayBuffer | null }
 
 /** From the thread. */
@@ -62,16 +67,29 @@ export type FromThread =
 
 /** Comes once, when the thread has let go of everything. */
 export type LastMessage =
-  | { readonly kind: 'verdict'; readonly mimeType: string; readonly sizeBytes: number; readonly sha256: string }
+  | {
+      readonly kind: 'verdict'
+      readonly mimeType: string
+      readonly sizeBytes: number
+      readonly sha256: string
+    }
   | { readonly kind: 'opened' }
-  | { readonly kind: 'failed'; readonly name: FailureName; readonly fields: Readonly<Record<string, string>>; readonly cause: string }
+  | {
+      readonly kind: 'failed'
+      readonly name: FailureName
+      readonly fields: Readonly<Record<string, string>>
+      readonly cause: string
+    }
   /** A system call failed. */
   | { readonly kind: 'system'; readonly code: string; readonly message: string }
 
 /** A session as its thread sees it. What it throws ends it. */
 export interface ThreadSession {
   receive(message: ToThread): void
-  /** Does one slice of work, about a millisecond. @returns false when there is nothing to do before the next message */
+  /**
+   * Does one slice of work, about a millisecond. @returns false when there is nothing to do before the next
+   * message
+   */
   step(): boolean
   /** Closes and clears what it holds; called once, on every path. */
   release(): void

@@ -1,7 +1,11 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { SESSIONS_PER_THREAD_MAX, THREAD_SILENT_MS_MAX, TRANSFERS_MAX } from '../../schemas/files/file-limits.ts'
+import {
+  SESSIONS_PER_THREAD_MAX,
+  THREAD_SILENT_MS_MAX,
+  TRANSFERS_MAX,
+} from '../../schemas/files/file-limits.ts'
 import type { Log } from '../../server/ports/observe.ts'
 import { Places } from './places.ts'
 import { threadHeap } from '../thread-heap.ts'
@@ -10,9 +14,15 @@ import { ThreadClock } from './thread-clock.ts'
 
 /** JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
 const SESSION_THREAD_HEAP_MIB = 512
-/** Garbage of sessions dies at once: 8 MiB take no less CPU, and 11 MiB more in every thread for ever. Decision. */
+/**
+ * Garbage of sessions dies at once: 8 MiB take no less CPU, and 11 MiB more in every thread for ever.
+ * Decision.
+ */
 const SESSION_SEMI_SPACE_MIB = 1
-/** How much less a session thread counts than the loop, where both want a core: every call waits for the loop. Decision. */
+/**
+ * How much less a session thread counts than the loop, where both want a core: every call waits for the loop.
+ * Decision.
+ */
 const SESSION_THREAD_NICE = 5
 /** Pings that a thread may leave unanswered, one each look; looks that a session waits for a thread. */
 const PINGS_MAX = 5
@@ -23,7 +33,10 @@ export interface Session {
   say(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
   cancel(): void
-  /** Resolves when the thread has let go of everything, or has ended: never, where it is stuck in a system call. */
+  /**
+   * Resolves when the thread has let go of everything, or has ended: never, where it is stuck in a system
+   * call.
+   */
   readonly released: Promise<void>
   /** Resolves then, and at once when the session is lost. */
   readonly over: Promise<void>
@@ -31,7 +44,9 @@ export interface Session {
   readonly isLost: boolean
 }
 
-/** What a session's main side is told; nothing after `lost` or a last message, and nothing of a cancelled one. */
+/**
+ * What a session's main side is told; nothing after `lost` or a last message, and nothing of a cancelled one.
+ */
 export interface SessionEars {
   hear(message: FromThread): void
   /** The thread ended without a last message. */
@@ -47,7 +62,10 @@ export interface SessionLoad {
   /** Seconds that sessions waited for their thread to begin, and how many did, since the start. */
   readonly waitS: number
   readonly begun: number
-  /** Seconds that all the threads were busy since the start. Its growth in a second is their utilisation, up to `threads`. */
+  /**
+   * Seconds that all the threads were busy since the start. Its growth in a second is their utilisation, up
+   * to `threads`.
+   */
   readonly busyS: number
   /** Threads that did not answer and were ended. */
   readonly silentThreads: number
@@ -74,10 +92,11 @@ type Threads = Piscina<SessionJob | null, void>
 type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
- * Threads for long sessions, one Piscina task a session, any number of them in a thread. They start with `warm`, or with
- * the first session, which waits for them: a front that is to listen soon has no CPU to load them before. Piscina never
- * gets an `AbortSignal`: it would run one task per thread. Instead the sessions of a thread are pinged, and one that stays
- * silent is ended; Piscina then starts another and fails the tasks, and Node closes the descriptors that it had opened.
+ * Threads for long sessions, one Piscina task a session, any number of them in a thread. They start with
+ * `warm`, or with the first session, which waits for them: a front that is to listen soon has no CPU to load
+ * them before. Piscina never gets an `AbortSignal`: it would run one task per thread. Instead the sessions of
+ * a thread are pinged, and one that stays silent is ended; Piscina then starts another and fails the tasks,
+ * and Node closes the descriptors that it had opened.
  */
 export class SessionPool {
   readonly #options: SessionPoolOptions
@@ -101,7 +120,10 @@ export class SessionPool {
     this.#options = options
     this.#placesMax = Math.min(TRANSFERS_MAX, options.threadCount * SESSIONS_PER_THREAD_MAX)
     this.#places = new Places(this.#placesMax)
-    this.#watch = setInterval(() => this.#look(), (options.silentMs ?? THREAD_SILENT_MS_MAX) / PINGS_MAX).unref()
+    this.#watch = setInterval(
+      () => this.#look(),
+      (options.silentMs ?? THREAD_SILENT_MS_MAX) / PINGS_MAX,
+    ).unref()
   }
 
   /** Starts the threads. Harmless a second time and after the end. */
@@ -115,7 +137,12 @@ export class SessionPool {
     const place = this.#places.take(job.kind, holder)
     if (place === null) return fail('busy', { retryAfterS: 1 })
     const { port1, port2 } = new MessageChannel()
-    const session = new RunningSession({ kind: job.kind, port: port1, ears, heard: () => this.#heard(session) })
+    const session = new RunningSession({
+      kind: job.kind,
+      port: port1,
+      ears,
+      heard: () => this.#heard(session),
+    })
     this.#running.add(session)
     const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
     // Whoever waits for its end finds its place free.
@@ -139,10 +166,14 @@ export class SessionPool {
   get load(): SessionLoad {
     const threads = this.#pool?.threads ?? []
     return {
-      threads: threads.length, intakes: this.count('intake'), unsealings: this.count('unseal'),
+      threads: threads.length,
+      intakes: this.count('intake'),
+      unsealings: this.count('unseal'),
       waiting: [...this.#running].filter((session) => session.threadId === null).length,
-      waitS: this.#waitMs / 1000, begun: this.#begun,
-      busyS: this.#clock.busyS(threads), silentThreads: this.#silentThreads,
+      waitS: this.#waitMs / 1000,
+      begun: this.#begun,
+      busyS: this.#clock.busyS(threads),
+      silentThreads: this.#silentThreads,
     }
   }
 
@@ -251,7 +282,17 @@ class RunningSession implements Session {
   /** Null: nothing more is to be told. */
   #ears: SessionEars | null
 
-  constructor({ kind, port, ears, heard }: { kind: SessionJob['kind']; port: MessagePort; ears: SessionEars; heard: () => void }) {
+  constructor({
+    kind,
+    port,
+    ears,
+    heard,
+  }: {
+    kind: SessionJob['kind']
+    port: MessagePort
+    ears: SessionEars
+    heard: () => void
+  }) {
     this.kind = kind
     this.#port = port
     this.#ears = ears
@@ -274,7 +315,11 @@ class RunningSession implements Session {
 
   /** The task is over. What the thread said before may still wait at the port. */
   close(lost: { readonly cause: unknown } | null): void {
-    for (let waiting = receiveMessageOnPort(this.#port); waiting !== undefined; waiting = receiveMessageOnPort(this.#port)) {
+    for (
+      let waiting = receiveMessageOnPort(this.#port);
+      waiting !== undefined;
+      waiting = receiveMessageOnPort(this.#port)
+    ) {
       this.#hear(waiting.message as FromThread)
     }
     this.#port.close()
@@ -309,7 +354,10 @@ class RunningSession implements Session {
 }
 
 function leastBusy<T extends { readonly currentUsage: number }>(threads: readonly T[]): T | null {
-  return threads.reduce<T | null>((best, thread) => (best === null || thread.currentUsage < best.currentUsage ? thread : best), null)
+  return threads.reduce<T | null>(
+    (best, thread) => (best === null || thread.currentUsage < best.currentUsage ? thread : best),
+    null,
+  )
 }
 
 function isLast({ kind }: FromThread): boolean {

@@ -13,7 +13,8 @@ export class ThreadClock {
       this.#endedMs += busyMs
       this.#busyMs.delete(id)
     }
-    for (const thread of threads) this.#busyMs.set(thread.threadId, thread.performance.eventLoopUtilization().active)
+    for (const thread of threads)
+      this.#busyMs.set(thread.threadId, thread.performance.eventLoopUtilization().active)
     const livingMs = [...this.#busyMs.values()].reduce((sum, busyMs) => sum + busyMs, 0)
     return (this.#endedMs + livingMs) / 1000
   }

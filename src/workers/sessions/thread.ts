@@ -7,8 +7,8 @@ import { UnsealWork } from './unseal-work.ts'
 const turns = new TimeSlices()
 
 /**
- * Entry of a session thread. One task is one session, from its job to its last message; it never rejects. All state is
- * the session's own, so hundreds of them share a thread. A null job only loads the code.
+ * Entry of a session thread. One task is one session, from its job to its last message; it never rejects. All
+ * state is the session's own, so hundreds of them share a thread. A null job only loads the code.
  */
 export default function runSession(job: SessionJob | null): Promise<void> {
   if (job === null) return Promise.resolve()
@@ -74,7 +74,9 @@ class Running implements Voice {
   }
 
   #fail(cause: unknown): void {
-    this.end(isSystemError(cause) ? { kind: 'system', code: cause.code, message: cause.message } : failed(cause))
+    this.end(
+      isSystemError(cause) ? { kind: 'system', code: cause.code, message: cause.message } : failed(cause),
+    )
   }
 
   #leave(): void {
@@ -94,5 +96,10 @@ function isSystemError(cause: unknown): cause is Error & { readonly code: string
 }
 
 function failed(cause: unknown): LastMessage {
-  return { kind: 'failed', name: 'internal', fields: {}, cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }
+  return {
+    kind: 'failed',
+    name: 'internal',
+    fields: {},
+    cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+  }
 }

@@ -4,14 +4,17 @@ import { SESSION_TURN_MS } from '../../schemas/files/file-limits.ts'
 export type Step = () => boolean
 
 /**
- * The sessions of a thread take turns, one slice each, and every SESSION_TURN_MS the thread looks at its messages: so a
- * session that has much to do delays neither the others nor the answer to a ping. Design §5.
+ * The sessions of a thread take turns, one slice each, and every SESSION_TURN_MS the thread looks at its
+ * messages: so a session that has much to do delays neither the others nor the answer to a ping. Design §5.
  */
 export class TimeSlices {
   readonly #waiting = new Set<Step>()
   #isDue = false
 
-  /** Harmless while it waits already. A step that throws is not asked again, and neither are the others delayed. */
+  /**
+   * Harmless while it waits already. A step that throws is not asked again, and neither are the others
+   * delayed.
+   */
   ask(step: Step): void {
     this.#waiting.add(step)
     if (this.#isDue) return

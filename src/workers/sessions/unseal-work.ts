@@ -14,8 +14,8 @@ const PULLED_SLICE_BYTES = STORAGE_PIECE_BYTES - SEGMENT_BYTES
 const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * SEALED_SEGMENT_BYTES)
 
 /**
- * One range of a sealed object on its way out. It reads by itself where there is a descriptor and asks for the bytes
- * elsewhere; it opens a piece only when there is room for one. Design §5.
+ * One range of a sealed object on its way out. It reads by itself where there is a descriptor and asks for
+ * the bytes elsewhere; it opens a piece only when there is room for one. Design §5.
  */
 export class UnsealWork implements ThreadSession {
   readonly #job: UnsealJob
@@ -68,7 +68,8 @@ export class UnsealWork implements ThreadSession {
 
   #stepPulled(): boolean {
     if (this.#range === null && this.#pulled.length >= HEADER_BYTES) this.#open(this.#shift(HEADER_BYTES))
-    if (this.#range !== null && this.#pulled.length > 0) return this.#give(this.#range, this.#shift(PULLED_SLICE_BYTES))
+    if (this.#range !== null && this.#pulled.length > 0)
+      return this.#give(this.#range, this.#shift(PULLED_SLICE_BYTES))
     if (!this.#isPulling) {
       this.#isPulling = true
       this.#voice.say({ kind: 'pull' })
@@ -116,17 +117,26 @@ export class UnsealWork implements ThreadSession {
 
   #end(outcome: Outcome<unknown>): boolean {
     if (outcome.ok) this.#voice.end({ kind: 'opened' })
-    else this.#voice.end({ kind: 'failed', name: outcome.failure.name, fields: {}, cause: String(outcome.failure.cause) })
+    else
+      this.#voice.end({
+        kind: 'failed',
+        name: outcome.failure.name,
+        fields: {},
+        cause: String(outcome.failure.cause),
+      })
     return false
   }
 }
 
 type Room = Extract<ToThread, { readonly kind: 'more' }>
 
-/** One of its own, which can be moved. A larger one than there is room for would take another reader's share. */
+/**
+ * One of its own, which can be moved. A larger one than there is room for would take another reader's share.
+ */
 function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   const spare = room?.spare ?? null
-  if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes) return spare
+  if (room !== undefined && spare !== null && spare.byteLength >= length && spare.byteLength <= room.bytes)
+    return spare
   if (spare !== null) detach([spare])
   return Buffer.allocUnsafeSlow(length).buffer
 }

@@ -16,8 +16,8 @@ export interface UnsealingOptions {
 }
 
 /**
- * The main side of reading what is sealed. `open` answers when the first piece is verified, so that damage at the
- * begin has a status of its own; `close` of the reader cancels. Design §5.
+ * The main side of reading what is sealed. `open` answers when the first piece is verified, so that damage at
+ * the begin has a status of its own; `close` of the reader cancels. Design §5.
  */
 export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
   return {
@@ -31,8 +31,15 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
       const opening = new Opening(input, { failureOf, readers: () => sessions.count('unseal') })
       const session = sessions.start(
         {
-          kind: 'unseal', descriptor: object.descriptor, dataKey: dataKey.key, dataKeyId: dataKey.id, objectId: file.id,
-          sizeBytes: file.sizeBytes, objectBytes: object.sizeBytes, from: input.from, to: input.to,
+          kind: 'unseal',
+          descriptor: object.descriptor,
+          dataKey: dataKey.key,
+          dataKeyId: dataKey.id,
+          objectId: file.id,
+          sizeBytes: file.sizeBytes,
+          objectBytes: object.sizeBytes,
+          from: input.from,
+          to: input.to,
         },
         { moved: [dataKey.key.buffer], holder: file.workspaceId },
         opening,
@@ -49,7 +56,8 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
 
 /** What needs no thread to be seen. */
 function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
-  if (dataKey.id !== file.dataKeyId) return { name: 'data_key_unavailable', cause: new Error('it is not the key that the row names') }
+  if (dataKey.id !== file.dataKeyId)
+    return { name: 'data_key_unavailable', cause: new Error('it is not the key that the row names') }
   if (object.sizeBytes === layoutOf(file.sizeBytes).objectBytes) return null
   return { name: 'content_damaged', cause: new Error('the length of the object is not that of the row') }
 }
@@ -70,7 +78,10 @@ class Opening implements ByteReader {
   #lent: ArrayBuffer | null = null
   #isClosed = false
 
-  constructor(input: UnsealInput, { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number }) {
+  constructor(
+    input: UnsealInput,
+    { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number },
+  ) {
     this.#wish = input
     this.#ranges = rangesOf(input)
     this.#failureOf = failureOf
@@ -166,7 +177,10 @@ class Opening implements ByteReader {
       if (this.#source === null) {
         const range = this.#ranges.shift()
         if (range === undefined) break
-        this.#source = this.#wish.object.read(range.from, range.to, { mayTransfer: true, ...(signal !== undefined && { signal }) })
+        this.#source = this.#wish.object.read(range.from, range.to, {
+          mayTransfer: true,
+          ...(signal !== undefined && { signal }),
+        })
       }
       const piece = await this.#source.next()
       if (!piece.ok || piece.value !== null) return piece

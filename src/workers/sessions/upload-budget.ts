@@ -19,7 +19,10 @@ export interface Share {
   hasRoom: (() => void) | null
 }
 
-/** What the uploads of one front have on their way to the threads, together and each, and their buffers. Design §5. */
+/**
+ * What the uploads of one front have on their way to the threads, together and each, and their buffers.
+ * Design §5.
+ */
 export class UploadBudget {
   readonly #shares = new Set<Share>()
   readonly #spare: ArrayBuffer[] = []

@@ -4,11 +4,20 @@ import { fakeDeployment, interruptedTest, loadTest, type Conduct } from './fake-
 t.test('operations that the key may not call are left out, and none is called that writes', async (t) => {
   const good: Conduct = (_request, response) => void response.end('{}')
   const paths = Object.fromEntries(['/api/v1/key', '/api/v1/models'].map((path) => [path, good]))
-  const server = await fakeDeployment(t, { ...paths, '*': (_request, response) => void response.writeHead(403).end() })
+  const server = await fakeDeployment(t, {
+    ...paths,
+    '*': (_request, response) => void response.writeHead(403).end(),
+  })
   const { code, record } = await loadTest(server.origin, '--only', 'operations')
   t.equal(code, 0)
-  t.same(record?.rows.map((row) => row.case), ['models.list', 'keys.get_current'])
-  t.match(record?.absent.find(({ name }) => name === 'audit.list'), { reason: 'this key gets 403' })
+  t.same(
+    record?.rows.map((row) => row.case),
+    ['models.list', 'keys.get_current'],
+  )
+  t.match(
+    record?.absent.find(({ name }) => name === 'audit.list'),
+    { reason: 'this key gets 403' },
+  )
   t.ok(server.seen.every((one) => one.startsWith('GET ')))
 })
 
@@ -16,7 +25,14 @@ t.test('uploads need leave, and each file is removed again', async (t) => {
   const server = await fakeDeployment(t)
   const refused = await loadTest(server.origin, '--only', 'uploads')
   t.match([refused.code, refused.output, server.seen], [2, /--allow-writes/, []])
-  const { code, record } = await loadTest(server.origin, '--only', 'uploads', '--allow-writes', '--payload', '10KB')
+  const { code, record } = await loadTest(
+    server.origin,
+    '--only',
+    'uploads',
+    '--allow-writes',
+    '--payload',
+    '10KB',
+  )
   t.match([code, record?.rows[0]], [0, { failed: 0, payload_bytes: 10_000 }])
   const times = (method: string): number => server.seen.filter((one) => one.startsWith(method)).length
   t.ok(times('POST') > 1 && times('POST') <= 16)
@@ -36,6 +52,10 @@ t.test('an interrupted test begins nothing more, and leaves no file behind', asy
 
 t.test('an interrupted rate ends at once', async (t) => {
   const server = await fakeDeployment(t)
-  const { code, record } = await interruptedTest(server.origin, ['--only', 'latency', '--duration', '60'], () => server.seen.length > 4)
+  const { code, record } = await interruptedTest(
+    server.origin,
+    ['--only', 'latency', '--duration', '60'],
+    () => server.seen.length > 4,
+  )
   t.same([code, record?.rows], [1, []])
 })

@@ -9,25 +9,36 @@ import { fakeDeployment, KEY, loadTest, type Conduct } from './fake-deployment.t
 
 const ONLY = ['--only', 'embeddings', '--connections', '2']
 
-t.test('what refuses, stalls, hangs up or lies is told in one line, without the key, and is asked no more', async (t) => {
-  const conducts: readonly (readonly [Conduct, RegExp])[] = [
-    [(_request, response) => void response.writeHead(401).end(KEY), /refuses the key \(401\)/],
-    [(_request, response) => void response.writeHead(404).end(KEY), /knows no such path or model \(404\)/],
-    [(_request, response) => void response.writeHead(302, { location: `https://${KEY}.example/` }).end(), /redirects \(302\) to https:\/\/….example/],
-    [(_request, response) => void response.writeHead(429, { 'retry-after': '9' }).end(), /limits the rate of this key already \(429\)/],
-    [(request) => void request.socket.destroy(), /hangs up before it has answered/],
-    [(request) => void request.socket.end('220 mail.example ESMTP\r\n'), /does not speak HTTP/],
-    [(_request, response) => void response.write('{'), /does not answer within 10 s/],
-  ]
-  await Promise.all(conducts.map(async ([conduct, expected]) => {
-    const server = await fakeDeployment(t, { '/api/v1/key': conduct })
-    const { code, output, record } = await loadTest(server.origin, ...ONLY)
-    t.same([code, record, server.seen.length], [1, null, 1], expected.source)
-    t.match(output.trim().split('\n')[1], expected)
-    t.equal(output.trim().split('\n').length, 2)
-    t.notOk(output.includes(KEY))
-  }))
-})
+t.test(
+  'what refuses, stalls, hangs up or lies is told in one line, without the key, and is asked no more',
+  async (t) => {
+    const conducts: readonly (readonly [Conduct, RegExp])[] = [
+      [(_request, response) => void response.writeHead(401).end(KEY), /refuses the key \(401\)/],
+      [(_request, response) => void response.writeHead(404).end(KEY), /knows no such path or model \(404\)/],
+      [
+        (_request, response) => void response.writeHead(302, { location: `https://${KEY}.example/` }).end(),
+        /redirects \(302\) to https:\/\/….example/,
+      ],
+      [
+        (_request, response) => void response.writeHead(429, { 'retry-after': '9' }).end(),
+        /limits the rate of this key already \(429\)/,
+      ],
+      [(request) => void request.socket.destroy(), /hangs up before it has answered/],
+      [(request) => void request.socket.end('220 mail.example ESMTP\r\n'), /does not speak HTTP/],
+      [(_request, response) => void response.write('{'), /does not answer within 10 s/],
+    ]
+    await Promise.all(
+      conducts.map(async ([conduct, expected]) => {
+        const server = await fakeDeployment(t, { '/api/v1/key': conduct })
+        const { code, output, record } = await loadTest(server.origin, ...ONLY)
+        t.same([code, record, server.seen.length], [1, null, 1], expected.source)
+        t.match(output.trim().split('\n')[1], expected)
+        t.equal(output.trim().split('\n').length, 2)
+        t.notOk(output.includes(KEY))
+      }),
+    )
+  },
+)
 
 t.test('nobody, and a name that there is not, are told in one line', async (t) => {
   const refused = await loadTest(`http://127.0.0.1:${await freePort()}`, ...ONLY)
@@ -36,30 +47,45 @@ t.test('nobody, and a name that there is not, are told in one line', async (t) =
   t.match([unknown.code, unknown.output], [1, /the name nowhere\.invalid cannot be found \(DNS: /])
 })
 
-t.test('over TLS: with its issuer it is driven, without it nothing is sent', { skip: NO_OPENSSL }, async (t) => {
-  const { certFile, keyFile } = selfSigned(t)
-  let requests = 0
-  const server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (request, response) => {
-    requests++
-    request.resume().on('end', () => response.end('{}'))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => void server.close())
-  const address = server.address()
-  const origin = `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`
-  const untrusted = await loadTest(origin, ...ONLY)
-  t.match([untrusted.code, untrusted.output, requests], [1, /certificate that is not trusted .*--ca FILE/, 0])
-  const { code, record } = await loadTest(origin, ...ONLY, '--ca', certFile)
-  t.match([code, record?.rows[0]?.failed], [0, 0])
-  t.ok(requests > 5)
-})
+t.test(
+  'over TLS: with its issuer it is driven, without it nothing is sent',
+  { skip: NO_OPENSSL },
+  async (t) => {
+    const { certFile, keyFile } = selfSigned(t)
+    let requests = 0
+    const server = createServer(
+      { cert: readFileSync(certFile), key: readFileSync(keyFile) },
+      (request, response) => {
+        requests++
+        request.resume().on('end', () => response.end('{}'))
+      },
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => void server.close())
+    const address = server.address()
+    const origin = `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`
+    const untrusted = await loadTest(origin, ...ONLY)
+    t.match(
+      [untrusted.code, untrusted.output, requests],
+      [1, /certificate that is not trusted .*--ca FILE/, 0],
+    )
+    const { code, record } = await loadTest(origin, ...ONLY, '--ca', certFile)
+    t.match([code, record?.rows[0]?.failed], [0, 0])
+    t.ok(requests > 5)
+  },
+)
 
 t.test('a server without TLS at an https origin is told', async (t) => {
-  const server = createPlainServer((socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1')
+  const server = createPlainServer(
+    (socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  ).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => void server.close())
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  t.match((await loadTest(`https://127.0.0.1:${port}`, ...ONLY)).output, /does not speak TLS as it should .*is it http:\/\/\?/)
+  t.match(
+    (await loadTest(`https://127.0.0.1:${port}`, ...ONLY)).output,
+    /does not speak TLS as it should .*is it http:\/\/\?/,
+  )
 })

@@ -4,18 +4,21 @@ import { fakeDeployment, KEY, loadTest, type Conduct } from './fake-deployment.t
 const EMBEDDINGS = '/api/v1/embeddings'
 const ONLY = ['--only', 'embeddings', '--connections', '2']
 
-t.test('a deployment is driven within what was promised before, and the record says what it answered', async (t) => {
-  const server = await fakeDeployment(t)
-  const { code, output, record, written } = await loadTest(server.origin, ...ONLY)
-  t.equal(code, 0, output)
-  const [, most] = /at most (\d+) requests;/.exec(output) ?? []
-  t.ok(server.seen.length <= Number(most), `${server.seen.length} of ${most}`)
-  const [row] = record?.rows ?? []
-  t.match(row, { scenario: 'deployment', subject: 'target', pace: 'closed', failed: 0 })
-  t.ok((row?.requests_per_second.median ?? 0) > 0)
-  t.equal(record?.settings['target'], server.origin)
-  t.notOk(`${output}${written}`.includes(KEY), 'the key is nowhere')
-})
+t.test(
+  'a deployment is driven within what was promised before, and the record says what it answered',
+  async (t) => {
+    const server = await fakeDeployment(t)
+    const { code, output, record, written } = await loadTest(server.origin, ...ONLY)
+    t.equal(code, 0, output)
+    const [, most] = /at most (\d+) requests;/.exec(output) ?? []
+    t.ok(server.seen.length <= Number(most), `${server.seen.length} of ${most}`)
+    const [row] = record?.rows ?? []
+    t.match(row, { scenario: 'deployment', subject: 'target', pace: 'closed', failed: 0 })
+    t.ok((row?.requests_per_second.median ?? 0) > 0)
+    t.equal(record?.settings['target'], server.origin)
+    t.notOk(`${output}${written}`.includes(KEY), 'the key is nowhere')
+  },
+)
 
 t.test('answers 429 are counted apart and no failures, and what Retry-After says is heeded', async (t) => {
   let answers = 0
@@ -25,19 +28,26 @@ t.test('answers 429 are counted apart and no failures, and what Retry-After says
   }
   const server = await fakeDeployment(t, { [EMBEDDINGS]: conduct })
   const { code, record } = await loadTest(server.origin, ...ONLY)
-  t.same([code, record?.rows[0]?.failed, answers], [0, 0, 3], 'one before the load, and one of each connection')
+  t.same(
+    [code, record?.rows[0]?.failed, answers],
+    [0, 0, 3],
+    'one before the load, and one of each connection',
+  )
   t.match(record?.notes[0], /2 of 2 answers were 429/)
 })
 
 t.test('a redirect to another host is never followed, before the load or in it', async (t) => {
   const other = await fakeDeployment(t)
-  const away: Conduct = (_request, response) => void response.writeHead(307, { location: `${other.origin}/api/v1/${KEY}` }).end()
+  const away: Conduct = (_request, response) =>
+    void response.writeHead(307, { location: `${other.origin}/api/v1/${KEY}` }).end()
   const server = await fakeDeployment(t, { '/api/v1/key': away })
   const before = await loadTest(server.origin, ...ONLY)
   t.same([before.code, server.seen.length], [1, 1])
   t.match(before.output, /redirects \(307\) to http:\/\/127\.0\.0\.1:\d+, which is not followed/)
   let answers = 0
-  const later = await fakeDeployment(t, { [EMBEDDINGS]: (request, response) => void (answers++ === 0 ? response.end() : away(request, response)) })
+  const later = await fakeDeployment(t, {
+    [EMBEDDINGS]: (request, response) => void (answers++ === 0 ? response.end() : away(request, response)),
+  })
   const inside = await loadTest(later.origin, ...ONLY)
   t.equal(inside.code, 1)
   t.match(inside.record?.rows[0]?.failures, [/a redirect \(307\), which is not followed/])
@@ -55,7 +65,8 @@ t.test('a deployment that becomes ill under the load is left alone', async (t) =
 
 t.test('a server that answers no more ends the test, and what it did not answer has failed', async (t) => {
   let answers = 0
-  const conduct: Conduct = (request, response) => void (answers++ < 3 ? response.end() : request.socket.destroy())
+  const conduct: Conduct = (request, response) =>
+    void (answers++ < 3 ? response.end() : request.socket.destroy())
   const server = await fakeDeployment(t, { [EMBEDDINGS]: conduct })
   const { code, record } = await loadTest(server.origin, ...ONLY)
   t.equal(code, 1)

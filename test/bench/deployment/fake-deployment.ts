@@ -1,4 +1,7 @@
-/** A server that stands in for somebody's deployment and does what it likes, and the load test against it as a user starts it. */
+/**
+ * A server that stands in for somebody's deployment and does what it likes, and the load test against it as a
+ * user starts it.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -23,7 +26,10 @@ interface Teardown {
 }
 
 /** @param conduct by path; `*`: wherever there is none. Else it answers as Sluice does */
-export async function fakeDeployment(t: Teardown, conduct: Readonly<Record<string, Conduct>> = {}): Promise<FakeDeployment> {
+export async function fakeDeployment(
+  t: Teardown,
+  conduct: Readonly<Record<string, Conduct>> = {},
+): Promise<FakeDeployment> {
   const seen: string[] = []
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0] ?? ''
@@ -36,10 +42,13 @@ export async function fakeDeployment(t: Teardown, conduct: Readonly<Record<strin
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => new Promise((resolve) => {
-    server.close(resolve)
-    server.closeAllConnections()
-  }))
+  t.teardown(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  )
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return { origin: `http://127.0.0.1:${port}`, port, seen }
@@ -64,23 +73,41 @@ export function loadTest(target: string, ...args: readonly string[]): Promise<Ra
 }
 
 /** @param isTime looked at all the time: the first true interrupts it */
-export async function interruptedTest(target: string, args: readonly string[], isTime: () => boolean): Promise<Ran> {
+export async function interruptedTest(
+  target: string,
+  args: readonly string[],
+  isTime: () => boolean,
+): Promise<Ran> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-deployment-'))
   try {
     const file = join(folder, 'record.json')
-    const all = [PROGRAM, '--target', target, '--key', KEY, '--record', file, '--duration', SECONDS, '--rate', '20', ...args]
+    const all = [
+      PROGRAM,
+      '--target',
+      target,
+      '--key',
+      KEY,
+      '--record',
+      file,
+      '--duration',
+      SECONDS,
+      '--rate',
+      '20',
+      ...args,
+    ]
     const child = spawn(process.execPath, all, { env: plainEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes: Buffer) => void (output += bytes.toString()))
     const look = setInterval(() => {
       if (!isTime()) return
       clearInterval(look)
       child.kill('SIGINT')
     }, 5)
-    const [code] = await once(child, 'close') as [number | null]
+    const [code] = (await once(child, 'close')) as [number | null]
     clearInterval(look)
     const written = await readFile(file, 'utf8').catch(() => '')
-    return { code, output, written, record: written === '' ? null : JSON.parse(written) as ScenarioRecord }
+    return { code, output, written, record: written === '' ? null : (JSON.parse(written) as ScenarioRecord) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -17,9 +17,16 @@ const TEMPORARY = mkdtempSync(join(tmpdir(), 'sluice-limits-'))
 process.env['TMPDIR'] = TEMPORARY
 t.teardown(() => rmSync(TEMPORARY, { recursive: true, force: true }))
 
-async function statuses(port: number, count: number, { headers } = limiterRequest()): Promise<readonly number[]> {
+async function statuses(
+  port: number,
+  count: number,
+  { headers } = limiterRequest(),
+): Promise<readonly number[]> {
   const found: number[] = []
-  for (let at = 0; at < count; at++) found.push((await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, connection: 'close' } })).status)
+  for (let at = 0; at < count; at++)
+    found.push(
+      (await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, connection: 'close' } })).status,
+    )
   return found
 }
 
@@ -30,42 +37,69 @@ for (const name of LIMITERS) {
     const pids = tree(target.pid).map(({ pid }) => pid)
     const found = await statuses(target.port, LIMIT_RPM + 10, target.request)
     const admitted = found.filter((status) => status === 200).length
-    t.same(found.filter((status) => status !== 200 && status !== 429), [])
+    t.same(
+      found.filter((status) => status !== 200 && status !== 429),
+      [],
+    )
     if (name === 'direct') t.equal(admitted, found.length)
-    else if (name === 'sluice') t.ok(admitted >= burstOf(LIMIT_RPM) && admitted < LIMIT_RPM, `${admitted} of ${found.length}`)
+    else if (name === 'sluice')
+      t.ok(admitted >= burstOf(LIMIT_RPM) && admitted < LIMIT_RPM, `${admitted} of ${found.length}`)
     else t.equal(admitted, LIMIT_RPM)
     t.same(await statuses(target.port, 1), [200], 'another key is not over its own')
     await target.stop()
     const left = processes().filter(({ pid, state }) => pids.includes(pid) && state !== 'Z')
-    t.same(left.map(({ arguments: words }) => words.join(' ')), [])
+    t.same(
+      left.map(({ arguments: words }) => words.join(' ')),
+      [],
+    )
   })
 }
 
 t.test('nothing of a Redis stays behind', async (t) => {
-  t.same(readdirSync(TEMPORARY).filter((one) => existsSync(join(TEMPORARY, one, 'redis.sock'))), [])
+  t.same(
+    readdirSync(TEMPORARY).filter((one) => existsSync(join(TEMPORARY, one, 'redis.sock'))),
+    [],
+  )
 })
 
 t.test('a limiter whose Redis is not there says so before anybody asks', async (t) => {
-  const means = { limitRpm: LIMIT_RPM, socketPath: '/nowhere/redis.sock', packages: join(ROOT, 'tools/peers'), reachableMsMax: 100 }
+  const means = {
+    limitRpm: LIMIT_RPM,
+    socketPath: '/nowhere/redis.sock',
+    packages: join(ROOT, 'tools/peers'),
+    reachableMsMax: 100,
+  }
   await t.rejects(openLimiter('sluice', means))
 })
 
 t.test('a limiter that is not installed is left out with the way to add it', async (t) => {
-  for (const name of LIMITERS.slice(1, 3)) t.match(await startLimiter(name, { limitRpm: 1, packages: '/nowhere' }), { name, absent: /npm ci/ })
+  for (const name of LIMITERS.slice(1, 3))
+    t.match(await startLimiter(name, { limitRpm: 1, packages: '/nowhere' }), { name, absent: /npm ci/ })
 })
 
-t.test('side by side each has a row under load, alone and at each limit, and what it let in is told', async (t) => {
-  const input = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
-  const { rows, notes, subjects, absent } = await besideOthers(input, () => undefined)
-  t.equal(subjects.length + absent.length, LIMITERS.length)
-  const limiters = subjects.length - 1
-  t.equal(rows.length, 2 * subjects.length + limiters)
-  // A machine that does ten other things may answer nothing in the fifth of a second that a cell has here.
-  const wrong = rows.filter(({ failures }) => failures.some((one) => one !== 'nothing was answered'))
-  t.same(wrong.map(({ case: name, subject, failures }) => [name, subject, failures]), [])
-  t.ok(rows.filter(({ failed }) => failed > 0).length < rows.length / 2)
-  t.equal(notes.length, limiters)
-  // Against no limiter at all there is nothing to win or to lose.
-  const kinds = scenarioComparisons(scenarioRecord({ scenario: 'limits', rows })).filter(({ under }) => under === 'direct').map(({ kind }) => kind)
-  t.same([...new Set(kinds)].filter((kind) => kind !== 'own'), [])
-})
+t.test(
+  'side by side each has a row under load, alone and at each limit, and what it let in is told',
+  async (t) => {
+    const input = { seconds: 0.2, connections: 4, repeats: 1, warmUpMs: 50, limits: [600] }
+    const { rows, notes, subjects, absent } = await besideOthers(input, () => undefined)
+    t.equal(subjects.length + absent.length, LIMITERS.length)
+    const limiters = subjects.length - 1
+    t.equal(rows.length, 2 * subjects.length + limiters)
+    // A machine that does ten other things may answer nothing in the fifth of a second that a cell has here.
+    const wrong = rows.filter(({ failures }) => failures.some((one) => one !== 'nothing was answered'))
+    t.same(
+      wrong.map(({ case: name, subject, failures }) => [name, subject, failures]),
+      [],
+    )
+    t.ok(rows.filter(({ failed }) => failed > 0).length < rows.length / 2)
+    t.equal(notes.length, limiters)
+    // Against no limiter at all there is nothing to win or to lose.
+    const kinds = scenarioComparisons(scenarioRecord({ scenario: 'limits', rows }))
+      .filter(({ under }) => under === 'direct')
+      .map(({ kind }) => kind)
+    t.same(
+      [...new Set(kinds)].filter((kind) => kind !== 'own'),
+      [],
+    )
+  },
+)

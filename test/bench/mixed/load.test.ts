@@ -1,25 +1,49 @@
 import t from 'tap'
 import { startMixedLoad, mixedCeiling } from '../../../bench/mixed/load.ts'
-import { MIXED_KINDS, MIXED_SHARES, mixedRequests, mixInTurn, UPLOAD_BYTES_LEAST, UPLOAD_BYTES_MOST } from '../../../bench/mixed/mix.ts'
+import {
+  MIXED_KINDS,
+  MIXED_SHARES,
+  mixedRequests,
+  mixInTurn,
+  UPLOAD_BYTES_LEAST,
+  UPLOAD_BYTES_MOST,
+} from '../../../bench/mixed/mix.ts'
 import { startMixedStand } from '../../../bench/mixed/stand.ts'
 import { STAND_MODEL } from '../../support/nodes/stand.ts'
 import { sizesOf } from '../../support/load/load-request.ts'
 
 t.setTimeout(600_000)
 
-const embeddings = { method: 'POST', path: '/api/v1/embeddings', headers: {}, body: JSON.stringify({ model: STAND_MODEL, input: 'x' }) }
+const embeddings = {
+  method: 'POST',
+  path: '/api/v1/embeddings',
+  headers: {},
+  body: JSON.stringify({ model: STAND_MODEL, input: 'x' }),
+}
 const requests = mixedRequests({ embeddings, apiKey: 'k', fileId: 'file_1', seed: 1 })
 
-t.test('a hundred requests in turn hold each kind at its share, and none of the rare ones all at once', async (t) => {
-  const mix = mixInTurn(requests)
-  t.equal(mix.length, 100)
-  for (const kind of MIXED_KINDS) t.equal(mix.filter((one) => requests[kind].includes(one)).length, MIXED_SHARES[kind], kind)
-  const uploads = mix.flatMap((one, at) => (one.payload === undefined ? [] : [at]))
-  t.ok(uploads.every((at, nth) => nth === 0 || at - (uploads[nth - 1] ?? 0) > 15), uploads.join(', '))
-})
+t.test(
+  'a hundred requests in turn hold each kind at its share, and none of the rare ones all at once',
+  async (t) => {
+    const mix = mixInTurn(requests)
+    t.equal(mix.length, 100)
+    for (const kind of MIXED_KINDS)
+      t.equal(mix.filter((one) => requests[kind].includes(one)).length, MIXED_SHARES[kind], kind)
+    const uploads = mix.flatMap((one, at) => (one.payload === undefined ? [] : [at]))
+    t.ok(
+      uploads.every((at, nth) => nth === 0 || at - (uploads[nth - 1] ?? 0) > 15),
+      uploads.join(', '),
+    )
+  },
+)
 
 t.test('sizes of uploads lie between 1 and 20 MB, and half of them below 4.5 MB', async (t) => {
-  const nextBytes = sizesOf({ leastBytes: UPLOAD_BYTES_LEAST, mostBytes: UPLOAD_BYTES_MOST, seed: 3, after: '' })
+  const nextBytes = sizesOf({
+    leastBytes: UPLOAD_BYTES_LEAST,
+    mostBytes: UPLOAD_BYTES_MOST,
+    seed: 3,
+    after: '',
+  })
   const sizes = Array.from({ length: 2_000 }, nextBytes).sort((a, b) => a - b)
   t.ok((sizes[0] ?? 0) >= UPLOAD_BYTES_LEAST && (sizes.at(-1) ?? 0) <= UPLOAD_BYTES_MOST)
   t.ok(Math.abs((sizes[1_000] ?? 0) - 4_472_136) < 600_000, String(sizes[1_000]))
@@ -41,7 +65,9 @@ t.test('a node under the mix', async (t) => {
   })
 
   await t.test('what was uploaded is gone when it has ended', async (t) => {
-    const answer = await fetch(`http://127.0.0.1:${stand.port}/api/v1/files`, { headers: { authorization: `Bearer ${stand.keys.inference_key}` } })
+    const answer = await fetch(`http://127.0.0.1:${stand.port}/api/v1/files`, {
+      headers: { authorization: `Bearer ${stand.keys.inference_key}` },
+    })
     t.same(((await answer.json()) as { data: unknown[] }).data, [])
   })
 
@@ -57,7 +83,9 @@ t.test('a node under the mix', async (t) => {
 
   await t.test('a request that is refused is told with its kind', async (t) => {
     const refused = { ...stand, embeddings: () => stand.embeddings('sk-sluice-v1-wrong') }
-    const { failed, failures, kinds } = await (await startMixedLoad(refused, { ratePerS: 20, durationMs: 500 })).result
+    const { failed, failures, kinds } = await (
+      await startMixedLoad(refused, { ratePerS: 20, durationMs: 500 })
+    ).result
     t.equal(failed, kinds.embeddings.requests)
     t.match(failures[0], /^embeddings: 401 × \d+$/)
   })

@@ -2,22 +2,45 @@ import t from 'tap'
 import { ALL_KINDS, mixedRows } from '../../../bench/mixed/rows.ts'
 import { MIXED_KINDS } from '../../../bench/mixed/mix.ts'
 import { readMixedOptions } from '../../../bench/mixed/options.ts'
-import { coresByRole, peakBytes, processCurves, watchProcesses, type WatchedLook } from '../../../bench/mixed/watch.ts'
+import {
+  coresByRole,
+  peakBytes,
+  processCurves,
+  watchProcesses,
+  type WatchedLook,
+} from '../../../bench/mixed/watch.ts'
 import type { MixedResult } from '../../../bench/mixed/load.ts'
 import type { LoadResult } from '../../support/load/load-plan.ts'
 
 const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
 const one: LoadResult = {
-  statuses: { 200: 90 }, requests: 90, requestsWithWarmUp: 100, measuredMs: 1_000, latency, latencyFromSent: latency,
-  generatorLate: { p50: 0, p99: 0, max: 0 }, unsent: 0, generatorCores: 0.1, failures: [], sockets: [], rows: [], answerBytes: 1, sentBytes: 2e6,
+  statuses: { 200: 90 },
+  requests: 90,
+  requestsWithWarmUp: 100,
+  measuredMs: 1_000,
+  latency,
+  latencyFromSent: latency,
+  generatorLate: { p50: 0, p99: 0, max: 0 },
+  unsent: 0,
+  generatorCores: 0.1,
+  failures: [],
+  sockets: [],
+  rows: [],
+  answerBytes: 1,
+  sentBytes: 2e6,
 }
 const result: MixedResult = {
-  kinds: { embeddings: one, reads: one, uploads: one, videos: { ...one, statuses: { 202: 88, 429: 2 } } }, failed: 2, failures: ['videos: 429 × 2'],
+  kinds: { embeddings: one, reads: one, uploads: one, videos: { ...one, statuses: { 202: 88, 429: 2 } } },
+  failed: 2,
+  failures: ['videos: 429 × 2'],
 }
 
 t.test('a row for the whole and one for each kind: what one kind costs alone is not told', async (t) => {
   const rows = mixedRows('mixed', [{ result, cpuS: 0.4, peakBytes: 5e8 }], { ratePerS: 200, connections: 48 })
-  t.same(rows.map((row) => row.case), [ALL_KINDS, ...MIXED_KINDS])
+  t.same(
+    rows.map((row) => row.case),
+    [ALL_KINDS, ...MIXED_KINDS],
+  )
   const [whole, embeddings, , uploads, videos] = rows
   t.equal(whole?.cpu_us_per_request.median, 1_000)
   t.equal(whole?.requests_per_second.median, 360)
@@ -31,16 +54,40 @@ t.test('a row for the whole and one for each kind: what one kind costs alone is 
 })
 
 const look = (atS: number, front: number, postgres: number): WatchedLook => ({
-  atS, memory: new Map([['sluice front', front * 1e6], ['postgres', postgres * 1e6]]), cpu: new Map([['sluice front', atS / 2], ['postgres', atS / 4]]),
+  atS,
+  memory: new Map([
+    ['sluice front', front * 1e6],
+    ['postgres', postgres * 1e6],
+  ]),
+  cpu: new Map([
+    ['sluice front', atS / 2],
+    ['postgres', atS / 4],
+  ]),
 })
 
 t.test('memory and cores of each kind of process over time', async (t) => {
   const looks = [look(0, 100, 50), look(2, 120, 60), look(4, 110, 70)]
   t.equal(peakBytes(looks), 180e6)
-  t.same([...coresByRole(looks)], [['sluice front', 0.5], ['postgres', 0.25]])
+  t.same(
+    [...coresByRole(looks)],
+    [
+      ['sluice front', 0.5],
+      ['postgres', 0.25],
+    ],
+  )
   const [memory, cpu] = processCurves('mixed', looks)
-  t.same(memory?.lines.map(({ name, points }) => [name, points.at(-1)]), [['all', [4, 180]], ['sluice front', [4, 110]], ['postgres', [4, 70]]])
-  t.same(cpu?.lines[0]?.points, [[2, 0.5], [4, 0.5]])
+  t.same(
+    memory?.lines.map(({ name, points }) => [name, points.at(-1)]),
+    [
+      ['all', [4, 180]],
+      ['sluice front', [4, 110]],
+      ['postgres', [4, 70]],
+    ],
+  )
+  t.same(cpu?.lines[0]?.points, [
+    [2, 0.5],
+    [4, 0.5],
+  ])
 })
 
 t.test('a process that is gone is no negative core, and nothing seen is nothing said', async (t) => {

@@ -10,17 +10,34 @@ import type { LoadResult } from '../../support/load/load-plan.ts'
 function result(p99: number, good = 100): LoadResult {
   const latency = { p50: 1, p90: 1, p99, p99_9: p99, max: p99, mean: 1 }
   return {
-    statuses: good === 100 ? { 200: 100 } : { 200: good, 500: 100 - good }, requests: 100, requestsWithWarmUp: 100, measuredMs: 1_000, latency,
-    latencyFromSent: latency, generatorLate: { p50: 0, p99: 0, max: 0 }, unsent: 0, generatorCores: 0.01, failures: [], sockets: [], rows: [],
-    answerBytes: 0, sentBytes: 0,
+    statuses: good === 100 ? { 200: 100 } : { 200: good, 500: 100 - good },
+    requests: 100,
+    requestsWithWarmUp: 100,
+    measuredMs: 1_000,
+    latency,
+    latencyFromSent: latency,
+    generatorLate: { p50: 0, p99: 0, max: 0 },
+    unsent: 0,
+    generatorCores: 0.01,
+    failures: [],
+    sockets: [],
+    rows: [],
+    answerBytes: 0,
+    sentBytes: 0,
   }
 }
 
-const all = (one: LoadResult): VictimResults => Object.fromEntries(VICTIM_NAMES.map((name) => [name, one])) as VictimResults
+const all = (one: LoadResult): VictimResults =>
+  Object.fromEntries(VICTIM_NAMES.map((name) => [name, one])) as VictimResults
 
 function repeat(beside: Partial<Record<VictimName, LoadResult>> = {}, frontBytes = 1e8): AttackRepeat {
   return {
-    beside: { ...all(result(5)), ...beside }, burner: all(result(5)), attackPerS: 10, attackStatuses: { 0: 1, 400: 9 }, attackCores: 0.25, frontBytes,
+    beside: { ...all(result(5)), ...beside },
+    burner: all(result(5)),
+    attackPerS: 10,
+    attackStatuses: { 0: 1, 400: 9 },
+    attackCores: 0.25,
+    frontBytes,
   }
 }
 
@@ -35,7 +52,12 @@ t.test('an attack keeps to a megabyte of requests a second, and to a rate of its
 t.test('the victim whose p99 rose most is judged, at the median of the repeats', async (t) => {
   const repeats = [10, 2, 4].map((factor) => repeat({ upload: result(5 * factor) }))
   const [latency, memory] = attackChecks({ name: 'range', repeats }, 2e8)
-  t.match(latency, { text: 'range: p99 of upload, over beside a burner', found: { median: 4 }, at_most: P99_RATIO_MAX, is_met: false })
+  t.match(latency, {
+    text: 'range: p99 of upload, over beside a burner',
+    found: { median: 4 },
+    at_most: P99_RATIO_MAX,
+    is_met: false,
+  })
   t.match(memory, { found: { median: 100 }, at_most: 200, is_met: true })
 })
 
@@ -51,7 +73,10 @@ t.test('each attack has a line, and a row of each victim beside it and beside th
   t.equal(rows.length, 2 * VICTIM_NAMES.length)
   t.ok(rows.some((row) => row.case === 'release beside audit'))
   const note = attackNote({ name: 'audit', repeats: [repeat()] })
-  t.match(note, /^audit: releases that are refused, .*; 10 a second, answered 400; the node spends 0.25 cores on it$/)
+  t.match(
+    note,
+    /^audit: releases that are refused, .*; 10 a second, answered 400; the node spends 0.25 cores on it$/,
+  )
 })
 
 t.test('every attack runs unless some are named', async (t) => {

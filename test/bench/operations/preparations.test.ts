@@ -30,7 +30,11 @@ t.test('each of them answers as it should, the second time too', async (t) => {
         const url = `http://127.0.0.1:${world.stand.port}${path}`
         const answer = await fetch(url, { method, headers, ...(body === '' ? {} : { body }) })
         const text = await answer.text()
-        t.equal(answer.status, expected, `${operation.id} ${answer.status === expected ? '' : `${path} ${text.slice(0, 300)}`}`)
+        t.equal(
+          answer.status,
+          expected,
+          `${operation.id} ${answer.status === expected ? '' : `${path} ${text.slice(0, 300)}`}`,
+        )
       }
     } catch (failure) {
       t.fail(`${operation.id}: ${String(failure)}`)

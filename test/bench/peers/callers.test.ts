@@ -4,7 +4,9 @@ import { newApiKey } from '../../../src/schemas/keys/api-keys.ts'
 
 function callerOf(limitNano: number | null): Caller {
   const { key } = newApiKey('inference')
-  const { caller } = new Callers([{ key, kind: 'inference', limitRpm: null, limitNano }]).enter(`Bearer ${key}`)
+  const { caller } = new Callers([{ key, kind: 'inference', limitRpm: null, limitNano }]).enter(
+    `Bearer ${key}`,
+  )
   if (caller === null) throw new Error('the key is not known')
   return caller
 }

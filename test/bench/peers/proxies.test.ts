@@ -26,13 +26,26 @@ const STRANGE: readonly Ask[] = [
   { title: 'a list of one text', status: 200, body: { ...GOOD, input: ['a'] } },
   { title: 'a list of tokens', status: 200, body: { ...GOOD, input: [1, 2, 3] } },
   { title: 'a large text', status: 200, body: { ...GOOD, input: 'a'.repeat(300_000) } },
-  { title: 'vectors in base64, whose form the provider does not keep', status: 200, body: { ...GOOD, encoding_format: 'base64' } },
-  { title: 'another number of texts than the provider answers', status: 502, body: { ...GOOD, input: ['a', 'b'] } },
+  {
+    title: 'vectors in base64, whose form the provider does not keep',
+    status: 200,
+    body: { ...GOOD, encoding_format: 'base64' },
+  },
+  {
+    title: 'another number of texts than the provider answers',
+    status: 502,
+    body: { ...GOOD, input: ['a', 'b'] },
+  },
   { title: 'a body without a type', status: 200, headers: { 'content-type': '' }, body: GOOD },
   { title: 'no key', status: 401, headers: { authorization: '' }, body: GOOD },
   { title: 'a key of another scheme', status: 401, headers: { authorization: 'Basic abc' }, body: GOOD },
   { title: 'a text that is no key', status: 401, headers: { authorization: 'Bearer nothing' }, body: GOOD },
-  { title: 'a key that nobody made', status: 401, headers: { authorization: `Bearer ${newApiKey('inference').key}` }, body: GOOD },
+  {
+    title: 'a key that nobody made',
+    status: 401,
+    headers: { authorization: `Bearer ${newApiKey('inference').key}` },
+    body: GOOD,
+  },
   { title: 'no JSON', status: 400, body: '{' },
   { title: 'an empty body', status: 400, body: '' },
   { title: 'JSON with a lone surrogate', status: 400, body: `{"model":"${STAND_MODEL}","input":"\\ud800"}` },
@@ -57,15 +70,26 @@ interface Said {
 
 async function ask(port: number, key: string, one: Ask): Promise<Said> {
   const { body } = one
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}`, connection: 'close', ...one.headers }
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+    connection: 'close',
+    ...one.headers,
+  }
   const answer = await fetch(`http://127.0.0.1:${port}${one.path ?? PATH}`, {
     method: one.method ?? 'POST',
     headers: Object.entries(headers).filter(([, value]) => value !== ''),
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
   })
-  const said = await answer.json() as Record<string, unknown>
+  const said = (await answer.json()) as Record<string, unknown>
   const { metadata } = (said['error'] ?? {}) as { metadata?: { error_type?: string; issues?: unknown } }
-  return { status: answer.status, type: metadata?.error_type ?? '', issues: metadata?.issues ?? null, body: said, headers: answer.headers }
+  return {
+    status: answer.status,
+    type: metadata?.error_type ?? '',
+    issues: metadata?.issues ?? null,
+    body: said,
+    headers: answer.headers,
+  }
 }
 
 let stand: Stand
@@ -78,7 +102,8 @@ t.before(async () => {
   rated = await ratedKey(stand, RATED_RPM)
   const keys: readonly ProxyKey[] = [
     { key: rated, kind: 'inference', limitRpm: RATED_RPM, limitNano: null },
-    // Enough for one call at what it may cost at most, 60 tokens, and not for a second one after its 8 were paid.
+    // Enough for one call at what it may cost at most, 60 tokens, and not for a second one after its 8 were
+    // paid.
     { key: poor, kind: 'inference', limitRpm: null, limitNano: 1_250 },
   ]
   for (const kind of ['node', 'fastify'] as const) {

@@ -17,7 +17,12 @@ const BODY = JSON.stringify({ model: STAND_MODEL, input: 'a' })
 async function standIn(mockPort?: number): Promise<Stand> {
   const mock = await startMock({ dimensions: 4, latencyMs: 0 })
   t.teardown(() => mock.stop())
-  const request = { method: 'POST', path: '/api/v1/embeddings', headers: { authorization: `Bearer ${key}` }, body: BODY }
+  const request = {
+    method: 'POST',
+    path: '/api/v1/embeddings',
+    headers: { authorization: `Bearer ${key}` },
+    body: BODY,
+  }
   const part = {
     mock: { ...mock, port: mockPort ?? mock.port },
     keys: { inference_key: key, management_key: newApiKey('management').key },
@@ -41,7 +46,9 @@ async function raw(port: number, pieces: readonly string[]): Promise<string> {
 }
 
 async function proxies(t: Test, stand: Stand): Promise<readonly Target[]> {
-  const all = await Promise.all((['node', 'fastify'] as const).map((kind) => startProxy(kind, stand, { root: ROOT })))
+  const all = await Promise.all(
+    (['node', 'fastify'] as const).map((kind) => startProxy(kind, stand, { root: ROOT })),
+  )
   const found = all.flatMap((one) => ('absent' in one ? [] : [one]))
   t.teardown(() => Promise.all(found.map((one) => one.stop())))
   return found
@@ -58,14 +65,21 @@ t.test('a body that is announced too large is refused before it is sent', async 
 t.test('a body of unknown length is refused where it becomes too large', async (t) => {
   const piece = `100000\r\n${'a'.repeat(0x100000)}\r\n`
   for (const { name, port } of await proxies(t, await standIn())) {
-    const said = await raw(port, [`${HEAD}transfer-encoding: chunked\r\n\r\n`, ...Array<string>(33).fill(piece)])
+    const said = await raw(port, [
+      `${HEAD}transfer-encoding: chunked\r\n\r\n`,
+      ...Array<string>(33).fill(piece),
+    ])
     t.match(said, /^HTTP\/1\.1 413 /, name)
   }
 })
 
 t.test('a body in pieces is one body', async (t) => {
   for (const { name, port } of await proxies(t, await standIn())) {
-    const said = await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n`, BODY.slice(0, 9), BODY.slice(9)])
+    const said = await raw(port, [
+      `${HEAD}content-length: ${BODY.length}\r\n\r\n`,
+      BODY.slice(0, 9),
+      BODY.slice(9),
+    ])
     t.match(said, /^HTTP\/1\.1 200 /, name)
   }
 })
@@ -76,7 +90,11 @@ t.test('a caller who leaves within his body ends nobody else', async (t) => {
     await once(socket, 'connect')
     socket.write(`${HEAD}content-length: 1000\r\n\r\nhalf`)
     socket.resetAndDestroy()
-    t.match(await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`]), /^HTTP\/1\.1 200 /, name)
+    t.match(
+      await raw(port, [`${HEAD}content-length: ${BODY.length}\r\n\r\n${BODY}`]),
+      /^HTTP\/1\.1 200 /,
+      name,
+    )
   }
 })
 
@@ -90,5 +108,8 @@ t.test('a provider that is not there is told as one that failed', async (t) => {
 })
 
 t.test('a peer that is not installed is left out with the way to add it', async (t) => {
-  t.match(await startProxy('fastify', await standIn(), { root: '/nowhere' }), { name: 'fastify', absent: /npm ci --ignore-scripts --prefix tools\/peers/ })
+  t.match(await startProxy('fastify', await standIn(), { root: '/nowhere' }), {
+    name: 'fastify',
+    absent: /npm ci --ignore-scripts --prefix tools\/peers/,
+  })
 })

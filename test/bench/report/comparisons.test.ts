@@ -4,7 +4,8 @@ import { ratioOf, rowRecord, scenarioRecord } from '../../support/load/results-f
 
 const compared = (given: Partial<Parameters<typeof scenarioRecord>[0]>): readonly Comparison[] =>
   scenarioComparisons(scenarioRecord({ scenario: 'embeddings', ...given }))
-const verdictOf = (given: Partial<Parameters<typeof ratioOf>[0]>): string | undefined => compared({ ratios: [ratioOf(given)] })[0]?.verdict
+const verdictOf = (given: Partial<Parameters<typeof ratioOf>[0]>): string | undefined =>
+  compared({ ratios: [ratioOf(given)] })[0]?.verdict
 
 t.test('more CPU than a peer is behind, less is ahead', async (t) => {
   t.equal(verdictOf({ ratio: { median: 1.6, low: 1.5, high: 1.7 } }), 'behind')
@@ -26,12 +27,21 @@ t.test('an interval that holds 1 is no difference, and neither is one that hardl
 })
 
 t.test('a ratio of the peer over the product is seen from the product', async (t) => {
-  const [one] = compared({ ratios: [ratioOf({ over: 'nginx', under: 'sluice', ratio: { median: 0.5, low: 0.4, high: 0.625 } })] })
-  t.match(one, { over: 'sluice', under: 'nginx', ratio: { median: 2, low: 1.6, high: 2.5 }, verdict: 'behind', kind: 'peer' })
+  const [one] = compared({
+    ratios: [ratioOf({ over: 'nginx', under: 'sluice', ratio: { median: 0.5, low: 0.4, high: 0.625 } })],
+  })
+  t.match(one, {
+    over: 'sluice',
+    under: 'nginx',
+    ratio: { median: 2, low: 1.6, high: 2.5 },
+    verdict: 'behind',
+    kind: 'peer',
+  })
 })
 
 t.test('against itself, against no gateway and between others nobody wins', async (t) => {
-  const kindOf = (over: string, under: string): string | undefined => compared({ ratios: [ratioOf({ over, under })] })[0]?.kind
+  const kindOf = (over: string, under: string): string | undefined =>
+    compared({ ratios: [ratioOf({ over, under })] })[0]?.kind
   t.equal(kindOf('sluice', 'sluice-ungoverned'), 'own')
   t.equal(kindOf('sluice', 'direct'), 'own')
   t.equal(kindOf('direct', 'sluice-ungoverned'), 'own')
@@ -41,8 +51,14 @@ t.test('against itself, against no gateway and between others nobody wins', asyn
 })
 
 t.test('what failed is no win: who refuses is quick', async (t) => {
-  const rows = [rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10, failed: 1 }), rowRecord({ subject: 'nginx' })]
-  t.match(compared({ rows }), [{ verdict: 'unsure', doubt: '5 of the requests to sluice failed' }, { verdict: 'unsure' }])
+  const rows = [
+    rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10, failed: 1 }),
+    rowRecord({ subject: 'nginx' }),
+  ]
+  t.match(compared({ rows }), [
+    { verdict: 'unsure', doubt: '5 of the requests to sluice failed' },
+    { verdict: 'unsure' },
+  ])
 })
 
 t.test('a rate that the generator held down is no loss, but CPU still holds', async (t) => {
@@ -50,40 +66,82 @@ t.test('a rate that the generator held down is no loss, but CPU still holds', as
   const rows = [held, rowRecord({ subject: 'nginx' }, { cpu_us_per_request: 20 })]
   t.match(compared({ rows }), [
     { metric: 'cpu_us_per_request', verdict: 'behind' },
-    { metric: 'requests_per_second', verdict: 'unsure', doubt: 'the generator, not the server, was the limit' },
+    {
+      metric: 'requests_per_second',
+      verdict: 'unsure',
+      doubt: 'the generator, not the server, was the limit',
+    },
   ])
 })
 
 t.test('who is slower than one that the generator held down is behind all the same', async (t) => {
-  const rows = [rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000 }), rowRecord({ subject: 'nginx' }, { generator_cores: 0.95 })]
+  const rows = [
+    rowRecord({ subject: 'sluice' }, { requests_per_second: 5_000 }),
+    rowRecord({ subject: 'nginx' }, { generator_cores: 0.95 }),
+  ]
   t.equal(compared({ rows })[1]?.verdict, 'behind')
 })
 
 t.test('what was taken once has no interval, and is not believed', async (t) => {
-  const rows = [rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10 }, 1), rowRecord({ subject: 'nginx' }, {}, 1)]
+  const rows = [
+    rowRecord({ subject: 'sluice' }, { cpu_us_per_request: 10 }, 1),
+    rowRecord({ subject: 'nginx' }, {}, 1),
+  ]
   t.match(compared({ rows })[0], { verdict: 'unsure', repeats: 1, doubt: 'taken once: no interval' })
 })
 
 t.test('rows give the ratios that the record has not, each once', async (t) => {
-  const rows = [rowRecord({ subject: 'sluice' }, { rss_mb: 400 }), rowRecord({ subject: 'nginx' }, { rss_mb: 20 }), rowRecord({ subject: 'direct' })]
+  const rows = [
+    rowRecord({ subject: 'sluice' }, { rss_mb: 400 }),
+    rowRecord({ subject: 'nginx' }, { rss_mb: 20 }),
+    rowRecord({ subject: 'direct' }),
+  ]
   const found = compared({ rows, ratios: [ratioOf({ ratio: { median: 9, low: 8, high: 10 } })] })
-  t.same(found.map(({ metric, under }) => [metric, under]), [['cpu_us_per_request', 'nginx'], ['requests_per_second', 'nginx'], ['rss_mb', 'nginx']])
+  t.same(
+    found.map(({ metric, under }) => [metric, under]),
+    [
+      ['cpu_us_per_request', 'nginx'],
+      ['requests_per_second', 'nginx'],
+      ['rss_mb', 'nginx'],
+    ],
+  )
   t.match(found, [{ ratio: { median: 9 }, repeats: 5 }, {}, { ratio: { median: 20 }, verdict: 'behind' }])
 })
 
 t.test('latencies are compared under the same fixed rate alone', async (t) => {
   const latency_us = { p50: 100, p90: 200, p99: 300, p99_9: 400, max: 500 }
-  const open = (subject: string, offered_per_second: number, by: number) => rowRecord(
-    { subject, pace: 'open', offered_per_second }, { latency_us: { ...latency_us, p50: 100 * by, p99: 300 * by } },
+  const open = (subject: string, offered_per_second: number, by: number) =>
+    rowRecord(
+      { subject, pace: 'open', offered_per_second },
+      { latency_us: { ...latency_us, p50: 100 * by, p99: 300 * by } },
+    )
+  const metricsOf = (rate: number) =>
+    compared({ rows: [open('sluice', 1_000, 2), open('nginx', rate, 1)] }).map(({ metric, ratio }) => [
+      metric,
+      ratio.median,
+    ])
+  t.same(metricsOf(1_000), [
+    ['cpu_us_per_request', 1],
+    ['latency_p50', 2],
+    ['latency_p99', 2],
+  ])
+  t.same(
+    metricsOf(2_000).map(([metric]) => metric),
+    ['cpu_us_per_request'],
   )
-  const metricsOf = (rate: number) => compared({ rows: [open('sluice', 1_000, 2), open('nginx', rate, 1)] }).map(({ metric, ratio }) => [metric, ratio.median])
-  t.same(metricsOf(1_000), [['cpu_us_per_request', 1], ['latency_p50', 2], ['latency_p99', 2]])
-  t.same(metricsOf(2_000).map(([metric]) => metric), ['cpu_us_per_request'])
 })
 
 t.test('figures that were not taken are not compared, as NaN or as the null of a file', async (t) => {
-  const none = [rowRecord({ subject: 'sluice' }, { cpu_us_per_request: Number.NaN, requests_per_second: Number.NaN }), rowRecord({ subject: 'nginx' })]
+  const none = [
+    rowRecord({ subject: 'sluice' }, { cpu_us_per_request: Number.NaN, requests_per_second: Number.NaN }),
+    rowRecord({ subject: 'nginx' }),
+  ]
   t.same(compared({ rows: none }), [])
   t.same(compared({ rows: JSON.parse(JSON.stringify(none)) }), [])
-  t.same(compared({ ratios: [JSON.parse(JSON.stringify(ratioOf({ ratio: { median: Number.NaN, low: 1, high: 2 } })))] }), [])
+  t.same(
+    compared({
+      ratios: [JSON.parse(JSON.stringify(ratioOf({ ratio: { median: Number.NaN, low: 1, high: 2 } })))],
+    }),
+    [],
+  )
 })

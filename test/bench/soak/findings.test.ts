@@ -18,40 +18,87 @@ interface Told {
 }
 
 function watched({
-  frontMb = () => 100, sharedMb = () => 50, descriptors = () => 40, storeDescriptors, frontPid = () => 7, p99Ms = 2,
+  frontMb = () => 100,
+  sharedMb = () => 50,
+  descriptors = () => 40,
+  storeDescriptors,
+  frontPid = () => 7,
+  p99Ms = 2,
 }: Told): Watched {
-  const holding = (name: string, pid: number, more: Partial<Holding>): Holding =>
-    ({ name, isOurs: true, pids: [pid], residentBytes: 30 * MB, ownBytes: 20 * MB, descriptors: 20, ...more })
+  const holding = (name: string, pid: number, more: Partial<Holding>): Holding => ({
+    name,
+    isOurs: true,
+    pids: [pid],
+    residentBytes: 30 * MB,
+    ownBytes: 20 * MB,
+    descriptors: 20,
+    ...more,
+  })
   return {
     looks: Array.from({ length: SECONDS / 2 }, (_, at) => ({
       atMs: at * 2_000,
       holdings: [
         holding('sluice supervisor', 1, {}),
-        holding('sluice front', frontPid(at * 2), { residentBytes: frontMb(at * 2) * MB, descriptors: descriptors(at * 2) }),
-        holding('postgres', 9, { isOurs: false, residentBytes: (20 + sharedMb(at * 2)) * MB, descriptors: storeDescriptors?.(at * 2) ?? null }),
+        holding('sluice front', frontPid(at * 2), {
+          residentBytes: frontMb(at * 2) * MB,
+          descriptors: descriptors(at * 2),
+        }),
+        holding('postgres', 9, {
+          isOurs: false,
+          residentBytes: (20 + sharedMb(at * 2)) * MB,
+          descriptors: storeDescriptors?.(at * 2) ?? null,
+        }),
       ],
     })),
-    loops: [{ front: '1', atMs: 1, p50Ms: 1, p99Ms, maxMs: 30 }, { front: '1', atMs: 2, p50Ms: 1, p99Ms, maxMs: 20 }],
+    loops: [
+      { front: '1', atMs: 1, p50Ms: 1, p99Ms, maxMs: 30 },
+      { front: '1', atMs: 2, p50Ms: 1, p99Ms, maxMs: 20 },
+    ],
     problems: ['/metrics: refused'],
   }
 }
 
 function row(failed = 0): ResultRow {
-  const sample = { cpu_us_per_request: 1, cpu_s_per_gb: null, requests_per_second: 1, mb_per_second: null, latency_us: null,
-    rss_mb: 1, generator_cores: 0.1, failed, failures: [] }
-  return resultRow({ scenario: 'soak', case: 'a', subject: 'sluice', pace: 'open', connections: 1, offered_per_second: 1, payload_bytes: 1 }, [sample])
+  const sample = {
+    cpu_us_per_request: 1,
+    cpu_s_per_gb: null,
+    requests_per_second: 1,
+    mb_per_second: null,
+    latency_us: null,
+    rss_mb: 1,
+    generator_cores: 0.1,
+    failed,
+    failures: [],
+  }
+  return resultRow(
+    {
+      scenario: 'soak',
+      case: 'a',
+      subject: 'sluice',
+      pace: 'open',
+      connections: 1,
+      offered_per_second: 1,
+      payload_bytes: 1,
+    },
+    [sample],
+  )
 }
 
 const missed = (told: Told, { failed = 0, seconds = SECONDS } = {}): readonly string[] =>
-  soakChecks(watched(told), { seconds, rows: [row(failed)] }).filter((one) => !one.is_met).map(({ text }) => text)
+  soakChecks(watched(told), { seconds, rows: [row(failed)] })
+    .filter((one) => !one.is_met)
+    .map(({ text }) => text)
 
 t.test('a node that stays where it is meets every figure', async (t) => {
   t.same(missed({}), [])
 })
 
-t.test('memory that only settles is no growth, and a shared cache that fills is none of a process', async (t) => {
-  t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
-})
+t.test(
+  'memory that only settles is no growth, and a shared cache that fills is none of a process',
+  async (t) => {
+    t.same(missed({ frontMb: (s) => 100 + Math.min(s, 110), sharedMb: (s) => 50 + s / 10 }), [])
+  },
+)
 
 t.test('a store that comes to open the files of its tables holds no descriptors of ours', async (t) => {
   t.same(missed({ storeDescriptors: (s) => 500 + s }), [])
@@ -59,40 +106,75 @@ t.test('a store that comes to open the files of its tables holds no descriptors 
 
 t.test('a process that grows is named, and so is the sum', async (t) => {
   t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }), [
-    'memory of sluice front, MB a minute', 'memory of all processes, MB a minute',
+    'memory of sluice front, MB a minute',
+    'memory of all processes, MB a minute',
   ])
   t.same(missed({ frontMb: (s) => 100 + (1.5 * s) / 60 }, { seconds: 60 }), [], 'not of a short load')
 })
 
 t.test('descriptors that pile up, a slow loop and a process that ended are missed figures', async (t) => {
-  t.same(missed({ descriptors: (s) => 40 + Math.floor(s / 60) }), ['descriptors of our processes, more at the end than at the start'])
+  t.same(missed({ descriptors: (s) => 40 + Math.floor(s / 60) }), [
+    'descriptors of our processes, more at the end than at the start',
+  ])
   t.same(missed({ p99Ms: 11 }), ['event-loop delay of front 1, p99 in ms'])
   t.same(missed({ frontPid: (s) => (s < 300 ? 7 : 8) }), ['processes that ended'])
 })
 
-t.test('what comes later is part of the sum, and a node that tells no delays has not met theirs', async (t) => {
-  const told = watched({})
-  const late = (atMs: number): readonly Holding[] => {
-    const at = { name: 'sluice child', isOurs: true, pids: [20], ownBytes: 1, descriptors: atMs / 20_000, residentBytes: (2 * MB * atMs) / 60_000 }
-    return atMs < 60_000 ? [] : [at]
-  }
-  const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
-  const texts = (all: Watched): readonly string[] => soakChecks(all, { seconds: SECONDS, rows: [row()] }).filter((one) => !one.is_met).map(({ text }) => text)
-  t.same(texts({ ...told, looks }), ['memory of all processes, MB a minute', 'descriptors of our processes, more at the end than at the start'])
-  t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
-  t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
-})
+t.test(
+  'what comes later is part of the sum, and a node that tells no delays has not met theirs',
+  async (t) => {
+    const told = watched({})
+    const late = (atMs: number): readonly Holding[] => {
+      const at = {
+        name: 'sluice child',
+        isOurs: true,
+        pids: [20],
+        ownBytes: 1,
+        descriptors: atMs / 20_000,
+        residentBytes: (2 * MB * atMs) / 60_000,
+      }
+      return atMs < 60_000 ? [] : [at]
+    }
+    const looks = told.looks.map(({ atMs, holdings }) => ({ atMs, holdings: [...holdings, ...late(atMs)] }))
+    const texts = (all: Watched): readonly string[] =>
+      soakChecks(all, { seconds: SECONDS, rows: [row()] })
+        .filter((one) => !one.is_met)
+        .map(({ text }) => text)
+    t.same(texts({ ...told, looks }), [
+      'memory of all processes, MB a minute',
+      'descriptors of our processes, more at the end than at the start',
+    ])
+    t.same(texts({ ...told, loops: [] }), ['event-loop delay of a front, p99 in ms: none was told'])
+    t.match(soakNotes({ ...told, loops: [] }, SECONDS).join(), /at most 0\.0 ms/)
+  },
+)
 
 t.test('a failed request misses them all', async (t) => {
-  t.equal(missed({}, { failed: 1 }).length, soakChecks(watched({}), { seconds: SECONDS, rows: [row()] }).length)
+  t.equal(
+    missed({}, { failed: 1 }).length,
+    soakChecks(watched({}), { seconds: SECONDS, rows: [row()] }).length,
+  )
 })
 
 t.test('curves have a line for each process, and notes say what could not be read', async (t) => {
   const [memory, descriptors, loop] = soakCurves(watched({}))
-  t.same(memory?.lines.map(({ name }) => name), ['sluice supervisor', 'sluice front', 'postgres', 'postgres, without what its processes share', 'all'])
+  t.same(
+    memory?.lines.map(({ name }) => name),
+    ['sluice supervisor', 'sluice front', 'postgres', 'postgres, without what its processes share', 'all'],
+  )
   t.same(memory?.lines.at(-1)?.points[1], [2, 150])
-  t.same(descriptors?.lines.map(({ name }) => name), ['sluice supervisor', 'sluice front'], 'those of another account are not to be seen')
-  t.same(loop?.lines.map(({ name, points }) => [name, points.length]), [['front 1, p50', 2], ['front 1, p99', 2]])
+  t.same(
+    descriptors?.lines.map(({ name }) => name),
+    ['sluice supervisor', 'sluice front'],
+    'those of another account are not to be seen',
+  )
+  t.same(
+    loop?.lines.map(({ name, points }) => [name, points.length]),
+    [
+      ['front 1, p50', 2],
+      ['front 1, p99', 2],
+    ],
+  )
   t.ok(soakNotes(watched({}), SECONDS).includes('/metrics: refused'))
   t.equal(peakMb(watched({})), 150)
   t.same([settleMs(600), settleMs(30)], [120_000, 6_000])
@@ -102,6 +184,9 @@ t.test('delays are read by front, and text without any has none', async (t) => {
   const line = (front: string, quantile: string, value: string): string =>
     `sluice_front_event_loop_delay_seconds{front="${front}",quantile="${quantile}"} ${value}\n`
   const text = `# HELP x\n${line('1', '0.5', '0.001')}${line('2', '0.99', '0.02')}${line('1', '0.99', '0.004')}${line('1', '1', '0.03')}`
-  t.match(loopReadings(text, 5), [{ front: '1', atMs: 5, p50Ms: 1, p99Ms: 4, maxMs: 30 }, { front: '2', p99Ms: 20, p50Ms: Number.NaN }])
+  t.match(loopReadings(text, 5), [
+    { front: '1', atMs: 5, p50Ms: 1, p99Ms: 4, maxMs: 30 },
+    { front: '2', p99Ms: 20, p50Ms: Number.NaN },
+  ])
   t.same(loopReadings('', 5), [])
 })

@@ -18,32 +18,77 @@ t.test('the load is the documented one unless the command line says otherwise', 
 })
 
 t.test('a rate is held when nearly all was answered, well and in time', async (t) => {
-  const result = (more: Partial<LoadResult>): LoadResult => ({
-    statuses: { 200: 500 }, requests: 500, requestsWithWarmUp: 500, measuredMs: 5_000, generatorCores: 0.1, failures: [], sockets: [], rows: [],
-    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }, answerBytes: 1, ...more,
-  } as LoadResult)
+  const result = (more: Partial<LoadResult>): LoadResult =>
+    ({
+      statuses: { 200: 500 },
+      requests: 500,
+      requestsWithWarmUp: 500,
+      measuredMs: 5_000,
+      generatorCores: 0.1,
+      failures: [],
+      sockets: [],
+      rows: [],
+      latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
+      answerBytes: 1,
+      ...more,
+    }) as LoadResult
   t.ok(holdsRate(result({}), 100))
   t.notOk(holdsRate(result({}), 120), 'not all that was offered')
   t.notOk(holdsRate(result({ statuses: { 200: 499, 503: 1 } }), 100))
   t.notOk(holdsRate(result({ latency: { ...result({}).latency, p99: 900 } }), 100))
 })
 
-t.test('what this process holds is told', { skip: process.platform !== 'linux' && 'read from /proc' }, async (t) => {
-  const [own] = holdings(process.pid)
-  t.ok(own !== undefined && own.residentBytes > own.ownBytes && own.ownBytes > 1_000_000 && (own.descriptors ?? 0) > 2)
-  t.same(holdings(0), [])
-})
+t.test(
+  'what this process holds is told',
+  { skip: process.platform !== 'linux' && 'read from /proc' },
+  async (t) => {
+    const [own] = holdings(process.pid)
+    t.ok(
+      own !== undefined &&
+        own.residentBytes > own.ownBytes &&
+        own.ownBytes > 1_000_000 &&
+        (own.descriptors ?? 0) > 2,
+    )
+    t.same(holdings(0), [])
+  },
+)
 
-t.test('a short load of a real node is watched from start to end', { skip: process.platform !== 'linux' && 'read from /proc' }, async (t) => {
-  const file = join(t.testdir(), 'soak.json')
-  const args = ['--duration', '5', '--rate', '40', '--dimensions', '8', '--connections', '2', '--record', file]
-  const ran = spawnSync(process.execPath, [join(ROOT, 'dist/bench/soak.js'), ...args], { encoding: 'utf8', env: plainEnvironment() })
-  const record = JSON.parse(readFileSync(file, 'utf8')) as ScenarioRecord
-  // A missed figure is the machine's: what counts here is that they were all taken.
-  t.ok(ran.status === 0 || ran.status === 1, ran.stderr)
-  t.same(record.rows.map(({ failed }) => failed), [0])
-  t.ok(record.checks.some(({ text }) => text.startsWith('event-loop delay of front ')))
-  const lines = record.curves[0]?.lines.map(({ name }) => name) ?? []
-  t.ok(['sluice supervisor', 'sluice front', 'sluice runner', 'postgres'].every((name) => lines.includes(name)), lines.join())
-  t.ok(record.curves.every(({ lines: of }) => of.every(({ points }) => points.length > 3)))
-})
+t.test(
+  'a short load of a real node is watched from start to end',
+  { skip: process.platform !== 'linux' && 'read from /proc' },
+  async (t) => {
+    const file = join(t.testdir(), 'soak.json')
+    const args = [
+      '--duration',
+      '5',
+      '--rate',
+      '40',
+      '--dimensions',
+      '8',
+      '--connections',
+      '2',
+      '--record',
+      file,
+    ]
+    const ran = spawnSync(process.execPath, [join(ROOT, 'dist/bench/soak.js'), ...args], {
+      encoding: 'utf8',
+      env: plainEnvironment(),
+    })
+    const record = JSON.parse(readFileSync(file, 'utf8')) as ScenarioRecord
+    // A missed figure is the machine's: what counts here is that they were all taken.
+    t.ok(ran.status === 0 || ran.status === 1, ran.stderr)
+    t.same(
+      record.rows.map(({ failed }) => failed),
+      [0],
+    )
+    t.ok(record.checks.some(({ text }) => text.startsWith('event-loop delay of front ')))
+    const lines = record.curves[0]?.lines.map(({ name }) => name) ?? []
+    t.ok(
+      ['sluice supervisor', 'sluice front', 'sluice runner', 'postgres'].every((name) =>
+        lines.includes(name),
+      ),
+      lines.join(),
+    )
+    t.ok(record.curves.every(({ lines: of }) => of.every(({ points }) => points.length > 3)))
+  },
+)

@@ -40,5 +40,18 @@ t.test('one instant has no slope', async (t) => {
 })
 
 t.test('what settles first is left out', async (t) => {
-  t.same(after([[0, 1], [10, 2], [20, 3]], 10), [[10, 2], [20, 3]])
+  t.same(
+    after(
+      [
+        [0, 1],
+        [10, 2],
+        [20, 3],
+      ],
+      10,
+    ),
+    [
+      [10, 2],
+      [20, 3],
+    ],
+  )
 })

@@ -18,11 +18,21 @@ async function launchOf(t: Test, code: string, patienceMs = 20_000): Promise<Lau
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [port, keyFile] = [await freePort(), join(folder, 'keys.json')]
   writeFileSync(join(folder, 'main.mjs'), `const [port, keyFile] = process.argv.slice(2)\n${code}`)
-  return { command: process.execPath, args: [join(folder, 'main.mjs'), String(port), keyFile], cwd: folder, env: {}, port, keyFile, patienceMs }
+  return {
+    command: process.execPath,
+    args: [join(folder, 'main.mjs'), String(port), keyFile],
+    cwd: folder,
+    env: {},
+    port,
+    keyFile,
+    patienceMs,
+  }
 }
 
 function left(): readonly string[] {
-  return processes().filter(({ state, arguments: words }) => state !== 'Z' && words.some((word) => word.includes(`${MARK}-`))).map(({ name }) => name)
+  return processes()
+    .filter(({ state, arguments: words }) => state !== 'Z' && words.some((word) => word.includes(`${MARK}-`)))
+    .map(({ name }) => name)
 }
 
 const SERVER = `
@@ -47,16 +57,22 @@ t.test('the first good answer counts: no half key, no refusal, no cut connection
 })
 
 t.test('a node that ends is told with its last words', async (t) => {
-  await t.rejects(timedStart(await launchOf(t, 'console.error("no room"); process.exit(3)')), /ended before it answered:\nno room/)
+  await t.rejects(
+    timedStart(await launchOf(t, 'console.error("no room"); process.exit(3)')),
+    /ended before it answered:\nno room/,
+  )
 })
 
 t.test('a node that never answers is given up, and nothing of it stays', async (t) => {
-  await t.rejects(timedStart(await launchOf(t, 'setInterval(() => {}, 1000)', 300)), /no good answer within 300 ms/)
+  await t.rejects(
+    timedStart(await launchOf(t, 'setInterval(() => {}, 1000)', 300)),
+    /no good answer within 300 ms/,
+  )
   t.same(left(), [])
 })
 
 t.test('a program that is not there is told', async (t) => {
-  await t.rejects(timedStart({ ...await launchOf(t, ''), command: '/nowhere/node' }), /ENOENT/)
+  await t.rejects(timedStart({ ...(await launchOf(t, '')), command: '/nowhere/node' }), /ENOENT/)
 })
 
 t.test('a folder that is no repository cannot be cloned, and nothing of the try stays', async (t) => {

@@ -3,46 +3,85 @@ import { optionReader } from '../../../bench/options.ts'
 import { SCENARIOS, type Scenario } from '../../../bench/scenarios.ts'
 import { helpText, readCommand, type Command } from '../../../bench/suite/command.ts'
 
-const scenario = (name: string, numbers: Record<string, readonly [number, number, number]>, isInSuite = true): Scenario => ({
-  name, text: `what ${name} costs`, help: `options of ${name}`, hasPeers: false,
-  options: optionReader({
-    numbers, lists: { against: name === 'a' ? ['x'] : ['x', 'y'] }, flags: name === 'b' ? ['all'] : [], words: ['target', 'key'],
-  }, (given) =>
-    ({ all: Object.keys(numbers).map((one) => given.number(one)) })),
+const scenario = (
+  name: string,
+  numbers: Record<string, readonly [number, number, number]>,
+  isInSuite = true,
+): Scenario => ({
+  name,
+  text: `what ${name} costs`,
+  help: `options of ${name}`,
+  hasPeers: false,
+  options: optionReader(
+    {
+      numbers,
+      lists: { against: name === 'a' ? ['x'] : ['x', 'y'] },
+      flags: name === 'b' ? ['all'] : [],
+      words: ['target', 'key'],
+    },
+    (given) => ({ all: Object.keys(numbers).map((one) => given.number(one)) }),
+  ),
   suite: isInSuite ? { args: ['--duration', '1'], seconds: 1 } : null,
 })
-const LIST = [scenario('a', { duration: [1, 9, 1] }), scenario('b', { duration: [1, 9, 1], repeats: [1, 9, 1] }), scenario('c', { rate: [1, 9, 1] }, false)]
+const LIST = [
+  scenario('a', { duration: [1, 9, 1] }),
+  scenario('b', { duration: [1, 9, 1], repeats: [1, 9, 1] }),
+  scenario('c', { rate: [1, 9, 1] }, false),
+]
 const read = (...args: readonly string[]): Command | string => readCommand(args, LIST)
 const runs = (...args: readonly string[]): unknown => {
   const command = read(...args)
   return typeof command === 'string' ? command : command.runs.map((one) => [one.scenario.name, ...one.args])
 }
 
-t.test('without a scenario all of the suite run, shortened; what is given comes later and wins', async (t) => {
-  t.same(runs(), [['a', '--duration', '1'], ['b', '--duration', '1']])
-  t.same(runs('--duration', '3'), [['a', '--duration', '1', '--duration=3'], ['b', '--duration', '1', '--duration=3']])
-})
+t.test(
+  'without a scenario all of the suite run, shortened; what is given comes later and wins',
+  async (t) => {
+    t.same(runs(), [
+      ['a', '--duration', '1'],
+      ['b', '--duration', '1'],
+    ])
+    t.same(runs('--duration', '3'), [
+      ['a', '--duration', '1', '--duration=3'],
+      ['b', '--duration', '1', '--duration=3'],
+    ])
+  },
+)
 
 t.test('named ones run as they are, each once, and each sees the options that it has', async (t) => {
   t.same(runs('c', 'a', 'a'), [['c'], ['a']])
-  t.same(runs('a', 'b', '--repeats', '2', '--all', '--duration=4'), [['a', '--duration=4'], ['b', '--repeats=2', '--all', '--duration=4']])
+  t.same(runs('a', 'b', '--repeats', '2', '--all', '--duration=4'), [
+    ['a', '--duration=4'],
+    ['b', '--repeats=2', '--all', '--duration=4'],
+  ])
 })
 
 t.test('peers are those that a scenario has', async (t) => {
-  t.same(runs('a', 'b', '--against', 'y,x'), [['a', '--against=x'], ['b', '--against=y,x']])
+  t.same(runs('a', 'b', '--against', 'y,x'), [
+    ['a', '--against=x'],
+    ['b', '--against=y,x'],
+  ])
   t.same(runs('a', 'b', '--against=y'), [['a'], ['b', '--against=y']])
 })
 
 t.test('the suite keeps its own options to itself', async (t) => {
-  t.match(read('a', '--baseline', 'x.json', '--fail-on', '12.5%', '--json', 'y'), { baseline: 'x.json', failOn: 0.125, json: 'y', runs: [{ args: [] }] })
+  t.match(read('a', '--baseline', 'x.json', '--fail-on', '12.5%', '--json', 'y'), {
+    baseline: 'x.json',
+    failOn: 0.125,
+    json: 'y',
+    runs: [{ args: [] }],
+  })
   t.match(read(), { baseline: null, failOn: 0.1, json: null, text: 'npm run bench' })
 })
 
-t.test('what was typed is told without keys, and without what an address may hold besides its origin', async (t) => {
-  const command = read('a', '--key', 'sk-secret', '--target=https://user:pass@host.example/x?token=1')
-  t.match(command, { text: 'npm run bench -- a --key=… --target=https://host.example' })
-  t.match(read('a', '--target', 'no address'), { text: 'npm run bench -- a --target=…' })
-})
+t.test(
+  'what was typed is told without keys, and without what an address may hold besides its origin',
+  async (t) => {
+    const command = read('a', '--key', 'sk-secret', '--target=https://user:pass@host.example/x?token=1')
+    t.match(command, { text: 'npm run bench -- a --key=… --target=https://host.example' })
+    t.match(read('a', '--target', 'no address'), { text: 'npm run bench -- a --target=…' })
+  },
+)
 
 const wrong = [
   [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'; there are x$/],
@@ -64,7 +103,10 @@ for (const [args, line] of wrong) {
 
 t.test('no option takes a value in one scenario and none in another', async (t) => {
   const texts = new Set(SCENARIOS.flatMap(({ options }) => options.texts))
-  t.same(SCENARIOS.flatMap(({ options }) => options.flags).filter((name) => texts.has(name)), [])
+  t.same(
+    SCENARIOS.flatMap(({ options }) => options.flags).filter((name) => texts.has(name)),
+    [],
+  )
 })
 
 t.test('the help names every scenario, once each set of options', async (t) => {

@@ -1,30 +1,37 @@
 import t from 'tap'
 import { Progress } from '../../../bench/suite/progress.ts'
 
-function stage(isTTY: boolean): { readonly progress: Progress; readonly written: string[]; pass(ms: number): void } {
+function stage(isTTY: boolean): {
+  readonly progress: Progress
+  readonly written: string[]
+  pass(ms: number): void
+} {
   let now = 0
   const written: string[] = []
   const screen = { isTTY, columns: 60, write: (text: string) => written.push(text) }
   return { progress: new Progress(screen, [30, 90], () => now), written, pass: (ms) => (now += ms) }
 }
 
-t.test('without a terminal each step is a line, with the share that is done and the time that is left', async (t) => {
-  const { progress, written, pass } = stage(false)
-  progress.begin('a')
-  pass(15_000)
-  progress.step('a: half')
-  pass(30_000)
-  progress.begin('b')
-  pass(45_000)
-  progress.step('b: half')
-  progress.end()
-  t.same(written, [
-    '[--------------------]   0 %  2:00 left  a\n',
-    '[###-----------------]  12 %  1:45 left  a: half\n',
-    '[#####---------------]  25 %  2:15 left  b\n',
-    '[#############-------]  62 %  0:54 left  b: half\n',
-  ])
-})
+t.test(
+  'without a terminal each step is a line, with the share that is done and the time that is left',
+  async (t) => {
+    const { progress, written, pass } = stage(false)
+    progress.begin('a')
+    pass(15_000)
+    progress.step('a: half')
+    pass(30_000)
+    progress.begin('b')
+    pass(45_000)
+    progress.step('b: half')
+    progress.end()
+    t.same(written, [
+      '[--------------------]   0 %  2:00 left  a\n',
+      '[###-----------------]  12 %  1:45 left  a: half\n',
+      '[#####---------------]  25 %  2:15 left  b\n',
+      '[#############-------]  62 %  0:54 left  b: half\n',
+    ])
+  },
+)
 
 t.test('a scenario that takes longer than expected is not done before it is', async (t) => {
   const { progress, pass } = stage(false)

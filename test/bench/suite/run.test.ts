@@ -28,22 +28,44 @@ interface Ran {
   readonly folder: string
 }
 
-async function run(bodies: Readonly<Record<string, string>>, args: readonly string[] = [], interrupts: Partial<Interrupts> = {}): Promise<Ran> {
+async function run(
+  bodies: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  interrupts: Partial<Interrupts> = {},
+): Promise<Ran> {
   const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
   const [printed, shown]: [string[], string[]] = [[], []]
   const scenarios = Object.keys(bodies).map((name): Scenario => ({
-    name, text: `what ${name} costs`, help: name, hasPeers: false, options: optionReader({ numbers: {}, lists: {}, flags: [] }, () => ({})),
+    name,
+    text: `what ${name} costs`,
+    help: name,
+    hasPeers: false,
+    options: optionReader({ numbers: {}, lists: {}, flags: [] }, () => ({})),
     // Far more than any takes: a bar is full at the end of what was expected.
     suite: { args: [], seconds: 100 },
   }))
   for (const [name, body] of Object.entries(bodies)) writeFileSync(join(place, `${name}.cjs`), HEAD + body)
-  const code = await runBench(args, {
-    scenarios, screen: { write: (text) => shown.push(text) }, print: (text) => printed.push(text),
-    program: (name) => [join(place, `${name}.cjs`)], resultsFolder: join(place, 'results'), installPeers: async () => undefined,
-  }, { signal: NEVER, hurry: NEVER, ...interrupts })
+  const code = await runBench(
+    args,
+    {
+      scenarios,
+      screen: { write: (text) => shown.push(text) },
+      print: (text) => printed.push(text),
+      program: (name) => [join(place, `${name}.cjs`)],
+      resultsFolder: join(place, 'results'),
+      installPeers: async () => undefined,
+    },
+    { signal: NEVER, hurry: NEVER, ...interrupts },
+  )
   const path = /written: (\S+results\.json)/.exec(printed.join('\n'))?.[1] ?? ''
   const results = (path === '' ? null : JSON.parse(readFileSync(path, 'utf8'))) as ResultsFile
-  return { code, printed: printed.join('\n'), shown: shown.join(''), results, folder: path.replace('results.json', '') }
+  return {
+    code,
+    printed: printed.join('\n'),
+    shown: shown.join(''),
+    results,
+    folder: path.replace('results.json', ''),
+  }
 }
 
 const leaves = (name: string, isMet = true): string => {
@@ -53,17 +75,24 @@ const leaves = (name: string, isMet = true): string => {
   return `process.stderr.write('half way\\n'); writeFileSync(file, ${text}); process.exitCode = ${isMet ? 0 : 1}`
 }
 
-t.test('every scenario leaves its record, all of them a results.json that says what ran where, and the table is printed', async (t) => {
-  const { code, results, folder, printed, shown } = await run({ a: leaves('a'), b: leaves('b') })
-  t.equal(code, 0)
-  t.match(results, {
-    form: 1, command: 'npm run bench', versions: { node: process.version }, machine: { cores: Number }, scenarios: [{ scenario: 'a' }, { scenario: 'b' }],
-  })
-  t.ok(existsSync(join(folder, 'raw/a.json')))
-  t.match(readFileSync(join(folder, 'report.html'), 'utf8'), /^<!doctype html>/i)
-  t.match(printed, /^sluice +2\.0 \(1\.0–3\.0\)/m)
-  t.match(shown, /\n\[#+-+\] +\d+ % +\d:\d\d left {2}b: half way\n/)
-})
+t.test(
+  'every scenario leaves its record, all of them a results.json that says what ran where, and the table is printed',
+  async (t) => {
+    const { code, results, folder, printed, shown } = await run({ a: leaves('a'), b: leaves('b') })
+    t.equal(code, 0)
+    t.match(results, {
+      form: 1,
+      command: 'npm run bench',
+      versions: { node: process.version },
+      machine: { cores: Number },
+      scenarios: [{ scenario: 'a' }, { scenario: 'b' }],
+    })
+    t.ok(existsSync(join(folder, 'raw/a.json')))
+    t.match(readFileSync(join(folder, 'report.html'), 'utf8'), /^<!doctype html>/i)
+    t.match(printed, /^sluice +2\.0 \(1\.0–3\.0\)/m)
+    t.match(shown, /\n\[#+-+\] +\d+ % +\d:\d\d left {2}b: half way\n/)
+  },
+)
 
 t.test('a missed check is the exit code, and the run goes on', async (t) => {
   const { code, results } = await run({ a: leaves('a', false), b: leaves('b') })
@@ -72,20 +101,32 @@ t.test('a missed check is the exit code, and the run goes on', async (t) => {
 })
 
 const BROKEN = {
-  dies: [`process.stderr.write('no such luck\\n'); process.exit(3)`, /no figures: it ended with 3; its last words: no such luck/],
+  dies: [
+    `process.stderr.write('no such luck\\n'); process.exit(3)`,
+    /no figures: it ended with 3; its last words: no such luck/,
+  ],
   killed: [`process.kill(process.pid, 'SIGKILL')`, /no figures: it was killed/],
   silent: ['', /no figures: it ended with 0 and \S+ cannot be read/],
-  half: [`writeFileSync(file, '{"scenario":'); process.exit(0)`, /no figures: it ended with 0 and \S+ cannot be read/],
+  half: [
+    `writeFileSync(file, '{"scenario":'); process.exit(0)`,
+    /no figures: it ended with 0 and \S+ cannot be read/,
+  ],
   empty: [`writeFileSync(file, '{}')`, /no figures: it ended with 0 and \S+ is no record of a scenario/],
   liar: [leaves('a'), /no figures: it ended with 0 and its record is one of 'a'/],
 } as const
 for (const [name, [body, line]] of Object.entries(BROKEN)) {
-  t.test(`a scenario that is ${name} is told, stands in the results without figures, and ends no other`, async (t) => {
-    const { code, results, shown } = await run({ [name]: body, b: leaves('b') })
-    t.equal(code, 1)
-    t.match(shown, line)
-    t.match(results.scenarios, [{ scenario: name, rows: [], notes: [line] }, { scenario: 'b', rows: [{ subject: 'sluice' }] }])
-  })
+  t.test(
+    `a scenario that is ${name} is told, stands in the results without figures, and ends no other`,
+    async (t) => {
+      const { code, results, shown } = await run({ [name]: body, b: leaves('b') })
+      t.equal(code, 1)
+      t.match(shown, line)
+      t.match(results.scenarios, [
+        { scenario: name, rows: [], notes: [line] },
+        { scenario: 'b', rows: [{ subject: 'sluice' }] },
+      ])
+    },
+  )
 }
 
 t.test('an interruption ends the scenario with all that it started, and writes what is there', async (t) => {
@@ -116,20 +157,26 @@ t.test('a second interruption ends by force what does not end by itself', async 
   await pause(100)
   t.not(processRow(Number(readFileSync(note, 'utf8'))), null)
   second.abort()
-  t.match(await running, { code: 130, results: { scenarios: [{ scenario: 'deaf', notes: ['interrupted'] }] } })
+  t.match(await running, {
+    code: 130,
+    results: { scenarios: [{ scenario: 'deaf', notes: ['interrupted'] }] },
+  })
 })
 
-t.test('one Ctrl-C may come twice at once, a terminal that closes is one too, and the next one is in a hurry', async (t) => {
-  let now = 1_000
-  const source = new EventEmitter()
-  const { signal, hurry } = interruptsOf(source, () => now)
-  t.same([signal.aborted, hurry.aborted], [false, false])
-  for (const name of ['SIGHUP', 'SIGINT']) source.emit(name)
-  t.same([signal.aborted, hurry.aborted], [true, false])
-  now += 1_000
-  source.emit('SIGINT')
-  t.same([signal.aborted, hurry.aborted], [true, true])
-})
+t.test(
+  'one Ctrl-C may come twice at once, a terminal that closes is one too, and the next one is in a hurry',
+  async (t) => {
+    let now = 1_000
+    const source = new EventEmitter()
+    const { signal, hurry } = interruptsOf(source, () => now)
+    t.same([signal.aborted, hurry.aborted], [false, false])
+    for (const name of ['SIGHUP', 'SIGINT']) source.emit(name)
+    t.same([signal.aborted, hurry.aborted], [true, false])
+    now += 1_000
+    source.emit('SIGINT')
+    t.same([signal.aborted, hurry.aborted], [true, true])
+  },
+)
 
 t.test('of a scenario no temporary file stays, and no cluster of a node, however it ended', async (t) => {
   const outside = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'cluster-0f')
@@ -144,25 +191,48 @@ t.test('of a scenario no temporary file stays, and no cluster of a node, however
 })
 
 t.test('wrong options and a baseline that is none are told before anything runs', async (t) => {
-  t.match(await run({ a: leaves('a') }, ['--bogus']), { code: 2, printed: '', shown: /^Unknown option '--bogus'/ })
-  t.match(await run({ a: leaves('a') }, ['--baseline', '/nowhere']), { code: 2, printed: '', shown: /^\/nowhere cannot be read/ })
+  t.match(await run({ a: leaves('a') }, ['--bogus']), {
+    code: 2,
+    printed: '',
+    shown: /^Unknown option '--bogus'/,
+  })
+  t.match(await run({ a: leaves('a') }, ['--baseline', '/nowhere']), {
+    code: 2,
+    printed: '',
+    shown: /^\/nowhere cannot be read/,
+  })
   t.match(await run({ a: leaves('a') }, ['--help']), { code: 0, printed: /what a costs/ })
 })
 
 t.test('a comparison with nothing to compare, or of a run that broke, is no good one', async (t) => {
   const { folder } = await run({ a: leaves('a'), b: leaves('b') })
   const baseline = ['--baseline', join(folder, 'results.json')]
-  t.match(await run({ a: leaves('a'), b: leaves('b') }, baseline), { code: 0, printed: /figures compared, none worse/ })
-  t.match(await run({ a: leaves('a'), b: 'process.exit(3)' }, baseline), { code: 1, printed: /figures compared, none worse/ })
-  t.match(await run({ c: leaves('c') }, baseline), { code: 1, shown: /nothing could be compared with the saved run/ })
+  t.match(await run({ a: leaves('a'), b: leaves('b') }, baseline), {
+    code: 0,
+    printed: /figures compared, none worse/,
+  })
+  t.match(await run({ a: leaves('a'), b: 'process.exit(3)' }, baseline), {
+    code: 1,
+    printed: /figures compared, none worse/,
+  })
+  t.match(await run({ c: leaves('c') }, baseline), {
+    code: 1,
+    shown: /nothing could be compared with the saved run/,
+  })
 })
 
 t.test('the page of a saved run is made again beside it, and of nothing else', async (t) => {
   const { folder } = await run({ a: leaves('a') })
   rmSync(join(folder, 'report.html'))
-  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'results.json')]), { code: 0, printed: /report\.html$/ })
+  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'results.json')]), {
+    code: 0,
+    printed: /report\.html$/,
+  })
   t.ok(existsSync(join(folder, 'report.html')))
-  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'raw/a.json')]), { code: 2, shown: /is no results\.json of a bench/ })
+  t.match(await run({ a: leaves('a') }, ['--report', join(folder, 'raw/a.json')]), {
+    code: 2,
+    shown: /is no results\.json of a bench/,
+  })
 })
 
 t.test('a saved run with which nothing can be compared says nothing of what is worse', async (t) => {
@@ -184,8 +254,24 @@ t.test('what cannot be written is told before anything runs', async (t) => {
   const file = join(place, 'file')
   writeFileSync(file, JSON.stringify(resultsFile([])))
   mkdirSync(join(place, 'report.html'))
-  t.match(await run({ a: leaves('a') }, ['a', '--json', place]), { code: 2, printed: '', shown: /^\S+ cannot be written: it is a folder\n$/ })
-  t.match(await run({ a: leaves('a') }, ['a', '--record', join(file, 'x')]), { code: 2, printed: '', shown: /^\S+ cannot be written: \w+/ })
-  t.match(await run({ a: leaves('a') }, ['a', '--record=']), { code: 2, printed: '', shown: "'' cannot be written: it names no file\n" })
-  t.match(await run({ a: leaves('a') }, ['--report', file]), { code: 2, printed: '', shown: /report\.html cannot be written: it is a folder\n$/ })
+  t.match(await run({ a: leaves('a') }, ['a', '--json', place]), {
+    code: 2,
+    printed: '',
+    shown: /^\S+ cannot be written: it is a folder\n$/,
+  })
+  t.match(await run({ a: leaves('a') }, ['a', '--record', join(file, 'x')]), {
+    code: 2,
+    printed: '',
+    shown: /^\S+ cannot be written: \w+/,
+  })
+  t.match(await run({ a: leaves('a') }, ['a', '--record=']), {
+    code: 2,
+    printed: '',
+    shown: "'' cannot be written: it names no file\n",
+  })
+  t.match(await run({ a: leaves('a') }, ['--report', file]), {
+    code: 2,
+    printed: '',
+    shown: /report\.html cannot be written: it is a folder\n$/,
+  })
 })

@@ -16,7 +16,13 @@ async function serve(t: Test, listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-const UPLOAD: TransferRequest = { method: 'POST', path: '/files', headers: { 'x-a': 'b' }, body: 'form', status: 200 }
+const UPLOAD: TransferRequest = {
+  method: 'POST',
+  path: '/files',
+  headers: { 'x-a': 'b' },
+  body: 'form',
+  status: 200,
+}
 const DOWNLOAD: TransferRequest = { method: 'GET', path: '/file', headers: {}, body: 'none', status: 200 }
 
 const planOf = (port: number, more: Partial<TransferPlan>): TransferPlan => ({
@@ -48,8 +54,15 @@ t.test('each connection sends its rounds of whole forms and reads the ids from t
 
 t.test('a download counts when all of its bytes have come', async (t) => {
   const body = wholeFile(200_000)
-  const port = await serve(t, (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body))
-  t.match(await runTransfers(planOf(port, { request: DOWNLOAD })), { transfers: 6, failed: 0, bytes: 1_200_000 })
+  const port = await serve(
+    t,
+    (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body),
+  )
+  t.match(await runTransfers(planOf(port, { request: DOWNLOAD })), {
+    transfers: 6,
+    failed: 0,
+    bytes: 1_200_000,
+  })
 })
 
 t.test('another status, another length and a cut connection are failures with a reason', async (t) => {
@@ -67,8 +80,17 @@ t.test('another status, another length and a cut connection are failures with a 
 
 t.test('readers that are cut at the end are alive, and took no more than their rate', async (t) => {
   const body = wholeFile(50_000_000)
-  const port = await serve(t, (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body))
-  const reading = { request: DOWNLOAD, payloadBytes: body.length, durationMs: 4_000, isCutAtEnd: true, readBytesPerS: 10_000 }
+  const port = await serve(
+    t,
+    (_req, res) => void res.writeHead(200, { 'content-length': body.length }).end(body),
+  )
+  const reading = {
+    request: DOWNLOAD,
+    payloadBytes: body.length,
+    durationMs: 4_000,
+    isCutAtEnd: true,
+    readBytesPerS: 10_000,
+  }
   const result = await runTransfers(planOf(port, reading))
   t.match(result, { transfers: 0, failed: 0, alive: 2 })
   t.ok(result.bytes > 0 && result.bytes <= 2 * 6 * 10_000, `${result.bytes} bytes`)

@@ -4,13 +4,30 @@ import { readTransferOptions } from '../../../bench/transfers/options.ts'
 import { ROOT } from '../../support/source.ts'
 
 t.test('every option has a default, and the command line goes before it', async (t) => {
-  t.match(readTransferOptions([]), { repeats: 3, connections: 8, payloadBytes: 100e6, crowd: 100, json: null })
-  t.match(readTransferOptions(['--repeats', '1', '--payload=2MB', '--only', 'sluice,nginx', '--sections', 'tiny,speed']), {
-    repeats: 1,
-    payloadBytes: 2e6,
-    only: ['nginx', 'sluice'],
-    sections: ['speed', 'tiny'],
+  t.match(readTransferOptions([]), {
+    repeats: 3,
+    connections: 8,
+    payloadBytes: 100e6,
+    crowd: 100,
+    json: null,
   })
+  t.match(
+    readTransferOptions([
+      '--repeats',
+      '1',
+      '--payload=2MB',
+      '--only',
+      'sluice,nginx',
+      '--sections',
+      'tiny,speed',
+    ]),
+    {
+      repeats: 1,
+      payloadBytes: 2e6,
+      only: ['nginx', 'sluice'],
+      sections: ['speed', 'tiny'],
+    },
+  )
 })
 
 t.test('sections that take long run when they are asked for, by name or all together', async (t) => {
@@ -40,7 +57,9 @@ for (const [args, line] of wrong) {
 
 for (const scenario of ['uploads', 'downloads']) {
   t.test(`${scenario} with an unknown option says so and starts nothing`, async (t) => {
-    const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/${scenario}.js`, '--bogus'], { encoding: 'utf8' })
+    const ran = spawnSync(process.execPath, [`${ROOT}dist/bench/${scenario}.js`, '--bogus'], {
+      encoding: 'utf8',
+    })
     t.same([ran.status, ran.stdout], [2, ''])
     t.match(ran.stderr, /^Unknown option '--bogus'[^\n]*\n$/)
   })

@@ -34,20 +34,34 @@ t.test('a figure is met from its own side of the bound, the bound included', asy
   t.equal(isMet(Number.NaN, { atMost: 1 }), false)
 })
 
-t.test('a row has the CPU of all threads and processes, by gigabyte and by file, and the memory of all at its peak', async (t) => {
-  const row = transferRow(of, ask, [sample(200)])
-  t.match(row, {
-    case: '8 × 100 MB', payload_bytes: 100e6, cpu_s_per_gb: { median: 2.5 }, cpu_us_per_request: { median: 250_000 }, mb_per_second: { median: 200 },
-    rss_mb: { median: 75 }, latency_us: { p99_9: { median: 4_000 } },
-  })
-  t.equal(transferRow({ ...of, what: 'up' }, ask, []).case, 'up, 8 × 100 MB')
-})
+t.test(
+  'a row has the CPU of all threads and processes, by gigabyte and by file, and the memory of all at its peak',
+  async (t) => {
+    const row = transferRow(of, ask, [sample(200)])
+    t.match(row, {
+      case: '8 × 100 MB',
+      payload_bytes: 100e6,
+      cpu_s_per_gb: { median: 2.5 },
+      cpu_us_per_request: { median: 250_000 },
+      mb_per_second: { median: 200 },
+      rss_mb: { median: 75 },
+      latency_us: { p99_9: { median: 4_000 } },
+    })
+    t.equal(transferRow({ ...of, what: 'up' }, ask, []).case, 'up, 8 × 100 MB')
+  },
+)
 
-t.test('what a row has no place for is a line: growth is of all processes together, over what they had before', async (t) => {
-  const text = splitText({ subject: 'a', case: 'b' }, [sample(1)])
-  t.equal(text, 'a, b: CPU s/GB main thread 1.00, other threads 1.00, other processes 0.50; RSS +25 MB')
-  t.match(splitText({ subject: 'a', case: 'b' }, [sample(1, { loopP99Ms: 4 })]), /event-loop delay p99 4\.0 ms$/)
-})
+t.test(
+  'what a row has no place for is a line: growth is of all processes together, over what they had before',
+  async (t) => {
+    const text = splitText({ subject: 'a', case: 'b' }, [sample(1)])
+    t.equal(text, 'a, b: CPU s/GB main thread 1.00, other threads 1.00, other processes 0.50; RSS +25 MB')
+    t.match(
+      splitText({ subject: 'a', case: 'b' }, [sample(1, { loopP99Ms: 4 })]),
+      /event-loop delay p99 4\.0 ms$/,
+    )
+  },
+)
 
 t.test('a generator that was the limit in one repeat marks the row', async (t) => {
   t.equal(transferRow(of, ask, [sample(1), sample(1, { generatorCores: 0.95 })]).is_generator_limit, true)

@@ -17,7 +17,10 @@ t.test('what a process does on its first thread is counted apart from its other 
   const before = readCpu(process.pid, ({ pid }) => pid === process.pid)
   const from = process.cpuUsage()
   while (process.cpuUsage(from).user < 200_000);
-  const used = cpuBetween(before, readCpu(process.pid, ({ pid }) => pid === process.pid))
+  const used = cpuBetween(
+    before,
+    readCpu(process.pid, ({ pid }) => pid === process.pid),
+  )
   t.ok(used.mainS > 0.1, `${used.mainS} s`)
   t.ok(used.mainS > used.threadsS)
 })
@@ -32,7 +35,8 @@ t.test('the peak is what a process tree had at most, and is no less than what it
 })
 
 t.test("the loop's figure is the 99th percentile of the metrics, in milliseconds", async (t) => {
-  const text = 'sluice_event_loop_delay_seconds{quantile="0.5"} 0.001\nsluice_event_loop_delay_seconds{quantile="0.99"} 0.0125\n'
+  const text =
+    'sluice_event_loop_delay_seconds{quantile="0.5"} 0.001\nsluice_event_loop_delay_seconds{quantile="0.99"} 0.0125\n'
   t.equal(loopP99Of(text), 12.5)
   t.equal(loopP99Of('up 1\n'), null)
 })

@@ -21,7 +21,8 @@ for (const name of VALIDATORS) {
     await started.stop()
     const checkers = checkersOf({ name, packages })
     for (const body of VALIDATED) {
-      for (const { name: sample, value, isGood } of SAMPLES[body]) t.equal(checkers.get(body)?.(value), isGood, `${body}: ${sample}`)
+      for (const { name: sample, value, isGood } of SAMPLES[body])
+        t.equal(checkers.get(body)?.(value), isGood, `${body}: ${sample}`)
     }
   })
 }
@@ -34,7 +35,9 @@ t.test('a validator in its process says how often it was asked, and what it said
   const found = await one.run({ body: 'embeddings', sample: good?.name ?? '', durationMs: 20 })
   t.ok(found.validations > 0 && found.cpuUs >= 0 && found.wallMs >= 20)
   t.equal(found.isAccepted, true)
-  t.match(await one.run({ body: 'embeddings', sample: others.at(-1)?.name ?? '', durationMs: 5 }), { isAccepted: false })
+  t.match(await one.run({ body: 'embeddings', sample: others.at(-1)?.name ?? '', durationMs: 5 }), {
+    isAccepted: false,
+  })
 })
 
 t.test('a validator that ends is told, not waited for', async (t) => {
@@ -51,7 +54,10 @@ t.test('a validator that is not installed is left out with the way to add it', a
 })
 
 t.test('ours is always there, and others are named', async (t) => {
-  t.match(readValidatorsOptions(['--against', 'zod', '--duration', '2']), { only: ['sluice', 'zod'], seconds: 2 })
+  t.match(readValidatorsOptions(['--against', 'zod', '--duration', '2']), {
+    only: ['sluice', 'zod'],
+    seconds: 2,
+  })
   t.match(readValidatorsOptions([]), { only: [...VALIDATORS] })
   t.match(readValidatorsOptions(['--against', 'joi']), /^--against takes some of/)
 })
@@ -65,7 +71,16 @@ t.test('the scenario leaves a record with a row of each subject in each case', a
   t.equal(ran.status, 0, ran.stderr)
   const record = JSON.parse(await readFile(file, 'utf8')) as ScenarioRecord
   const cases = VALIDATED.flatMap((body) => SAMPLES[body].map(({ name }) => `${body}: ${name}`))
-  t.same(record.rows.map(({ case: name, subject }) => [name, subject]), cases.flatMap((name) => [[name, 'sluice'], [name, 'typebox-0.34']]))
-  t.equal(record.rows.every(({ failed, cpu_us_per_request: { median } }) => failed === 0 && median > 0), true)
+  t.same(
+    record.rows.map(({ case: name, subject }) => [name, subject]),
+    cases.flatMap((name) => [
+      [name, 'sluice'],
+      [name, 'typebox-0.34'],
+    ]),
+  )
+  t.equal(
+    record.rows.every(({ failed, cpu_us_per_request: { median } }) => failed === 0 && median > 0),
+    true,
+  )
   t.equal(record.ratios.length, cases.length)
 })

@@ -23,8 +23,11 @@ export const program: Program = {
   async run(proof) {
     const world = await openWorld(proof)
     const unlisted = unlistedOnes()
-    proof.check('every operation but reads has a scenario, and every scenario an operation', unlisted.length === 0,
-      unlisted.join(', ') || `${OPERATIONS.length} operations`)
+    proof.check(
+      'every operation but reads has a scenario, and every scenario an operation',
+      unlisted.length === 0,
+      unlisted.join(', ') || `${OPERATIONS.length} operations`,
+    )
     const book = new Book(world)
     await book.open()
     const foreign = await book.newest(world.foreign)
@@ -33,11 +36,21 @@ export const program: Program = {
     for (const operation of OPERATIONS) await untouched(book, operation)
     await pause(NOTED_MS)
     await book.silent('the end')
-    proof.check('a change leaves one row: of the operation, the call, the key and the organization', book.wrong.changes.length === 0 && book.changes > 0,
-      said(book.wrong.changes, `${book.changes} changes`))
-    proof.check('a refusal, a repetition without effect and a read leave none', book.wrong.others.length === 0 && book.others > 0,
-      said(book.wrong.others, `${book.others} requests`))
-    proof.check('what is another organization\'s has no rows of it', (await book.newest(world.foreign)) === foreign, `${foreign} rows before`)
+    proof.check(
+      'a change leaves one row: of the operation, the call, the key and the organization',
+      book.wrong.changes.length === 0 && book.changes > 0,
+      said(book.wrong.changes, `${book.changes} changes`),
+    )
+    proof.check(
+      'a refusal, a repetition without effect and a read leave none',
+      book.wrong.others.length === 0 && book.others > 0,
+      said(book.wrong.others, `${book.others} requests`),
+    )
+    proof.check(
+      "what is another organization's has no rows of it",
+      (await book.newest(world.foreign)) === foreign,
+      `${foreign} rows before`,
+    )
   },
 }
 
@@ -48,7 +61,9 @@ function isRead({ method }: AnyOperation): boolean {
 function unlistedOnes(): readonly string[] {
   const known = new Set(OPERATIONS.map(({ id }) => id))
   return [
-    ...OPERATIONS.filter((operation) => !isRead(operation) && !(operation.id in SCENARIOS)).map(({ id }) => id),
+    ...OPERATIONS.filter((operation) => !isRead(operation) && !(operation.id in SCENARIOS)).map(
+      ({ id }) => id,
+    ),
     ...Object.keys(SCENARIOS).filter((id) => !known.has(id)),
   ]
 }
@@ -64,24 +79,51 @@ async function openWorld(proof: Proof): Promise<World> {
   const upstream = await startProvider(HOST)
   proof.after(() => upstream.close())
   const { port } = new URL(upstream.origin)
-  const stand = await startStand({ settings: {
-    SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}`, SLUICE_OPERATOR_ORGANIZATION: OWNER,
-  } })
+  const stand = await startStand({
+    settings: {
+      SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}`,
+      SLUICE_OPERATOR_ORGANIZATION: OWNER,
+    },
+  })
   proof.after(() => stand.stop())
   const owner = await makeOwner(stand, OWNER)
-  const { id } = await stand.cli('organizations', 'create', '--name', 'elsewhere') as { id: string }
-  const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', 'elsewhere', '--organization', id) as { key: string }
+  const { id } = (await stand.cli('organizations', 'create', '--name', 'elsewhere')) as { id: string }
+  const { key } = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'management',
+    '--name',
+    'elsewhere',
+    '--organization',
+    id,
+  )) as { key: string }
   const place = owner.places.default
   const world: World = {
-    stand, owner, place, foreign: key, group: async () => (await makeGroup(stand, owner.organizationId)).groupId, baseUrl: `https://${HOST}:${port}/v1`,
+    stand,
+    owner,
+    place,
+    foreign: key,
+    group: async () => (await makeGroup(stand, owner.organizationId)).groupId,
+    baseUrl: `https://${HOST}:${port}/v1`,
     async make(method, path, body, by = 'management') {
-      const told = await ask(stand, { method, path: (by === 'scim' ? SCIM_PREFIX : API_PREFIX) + path, body, key: keyOf(place, owner, by) })
+      const told = await ask(stand, {
+        method,
+        path: (by === 'scim' ? SCIM_PREFIX : API_PREFIX) + path,
+        body,
+        key: keyOf(place, owner, by),
+      })
       if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
       const { data } = told.body
       return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
     },
   }
-  await world.make('PUT', `/vault/secrets/${UPSTREAM_SECRET}`, { hosts: [HOST], value: 'upstream' }, 'inference')
+  await world.make(
+    'PUT',
+    `/vault/secrets/${UPSTREAM_SECRET}`,
+    { hosts: [HOST], value: 'upstream' },
+    'inference',
+  )
   return world
 }
 
@@ -116,19 +158,33 @@ class Book {
   /** Rows of changes since the last look, but for what the node does by itself. */
   async events(): Promise<readonly Event[]> {
     const { stand, owner } = this.world
-    const { body } = await ask(stand, { method: 'GET', path: `${API_PREFIX}/audit?outcome=changed&limit=100`, key: owner.management })
+    const { body } = await ask(stand, {
+      method: 'GET',
+      path: `${API_PREFIX}/audit?outcome=changed&limit=100`,
+      key: owner.management,
+    })
     const all = (body['data'] as Event[]).filter(({ n }) => n > this.#last)
     this.#last = Math.max(this.#last, ...all.map(({ n }) => n))
     return all.filter(({ actor }) => actor.kind !== 'system')
   }
 
-  async send(operation: AnyOperation, { path, body, headers, by = 'management' }: Request, key?: string | null): Promise<Told> {
+  async send(
+    operation: AnyOperation,
+    { path, body, headers, by = 'management' }: Request,
+    key?: string | null,
+  ): Promise<Told> {
     const { stand, owner, place } = this.world
     const { header } = operation.access
     const credential = key === undefined ? keyOf(place, owner, by) : key
     const free = header === undefined || credential === null ? {} : { [header]: credential }
     const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
-    return ask(stand, { method, path: prefixOf(operation) + path, body, key: header === undefined ? credential : null, headers: { ...headers, ...free } })
+    return ask(stand, {
+      method,
+      path: prefixOf(operation) + path,
+      body,
+      key: header === undefined ? credential : null,
+      headers: { ...headers, ...free },
+    })
   }
 
   /** A request that must leave no row. @param isRight whether it was what it is told to be */
@@ -140,7 +196,8 @@ class Book {
 
   async silent(what: string): Promise<void> {
     const events = await this.events()
-    if (events.length > 0) this.wrong.others.push(`${what}: ${events.map(({ operation }) => operation).join(', ')}`)
+    if (events.length > 0)
+      this.wrong.others.push(`${what}: ${events.map(({ operation }) => operation).join(', ')}`)
   }
 }
 
@@ -149,19 +206,29 @@ async function changed(book: Book, operation: AnyOperation, change: Change): Pro
   const request = await change.request(book.world)
   await book.events()
   const requestId = `audited-${randomUUID()}`
-  const told = await book.send(operation, { ...request, headers: { ...request.headers, 'x-request-id': requestId } })
+  const told = await book.send(operation, {
+    ...request,
+    headers: { ...request.headers, 'x-request-id': requestId },
+  })
   const events = await book.events()
   const { by = 'management' } = request
   const actorId = hashOfKey(keyOf(book.world.place, book.world.owner, by))
-  const isOne = events.length === 1 + (change.others ?? 0)
-    && events.every((event) => event.operation === operation.id && event.request_id === requestId && event.actor.id === actorId)
+  const isOne =
+    events.length === 1 + (change.others ?? 0) &&
+    events.every(
+      (event) =>
+        event.operation === operation.id && event.request_id === requestId && event.actor.id === actorId,
+    )
   book.changes++
-  if (told.status >= 300 || !isOne) book.wrong.changes.push(`${operation.id}: ${told.status} ${told.text.slice(0, 200)} ${JSON.stringify(events)}`)
+  if (told.status >= 300 || !isOne)
+    book.wrong.changes.push(
+      `${operation.id}: ${told.status} ${told.text.slice(0, 200)} ${JSON.stringify(events)}`,
+    )
   if (change.again === 'nothing') {
     const again = await book.send(operation, request)
     await book.none(`${operation.id} again`, again, again.status < 300)
   }
-  for (const [nth, conflict] of (await change.refused?.(book.world, request) ?? []).entries()) {
+  for (const [nth, conflict] of ((await change.refused?.(book.world, request)) ?? []).entries()) {
     await book.events()
     const answer = await book.send(operation, { by, ...conflict })
     await book.none(`${operation.id}, refusal ${nth + 1}`, answer, isRefusal(answer))
@@ -178,14 +245,18 @@ async function refused(book: Book, operation: AnyOperation, change: Change): Pro
   await expect('no key', await book.send(operation, request, null), [401])
   for (const kind of KINDS) {
     if (operation.access.keys.includes(kind)) continue
-    await expect(`a key of kind ${kind}`, await book.send(operation, { ...request, by: kind }), [wrongKindStatus(operation)])
+    await expect(`a key of kind ${kind}`, await book.send(operation, { ...request, by: kind }), [
+      wrongKindStatus(operation),
+    ])
   }
   if (input.body !== undefined)
-    for (const body of [5, [], '{"broken']) await expect('a wrong body', await book.send(operation, { ...request, body }), [400, 415])
+    for (const body of [5, [], '{"broken'])
+      await expect('a wrong body', await book.send(operation, { ...request, body }), [400, 415])
   if (path.includes('{') && change.isNaming !== true) {
     const nobodys = requestOf(operation, missing(operation)).path.slice(prefixOf(operation).length)
     await expect('a thing of nobody', await book.send(operation, { ...request, path: nobodys }))
-    if (operation.access.keys.includes('management')) await expect('a foreign key', await book.send(operation, request, book.world.foreign))
+    if (operation.access.keys.includes('management'))
+      await expect('a foreign key', await book.send(operation, request, book.world.foreign))
   }
   if (takesWorkspace(operation)) {
     const unknown = `${request.path}${request.path.includes('?') ? '&' : '?'}workspace_id=${randomUUID()}`
@@ -201,8 +272,16 @@ async function untouched(book: Book, operation: AnyOperation): Promise<void> {
   const { path, body, headers } = requestOf(operation, elsewhere(operation, place) ?? missing(operation))
   const [by] = operation.access.keys
   if (by === undefined || operation.isAtRoot === true) return
-  const told = await book.send(operation, { path: path.slice(prefixOf(operation).length), body, headers, by }, keyOf(place, owner, by))
-  await book.none(operation.id, told, scenario !== undefined && 'never' in scenario ? isRefusal(told) : told.status < 500)
+  const told = await book.send(
+    operation,
+    { path: path.slice(prefixOf(operation).length), body, headers, by },
+    keyOf(place, owner, by),
+  )
+  await book.none(
+    operation.id,
+    told,
+    scenario !== undefined && 'never' in scenario ? isRefusal(told) : told.status < 500,
+  )
 }
 
 /** What is not served at all is refused too. */
@@ -210,4 +289,5 @@ const NOT_SERVED = 501
 
 const isRefusal = ({ status }: Told): boolean => (status >= 400 && status < 500) || status === NOT_SERVED
 
-const said = (wrong: readonly string[], count: string): string => `${count}, wrong: ${wrong.join('\n  ') || 'none'}`
+const said = (wrong: readonly string[], count: string): string =>
+  `${count}, wrong: ${wrong.join('\n  ') || 'none'}`

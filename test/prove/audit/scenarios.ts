@@ -45,7 +45,8 @@ export interface Change {
 export type Scenario = Change | { readonly unaudited: string } | { readonly never: string }
 
 const NOT_RUN = 'Sluice keeps records of interns and does not run them: always refused'
-const CONTENT = 'content of a workspace, which the ledger and the files tell of: not a change of what is managed'
+const CONTENT =
+  'content of a workspace, which the ledger and the files tell of: not a change of what is managed'
 
 const READ_BY_BODY = 'a read: its body only says of what'
 const OUTDATED = { 'if-match': 'W/"77"' }
@@ -63,38 +64,62 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'files.delete': { unaudited: CONTENT },
   'containers.promote': { unaudited: CONTENT },
   'containers.write_file': { unaudited: CONTENT },
-  'egress.forward': { unaudited: 'it changes nothing: its releases and refusals of secrets have rows of their own' },
+  'egress.forward': {
+    unaudited: 'it changes nothing: its releases and refusals of secrets have rows of their own',
+  },
 
   'keys.create': {
-    request: async ({ place }) => ({ path: '/keys', body: { name: 'made', workspace_id: place.workspaceId } }),
+    request: async ({ place }) => ({
+      path: '/keys',
+      body: { name: 'made', workspace_id: place.workspaceId },
+    }),
     refused: async (_, done) => [
-      { ...done, headers: { 'idempotency-key': 'once' } }, { ...done, body: { name: 'made', workspace_id: randomUUID() } },
+      { ...done, headers: { 'idempotency-key': 'once' } },
+      { ...done, body: { name: 'made', workspace_id: randomUUID() } },
     ],
   },
-  'keys.update': { request: async (world) => ({ path: `/keys/${await key(world)}`, body: { name: 'renamed' } }) },
+  'keys.update': {
+    request: async (world) => ({ path: `/keys/${await key(world)}`, body: { name: 'renamed' } }),
+  },
   'keys.rotate': {
     request: async (world) => ({ path: `/keys/${await key(world)}/rotate`, body: {} }),
     refused: async (_, done) => [{ ...done, headers: { 'idempotency-key': 'once' } }],
   },
-  'keys.delete': { request: async (world) => ({ path: `/keys/${await key(world)}` }), refused: async (_, done) => [done] },
+  'keys.delete': {
+    request: async (world) => ({ path: `/keys/${await key(world)}` }),
+    refused: async (_, done) => [done],
+  },
 
   'interns.create': {
-    request: async () => ({ path: '/interns', body: { name: 'Ada', provision: false }, headers: once() }), again: 'nothing', refused: reused,
+    request: async () => ({ path: '/interns', body: { name: 'Ada', provision: false }, headers: once() }),
+    again: 'nothing',
+    refused: reused,
   },
-  'interns.update': { request: async (world) => ({ path: `/interns/${await intern(world)}`, body: { name: 'Bea' } }) },
-  'interns.delete': { request: async (world) => ({ path: `/interns/${await intern(world)}` }), refused: async (_, done) => [done] },
+  'interns.update': {
+    request: async (world) => ({ path: `/interns/${await intern(world)}`, body: { name: 'Bea' } }),
+  },
+  'interns.delete': {
+    request: async (world) => ({ path: `/interns/${await intern(world)}` }),
+    refused: async (_, done) => [done],
+  },
   'interns.provision': { never: NOT_RUN },
   'interns.suspend': { never: NOT_RUN },
 
   'vault.put_secret': {
-    request: async () => ({ path: `/vault/secrets/${name()}`, body: SECRET, by: 'inference' }), isNaming: true,
+    request: async () => ({ path: `/vault/secrets/${name()}`, body: SECRET, by: 'inference' }),
+    isNaming: true,
     refused: async (_, done) => [{ ...done, body: { ...SECRET, hosts: ['*.example.com'] } }],
   },
   'vault.delete_secret': {
-    request: async (world) => ({ path: `/vault/secrets/${await secret(world)}`, by: 'inference' }), refused: async (_, done) => [done],
+    request: async (world) => ({ path: `/vault/secrets/${await secret(world)}`, by: 'inference' }),
+    refused: async (_, done) => [done],
   },
   'vault.put_intern_secret': {
-    request: async ({ place }) => ({ path: `/vault/interns/${place.internId}/secrets/${name()}`, body: SECRET, by: 'inference' }),
+    request: async ({ place }) => ({
+      path: `/vault/interns/${place.internId}/secrets/${name()}`,
+      body: SECRET,
+      by: 'inference',
+    }),
     refused: async (_, done) => [{ ...done, body: { ...SECRET, hosts: [''] } }],
   },
   'vault.delete_intern_secret': {
@@ -106,7 +131,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async (_, done) => [done],
   },
   'vault.copy_secrets': {
-    request: async (world) => ({ path: `/vault/interns/${world.place.internId}/secrets/copy`, body: { names: [await secret(world)] }, by: 'inference' }),
+    request: async (world) => ({
+      path: `/vault/interns/${world.place.internId}/secrets/copy`,
+      body: { names: [await secret(world)] },
+      by: 'inference',
+    }),
     refused: async (world, done) => [{ ...done, body: { names: [await secret(world), 'nobodys_secret'] } }],
   },
 
@@ -114,20 +143,39 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     request: async (world) => ({ path: '/private-endpoints', body: endpoint(world), headers: once() }),
     again: 'nothing',
     async refused(world, done) {
-      return [{ ...done, body: endpoint(world) }, { path: done.path, body: { ...endpoint(world), base_url: 'https://user@models.acme.example/v1' } }]
+      return [
+        { ...done, body: endpoint(world) },
+        { path: done.path, body: { ...endpoint(world), base_url: 'https://user@models.acme.example/v1' } },
+      ]
     },
   },
   'private_endpoints.update': {
-    request: async (world) => ({ path: `/private-endpoints/${await draft(world)}`, body: { upstream_model_id: 'another' } }),
-    refused: async (world) => [{ path: `/private-endpoints/${await active(world)}`, body: { upstream_model_id: 'another' } }],
+    request: async (world) => ({
+      path: `/private-endpoints/${await draft(world)}`,
+      body: { upstream_model_id: 'another' },
+    }),
+    refused: async (world) => [
+      { path: `/private-endpoints/${await active(world)}`, body: { upstream_model_id: 'another' } },
+    ],
   },
   'private_endpoints.delete': {
     request: async (world) => ({ path: `/private-endpoints/${await draft(world)}` }),
-    refused: async (world, done) => [done, { path: `/private-endpoints/${await active(world)}?draft_only=true` }],
+    refused: async (world, done) => [
+      done,
+      { path: `/private-endpoints/${await active(world)}?draft_only=true` },
+    ],
   },
   'private_endpoints.validate': {
-    request: async (world) => ({ path: `/private-endpoints/${await draft(world)}/validate`, body: { workspace_id: world.place.workspaceId } }),
-    refused: async (world) => [{ path: `/private-endpoints/${await active(world)}/validate`, body: { workspace_id: world.place.workspaceId } }],
+    request: async (world) => ({
+      path: `/private-endpoints/${await draft(world)}/validate`,
+      body: { workspace_id: world.place.workspaceId },
+    }),
+    refused: async (world) => [
+      {
+        path: `/private-endpoints/${await active(world)}/validate`,
+        body: { workspace_id: world.place.workspaceId },
+      },
+    ],
   },
   'private_endpoints.activate': {
     request: async (world) => ({ path: `/private-endpoints/${await validated(world)}/activate` }),
@@ -146,19 +194,31 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async (world, done) => [done, { path: `/private-endpoints/${await draft(world)}/enable` }],
   },
   'private_endpoints.set_pricing': {
-    request: async (world) => ({ path: `/private-endpoints/${await draft(world)}/pricing`, body: { pricing: { prompt: '0.1', completion: '0' } } }),
+    request: async (world) => ({
+      path: `/private-endpoints/${await draft(world)}/pricing`,
+      body: { pricing: { prompt: '0.1', completion: '0' } },
+    }),
   },
 
   'presets.create_from_responses': saved('responses', { input: 'x' }),
   'presets.create_from_chat': saved('chat/completions', { messages: [{ role: 'user', content: 'x' }] }),
-  'presets.create_from_messages': saved('messages', { messages: [{ role: 'user', content: 'x' }], max_tokens: 1 }),
+  'presets.create_from_messages': saved('messages', {
+    messages: [{ role: 'user', content: 'x' }],
+    max_tokens: 1,
+  }),
   'presets.designate': {
-    request: async (world) => ({ path: `/presets/${await preset(world, 2)}/designate`, body: { version: 1 } }),
+    request: async (world) => ({
+      path: `/presets/${await preset(world, 2)}/designate`,
+      body: { version: 1 },
+    }),
     again: 'nothing',
     async refused(world, done) {
       const slug = await preset(world, 2)
       await world.make('POST', `/presets/${slug}/archive`)
-      return [{ ...done, body: { version: 3 } }, { path: `/presets/${slug}/designate`, body: { version: 1 } }]
+      return [
+        { ...done, body: { version: 3 } },
+        { path: `/presets/${slug}/designate`, body: { version: 1 } },
+      ]
     },
   },
   'presets.archive': {
@@ -167,10 +227,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 
   'budgets.put': {
-    request: async (world) => ({ path: `/workspaces/${await workspace(world)}/budgets/daily`, body: { limit_usd: 5 } }),
+    request: async (world) => ({
+      path: `/workspaces/${await workspace(world)}/budgets/daily`,
+      body: { limit_usd: 5 },
+    }),
     async refused({ make }, { path }) {
       await make('PUT', path.replace('daily', 'monthly'), { limit_usd: 50 })
-      return [{ path, body: { limit_usd: 50 } }, { path: path.replace('daily', 'hourly'), body: { limit_usd: 1 } }]
+      return [
+        { path, body: { limit_usd: 50 } },
+        { path: path.replace('daily', 'hourly'), body: { limit_usd: 1 } },
+      ]
     },
   },
   'budgets.delete': {
@@ -188,7 +254,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'credits.add': {
     request: async () => ({ path: '/credits', body: { amount_usd: 1_000 }, headers: once() }),
     again: 'nothing',
-    refused: async (world, done) => [...await reused(world, done), { path: done.path, body: { amount_usd: 0 } }],
+    refused: async (world, done) => [
+      ...(await reused(world, done)),
+      { path: done.path, body: { amount_usd: 0 } },
+    ],
   },
 
   'workspaces.create': {
@@ -197,7 +266,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { path: '/workspaces', body: { name: slug, slug }, headers: once() }
     },
     again: 'nothing',
-    refused: async (world, done) => [...await reused(world, done), { path: done.path, body: done.body }],
+    refused: async (world, done) => [...(await reused(world, done)), { path: done.path, body: done.body }],
   },
   'workspaces.update': {
     request: async (world) => ({ path: `/workspaces/${await workspace(world)}`, body: { name: 'renamed' } }),
@@ -209,7 +278,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 
   'admin.replay_webhook': {
-    request: async ({ stand, place }) => ({ path: `/admin/webhooks/${await plantDelivery(stand, place.workspaceId)}/replay` }),
+    request: async ({ stand, place }) => ({
+      path: `/admin/webhooks/${await plantDelivery(stand, place.workspaceId)}/replay`,
+    }),
     refused: async (_, done) => [done],
   },
   'admin.replay_dead_webhooks': {
@@ -227,14 +298,23 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'scim.refuse_search': { never: 'each kind of resources is searched alone' },
   'scim.create_mapping': {
     async request({ place, group }) {
-      return { path: '/scim/group-mappings', body: { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' } }
+      return {
+        path: '/scim/group-mappings',
+        body: { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' },
+      }
     },
     again: 'nothing',
-    refused: async (_, done) => [{ role: 'admin' }, { scim_group_id: randomUUID() }, { workspace_id: randomUUID() }]
-      .map((more) => ({ ...done, body: { ...(done.body as object), ...more } })),
+    refused: async (_, done) =>
+      [{ role: 'admin' }, { scim_group_id: randomUUID() }, { workspace_id: randomUUID() }].map((more) => ({
+        ...done,
+        body: { ...(done.body as object), ...more },
+      })),
   },
   'scim.update_mapping': {
-    request: async (world) => ({ path: `/scim/group-mappings/${await mapping(world)}`, body: { role: 'admin' } }),
+    request: async (world) => ({
+      path: `/scim/group-mappings/${await mapping(world)}`,
+      body: { role: 'admin' },
+    }),
     again: 'nothing',
   },
   'scim.delete_mapping': {
@@ -249,9 +329,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async (_, done) => [done, { ...done, body: { displayName: 'nameless' } }],
   },
   'scim.replace_user': {
-    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, body: { userName: unique('replaced') }, by: 'scim' }),
+    request: async (world) => ({
+      path: `/Users/${await provided(world, 'Users')}`,
+      body: { userName: unique('replaced') },
+      by: 'scim',
+    }),
     again: 'nothing',
-    refused: async (_, done) => [{ ...done, body: { userName: '' } }, { ...done, headers: OUTDATED }],
+    refused: async (_, done) => [
+      { ...done, body: { userName: '' } },
+      { ...done, headers: OUTDATED },
+    ],
   },
   'scim.patch_user': {
     async request(world) {
@@ -259,20 +346,34 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { path: `/Users/${await provided(world, 'Users')}`, body: patched(change), by: 'scim' }
     },
     again: 'nothing',
-    refused: async (_, done) => [{ ...done, body: patched({ op: 'remove', path: 'userName' }) }, { ...done, headers: OUTDATED }],
+    refused: async (_, done) => [
+      { ...done, body: patched({ op: 'remove', path: 'userName' }) },
+      { ...done, headers: OUTDATED },
+    ],
   },
   'scim.delete_user': {
-    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, by: 'scim' }), refused: async (_, done) => [done],
+    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, by: 'scim' }),
+    refused: async (_, done) => [done],
   },
   'scim.search_groups': { unaudited: READ_BY_BODY },
   'scim.create_group': {
     request: async () => ({ path: '/Groups', body: { displayName: unique('made') }, by: 'scim' }),
-    refused: async (_, done) => [done, { ...done, body: { displayName: unique('made'), members: [{ value: randomUUID() }] } }],
+    refused: async (_, done) => [
+      done,
+      { ...done, body: { displayName: unique('made'), members: [{ value: randomUUID() }] } },
+    ],
   },
   'scim.replace_group': {
-    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, body: { displayName: unique('replaced') }, by: 'scim' }),
+    request: async (world) => ({
+      path: `/Groups/${await provided(world, 'Groups')}`,
+      body: { displayName: unique('replaced') },
+      by: 'scim',
+    }),
     again: 'nothing',
-    refused: async (_, done) => [{ ...done, body: { displayName: '' } }, { ...done, headers: OUTDATED }],
+    refused: async (_, done) => [
+      { ...done, body: { displayName: '' } },
+      { ...done, headers: OUTDATED },
+    ],
   },
   'scim.patch_group': {
     async request(world) {
@@ -281,11 +382,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     again: 'nothing',
     refused: async (_, done) => [
-      { ...done, body: patched({ op: 'add', path: 'members', value: [{ value: randomUUID() }] }) }, { ...done, headers: OUTDATED },
+      { ...done, body: patched({ op: 'add', path: 'members', value: [{ value: randomUUID() }] }) },
+      { ...done, headers: OUTDATED },
     ],
   },
   'scim.delete_group': {
-    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, by: 'scim' }), refused: async (_, done) => [done],
+    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, by: 'scim' }),
+    refused: async (_, done) => [done],
   },
 }
 
@@ -310,24 +413,36 @@ async function intern({ make }: World): Promise<string> {
 /** @param form of the request's path behind the slug */
 function saved(form: string, body: object): Change {
   return {
-    request: async () => ({ path: `/presets/${unique('saved')}/${form}`, body: { model: 'acme/text', ...body }, headers: once() }),
+    request: async () => ({
+      path: `/presets/${unique('saved')}/${form}`,
+      body: { model: 'acme/text', ...body },
+      headers: once(),
+    }),
     again: 'nothing',
     isNaming: true,
-    refused: async (_, done) => [{ ...done, body: { ...body, model: 'acme/other' } }, { path: done.path, body: { ...body, model: 'm', temperature: 'hot' } }],
+    refused: async (_, done) => [
+      { ...done, body: { ...body, model: 'acme/other' } },
+      { path: done.path, body: { ...body, model: 'm', temperature: 'hot' } },
+    ],
   }
 }
 
 /** @returns its slug */
 async function preset({ make }: World, versions = 1): Promise<string> {
   const slug = unique('preset')
-  for (let version = 1; version <= versions; version++) await make('POST', `/presets/${slug}/responses`, { model: `acme/${version}`, input: 'x' })
+  for (let version = 1; version <= versions; version++)
+    await make('POST', `/presets/${slug}/responses`, { model: `acme/${version}`, input: 'x' })
   return slug
 }
 
 /** What an identity provider has made. @returns its id */
 async function provided({ stand, owner }: World, kind: 'Users' | 'Groups'): Promise<string> {
   const body = kind === 'Users' ? { userName: unique('user') } : { displayName: unique('group') }
-  return String((await ask(stand, { method: 'POST', path: `${SCIM_PREFIX}/${kind}`, body, key: owner.scimToken })).body['id'])
+  return String(
+    (await ask(stand, { method: 'POST', path: `${SCIM_PREFIX}/${kind}`, body, key: owner.scimToken })).body[
+      'id'
+    ],
+  )
 }
 
 async function mapping({ make, place, group }: World): Promise<string> {
@@ -350,8 +465,13 @@ export const UPSTREAM_SECRET = 'audited_upstream'
 
 function endpoint({ baseUrl, place }: World): object {
   return {
-    model_permaslug: `audited/${unique('embed')}`, provider_slug: 'openai-compatible', upstream_model_id: 'm', base_url: baseUrl,
-    pricing: { prompt: '0', completion: '0' }, secret_name: UPSTREAM_SECRET, workspace_id: place.workspaceId,
+    model_permaslug: `audited/${unique('embed')}`,
+    provider_slug: 'openai-compatible',
+    upstream_model_id: 'm',
+    base_url: baseUrl,
+    pricing: { prompt: '0', completion: '0' },
+    secret_name: UPSTREAM_SECRET,
+    workspace_id: place.workspaceId,
   }
 }
 
@@ -361,7 +481,9 @@ async function draft(world: World): Promise<string> {
 
 async function validated(world: World): Promise<string> {
   const id = await draft(world)
-  const { passed } = await world.make('POST', `/private-endpoints/${id}/validate`, { workspace_id: world.place.workspaceId })
+  const { passed } = await world.make('POST', `/private-endpoints/${id}/validate`, {
+    workspace_id: world.place.workspaceId,
+  })
   if (passed !== true) throw new Error('a sound endpoint is not validated')
   return id
 }

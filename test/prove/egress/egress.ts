@@ -38,7 +38,8 @@ export const program: Program = {
     const sizeBytes = proof.isShort ? 40 * MIB : BODY_BYTES
     for (const way of ['up', 'down', 'both'] as const) {
       await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
-      // Decision: half in the short form, which shares two cores with other tests; both ends are in this one process.
+      // Decision: half in the short form, which shares two cores with other tests; both ends are in this one
+      // process.
       const count = proof.isShort ? TOGETHER / 2 : TOGETHER
       await memory(proof, stand, { url, way, sizeBytes, count, max: TOGETHER_GROWTH_MAX })
     }
@@ -55,18 +56,38 @@ async function client(proof: Proof, stand: Stand): Promise<void> {
     body: JSON.stringify({ hosts: ['localhost'], value: SECRET }),
   })
   proof.check('a secret for `localhost` is stored', put.status === 200, String(put.status))
-  const at = (host: string): OpenAI => new OpenAI({
-    baseURL: `http://127.0.0.1:${stand.port}/egress/${host}:${new URL(provider.origin).port}/v1`,
-    apiKey: '{{secret:openai_key}}', defaultHeaders: { 'x-sluice-key': key }, maxRetries: 0,
-  })
-  const ask = (host: string): Promise<string> => at(host).embeddings.create({ model: 'any', input: 'one two' })
-    .then(({ data }) => `${data.length} vectors`, (error: unknown) => error instanceof OpenAI.APIError ? String(error.status) : String(error))
+  const at = (host: string): OpenAI =>
+    new OpenAI({
+      baseURL: `http://127.0.0.1:${stand.port}/egress/${host}:${new URL(provider.origin).port}/v1`,
+      apiKey: '{{secret:openai_key}}',
+      defaultHeaders: { 'x-sluice-key': key },
+      maxRetries: 0,
+    })
+  const ask = (host: string): Promise<string> =>
+    at(host)
+      .embeddings.create({ model: 'any', input: 'one two' })
+      .then(
+        ({ data }) => `${data.length} vectors`,
+        (error: unknown) => (error instanceof OpenAI.APIError ? String(error.status) : String(error)),
+      )
   const answered = await ask('localhost')
   const seen = provider.calls[0]?.headers.authorization ?? 'nothing'
-  proof.check('the client is answered, and the provider sees the value', answered === '1 vectors' && seen === `Bearer ${SECRET}`, answered)
+  proof.check(
+    'the client is answered, and the provider sees the value',
+    answered === '1 vectors' && seen === `Bearer ${SECRET}`,
+    answered,
+  )
   const refused = await ask('127.0.0.1')
-  proof.check('for another name of the same address it is refused', refused === '403' && provider.calls.length === 1, refused)
-  proof.check('the node printed nothing of the value', !stand.output().includes(SECRET), `${stand.output().length} characters looked at`)
+  proof.check(
+    'for another name of the same address it is refused',
+    refused === '403' && provider.calls.length === 1,
+    refused,
+  )
+  proof.check(
+    'the node printed nothing of the value',
+    !stand.output().includes(SECRET),
+    `${stand.output().length} characters looked at`,
+  )
 }
 
 interface Run {
@@ -88,7 +109,10 @@ async function memory(proof: Proof, stand: Stand, run: Run): Promise<void> {
   proof.check(`${what}: growth at most ${mb(max)}`, bytes <= max, `${mb(bytes)} over ${mb(idleBytes)}`)
 }
 
-async function grown(stand: Stand, run: Run): Promise<{ readonly lost: readonly string[]; readonly bytes: number; readonly idleBytes: number }> {
+async function grown(
+  stand: Stand,
+  run: Run,
+): Promise<{ readonly lost: readonly string[]; readonly bytes: number; readonly idleBytes: number }> {
   // What stays after the first is not what a body costs.
   await exchange(stand, run)
   await pause(SETTLE_MS)
@@ -103,7 +127,9 @@ async function grown(stand: Stand, run: Run): Promise<{ readonly lost: readonly 
 async function exchange(stand: Stand, run: Run): Promise<string> {
   const startedAt = performance.now()
   const found = await exchangeOf(stand, run).catch((problem: unknown) => String(problem))
-  return found === 'whole' ? found : `${found} after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`
+  return found === 'whole'
+    ? found
+    : `${found} after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`
 }
 
 async function exchangeOf({ keys }: Stand, { url, way, sizeBytes }: Run): Promise<string> {
@@ -155,7 +181,8 @@ async function push(to: NodeJS.WritableStream, bytes: number): Promise<void> {
 
 function digestOf(bytes: number): string {
   const hash = createHash('sha256')
-  for (let at = 0; at < bytes; at += PIECE.length) hash.update(PIECE.subarray(0, Math.min(PIECE.length, bytes - at)))
+  for (let at = 0; at < bytes; at += PIECE.length)
+    hash.update(PIECE.subarray(0, Math.min(PIECE.length, bytes - at)))
   return hash.digest('hex')
 }
 

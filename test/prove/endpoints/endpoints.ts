@@ -3,7 +3,13 @@ import { request, type Agent } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { ACTIVE_ENDPOINTS_MAX } from '../../../src/schemas/endpoints/endpoint-limits.ts'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
-import { answers, neverAnswers, refuses, sends, type Behaviour } from '../../support/embeddings/provider-behaviours.ts'
+import {
+  answers,
+  neverAnswers,
+  refuses,
+  sends,
+  type Behaviour,
+} from '../../support/embeddings/provider-behaviours.ts'
 import { startProvider, type ScriptedProvider } from '../../support/embeddings/provider.ts'
 import { STAND_MODEL } from '../../support/nodes/stand.ts'
 import { connectToEach } from '../both-fronts.ts'
@@ -22,7 +28,10 @@ export const program: Program = {
     const upstream = await startProvider(HOST)
     proof.after(() => upstream.close())
     const { port } = new URL(upstream.origin)
-    const settings = { SLUICE_FRONTS: '2', SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}` }
+    const settings = {
+      SLUICE_FRONTS: '2',
+      SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${port},http:[::1]:${port}`,
+    }
     const node = await startFileStand(proof, { settings })
     const life = await openLife(proof, node, upstream)
     await storeSecret(life, 'the-first-value')
@@ -66,20 +75,35 @@ interface Life {
 async function openLife(proof: Proof, node: FileStand, upstream: ScriptedProvider): Promise<Life> {
   const { keys, port } = node.stand
   const fields = {
-    model_permaslug: MODEL, provider_slug: 'openai-compatible', upstream_model_id: 'own-embed',
-    base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`, secret_name: SECRET, pricing: { prompt: '0.000001', completion: '0' },
+    model_permaslug: MODEL,
+    provider_slug: 'openai-compatible',
+    upstream_model_id: 'own-embed',
+    base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`,
+    secret_name: SECRET,
+    pricing: { prompt: '0.000001', completion: '0' },
   }
-  const call: Life['call'] = (method, path, body, agent) => ask({ port, key: keys.inference_key, method, path, body, agent })
+  const call: Life['call'] = (method, path, body, agent) =>
+    ask({ port, key: keys.inference_key, method, path, body, agent })
   const life: Life = {
-    proof, node, upstream, fields, fronts: [], call,
-    manage: (method, path, body) => ask({ port, key: keys.management_key, method, path: `/private-endpoints${path}`, body }),
-    embed: (front, model = MODEL) => call('POST', '/embeddings', { model, input: 'some text' }, life.fronts[front]),
+    proof,
+    node,
+    upstream,
+    fields,
+    fronts: [],
+    call,
+    manage: (method, path, body) =>
+      ask({ port, key: keys.management_key, method, path: `/private-endpoints${path}`, body }),
+    embed: (front, model = MODEL) =>
+      call('POST', '/embeddings', { model, input: 'some text' }, life.fronts[front]),
   }
   proof.after(() => Promise.resolve(life.fronts.forEach((agent) => agent.destroy())))
   return life
 }
 
-/** A connection that has rested for as long as a front lets it would end as it is used, or come to the other front. */
+/**
+ * A connection that has rested for as long as a front lets it would end as it is used, or come to the other
+ * front.
+ */
 async function reconnected(life: Life): Promise<void> {
   for (const agent of life.fronts) agent.destroy()
   life.fronts = await connectToEach(life.node.stand)
@@ -96,15 +120,31 @@ interface Asking {
 
 function ask({ port, key, method, path, body, agent }: Asking): Promise<Told> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
-    const sent = request({ host: '127.0.0.1', port, method, path: `/api/v1${path}`, headers, ...(agent !== undefined && { agent }) }, (answer) => {
-      const pieces: Buffer[] = []
-      answer.on('data', (piece: Buffer) => pieces.push(piece))
-      answer.on('end', () => {
-        const text = Buffer.concat(pieces).toString()
-        resolve({ status: answer.statusCode ?? 0, body: (text === '' ? {} : JSON.parse(text)) as Told['body'] })
-      })
-    })
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    }
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port,
+        method,
+        path: `/api/v1${path}`,
+        headers,
+        ...(agent !== undefined && { agent }),
+      },
+      (answer) => {
+        const pieces: Buffer[] = []
+        answer.on('data', (piece: Buffer) => pieces.push(piece))
+        answer.on('end', () => {
+          const text = Buffer.concat(pieces).toString()
+          resolve({
+            status: answer.statusCode ?? 0,
+            body: (text === '' ? {} : JSON.parse(text)) as Told['body'],
+          })
+        })
+      },
+    )
     sent.on('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
@@ -154,7 +194,8 @@ async function failing(life: Life): Promise<string> {
   await expect('provider_not_found', validate(life, await create(life, { provider_slug: 'bedrock' })))
   await expect('no_byok_key', validate(life, await create(life, { secret_name: 'nobodys_key' })))
   await expect('invalid_base_url', inside(life))
-  await node.store.sql`UPDATE secrets SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) WHERE name = ${SECRET}`
+  await node.store
+    .sql`UPDATE secrets SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1) WHERE name = ${SECRET}`
   await expect('key_decryption_failed', validate(life, id))
   await storeSecret(life, 'the-first-value')
   await expect('endpoint_limit_reached', crowded(life, id))
@@ -191,24 +232,46 @@ async function mended(life: Life, id: string): Promise<void> {
   const { proof, upstream, manage } = life
   await manage('PATCH', `/${id}`, { upstream_model_id: 'own-embed' })
   const passed = await validate(life, id)
-  proof.check('the mended draft passes', passed.body.data?.['passed'] === true, JSON.stringify(passed.body.data?.checks?.filter((check) => !check.passed)))
+  proof.check(
+    'the mended draft passes',
+    passed.body.data?.['passed'] === true,
+    JSON.stringify(passed.body.data?.checks?.filter((check) => !check.passed)),
+  )
   await reconnected(life)
   // Both fronts have to forget that the workspace has no endpoint.
   for (const front of [0, 1]) await life.embed(front)
   const active = await activate(life, id)
   const liveMs = await untilBoth(life, 200)
   proof.check('it is activated', active.status === 200, `${active.status}`)
-  proof.checkTimed(`both fronts call it within ${LIVE_MS} ms`, liveMs <= LIVE_MS, `after ${liveMs.toFixed(0)} ms`)
+  proof.checkTimed(
+    `both fronts call it within ${LIVE_MS} ms`,
+    liveMs <= LIVE_MS,
+    `after ${liveMs.toFixed(0)} ms`,
+  )
   const answered = await Promise.all([0, 1].map((front) => life.embed(front)))
   const isOwn = answered.every(({ status, body }) => status === 200 && body.usage?.is_byok === true)
-  proof.check('its answers are the workspace\'s own', isOwn, answered.map(({ status, body }) => `${status} is_byok ${body.usage?.is_byok}`).join(', '))
+  proof.check(
+    "its answers are the workspace's own",
+    isOwn,
+    answered.map(({ status, body }) => `${status} is_byok ${body.usage?.is_byok}`).join(', '),
+  )
   const bearer = upstream.calls.at(-1)?.headers['authorization']
-  proof.check('the upstream is sent the value of the vault', bearer === 'Bearer the-first-value', bearer === undefined ? 'none' : 'a bearer token')
+  proof.check(
+    'the upstream is sent the value of the vault',
+    bearer === 'Bearer the-first-value',
+    bearer === undefined ? 'none' : 'a bearer token',
+  )
   await manage('POST', `/${id}/disable`)
   const endMs = await untilBoth(life, 404)
-  proof.checkTimed(`once it is disabled the model is unknown to both within ${LIVE_MS} ms`, endMs <= LIVE_MS, `after ${endMs.toFixed(0)} ms`)
+  proof.checkTimed(
+    `once it is disabled the model is unknown to both within ${LIVE_MS} ms`,
+    endMs <= LIVE_MS,
+    `after ${endMs.toFixed(0)} ms`,
+  )
   const ended = await Promise.all([0, 1].map((front) => life.embed(front)))
-  const are404 = ended.every(({ status, body }) => status === 404 && body.error?.metadata.error_type === 'model_unknown')
+  const are404 = ended.every(
+    ({ status, body }) => status === 404 && body.error?.metadata.error_type === 'model_unknown',
+  )
   proof.check('a slug that only it serves is 404', are404, ended.map(({ status }) => status).join(', '))
 }
 
@@ -217,7 +280,8 @@ async function untilBoth(life: Life, status: number): Promise<number> {
   const startedAt = performance.now()
   for (const front of life.fronts.keys()) {
     while ((await life.embed(front)).status !== status) {
-      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`front ${front} never answers ${status}`)
+      if (performance.now() - startedAt > GIVE_UP_MS)
+        throw new Error(`front ${front} never answers ${status}`)
       await after(5)
     }
   }
@@ -238,9 +302,14 @@ async function conflicts(life: Life): Promise<void> {
   await manage('PATCH', `/${id}`, { upstream_model_id: 'own-embed' })
   await refused('changed since its validation', id, 'validation_stale')
   await validate(life, id)
-  await node.store.sql`UPDATE private_endpoints SET validated_at = validated_at - interval '24 hours' WHERE id = ${id}`
+  await node.store
+    .sql`UPDATE private_endpoints SET validated_at = validated_at - interval '24 hours' WHERE id = ${id}`
   await refused('validated a day ago', id, 'validation_stale')
-  proof.check('only the two validations asked the upstream', upstream.calls.length === sent + 2, `${upstream.calls.length - sent} requests`)
+  proof.check(
+    'only the two validations asked the upstream',
+    upstream.calls.length === sent + 2,
+    `${upstream.calls.length - sent} requests`,
+  )
 }
 
 async function racing(life: Life): Promise<void> {
@@ -251,8 +320,16 @@ async function racing(life: Life): Promise<void> {
   const told = await Promise.all(Array.from({ length: RACING }, () => activate(life, id)))
   const statuses: Record<number, number> = {}
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1
-  proof.check(`of ${RACING} racing activations one is 200 and the others are 409`, statuses[200] === 1 && statuses[409] === RACING - 1, tally(statuses))
-  proof.check('one probe was sent', upstream.calls.length === sent + 1, `${upstream.calls.length - sent} requests`)
+  proof.check(
+    `of ${RACING} racing activations one is 200 and the others are 409`,
+    statuses[200] === 1 && statuses[409] === RACING - 1,
+    tally(statuses),
+  )
+  proof.check(
+    'one probe was sent',
+    upstream.calls.length === sent + 1,
+    `${upstream.calls.length - sent} requests`,
+  )
   await manage('DELETE', `/${id}`)
 }
 
@@ -262,7 +339,11 @@ async function probes(life: Life): Promise<void> {
   await validate(life, id)
   const expect = async (what: string, status: number): Promise<void> => {
     const told = await activate(life, id)
-    proof.check(`${what}: ${status}`, told.status === status, `${told.status} ${told.body.error?.metadata.error_type}`)
+    proof.check(
+      `${what}: ${status}`,
+      told.status === status,
+      `${told.status} ${told.body.error?.metadata.error_type}`,
+    )
   }
   upstream.script(neverAnswers)
   await expect('a probe that is slow', 408)
@@ -273,7 +354,11 @@ async function probes(life: Life): Promise<void> {
   await expect('a credential that is bound to other hosts', 422)
   await call('DELETE', `/vault/secrets/${SECRET}`)
   await expect('a credential that is gone', 422)
-  proof.check('neither sent anything', upstream.calls.length === sent, `${upstream.calls.length - sent} requests`)
+  proof.check(
+    'neither sent anything',
+    upstream.calls.length === sent,
+    `${upstream.calls.length - sent} requests`,
+  )
   await storeSecret(life, 'the-first-value')
   upstream.usually(answers())
   await life.manage('DELETE', `/${id}`)
@@ -294,10 +379,18 @@ async function credential(life: Life, id: string): Promise<void> {
     } while (upstream.calls.at(-1)?.headers['authorization'] !== 'Bearer the-second-value')
   }
   const replacedMs = performance.now() - startedAt
-  proof.checkTimed(`a replaced credential is used by both fronts within ${LIVE_MS} ms`, replacedMs <= LIVE_MS, `after ${replacedMs.toFixed(0)} ms`)
+  proof.checkTimed(
+    `a replaced credential is used by both fronts within ${LIVE_MS} ms`,
+    replacedMs <= LIVE_MS,
+    `after ${replacedMs.toFixed(0)} ms`,
+  )
   await storeSecret(life, 'the-second-value', ['elsewhere.example'])
   const refusedMs = await untilBoth(life, 502)
-  proof.checkTimed(`one that is bound elsewhere by neither within ${LIVE_MS} ms`, refusedMs <= LIVE_MS, `after ${refusedMs.toFixed(0)} ms`)
+  proof.checkTimed(
+    `one that is bound elsewhere by neither within ${LIVE_MS} ms`,
+    refusedMs <= LIVE_MS,
+    `after ${refusedMs.toFixed(0)} ms`,
+  )
   const sent = upstream.calls.length
   const refused = await Promise.all([0, 1].map((front) => life.embed(front)))
   const isUnsent = refused.every(({ status }) => status === 502) && upstream.calls.length === sent
@@ -313,9 +406,14 @@ async function beforeTheCatalogue(life: Life): Promise<void> {
   await validate(life, id)
   await activate(life, id)
   await reconnected(life)
-  const isByok = async (front: number): Promise<boolean> => (await life.embed(front, STAND_MODEL)).body.usage?.is_byok === true
+  const isByok = async (front: number): Promise<boolean> =>
+    (await life.embed(front, STAND_MODEL)).body.usage?.is_byok === true
   const found = await untilEach(life, async (front) => isByok(front))
-  proof.check('an endpoint of a model of the catalogue is tried before the catalogue\'s own', found, found ? 'on both fronts' : 'never')
+  proof.check(
+    "an endpoint of a model of the catalogue is tried before the catalogue's own",
+    found,
+    found ? 'on both fronts' : 'never',
+  )
   await manage('POST', `/${id}/disable`)
   const back = await untilEach(life, async (front) => !(await isByok(front)))
   proof.check('which answer once it is disabled', back, back ? 'on both fronts' : 'never')

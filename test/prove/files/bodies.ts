@@ -95,7 +95,9 @@ async function send(proof: Proof, { stand, name, body, wanted, rounds }: Sending
   proof.check(`${name} is ${wanted}`, statuses[wanted] === rounds, tally(statuses))
 }
 
-/** A valid embeddings body of one input, a text or a list of tokens, of so many bytes give or take an element. */
+/**
+ * A valid embeddings body of one input, a text or a list of tokens, of so many bytes give or take an element.
+ */
 function bodyOf(bytes: number, isTokens: boolean): string {
   const element = isTokens ? '1,22,333,4444,55555' : `${CANARY} ${'lorem ipsum '.repeat(80)}`
   const elements = Array.from({ length: Math.floor((bytes - 100) / (element.length + 1)) }, () => element)
@@ -103,7 +105,10 @@ function bodyOf(bytes: number, isTokens: boolean): string {
   return `{"model":"bench/embed","user":"${CANARY}","input":${input}}`
 }
 
-/** Longest delay of an event loop of the node in milliseconds since the last look; null when its metrics do not say. */
+/**
+ * Longest delay of an event loop of the node in milliseconds since the last look; null when its metrics do
+ * not say.
+ */
 function loopDelay(metrics: string): number | null {
   const value = /^sluice_event_loop_delay_seconds\{[^}]*quantile="1"[^}]*\} ([\d.e+-]+)$/m.exec(metrics)?.[1]
   return value === undefined ? null : Number(value) * 1_000

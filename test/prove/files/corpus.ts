@@ -14,7 +14,10 @@ import type { Program, Proof } from '../proof.ts'
 /** What the libraries, programs and packages have written stays here for the next run. */
 const FOLDER = `${tmpdir()}/sluice-corpus`
 const FILES_MIN = 5_000
-/** Per cent of the valid files of a kind that may be refused or mistyped; of texts, whose kinds differ by habit alone. */
+/**
+ * Per cent of the valid files of a kind that may be refused or mistyped; of texts, whose kinds differ by
+ * habit alone.
+ */
 const WRONG_PERCENT_MAX = 0.1
 const WRONG_TEXT_PERCENT_MAX = 2
 const TEXTS = /^text\/(?:csv|markdown|plain)/
@@ -122,18 +125,30 @@ async function judgeVariants(table: Table, whole: ReadonlyMap<string, readonly s
   for (const [kind, variants] of Object.entries(VARIANTS)) {
     const files = spread(whole.get(kind) ?? [], CHANGED)
     const changes = variants.flatMap((variant) => files.map((file) => ({ variant, file })))
-    await each([...changes.entries()], AT_ONCE, async ([nth, { variant: [name, change], file }]) => {
-      const path = `${FOLDER}/changed/${nth % (2 * AT_ONCE)}-${nth}.${kind}`
-      await writeFile(path, change(await readFile(file)))
-      await judgeFile(table, path, `${kind}, ${name}`)
-    })
+    await each(
+      [...changes.entries()],
+      AT_ONCE,
+      async ([
+        nth,
+        {
+          variant: [name, change],
+          file,
+        },
+      ]) => {
+        const path = `${FOLDER}/changed/${nth % (2 * AT_ONCE)}-${nth}.${kind}`
+        await writeFile(path, change(await readFile(file)))
+        await judgeFile(table, path, `${kind}, ${name}`)
+      },
+    )
   }
 }
 
 /** Some of a list, from its beginning to its end. */
 function spread<T>(all: readonly T[], count: number): readonly T[] {
   const step = Math.max(1, all.length / count)
-  return Array.from({ length: Math.min(count, all.length) }, (_, nth) => all[Math.floor(nth * step)]).filter((entry) => entry !== undefined)
+  return Array.from({ length: Math.min(count, all.length) }, (_, nth) => all[Math.floor(nth * step)]).filter(
+    (entry) => entry !== undefined,
+  )
 }
 
 const HOSTS = ['png', 'jpg', 'gif', 'webp', 'wav', 'mp3', 'flac', 'ogg', 'pdf', 'docx', 'xlsx', 'pptx']
@@ -154,7 +169,11 @@ async function judgePolyglots(proof: Proof, whole: ReadonlyMap<string, readonly 
     }
   }
   for (const line of accepted.slice(0, 4 * WRONG_SHOWN)) proof.say(line)
-  proof.check('polyglots with archives, executables, scripts and pages are accepted: 0', accepted.length === 0, `${accepted.length} of ${tried}`)
+  proof.check(
+    'polyglots with archives, executables, scripts and pages are accepted: 0',
+    accepted.length === 0,
+    `${accepted.length} of ${tried}`,
+  )
 }
 
 function report(proof: Proof, table: Table): void {
@@ -162,9 +181,15 @@ function report(proof: Proof, table: Table): void {
   for (const [kind, { wrong }] of table.rows) {
     for (const line of wrong.slice(0, WRONG_SHOWN)) proof.say(`${kind}: ${line}`)
   }
-  if (!proof.isShort) proof.check(`at least ${FILES_MIN} files`, table.files >= FILES_MIN, String(table.files))
+  if (!proof.isShort)
+    proof.check(`at least ${FILES_MIN} files`, table.files >= FILES_MIN, String(table.files))
   const foreign = table.rows.get('foreign')
-  if (foreign !== undefined) proof.check('foreign types are accepted: 0', foreign.mistyped === 0, `${foreign.mistyped} of ${foreign.files}`)
+  if (foreign !== undefined)
+    proof.check(
+      'foreign types are accepted: 0',
+      foreign.mistyped === 0,
+      `${foreign.mistyped} of ${foreign.files}`,
+    )
   const most = (kind: string): number => (TEXTS.test(kind) ? WRONG_TEXT_PERCENT_MAX : WRONG_PERCENT_MAX)
   const over = [...table.rows].filter(([kind, row]) => kind !== 'foreign' && share(row) > most(kind))
   const found = over.map(([kind, row]) => `${kind} ${share(row).toFixed(2)} %`).join(', ')

@@ -40,5 +40,9 @@ function judge(proof: Proof, where: string, result: RaceResult): void {
   for (const leak of result.leaks.slice(0, 10)) proof.say(leak)
   proof.check(`${where}: no byte from outside, none written there`, result.leaks.length === 0, found)
   proof.check(`${where}: the race was one`, result.read > 0 && result.unknown > 0 && result.swaps > 0, found)
-  proof.check(`${where}: no descriptor is leaked`, result.descriptorsLeaked === 0, `${result.descriptorsLeaked} more than before`)
+  proof.check(
+    `${where}: no descriptor is leaked`,
+    result.descriptorsLeaked === 0,
+    `${result.descriptorsLeaked} more than before`,
+  )
 }

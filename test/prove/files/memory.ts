@@ -1,7 +1,12 @@
 /** What transfers cost in memory, over all processes of a node. */
 import { connect } from 'node:net'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
-import { proportionalBytes, watchMemory, type MemoryByRole, type MemoryWatch } from '../../support/load/process-memory.ts'
+import {
+  proportionalBytes,
+  watchMemory,
+  type MemoryByRole,
+  type MemoryWatch,
+} from '../../support/load/process-memory.ts'
 import { startS3Process } from '../../support/files/s3-process.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { pause } from '../../support/nodes/spawned.ts'
@@ -53,22 +58,27 @@ async function uploads(proof: Proof, node: FileStand, where: string): Promise<vo
   const stored = answers.filter(({ status }) => status === 200)
   const others = answers.filter(({ status }) => status !== 200).map(({ status, type }) => `${status} ${type}`)
   proof.check(
-    `${count} concurrent uploads of ${mb(sizeBytes)} to ${where} are stored`, stored.length === count,
-    `${stored.length}${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`}`
-      + ` in ${tookS.toFixed(1)} s (${mb((sizeBytes * stored.length) / tookS)}/s)`,
+    `${count} concurrent uploads of ${mb(sizeBytes)} to ${where} are stored`,
+    stored.length === count,
+    `${stored.length}${others.length === 0 ? '' : `; ${[...new Set(others)].join(', ')}`}` +
+      ` in ${tookS.toFixed(1)} s (${mb((sizeBytes * stored.length) / tookS)}/s)`,
   )
   bound(proof, `${count} uploads to ${where}`, { watch, idle, max: UPLOADS_GROWTH_MAX })
   const backMs = await untilBelow(watch, idle.bytes + AFTER_GROWTH_MAX)
   proof.check(
-    `${where}: back to ${mb(AFTER_GROWTH_MAX)} over idle within 10 s`, backMs <= AFTER_MS,
-    `${mb(watch.nowBytes - idle.bytes)} over after ${(backMs / 1_000).toFixed(1)} s (${grown(idle, watch.byRole())});`
-      + ` with shared pages counted once ${mb(proportionalBytes(node.stand.pid) - idle.properBytes)}`,
+    `${where}: back to ${mb(AFTER_GROWTH_MAX)} over idle within 10 s`,
+    backMs <= AFTER_MS,
+    `${mb(watch.nowBytes - idle.bytes)} over after ${(backMs / 1_000).toFixed(1)} s (${grown(idle, watch.byRole())});` +
+      ` with shared pages counted once ${mb(proportionalBytes(node.stand.pid) - idle.properBytes)}`,
   )
   watch.stop()
   for (const { body } of stored) await node.remove(String(body['id']))
 }
 
-/** The driver stages on the local disk, so it is not the client that is slowed: the sink reads eight objects at once. */
+/**
+ * The driver stages on the local disk, so it is not the client that is slowed: the sink reads eight objects
+ * at once.
+ */
 async function slowSink(proof: Proof, node: FileStand): Promise<void> {
   const sizeBytes = proof.isShort ? 2 * MIB : 50 * MIB
   const { watch, idle } = await settled(node, MIB)
@@ -78,7 +88,8 @@ async function slowSink(proof: Proof, node: FileStand): Promise<void> {
   const stored = answers.filter(({ status }) => status === 200).length
   const others = answers.filter(({ status }) => status !== 200).map(({ status, type }) => `${status} ${type}`)
   proof.check(
-    `${SINK_UPLOADS} uploads of ${mb(sizeBytes)} into an S3 that reads 5 MB/s in all are stored`, stored === SINK_UPLOADS,
+    `${SINK_UPLOADS} uploads of ${mb(sizeBytes)} into an S3 that reads 5 MB/s in all are stored`,
+    stored === SINK_UPLOADS,
     `${stored} in ${tookS.toFixed(1)} s ${others.join(', ')}`,
   )
   bound(proof, 'a slow sink', { watch, idle, max: SINK_GROWTH_MAX })
@@ -96,7 +107,8 @@ async function readers(proof: Proof, node: FileStand): Promise<void> {
   const alive = slow.filter((reader) => reader.isAlive)
   const least = Math.min(...slow.map((reader) => reader.readBytes))
   proof.check(
-    `${count} readers at 10 KB/s of a sealed file of 100 MB are alive`, alive.length === count,
+    `${count} readers at 10 KB/s of a sealed file of 100 MB are alive`,
+    alive.length === count,
     `${alive.length}; the slowest has read ${Math.round(least / 1_000)} KB`,
   )
   bound(proof, `${count} slow readers`, { watch, idle, max: READERS_GROWTH_MAX })
@@ -112,8 +124,13 @@ class SlowReader {
 
   constructor({ stand }: FileStand, path: string) {
     this.#socket = connect({ port: stand.port, host: '127.0.0.1', readableHighWaterMark: 16_384 } as never)
-    this.#socket.on('error', () => undefined).on('close', () => (this.#isClosed = true)).on('readable', () => undefined)
-    this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${stand.keys.inference_key}\r\n\r\n`)
+    this.#socket
+      .on('error', () => undefined)
+      .on('close', () => (this.#isClosed = true))
+      .on('readable', () => undefined)
+    this.#socket.write(
+      `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${stand.keys.inference_key}\r\n\r\n`,
+    )
   }
 
   get isAlive(): boolean {
@@ -131,13 +148,19 @@ class SlowReader {
 }
 
 /** After one upload that warms everything up, and a rest. */
-async function settled(node: FileStand, sizeBytes: number): Promise<{ readonly watch: MemoryWatch; readonly idle: Idle }> {
+async function settled(
+  node: FileStand,
+  sizeBytes: number,
+): Promise<{ readonly watch: MemoryWatch; readonly idle: Idle }> {
   const warm = await node.upload(sizeBytes)
   if (warm.status !== 200) throw new Error(`the warm-up got ${warm.status} ${warm.type}`)
   await node.remove(String(warm.body['id']))
   await pause(SETTLE_MS)
   const watch = watchMemory(node.stand.pid)
-  return { watch, idle: { bytes: watch.nowBytes, byRole: watch.byRole(), properBytes: proportionalBytes(node.stand.pid) } }
+  return {
+    watch,
+    idle: { bytes: watch.nowBytes, byRole: watch.byRole(), properBytes: proportionalBytes(node.stand.pid) },
+  }
 }
 
 interface Idle {
@@ -147,9 +170,17 @@ interface Idle {
   readonly properBytes: number
 }
 
-function bound(proof: Proof, what: string, { watch, idle, max }: { readonly watch: MemoryWatch; readonly idle: Idle; readonly max: number }): void {
+function bound(
+  proof: Proof,
+  what: string,
+  { watch, idle, max }: { readonly watch: MemoryWatch; readonly idle: Idle; readonly max: number },
+): void {
   const growth = watch.peakBytes - idle.bytes
-  proof.check(`${what}: growth at most ${mb(max)}`, growth <= max, `${mb(growth)} over ${mb(idle.bytes)} (${grown(idle, watch.peakByRole)})`)
+  proof.check(
+    `${what}: growth at most ${mb(max)}`,
+    growth <= max,
+    `${mb(growth)} over ${mb(idle.bytes)} (${grown(idle, watch.peakByRole)})`,
+  )
 }
 
 /** @returns the milliseconds that it took, or more than AFTER_MS */
@@ -162,7 +193,10 @@ async function untilBelow(watch: MemoryWatch, bytes: number): Promise<number> {
 /** By role, where it is a megabyte and more. */
 function grown({ byRole }: Idle, now: MemoryByRole): string {
   const rows = [...now].map(([role, bytes]) => [role, bytes - (byRole.get(role) ?? 0)] as const)
-  return rows.filter(([, bytes]) => bytes >= MIB).map(([role, bytes]) => `${role} +${mb(bytes)}`).join(', ')
+  return rows
+    .filter(([, bytes]) => bytes >= MIB)
+    .map(([role, bytes]) => `${role} +${mb(bytes)}`)
+    .join(', ')
 }
 
 function mb(bytes: number): string {

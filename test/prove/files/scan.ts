@@ -19,7 +19,8 @@ export const program: Program = {
       const problem = disagreement(answer)
       if (problem === null) continue
       wrong++
-      if (wrong <= 10) proof.say(JSON.stringify({ nth, problem, text: answer.bytes.toString('latin1', 0, 2_000) }))
+      if (wrong <= 10)
+        proof.say(JSON.stringify({ nth, problem, text: answer.bytes.toString('latin1', 0, 2_000) }))
     }
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
     proof.check(

@@ -6,7 +6,16 @@ import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Told } from './isolation/owners.ts'
-import { elsewhere, missing, requestOf, takesWorkspace, typeOf, withKey, wrongKindStatus, type Input } from './isolation/requests.ts'
+import {
+  elsewhere,
+  missing,
+  requestOf,
+  takesWorkspace,
+  typeOf,
+  withKey,
+  wrongKindStatus,
+  type Input,
+} from './isolation/requests.ts'
 import type { Program, Proof } from '../proof.ts'
 
 /** Longer than the grace in which a change reaches a front by the poll of the store alone. */
@@ -29,7 +38,11 @@ export const program: Program = {
     const before = await everything(stand, foreign)
     await foreignIds(proof, stand, { own, foreign })
     const after = await everything(stand, foreign)
-    proof.check('what is foreign is as it was', before === after, before === after ? `${before.length} characters of answers` : 'it changed')
+    proof.check(
+      'what is foreign is as it was',
+      before === after,
+      before === after ? `${before.length} characters of answers` : 'it changed',
+    )
   },
 }
 
@@ -40,43 +53,72 @@ async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {
     for (const kind of KINDS) {
       if (operation.access.keys.includes(kind)) continue
       asked++
-      const told = await ask(stand, withKey(operation, requestOf(operation, missing(operation)), keyOf(own.places.default, own, kind)))
+      const told = await ask(
+        stand,
+        withKey(operation, requestOf(operation, missing(operation)), keyOf(own.places.default, own, kind)),
+      )
       const isRight = told.status === wrongKindStatus(operation) && typeOf(told) === 'wrong_key_kind'
       if (!isRight) wrong.push(`${operation.id} with ${kind}: ${told.status} ${String(typeOf(told))}`)
     }
   }
   proof.check(
-    'every wrong kind of key is refused as its operation lists', wrong.length === 0 && asked > 0, `${asked} requests, wrong: ${wrong.join('; ') || 'none'}`,
+    'every wrong kind of key is refused as its operation lists',
+    wrong.length === 0 && asked > 0,
+    `${asked} requests, wrong: ${wrong.join('; ') || 'none'}`,
   )
 }
 
-async function deadOnes(proof: Proof, stand: Stand, dead: Awaited<ReturnType<typeof deadKeys>>): Promise<void> {
+async function deadOnes(
+  proof: Proof,
+  stand: Stand,
+  dead: Awaited<ReturnType<typeof deadKeys>>,
+): Promise<void> {
   const wrong: string[] = []
   for (const operation of OPERATIONS) {
     const expected = { disabled: wrongKindStatus(operation), deleted: 401, unknown: 401 } as const
     for (const [name, status] of Object.entries(expected)) {
-      const told = await ask(stand, withKey(operation, requestOf(operation, missing(operation)), dead[name as keyof typeof dead]))
+      const told = await ask(
+        stand,
+        withKey(operation, requestOf(operation, missing(operation)), dead[name as keyof typeof dead]),
+      )
       if (told.status !== status) wrong.push(`${operation.id} with a ${name} key: ${told.status}`)
     }
     const told = await ask(stand, requestOf(operation, missing(operation)))
     if (told.status !== 401) wrong.push(`${operation.id} without a key: ${told.status}`)
   }
-  proof.check('disabled, deleted, unknown and absent keys are refused everywhere', wrong.length === 0, wrong.join('; ') || `${4 * OPERATIONS.length} requests`)
+  proof.check(
+    'disabled, deleted, unknown and absent keys are refused everywhere',
+    wrong.length === 0,
+    wrong.join('; ') || `${4 * OPERATIONS.length} requests`,
+  )
 }
 
 /** The first organization of a node operates it: what is told of the whole node is told to its keys alone. */
 async function operators(proof: Proof, stand: Stand, own: Owner): Promise<void> {
   const operator = stand.keys.management_key
-  const told = async (path: string, key: string): Promise<Told> => ask(stand, { method: 'GET', path: `/api/v1/admin/${path}`, key })
+  const told = async (path: string, key: string): Promise<Told> =>
+    ask(stand, { method: 'GET', path: `/api/v1/admin/${path}`, key })
   const sweepOf = ({ body }: Told): unknown => (body['data'] as { sweep?: unknown } | undefined)?.sweep
-  for (let looks = 0; looks < LOOKS_MAX && sweepOf(await told('storage', operator)) === null; looks++) await pause(LOOK_MS)
-  const [sessions, sweeps] = [[operator, own.management].map((key) => told('session', key)), [operator, own.management].map((key) => told('storage', key))]
+  for (let looks = 0; looks < LOOKS_MAX && sweepOf(await told('storage', operator)) === null; looks++)
+    await pause(LOOK_MS)
+  const [sessions, sweeps] = [
+    [operator, own.management].map((key) => told('session', key)),
+    [operator, own.management].map((key) => told('storage', key)),
+  ]
   const [mine, theirs] = await Promise.all(sessions)
   const [swept, unswept] = (await Promise.all(sweeps)).map(sweepOf)
   const isRight = mine?.status === 200 && theirs?.status === 403 && typeOf(theirs) === 'operator_only'
-  proof.check('the operator\'s organization alone has a session', isRight, `${String(mine?.status)}, others ${String(theirs?.status)}`)
+  proof.check(
+    "the operator's organization alone has a session",
+    isRight,
+    `${String(mine?.status)}, others ${String(theirs?.status)}`,
+  )
   const isKept = typeof swept === 'object' && swept !== null && unswept === null
-  proof.check('the operator\'s organization alone is told of the last sweep', isKept, `${JSON.stringify(swept)}, others ${JSON.stringify(unswept)}`)
+  proof.check(
+    "the operator's organization alone is told of the last sweep",
+    isKept,
+    `${JSON.stringify(swept)}, others ${JSON.stringify(unswept)}`,
+  )
 }
 
 interface Both {
@@ -87,40 +129,67 @@ interface Both {
 async function foreignIds(proof: Proof, stand: Stand, { own, foreign }: Both): Promise<void> {
   const differing: string[] = []
   let compared = 0
-  const compare = async (what: string, key: string, operation: AnyOperation, [one, other]: readonly [Input, Input]) => {
+  const compare = async (
+    what: string,
+    key: string,
+    operation: AnyOperation,
+    [one, other]: readonly [Input, Input],
+  ) => {
     compared++
-    const answers = [await ask(stand, withKey(operation, one, key)), await ask(stand, withKey(operation, other, key))] as const
+    const answers = [
+      await ask(stand, withKey(operation, one, key)),
+      await ask(stand, withKey(operation, other, key)),
+    ] as const
     const [told, untold] = answers.map((told) => `${told.status} ${plain(told.text)}`)
-    if (told !== untold) differing.push(`${operation.id}, ${what}: ${told?.slice(0, 160)} beside ${untold?.slice(0, 160)}`)
+    if (told !== untold)
+      differing.push(`${operation.id}, ${what}: ${told?.slice(0, 160)} beside ${untold?.slice(0, 160)}`)
   }
   for (const operation of OPERATIONS) {
     for (const kind of operation.access.keys) {
       const key = keyOf(own.places.default, own, kind)
-      for (const place of [foreign.places.default, foreign.places.other, ...(isOfWhole(kind) ? [] : [own.places.other])]) {
+      for (const place of [
+        foreign.places.default,
+        foreign.places.other,
+        ...(isOfWhole(kind) ? [] : [own.places.other]),
+      ]) {
         const params = elsewhere(operation, place)
         const absent = missing(operation)
-        if (params !== null) await compare(`${kind} key, a thing elsewhere`, key, operation, [requestOf(operation, params), requestOf(operation, absent)])
+        if (params !== null)
+          await compare(`${kind} key, a thing elsewhere`, key, operation, [
+            requestOf(operation, params),
+            requestOf(operation, absent),
+          ])
         if (takesWorkspace(operation)) {
           const query = (id: string): string => `?workspace_id=${id}`
           await compare(`${kind} key, another workspace`, key, operation, [
-            requestOf(operation, absent, query(place.workspaceId)), requestOf(operation, absent, query(randomUUID())),
+            requestOf(operation, absent, query(place.workspaceId)),
+            requestOf(operation, absent, query(randomUUID())),
           ])
         }
       }
     }
   }
   proof.check(
-    'what is elsewhere answers as what is nowhere', differing.length === 0 && compared > 0, `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`,
+    'what is elsewhere answers as what is nowhere',
+    differing.length === 0 && compared > 0,
+    `${compared} pairs, differing: ${differing.join('\n  ') || 'none'}`,
   )
 }
 
 /** Of the organization: of its workspaces none is elsewhere. */
 const isOfWhole = (kind: KeyKind): boolean => kind === 'management' || kind === 'scim'
 
-/** Without what differs between any two answers: also the caller's own word, and names near it of what the caller has. C39. */
+/**
+ * Without what differs between any two answers: also the caller's own word, and names near it of what the
+ * caller has. C39.
+ */
 function plain(text: string): string {
-  const own = text.replace(/You asked for `[^`]*`/g, 'You asked').replace(/ Nearest: `[^`]*-of-own-[^`]*`(?:, `[^`]*-of-own-[^`]*`)*\./g, '')
-  return own.replace(/"request_id":"[^"]*"/g, '').replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
+  const own = text
+    .replace(/You asked for `[^`]*`/g, 'You asked')
+    .replace(/ Nearest: `[^`]*-of-own-[^`]*`(?:, `[^`]*-of-own-[^`]*`)*\./g, '')
+  return own
+    .replace(/"request_id":"[^"]*"/g, '')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
 }
 
 /** All that an owner can read of what it has. */
@@ -133,13 +202,26 @@ async function everything(stand: Stand, { management, places }: Owner): Promise<
   for (const place of Object.values(places)) {
     const { key } = place.inference
     for (const path of [
-      `/files/${place.fileId}`, `/containers/${place.containerId}/files`, '/vault/secrets', `/videos/${place.videoId}`, '/videos',
-    ]) await read(path, key)
+      `/files/${place.fileId}`,
+      `/containers/${place.containerId}/files`,
+      '/vault/secrets',
+      `/videos/${place.videoId}`,
+      '/videos',
+    ])
+      await read(path, key)
     for (const path of [
-      `/workspaces/${place.workspaceId}`, `/workspaces/${place.workspaceId}/budgets`, `/keys?workspace_id=${place.workspaceId}`,
-      `/interns/${place.internId}`, `/private-endpoints/${place.endpointId}`, `/scim/group-mappings/${place.mappingId}`, '/scim/groups',
-      `/workspaces/${place.workspaceId}/members`, `/admin/jobs?workspace_id=${place.workspaceId}`, `/admin/webhooks?workspace_id=${place.workspaceId}`,
-    ]) await read(path, management)
+      `/workspaces/${place.workspaceId}`,
+      `/workspaces/${place.workspaceId}/budgets`,
+      `/keys?workspace_id=${place.workspaceId}`,
+      `/interns/${place.internId}`,
+      `/private-endpoints/${place.endpointId}`,
+      `/scim/group-mappings/${place.mappingId}`,
+      '/scim/groups',
+      `/workspaces/${place.workspaceId}/members`,
+      `/admin/jobs?workspace_id=${place.workspaceId}`,
+      `/admin/webhooks?workspace_id=${place.workspaceId}`,
+    ])
+      await read(path, management)
   }
   return seen.join('\n')
 }

@@ -20,7 +20,16 @@ export const program: Program = {
   async run(proof) {
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2' } })
     proof.after(() => stand.stop())
-    const first = await stand.cli('keys', 'create', '--name', 'rotated', '--kind', 'inference', '--workspace', 'default')
+    const first = await stand.cli(
+      'keys',
+      'create',
+      '--name',
+      'rotated',
+      '--kind',
+      'inference',
+      '--workspace',
+      'default',
+    )
     let key = keyOf(first)
     for (let round = 0; round < (proof.isShort ? 1 : 10); round++) {
       key = await overlapping(proof, stand, key, proof.isShort ? 2 : 5)
@@ -50,12 +59,32 @@ async function overlapping(proof: Proof, stand: Stand, old: Key, overlapS: numbe
   const [before, behind] = [await oldLoad.load.stop(), await newLoad.load.stop()]
   const inTime = before.rows.filter((row) => row.endedAt < ends.earliest)
   const late = before.rows.filter((row) => row.startedAt > ends.latest)
-  proof.check('both fronts are under load by both keys', oldLoad.fronts === 2 && newLoad.fronts === 2, `${oldLoad.fronts} and ${newLoad.fronts} of 2`)
-  proof.check('no request by the old key fails before the overlap ends', inTime.length > 0 && inTime.every(isGood), told(inTime))
-  proof.check('none by it is accepted that began behind the end', late.length > 0 && late.every((row) => row.status === 401), told(late))
-  proof.check('no request by the new key fails', behind.rows.length > 0 && behind.rows.every(isGood), tally(behind.statuses))
+  proof.check(
+    'both fronts are under load by both keys',
+    oldLoad.fronts === 2 && newLoad.fronts === 2,
+    `${oldLoad.fronts} and ${newLoad.fronts} of 2`,
+  )
+  proof.check(
+    'no request by the old key fails before the overlap ends',
+    inTime.length > 0 && inTime.every(isGood),
+    told(inTime),
+  )
+  proof.check(
+    'none by it is accepted that began behind the end',
+    late.length > 0 && late.every((row) => row.status === 401),
+    told(late),
+  )
+  proof.check(
+    'no request by the new key fails',
+    behind.rows.length > 0 && behind.rows.every(isGood),
+    tally(behind.statuses),
+  )
   const [usedByOld = 0, usedByNew = 0] = await usages(stand, [old, fresh])
-  proof.check('what both used is one sum', usedByOld > 0 && usedByOld === usedByNew, `${usedByOld} and ${usedByNew} USD`)
+  proof.check(
+    'what both used is one sum',
+    usedByOld > 0 && usedByOld === usedByNew,
+    `${usedByOld} and ${usedByNew} USD`,
+  )
   return fresh
 }
 
@@ -80,37 +109,75 @@ async function atOnce(proof: Proof, stand: Stand, old: Key): Promise<void> {
   const { rows, statuses }: LoadResult = await load.stop()
   const accepted = rows.filter((row) => isGood(row)).map((row) => row.startedAt - endsAt)
   const others = rows.filter((row) => row.status !== 200 && row.status !== 401)
-  proof.check('without an overlap the old key is refused in the end', others.length === 0 && (statuses[401] ?? 0) > 0, tally(statuses))
+  proof.check(
+    'without an overlap the old key is refused in the end',
+    others.length === 0 && (statuses[401] ?? 0) > 0,
+    tally(statuses),
+  )
   proof.checkTimed(
     `and none that began more than ${WITH_HINT_MS} ms behind the rotation is accepted`,
-    accepted.every((ms) => ms <= WITH_HINT_MS), `the last one ${Math.max(0, ...accepted).toFixed(1)} ms behind it`,
+    accepted.every((ms) => ms <= WITH_HINT_MS),
+    `the last one ${Math.max(0, ...accepted).toFixed(1)} ms behind it`,
   )
-  const fresh = await fetch(`http://127.0.0.1:${stand.port}/api/v1/key`, { headers: { authorization: `Bearer ${keyOf(rotated).key}`, connection: 'close' } })
+  const fresh = await fetch(`http://127.0.0.1:${stand.port}/api/v1/key`, {
+    headers: { authorization: `Bearer ${keyOf(rotated).key}`, connection: 'close' },
+  })
   proof.check('the new one works', fresh.status === 200, String(fresh.status))
 }
 
 /** A limit that is changed through either key of a rotation is that of both, on every front. */
 async function limited(proof: Proof, stand: Stand): Promise<void> {
-  const old = keyOf(await stand.cli('keys', 'create', '--name', 'limited', '--kind', 'inference', '--workspace', 'default', '--limit', '0'))
+  const old = keyOf(
+    await stand.cli(
+      'keys',
+      'create',
+      '--name',
+      'limited',
+      '--kind',
+      'inference',
+      '--workspace',
+      'default',
+      '--limit',
+      '0',
+    ),
+  )
   const fresh = keyOf(await stand.cli('keys', 'rotate', old.hash))
-  const steps: readonly (readonly [Key, number | null, number])[] = [[fresh, 1, 200], [old, 0, 403], [fresh, null, 200]]
+  const steps: readonly (readonly [Key, number | null, number])[] = [
+    [fresh, 1, 200],
+    [old, 0, 403],
+    [fresh, null, 200],
+  ]
   for (const [through, limit, status] of steps) {
     await fetch(`http://127.0.0.1:${stand.port}/api/v1/keys/${through.hash}`, {
       method: 'PATCH',
-      headers: { authorization: `Bearer ${stand.keys.management_key}`, 'content-type': 'application/json', connection: 'close' },
+      headers: {
+        authorization: `Bearer ${stand.keys.management_key}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      },
       body: JSON.stringify({ limit }),
     })
     const found = await Promise.all([settled(stand, old, status), settled(stand, fresh, status)])
-    proof.check(`a limit of ${String(limit)} that is set through one key is obeyed by both`, found.every((seen) => seen === status), found.join(' and '))
+    proof.check(
+      `a limit of ${String(limit)} that is set through one key is obeyed by both`,
+      found.every((seen) => seen === status),
+      found.join(' and '),
+    )
   }
 }
 
-/** The status that calls by a key have come to. Each call is a connection of its own: they reach both fronts. */
+/**
+ * The status that calls by a key have come to. Each call is a connection of its own: they reach both fronts.
+ */
 async function settled(stand: Stand, { key }: Key, wanted: number): Promise<number> {
   const { method, path, headers, body } = stand.embeddings(key)
   const giveUpAt = monotonicMs() + GIVE_UP_MS
   for (let inRow = 0; ;) {
-    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, { method, headers: { ...headers, connection: 'close' }, body })
+    const answer = await fetch(`http://127.0.0.1:${stand.port}${path}`, {
+      method,
+      headers: { ...headers, connection: 'close' },
+      body,
+    })
     await answer.arrayBuffer()
     inRow = answer.status === wanted ? inRow + 1 : 0
     if (inRow === CALLS_IN_ROW || monotonicMs() > giveUpAt) return answer.status
@@ -118,11 +185,18 @@ async function settled(stand: Stand, { key }: Key, wanted: number): Promise<numb
 }
 
 function loadOf(stand: Stand, { key }: Key): ReturnType<typeof loadOnBoth> {
-  return loadOnBoth(stand, { requests: [stand.embeddings(key)], connections: CONNECTIONS, pace: { kind: 'open', ratePerS: RATE_PER_S } })
+  return loadOnBoth(stand, {
+    requests: [stand.embeddings(key)],
+    connections: CONNECTIONS,
+    pace: { kind: 'open', ratePerS: RATE_PER_S },
+  })
 }
 
 /** `monotonicMs()` at which the old key expires, as near as a clock of whole milliseconds tells it. */
-function instantOf({ previous }: Record<string, unknown>): { readonly earliest: number; readonly latest: number } {
+function instantOf({ previous }: Record<string, unknown>): {
+  readonly earliest: number
+  readonly latest: number
+} {
   const expiresAtMs = Date.parse((previous as { expires_at: string }).expires_at)
   const before = monotonicMs()
   const leftMs = expiresAtMs - Date.now()

@@ -1,4 +1,6 @@
-/** Whoever writes one workspace in a loop keeps no key of another organization out, not across reloads either. */
+/**
+ * Whoever writes one workspace in a loop keeps no key of another organization out, not across reloads either.
+ */
 import { Agent, request } from 'node:http'
 import { createKey } from '../../../src/server/store/keys/api-keys.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
@@ -40,7 +42,13 @@ export const program: Program = {
     const size = proof.isShort ? SHORT : FULL
     const stand = await startStand({ settings: { SLUICE_FRONTS: String(FRONTS) } })
     proof.after(() => stand.stop())
-    const store = await connected(openStore({ url: runtimeOf(stand.dataDir)?.databaseUrl ?? '', poolMax: 4, applicationName: 'sluice-prove' }))
+    const store = await connected(
+      openStore({
+        url: runtimeOf(stand.dataDir)?.databaseUrl ?? '',
+        poolMax: 4,
+        applicationName: 'sluice-prove',
+      }),
+    )
     proof.after(() => store.close())
     const keys = await makeKeys(store, size.keys)
     const writes = await startLoad(writing(stand))
@@ -60,7 +68,14 @@ function writing({ port, keys }: Stand): Parameters<typeof startLoad>[0] {
     body: JSON.stringify({ name }),
   }))
   return {
-    host: '127.0.0.1', port, connections: WRITERS, durationMs: 3_600_000, pace: { kind: 'closed' }, ratePerSMax: WRITES_PER_S, requests, isInTurn: true,
+    host: '127.0.0.1',
+    port,
+    connections: WRITERS,
+    durationMs: 3_600_000,
+    pace: { kind: 'closed' },
+    ratePerSMax: WRITES_PER_S,
+    requests,
+    isInTurn: true,
   }
 }
 
@@ -68,11 +83,19 @@ function writing({ port, keys }: Stand): Parameters<typeof startLoad>[0] {
 async function makeKeys(store: Store, count: number): Promise<readonly string[]> {
   const keys: string[] = []
   for (let organizations = 0; organizations < ORGANIZATIONS; organizations++) {
-    const { organization, workspace } = must(await createOrganization(store, { name: `victim ${organizations}` }))
+    const { organization, workspace } = must(
+      await createOrganization(store, { name: `victim ${organizations}` }),
+    )
     const input = {
-      kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null,
+      kind: 'inference',
+      name: 'k',
+      organizationId: organization.id,
+      workspaceId: workspace.id,
+      rateLimitRpm: null,
+      expiresAt: null,
     } as const
-    for (let made = 0; made < count / ORGANIZATIONS; made++) keys.push(must(await createKey(store, input, CLI)).key)
+    for (let made = 0; made < count / ORGANIZATIONS; made++)
+      keys.push(must(await createKey(store, input, CLI)).key)
   }
   return keys
 }
@@ -93,7 +116,11 @@ async function firstUses(proof: Proof, stand: Stand, keys: readonly string[]): P
   await Promise.all(Array.from({ length: CALLERS }, caller))
   agent.destroy()
   const all = keys.length.toLocaleString('en')
-  proof.check(`first use of ${all} keys of other organizations: ${all} × 200`, statuses[200] === keys.length, tally(statuses))
+  proof.check(
+    `first use of ${all} keys of other organizations: ${all} × 200`,
+    statuses[200] === keys.length,
+    tally(statuses),
+  )
   const sorted = tookMs.sort((one, other) => one - other)
   proof.say(`first uses: median ${at(sorted, 0.5)} ms, p99 ${at(sorted, 0.99)} ms, most ${at(sorted, 1)} ms`)
 }
@@ -105,19 +132,39 @@ function at(sorted: readonly number[], share: number): string {
 /** @returns the status; 0 where no whole answer came */
 function send({ port }: Stand, agent: Agent, { method, path, headers, body }: LoadRequest): Promise<number> {
   return new Promise((resolve) => {
-    const req = request({ host: '127.0.0.1', port, method, path, agent, headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
+    const req = request({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      agent,
+      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    })
     req.once('error', () => resolve(0))
     req.once('response', (answer) => {
-      answer.once('error', () => resolve(0)).once('end', () => resolve(answer.statusCode ?? 0)).resume()
+      answer
+        .once('error', () => resolve(0))
+        .once('end', () => resolve(answer.statusCode ?? 0))
+        .resume()
     })
     req.end(body)
   })
 }
 
-async function reloads(proof: Proof, stand: Stand, { keys, count }: { readonly keys: readonly string[]; readonly count: number }): Promise<void> {
+async function reloads(
+  proof: Proof,
+  stand: Stand,
+  { keys, count }: { readonly keys: readonly string[]; readonly count: number },
+): Promise<void> {
   const calls = await startLoad({
-    host: '127.0.0.1', port: stand.port, connections: CALLERS, durationMs: 3_600_000, pace: { kind: 'closed' }, ratePerSMax: CALLS_PER_S,
-    requests: keys.map((key) => stand.embeddings(key)), isInTurn: true,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: CALLERS,
+    durationMs: 3_600_000,
+    pace: { kind: 'closed' },
+    ratePerSMax: CALLS_PER_S,
+    requests: keys.map((key) => stand.embeddings(key)),
+    isInTurn: true,
   })
   let replaced = 0
   const handovers = new Map<number, Handover>()
@@ -147,15 +194,25 @@ async function called(proof: Proof, calls: RunningLoad, count: number): Promise<
   const { requests, statuses, failures, latency } = await calls.stop()
   const isGood = requests > 0 && Object.keys(statuses).every((status) => status === '200')
   proof.check(`${count} reloads under that load: 0 failed`, isGood, [tally(statuses), ...failures].join(', '))
-  proof.say(`calls: p50 ${latency.p50.toFixed(1)} ms, p99 ${latency.p99.toFixed(1)} ms, most ${latency.max.toFixed(1)} ms`)
+  proof.say(
+    `calls: p50 ${latency.p50.toFixed(1)} ms, p99 ${latency.p99.toFixed(1)} ms, most ${latency.max.toFixed(1)} ms`,
+  )
 }
 
 function wrote(proof: Proof, { requests, statuses, measuredMs, failures }: LoadResult): void {
-  const perS = requests / measuredMs * 1_000
+  const perS = (requests / measuredMs) * 1_000
   const isGood = Object.keys(statuses).every((status) => status === '200')
   // Not asserted: they wait for each other, and on a crowded machine for longer than they have.
-  proof.checkTimed('the writes themselves are answered well', isGood, [tally(statuses), ...failures].join(', '))
-  proof.checkTimed(`${WRITES_PER_S} writes a second`, perS >= WRITES_PER_S * WRITES_SHARE_MIN, `${perS.toFixed(0)} a second`)
+  proof.checkTimed(
+    'the writes themselves are answered well',
+    isGood,
+    [tally(statuses), ...failures].join(', '),
+  )
+  proof.checkTimed(
+    `${WRITES_PER_S} writes a second`,
+    perS >= WRITES_PER_S * WRITES_SHARE_MIN,
+    `${perS.toFixed(0)} a second`,
+  )
 }
 
 interface Handover {

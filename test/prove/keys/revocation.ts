@@ -13,7 +13,10 @@ import { loadOnBoth } from '../both-fronts.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const CONNECTIONS = 16
-/** Requests a second of the short form, which then leaves cores for what it waits for: still one every few milliseconds. */
+/**
+ * Requests a second of the short form, which then leaves cores for what it waits for: still one every few
+ * milliseconds.
+ */
 const SHORT_RATE_PER_S = 400
 const WITH_HINT_MS = 250
 const BY_POLL_MS = 1_500
@@ -26,7 +29,9 @@ export const program: Program = {
     proof.after(() => postgres.close())
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url } })
     proof.after(() => stand.stop())
-    const store = await connected(openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' }))
+    const store = await connected(
+      openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' }),
+    )
     proof.after(() => store.close())
     const revoking: Revoking = { proof, stand, store, tries: proof.isShort ? 1 : 20 }
     await waited(revoking)
@@ -105,11 +110,17 @@ function report(proof: Proof, name: string, tries: readonly Try[], ms: number): 
     `last accepted after ${Math.max(...tries.map(lastAccepted)).toFixed(1)} ms`
   if (ms === 0) proof.check(text, bad === 0, found)
   else proof.checkTimed(text, bad === 0, found)
-  proof.check(`${name}: both fronts are under load`, both === tries.length, `in ${both} of ${tries.length} tries`)
+  proof.check(
+    `${name}: both fronts are under load`,
+    both === tries.length,
+    `in ${both} of ${tries.length} tries`,
+  )
   proof.check(
     `${name}: the key is refused in the end, and every answer is 200 or 401`,
     refused &&
-      all.flat().every((statuses) => Object.keys(statuses).every((status) => ['200', '401'].includes(status))),
+      all
+        .flat()
+        .every((statuses) => Object.keys(statuses).every((status) => ['200', '401'].includes(status))),
     all.map((both) => both.map((statuses) => tally(statuses)).join(', then ')).join(' | '),
   )
 }
@@ -138,7 +149,10 @@ async function waited(revoking: Revoking): Promise<void> {
   report(proof, 'with --wait', tries, 0)
 }
 
-/** The instant is that of the revoking transaction's start, a little before its commit: the stricter of the two. */
+/**
+ * The instant is that of the revoking transaction's start, a little before its commit: the stricter of the
+ * two.
+ */
 async function hinted(revoking: Revoking): Promise<void> {
   const { proof, stand, store, tries: count } = revoking
   const tries: Try[] = []
@@ -198,8 +212,8 @@ async function polled(revoking: Revoking): Promise<void> {
 }
 
 /**
- * Three revocations whose transactions overlap. A plain sequence would number them as they ask: fronts that poll
- * between two commits would then see the higher number first, and never look for the lower one.
+ * Three revocations whose transactions overlap. A plain sequence would number them as they ask: fronts that
+ * poll between two commits would then see the higher number first, and never look for the lower one.
  */
 async function crossed(revoking: Revoking): Promise<void> {
   const { proof, stand, store } = revoking
@@ -289,7 +303,8 @@ async function cross(store: Store, keys: readonly Key[]): Promise<Crossing> {
   const third = revoke(quick, {
     after: async () => {
       hasWaited = isSecondFree
-      // The server ends one transaction behind the other; which of both answers is read first is nobody's order.
+      // The server ends one transaction behind the other; which of both answers is read first is nobody's
+      // order.
       if (hasWaited) await second
     },
   })
@@ -313,7 +328,11 @@ interface EngineDeps {
 async function made({ port, keys }: Stand): Promise<Key> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/keys`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${keys.management_key}`, 'content-type': 'application/json', connection: 'close' },
+    headers: {
+      authorization: `Bearer ${keys.management_key}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
     body: JSON.stringify({ name: 'revoked soon', workspace_id: keys.workspace_id }),
   })
   const { key, data } = (await answer.json()) as { key: string; data: { hash: string } }

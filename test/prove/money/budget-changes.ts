@@ -10,7 +10,10 @@ const CALLERS = { full: 200, short: 30 }
 const AMPLE_USD = 1_000
 /** Of the budget that is lowered: less than has been spent by then. */
 const LOW_NANO = 1_000n
-/** Milliseconds between two calls of a caller of the short form: what changes the budgets then has cores to run on. */
+/**
+ * Milliseconds between two calls of a caller of the short form: what changes the budgets then has cores to
+ * run on.
+ */
 const SHORT_REST_MS = 100
 const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds in which all that is lent comes back, and in which every front obeys a change. */
@@ -21,9 +24,16 @@ export const program: Program = {
   text: 'Budgets lowered, deleted and made again, and workspaces deleted, while they are spent',
   async run(proof) {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 1 : 2 })
-    for (let round = 0; round < (proof.isShort ? ROUNDS.short : ROUNDS.full); round++) await changes({ proof, bench, round })
-    const checked = await bench.stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
-    proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+    for (let round = 0; round < (proof.isShort ? ROUNDS.short : ROUNDS.full); round++)
+      await changes({ proof, bench, round })
+    const checked = await bench.stand
+      .cli('ledger', 'check')
+      .catch((problem: unknown) => ({ failed: String(problem) }))
+    proof.check(
+      'the ledger explains every counter',
+      !('failed' in checked),
+      JSON.stringify(checked).slice(0, 300),
+    )
   },
 }
 
@@ -45,7 +55,12 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   const { key } = await bench.makeKey(id)
   const callers = proof.isShort ? CALLERS.short : CALLERS.full
   const spenders = new Spenders({
-    port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below), goesOn: true,
+    port: bench.stand.port,
+    keys: [key],
+    model: STAND_MODEL,
+    callers,
+    random: (below) => proof.random(below),
+    goesOn: true,
     restMs: proof.isShort ? SHORT_REST_MS : 0,
   })
   const running = spenders.run()
@@ -58,7 +73,8 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   const afterLowering = await bench.account(account)
   proof.check(
     name('lowered below what is spent, nothing more is lent'),
-    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano && effectiveOf(lowered) === 'pending',
+    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano &&
+      effectiveOf(lowered) === 'pending',
     `${effectiveOf(lowered)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
   )
 
@@ -66,7 +82,11 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   await pause(OBEYED_MS + proof.random(500))
   await until(async () => (await bench.account(account)).spentNano > afterLowering.spentNano)
   const afterDeletion = await bench.account(account)
-  proof.check(name('deleted, calls are answered again'), afterDeletion.spentNano > afterLowering.spentNano, `${afterDeletion.spentNano} nano-USD`)
+  proof.check(
+    name('deleted, calls are answered again'),
+    afterDeletion.spentNano > afterLowering.spentNano,
+    `${afterDeletion.spentNano} nano-USD`,
+  )
 
   await bench.manage('PUT', budget, { limit_usd: usd(afterDeletion.spentNano / 2n) })
   await settled({ bench, account, spenders, callers })
@@ -75,7 +95,8 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   const later = await bench.account(account)
   const { data: kept } = await bench.manage('GET', budget)
   proof.check(
-    name('made again, it knows what was spent'), later.spentNano === remade.spentNano && (kept as { effective?: unknown }).effective === 'pending',
+    name('made again, it knows what was spent'),
+    later.spentNano === remade.spentNano && (kept as { effective?: unknown }).effective === 'pending',
     `${remade.spentNano} and no more; ${JSON.stringify(kept)}`,
   )
 
@@ -85,7 +106,9 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   await until(async () => (await bench.account(account)).spentNano > later.spentNano)
   const raised = await bench.account(account)
   proof.check(
-    name('raised, the rest is spent and not more'), raised.spentNano > later.spentNano && raised.spentNano <= limitNano, `${raised.spentNano} of ${limitNano}`,
+    name('raised, the rest is spent and not more'),
+    raised.spentNano > later.spentNano && raised.spentNano <= limitNano,
+    `${raised.spentNano} of ${limitNano}`,
   )
 
   await deleteWorkspace({ proof, bench, spenders, callers, name: name('a deleted workspace'), slug, id })
@@ -109,7 +132,10 @@ interface Settling {
   readonly callers: number
 }
 
-/** Until no front spends by an older limit, what was lent is spent or back, and what callers were told is in the books. */
+/**
+ * Until no front spends by an older limit, what was lent is spent or back, and what callers were told is in
+ * the books.
+ */
 async function settled({ bench, account, spenders, callers }: Settling): Promise<void> {
   await pause(OBEYED_MS)
   await refusedAll(spenders, callers)
@@ -119,7 +145,10 @@ async function settled({ bench, account, spenders, callers }: Settling): Promise
   })
 }
 
-/** Until calls of all callers are refused in a row: how long a front that stalls obeys a limit that was is nobody's to say. */
+/**
+ * Until calls of all callers are refused in a row: how long a front that stalls obeys a limit that was is
+ * nobody's to say.
+ */
 async function refusedAll({ statuses }: Spenders, callers: number): Promise<void> {
   const answers = (): number => Object.values(statuses).reduce((sum, count) => sum + count, 0)
   let [accepted, from] = [statuses[200] ?? 0, answers()]
@@ -153,7 +182,12 @@ async function deleteWorkspace({ proof, bench, spenders, callers, name, slug, id
   const before = { ...spenders.statuses }
   await pause(300)
   await until(async () => (spenders.statuses[401] ?? 0) > (before[401] ?? 0))
-  const since = Object.fromEntries(Object.entries(spenders.statuses).map(([status, count]) => [status, count - (before[Number(status)] ?? 0)]))
+  const since = Object.fromEntries(
+    Object.entries(spenders.statuses).map(([status, count]) => [
+      status,
+      count - (before[Number(status)] ?? 0),
+    ]),
+  )
   const accepted = since[200] ?? 0
   proof.check(`${name} accepts no call of its keys`, accepted === 0 && (since[401] ?? 0) > 0, tally(since))
   await until(async () => (await bench.account(workspaceAccount(id))).lentNano === 0n)

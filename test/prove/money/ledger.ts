@@ -8,7 +8,15 @@ import { migrate } from '../../../src/server/store/migrations/migrate.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { clusterHome } from '../../support/nodes/cluster-home.ts'
 import { SILENT } from '../../support/log.ts'
-import { limitCredit, makeOwners, openJournal, setLimit, settlement, type Owners, type TestJournal } from '../../support/money/money.ts'
+import {
+  limitCredit,
+  makeOwners,
+  openJournal,
+  setLimit,
+  settlement,
+  type Owners,
+  type TestJournal,
+} from '../../support/money/money.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/stores/postgres.ts'
 import { median, type Program, type Proof } from '../proof.ts'
@@ -30,7 +38,11 @@ export const program: Program = {
     const [counted] = await full.sql<{ rows: number; months: number }[]>`
       SELECT count(*)::int AS rows, count(DISTINCT date_trunc('month', day))::int AS months FROM ledger`
     const { rows, months } = counted ?? { rows: 0, months: 0 }
-    proof.check('the ledger is as large as it should be', rows === size.rows && months >= 13, `${rows} rows of ${months} months`)
+    proof.check(
+      'the ledger is as large as it should be',
+      rows === size.rows && months >= 13,
+      `${rows} rows of ${months} months`,
+    )
     await reads(proof, full, owners, size.reads)
     await flushes(proof, { full, owners, empty }, size)
   },
@@ -60,7 +72,8 @@ async function load(store: Store, rows: number): Promise<readonly Owners[]> {
   for (let nth = 0; nth < KEYS; nth++) owners.push(await makeOwners(store, `o${nth}`))
   const [first] = owners
   if (first === undefined) throw new Error('there are no owners')
-  for (const span of ['daily', 'weekly', 'monthly', 'lifetime'] as const) await setLimit(store.sql, first.accounts.workspace, span, Number.MAX_SAFE_INTEGER)
+  for (const span of ['daily', 'weekly', 'monthly', 'lifetime'] as const)
+    await setLimit(store.sql, first.accounts.workspace, span, Number.MAX_SAFE_INTEGER)
   await limitCredit(store.sql, first.organizationId, Number.MAX_SAFE_INTEGER)
   const keys = JSON.stringify(owners)
   await store.sql.begin(async (tx) => {
@@ -92,11 +105,14 @@ async function reads(proof: Proof, store: Store, [first]: readonly Owners[], cou
   const keys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: null })
   const from = new Date(Date.now() - 364 * 86_400_000).toISOString().slice(0, 10)
   const asked: Readonly<Record<string, () => Promise<unknown>>> = {
-    'activity, a page of 30 days': async () => must(await activity.list({ organizationId, limit: 1_000, offset: 0 })),
-    'activity of one key, a page of a year': async () => must(await activity.list({ organizationId, keyHash, from, limit: 1_000, offset: 0 })),
+    'activity, a page of 30 days': async () =>
+      must(await activity.list({ organizationId, limit: 1_000, offset: 0 })),
+    'activity of one key, a page of a year': async () =>
+      must(await activity.list({ organizationId, keyHash, from, limit: 1_000, offset: 0 })),
     'activity of 30 days by key': async () => must(await sumActivity(store, { organizationId, by: 'key' })),
-    'all budgets of a workspace': async () => must(await budgets.list({ organizationId, workspace: workspaceId })),
-    'credit': async () => must(await credits.get(organizationId)),
+    'all budgets of a workspace': async () =>
+      must(await budgets.list({ organizationId, workspace: workspaceId })),
+    credit: async () => must(await credits.get(organizationId)),
     'usage of a key': async () => must(await keys.get({ organizationId, hash: keyHash })),
   }
   for (const [name, read] of Object.entries(asked)) {
@@ -106,7 +122,11 @@ async function reads(proof: Proof, store: Store, [first]: readonly Owners[], cou
       await read()
       tookMs.push(performance.now() - beganAt)
     }
-    proof.checkTimed(`${name}: at most ${READ_MS_MAX} ms at the median`, median(tookMs) <= READ_MS_MAX, `${median(tookMs).toFixed(1)} ms`)
+    proof.checkTimed(
+      `${name}: at most ${READ_MS_MAX} ms at the median`,
+      median(tookMs) <= READ_MS_MAX,
+      `${median(tookMs).toFixed(1)} ms`,
+    )
   }
 }
 
@@ -117,14 +137,20 @@ interface Sides {
 }
 
 /** The same batch into one and the other, in turns: what else the machine does falls on both. */
-async function flushes(proof: Proof, { full, owners, empty }: Sides, { pairs, batch }: typeof FULL): Promise<void> {
+async function flushes(
+  proof: Proof,
+  { full, owners, empty }: Sides,
+  { pairs, batch }: typeof FULL,
+): Promise<void> {
   const others: Owners[] = []
   for (let nth = 0; nth < KEYS; nth++) others.push(await makeOwners(empty, `o${nth}`))
   const sides = [
     { owners, journal: await openJournal(full), tookMs: [] as number[] },
     { owners: others, journal: await openJournal(empty), tookMs: [] as number[] },
   ]
-  const day = await openLender(full, SILENT).pulse([]).then((pulse) => pulse.day)
+  const day = await openLender(full, SILENT)
+    .pulse([])
+    .then((pulse) => pulse.day)
   const ratios: number[] = []
   // The first pair warms plans and caches.
   for (let pair = 0; pair <= pairs; pair++) {
@@ -148,9 +174,16 @@ async function flushes(proof: Proof, { full, owners, empty }: Sides, { pairs, ba
     })
     ratios.push((ofEmpty ?? Number.NaN) / (ofFull ?? Number.NaN))
   }
-  const [ofFull, ofEmpty] = sides.map(({ tookMs }) => Math.round(batch / median(tookMs) * 1_000))
+  const [ofFull, ofEmpty] = sides.map(({ tookMs }) => Math.round((batch / median(tookMs)) * 1_000))
   const share = median(ratios)
-  proof.check('every flush went in', sides.every(({ tookMs }) => tookMs.length === pairs), `${pairs} pairs of ${batch} entries`)
-  proof.checkTimed('flushes as fast as into an empty ledger, within 10 %', share >= FLUSH_SHARE_MIN,
-    `${(share * 100).toFixed(0)} % at the median of pairs: ${ofFull} events/s against ${ofEmpty}`)
+  proof.check(
+    'every flush went in',
+    sides.every(({ tookMs }) => tookMs.length === pairs),
+    `${pairs} pairs of ${batch} entries`,
+  )
+  proof.checkTimed(
+    'flushes as fast as into an empty ledger, within 10 %',
+    share >= FLUSH_SHARE_MIN,
+    `${(share * 100).toFixed(0)} % at the median of pairs: ${ofFull} events/s against ${ofEmpty}`,
+  )
 }

@@ -11,7 +11,10 @@ const POLITE_SHORT_RPM = 60
 const CONNECTIONS = 64
 /** Of limit + burst. */
 const ACCEPTED_MIN = 0.97
-/** Times that the lone client begins until it was told to wait: a slow machine does not use the burst up at once. */
+/**
+ * Times that the lone client begins until it was told to wait: a slow machine does not use the burst up at
+ * once.
+ */
 const POLITE_RUNS_MAX = 20
 
 export const program: Program = {
@@ -57,7 +60,9 @@ async function greedy(proof: Proof, stand: Stand, durationMs: number): Promise<v
   )
 }
 
-/** The interval that comes nearest to its bound or exceeds it most. A request counts when it lies in it whole. */
+/**
+ * The interval that comes nearest to its bound or exceeds it most. A request counts when it lies in it whole.
+ */
 export function worstInterval(
   rows: readonly LoadRow[],
   burst: number,
@@ -79,8 +84,13 @@ export function worstInterval(
 
 /** One client that waits as told: after each 429 its next request succeeds. */
 async function polite(proof: Proof, stand: Stand, durationMs: number): Promise<void> {
-  const requests = [stand.embeddings(await limitedKey(stand, 'polite', proof.isShort ? POLITE_SHORT_RPM : LIMIT_RPM))]
-  const once = async (): Promise<{ readonly statuses: LoadResult['statuses']; readonly after: readonly LoadRow[] }> => {
+  const requests = [
+    stand.embeddings(await limitedKey(stand, 'polite', proof.isShort ? POLITE_SHORT_RPM : LIMIT_RPM)),
+  ]
+  const once = async (): Promise<{
+    readonly statuses: LoadResult['statuses']
+    readonly after: readonly LoadRow[]
+  }> => {
     const { statuses, rows } = await runLoad({
       host: '127.0.0.1',
       port: stand.port,
@@ -93,7 +103,8 @@ async function polite(proof: Proof, stand: Stand, durationMs: number): Promise<v
     return { statuses, after: rows.filter((_, index) => rows[index - 1]?.status === 429) }
   }
   let { statuses, after } = await once()
-  for (let runs = 1; after.length === 0 && runs < POLITE_RUNS_MAX; runs++) ({ statuses, after } = await once())
+  for (let runs = 1; after.length === 0 && runs < POLITE_RUNS_MAX; runs++)
+    ({ statuses, after } = await once())
   proof.check(
     'a lone client that waits for Retry-After succeeds',
     after.length > 0 && after.every((row) => row.status === 200),

@@ -23,10 +23,41 @@ interface Turn {
 
 /** Each day gives the windows before it some spend, so that a wider limit can be the tighter one. */
 const TURNS: readonly Turn[] = [
-  { name: 'daily', day: '2031-07-08', expected: { limit_source: 'budget', scope: 'workspace', interval: 'daily', reset_at: '2031-07-09T00:00:00Z' } },
-  { name: 'weekly', day: '2031-07-09', expected: { limit_source: 'budget', scope: 'workspace', interval: 'weekly', reset_at: '2031-07-14T00:00:00Z' } },
-  { name: 'monthly', day: '2031-07-21', expected: { limit_source: 'budget', scope: 'workspace', interval: 'monthly', reset_at: '2031-08-01T00:00:00Z' } },
-  { name: 'lifetime', day: '2031-08-05', expected: { limit_source: 'budget', scope: 'workspace', interval: 'lifetime' } },
+  {
+    name: 'daily',
+    day: '2031-07-08',
+    expected: {
+      limit_source: 'budget',
+      scope: 'workspace',
+      interval: 'daily',
+      reset_at: '2031-07-09T00:00:00Z',
+    },
+  },
+  {
+    name: 'weekly',
+    day: '2031-07-09',
+    expected: {
+      limit_source: 'budget',
+      scope: 'workspace',
+      interval: 'weekly',
+      reset_at: '2031-07-14T00:00:00Z',
+    },
+  },
+  {
+    name: 'monthly',
+    day: '2031-07-21',
+    expected: {
+      limit_source: 'budget',
+      scope: 'workspace',
+      interval: 'monthly',
+      reset_at: '2031-08-01T00:00:00Z',
+    },
+  },
+  {
+    name: 'lifetime',
+    day: '2031-08-05',
+    expected: { limit_source: 'budget', scope: 'workspace', interval: 'lifetime' },
+  },
   { name: 'key', day: '2031-08-06', expected: { limit_source: 'key_limit', scope: 'key' } },
   { name: 'credit', day: '2031-08-07', expected: { limit_source: 'credit', scope: 'organization' } },
 ]
@@ -37,8 +68,14 @@ export const program: Program = {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 2 : 4 })
     const { key, hash } = await bench.makeKey(bench.stand.keys.workspace_id)
     for (const turn of TURNS) await take({ proof, bench, key, hash, turn })
-    const checked = await bench.stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
-    proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+    const checked = await bench.stand
+      .cli('ledger', 'check')
+      .catch((problem: unknown) => ({ failed: String(problem) }))
+    proof.check(
+      'the ledger explains every counter',
+      !('failed' in checked),
+      JSON.stringify(checked).slice(0, 300),
+    )
   },
 }
 
@@ -57,35 +94,62 @@ async function take(part: Part): Promise<void> {
   await untilTurned(bench, turn.day)
   await setLimits(part)
   const callers = proof.isShort ? CALLERS.short : CALLERS.full
-  const spenders = new Spenders({ port: bench.stand.port, keys: [key], model: STAND_MODEL, callers, random: (below) => proof.random(below) })
+  const spenders = new Spenders({
+    port: bench.stand.port,
+    keys: [key],
+    model: STAND_MODEL,
+    callers,
+    random: (below) => proof.random(below),
+  })
   await spenders.run()
   // Money that lies idle comes back after ten seconds, six times over; of another day it comes at once.
   const isWaitedFor = !proof.isShort || turn === TURNS.at(-1)
   const returnedMs = isWaitedFor ? await bench.untilReturned(RETURNED_MS_MAX) : null
   spenders.close()
-  const wrong = spenders.refusals.filter(({ metadata }) => Object.entries(turn.expected).some(([name, value]) => metadata[name] !== value))
+  const wrong = spenders.refusals.filter(({ metadata }) =>
+    Object.entries(turn.expected).some(([name, value]) => metadata[name] !== value),
+  )
   proof.check(
-    `${turn.name}: every refusal names it`, spenders.refusals.length > 0 && wrong.length === 0,
+    `${turn.name}: every refusal names it`,
+    spenders.refusals.length > 0 && wrong.length === 0,
     `${spenders.refusals.length} refusals, ${wrong.length} wrong; ${JSON.stringify((wrong[0] ?? spenders.refusals[0])?.metadata)}; ${tally(spenders.statuses)}`,
   )
   const status = turn.name === 'credit' ? 402 : 403
-  proof.check(`${turn.name}: refusals are ${status}`, spenders.refusals.every((answer) => answer.status === status), tally(spenders.statuses))
-  const above = await overspent(bench)
-  proof.check(`${turn.name}: nothing is exceeded`, above.length === 0, above.length === 0 ? 'no window above its limit' : above.join(', '))
-  if (isWaitedFor) proof.check(
-    `${turn.name}: all that was lent comes back`, returnedMs !== null, returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`,
+  proof.check(
+    `${turn.name}: refusals are ${status}`,
+    spenders.refusals.every((answer) => answer.status === status),
+    tally(spenders.statuses),
   )
+  const above = await overspent(bench)
+  proof.check(
+    `${turn.name}: nothing is exceeded`,
+    above.length === 0,
+    above.length === 0 ? 'no window above its limit' : above.join(', '),
+  )
+  if (isWaitedFor)
+    proof.check(
+      `${turn.name}: all that was lent comes back`,
+      returnedMs !== null,
+      returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`,
+    )
 }
 
 /** The calendar of the authority, which no front looks at by itself. */
 async function turnPage({ store }: SpendStand, day: string): Promise<void> {
-  await store.sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`)
+  await store.sql.unsafe(
+    `CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`,
+  )
 }
 
-/** What a front holds of an older day it gives back as soon as it hears of this one: until then it counts in the wider windows. */
+/**
+ * What a front holds of an older day it gives back as soon as it hears of this one: until then it counts in
+ * the wider windows.
+ */
 async function untilTurned({ store }: SpendStand, day: string): Promise<void> {
   await until('all fronts have heard of the day', async () => {
-    const [row] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM leases WHERE day < ${day}::date`
+    const [row] = await store.sql<
+      { count: number }[]
+    >`SELECT count(*)::int AS count FROM leases WHERE day < ${day}::date`
     return row?.count === 0
   })
 }
@@ -96,7 +160,8 @@ async function setLimits({ proof, bench, hash, turn }: Part): Promise<void> {
   const { organization_id: organizationId, workspace_id: workspaceId } = bench.stand.keys
   const spent = await spentUsd(bench, workspaceAccount(workspaceId), turn.day)
   const restOf = (name: Turn['name']): number => (name === turn.name ? rest : 3 * rest)
-  for (const interval of INTERVALS) await bench.manage('DELETE', `/workspaces/${workspaceId}/budgets/${interval}`)
+  for (const interval of INTERVALS)
+    await bench.manage('DELETE', `/workspaces/${workspaceId}/budgets/${interval}`)
   let above = Number.POSITIVE_INFINITY
   for (const interval of INTERVALS) {
     const limit = Math.min(spent[interval] + restOf(interval), above * 0.99)
@@ -117,7 +182,11 @@ function round(usd: number): number {
 }
 
 /** What counts in the windows of a day. */
-async function spentUsd({ store }: SpendStand, id: string, day: string): Promise<Record<(typeof INTERVALS)[number], number>> {
+async function spentUsd(
+  { store }: SpendStand,
+  id: string,
+  day: string,
+): Promise<Record<(typeof INTERVALS)[number], number>> {
   const [row] = await store.sql<{ daily: number; weekly: number; monthly: number; lifetime: number }[]>`
     SELECT CASE WHEN day = ${day}::date THEN daily_spent_nano ELSE 0 END / 1e9::float8 AS daily,
       CASE WHEN date_trunc('week', day) = date_trunc('week', ${day}::date) THEN weekly_spent_nano ELSE 0 END / 1e9::float8 AS weekly,

@@ -7,7 +7,10 @@ import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-sta
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const CALLERS = 32
-/** Milliseconds between two calls of a caller of the short form: some hundred a second, of whatever the machine could. */
+/**
+ * Milliseconds between two calls of a caller of the short form: some hundred a second, of whatever the
+ * machine could.
+ */
 const SHORT_REST_MS = 60
 const RPM = 30_000
 /** No run comes near it. */
@@ -16,7 +19,10 @@ const AMPLE_RPM = 1_000_000
 const REDIS_WAIT_MS_MAX = 100
 const RECOVERY_MS_MAX = 3_000
 const GIVE_UP_MS = 30_000
-/** Calls a second of a front that count as busy, and trips a call that go by time: heartbeats, polls, flushes, blocks of tokens. */
+/**
+ * Calls a second of a front that count as busy, and trips a call that go by time: heartbeats, polls, flushes,
+ * blocks of tokens.
+ */
 const BUSY_PER_S = 150
 const TRIPS_PER_CALL_MAX = 0.6
 const WARM_MS = 8_000
@@ -36,30 +42,56 @@ export const program: Program = {
     const warmNano = await warm(proof, bench)
     const { key } = await bench.makeKey(workspaceId, { rate_limit_rpm: RPM })
     const spenders = new Spenders({
-      port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true,
-    restMs: proof.isShort ? SHORT_REST_MS : 0,
+      port: bench.stand.port,
+      keys: [key],
+      model: STAND_MODEL,
+      callers: CALLERS,
+      random: (below) => proof.random(below),
+      goesOn: true,
+      restMs: proof.isShort ? SHORT_REST_MS : 0,
     })
     const running = spenders.run()
     const outMs = proof.isShort ? 1_000 : 6_000
     await pause(outMs)
-    await phase(proof, spenders, { name: 'Redis is gone', outMs, begin: () => redis.kill(), end: () => redis.start() })
-    await phase(proof, spenders, { name: 'Redis is frozen', outMs, begin: () => redis.pause(), end: () => redis.resume() })
+    await phase(proof, spenders, {
+      name: 'Redis is gone',
+      outMs,
+      begin: () => redis.kill(),
+      end: () => redis.start(),
+    })
+    await phase(proof, spenders, {
+      name: 'Redis is frozen',
+      outMs,
+      begin: () => redis.pause(),
+      end: () => redis.resume(),
+    })
     await withoutPostgres(proof, bench, spenders)
     spenders.end()
     await running
     spenders.close()
     await books(proof, bench, { spenders, warmNano })
-    const ended = bench.stand.output().split('\n').filter((line) => /child_ended|front_ended|crash|fatal|uncaught|fenced/i.test(line))
+    const ended = bench.stand
+      .output()
+      .split('\n')
+      .filter((line) => /child_ended|front_ended|crash|fatal|uncaught|fenced/i.test(line))
     proof.check('no front ends', ended.length === 0, ended.slice(0, 3).join(' ') || 'none')
   },
 }
 
-/** Fronts that are called often ask the stores by time and not by call. @returns what its callers were told to have spent */
+/**
+ * Fronts that are called often ask the stores by time and not by call. @returns what its callers were told to
+ * have spent
+ */
 async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   const { store, redis } = bench
   const { key } = await bench.makeKey(bench.stand.keys.workspace_id, { rate_limit_rpm: AMPLE_RPM })
   const spenders = new Spenders({
-    port: bench.stand.port, keys: [key], model: STAND_MODEL, callers: CALLERS, random: (below) => proof.random(below), goesOn: true,
+    port: bench.stand.port,
+    keys: [key],
+    model: STAND_MODEL,
+    callers: CALLERS,
+    random: (below) => proof.random(below),
+    goesOn: true,
     restMs: proof.isShort ? SHORT_REST_MS : 0,
   })
   const running = spenders.run()
@@ -67,7 +99,11 @@ async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   const read = async (): Promise<{ answered: number; transactions: number; scripts: number }> => {
     const [row] = await store.sql<{ count: string }[]>`
       SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()`
-    return { answered: spenders.statuses[200] ?? 0, transactions: Number(row?.count), scripts: (await redis?.scripts()) ?? 0 }
+    return {
+      answered: spenders.statuses[200] ?? 0,
+      transactions: Number(row?.count),
+      scripts: (await redis?.scripts()) ?? 0,
+    }
   }
   const before = await read()
   const startedAt = performance.now()
@@ -80,8 +116,9 @@ async function warm(proof: Proof, bench: SpendStand): Promise<bigint> {
   spenders.close()
   const trips = after.transactions - before.transactions + after.scripts - before.scripts
   const text = 'a call on the warm path makes no trip to a store'
-  const found = `${answered} calls, ${perS.toFixed(0)} a second on two fronts; ${after.transactions - before.transactions} transactions, `
-    + `${after.scripts - before.scripts} scripts, whoever made them`
+  const found =
+    `${answered} calls, ${perS.toFixed(0)} a second on two fronts; ${after.transactions - before.transactions} transactions, ` +
+    `${after.scripts - before.scripts} scripts, whoever made them`
   // What goes by time is a share of a call's trips only where calls are many.
   if (perS < 2 * BUSY_PER_S) proof.checkTimed(text, false, `${found}: too slow to tell`)
   else proof.check(text, trips < answered * TRIPS_PER_CALL_MAX, found)
@@ -104,53 +141,98 @@ async function phase(proof: Proof, spenders: Spenders, { name, outMs, begin, end
   await end()
   await pause(outMs)
   const before200 = before[200] ?? 0
-  for (const endsAt = performance.now() + GIVE_UP_MS; (spenders.statuses[200] ?? 0) === before200 && performance.now() < endsAt;) await pause(50)
+  for (
+    const endsAt = performance.now() + GIVE_UP_MS;
+    (spenders.statuses[200] ?? 0) === before200 && performance.now() < endsAt;
+  )
+    await pause(50)
   const during = since(before, spenders.statuses)
   const strangers = Object.keys(during).filter((status) => status !== '200' && status !== '429')
-  proof.check(`${name}: calls are answered or told to come later`, strangers.length === 0 && (during[200] ?? 0) > 0, tally(during))
+  proof.check(
+    `${name}: calls are answered or told to come later`,
+    strangers.length === 0 && (during[200] ?? 0) > 0,
+    tally(during),
+  )
   proof.checkTimed(
-    `${name}: no call waits over ${REDIS_WAIT_MS_MAX} ms for it`, spenders.slowestLimitsMs <= REDIS_WAIT_MS_MAX,
+    `${name}: no call waits over ${REDIS_WAIT_MS_MAX} ms for it`,
+    spenders.slowestLimitsMs <= REDIS_WAIT_MS_MAX,
     `at most ${spenders.slowestLimitsMs.toFixed(1)} ms in the limits stage`,
   )
 }
 
-/** What was lent is spent, then calls are refused as ours to mend, and soon after its return they are answered. */
+/**
+ * What was lent is spent, then calls are refused as ours to mend, and soon after its return they are
+ * answered.
+ */
 async function withoutPostgres(proof: Proof, { postgres }: SpendStand, spenders: Spenders): Promise<void> {
   const before = { ...spenders.statuses }
   await postgres.kill()
   const goneAt = performance.now()
   await pause(proof.isShort ? 1_000 : 8_000)
   // A front spends what it has borrowed, which is more where it is slow.
-  while ((spenders.statuses[503] ?? 0) === (before[503] ?? 0) && performance.now() - goneAt < GIVE_UP_MS) await pause(50)
+  while ((spenders.statuses[503] ?? 0) === (before[503] ?? 0) && performance.now() - goneAt < GIVE_UP_MS)
+    await pause(50)
   const during = since(before, spenders.statuses)
   const strangers = Object.keys(during).filter((status) => !['200', '429', '503', '500'].includes(status))
-  proof.check('Postgres is gone: what is lent is spent, and then calls fail as ours to mend', strangers.length === 0 && (during[503] ?? 0) > 0, tally(during))
+  proof.check(
+    'Postgres is gone: what is lent is spent, and then calls fail as ours to mend',
+    strangers.length === 0 && (during[503] ?? 0) > 0,
+    tally(during),
+  )
   await postgres.start()
   const backAt = performance.now()
   const good = spenders.statuses[200] ?? 0
   while ((spenders.statuses[200] ?? 0) === good && performance.now() - backAt < GIVE_UP_MS) await pause(10)
   const recoveredMs = performance.now() - backAt
-  proof.check('Postgres is back: calls are answered again', recoveredMs < GIVE_UP_MS, `after ${recoveredMs.toFixed(0)} ms`)
-  proof.checkTimed('Postgres is back: within 3 s', recoveredMs <= RECOVERY_MS_MAX, `${recoveredMs.toFixed(0)} ms`)
+  proof.check(
+    'Postgres is back: calls are answered again',
+    recoveredMs < GIVE_UP_MS,
+    `after ${recoveredMs.toFixed(0)} ms`,
+  )
+  proof.checkTimed(
+    'Postgres is back: within 3 s',
+    recoveredMs <= RECOVERY_MS_MAX,
+    `${recoveredMs.toFixed(0)} ms`,
+  )
   await pause(1_000)
 }
 
 /** No front died and no caller left: what callers were told and what was booked are the same to the nano. */
-async function books(proof: Proof, bench: SpendStand, { spenders, warmNano }: { spenders: Spenders; warmNano: bigint }): Promise<void> {
+async function books(
+  proof: Proof,
+  bench: SpendStand,
+  { spenders, warmNano }: { spenders: Spenders; warmNano: bigint },
+): Promise<void> {
   const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
   const { spentNano } = await bench.account(workspaceAccount(bench.stand.keys.workspace_id))
   const toldNano = warmNano + spenders.costNano
   const isExact = (spenders.statuses[0] ?? 0) === 0
   proof.check(
-    'booked is what callers were told', isExact ? spentNano === toldNano : spentNano >= toldNano,
+    'booked is what callers were told',
+    isExact ? spentNano === toldNano : spentNano >= toldNano,
     `told ${toldNano}, booked ${spentNano} nano-USD; ${tally(spenders.statuses)}`,
   )
-  proof.check('all that was lent comes back', returnedMs !== null, returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`)
-  const checked = await bench.stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+  proof.check(
+    'all that was lent comes back',
+    returnedMs !== null,
+    returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`,
+  )
+  const checked = await bench.stand
+    .cli('ledger', 'check')
+    .catch((problem: unknown) => ({ failed: String(problem) }))
+  proof.check(
+    'the ledger explains every counter',
+    !('failed' in checked),
+    JSON.stringify(checked).slice(0, 300),
+  )
 }
 
-function since(before: Readonly<Record<number, number>>, now: Readonly<Record<number, number>>): Record<number, number> {
-  const changes = Object.entries(now).map(([status, count]) => [status, count - (before[Number(status)] ?? 0)] as const)
+function since(
+  before: Readonly<Record<number, number>>,
+  now: Readonly<Record<number, number>>,
+): Record<number, number> {
+  const changes = Object.entries(now).map(
+    ([status, count]) => [status, count - (before[Number(status)] ?? 0)] as const,
+  )
   return Object.fromEntries(changes.filter(([, count]) => count > 0))
 }

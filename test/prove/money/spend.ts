@@ -43,13 +43,27 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
   const before = (await bench.account(accountId)).spentNano
   const budgetNano = (BigInt(Math.round(size.budgetUsd * 1e6)) * NANO) / 1_000_000n
   const limitNano = before + budgetNano
-  await bench.manage('PUT', `/workspaces/${stand.keys.workspace_id}/budgets/lifetime`, { limit_usd: Number(limitNano) / 1e9 })
-  const spenders = new Spenders({ port: stand.port, keys, model: STAND_MODEL, callers: size.callers, random: (below) => proof.random(below) })
+  await bench.manage('PUT', `/workspaces/${stand.keys.workspace_id}/budgets/lifetime`, {
+    limit_usd: Number(limitNano) / 1e9,
+  })
+  const spenders = new Spenders({
+    port: stand.port,
+    keys,
+    model: STAND_MODEL,
+    callers: size.callers,
+    random: (below) => proof.random(below),
+  })
   const watch = watchAccount(bench, accountId, limitNano)
   const startedAt = performance.now()
   const timer = setTimeout(() => spenders.end(), RUN_MS_MAX)
-  const spent = async (): Promise<number> => Number((await bench.account(accountId)).spentNano - before) / Number(budgetNano)
-  const faults = disturb(bench, { proof, stoppedMs: size.stoppedMs, spent, isOver: () => performance.now() - startedAt > RUN_MS_MAX })
+  const spent = async (): Promise<number> =>
+    Number((await bench.account(accountId)).spentNano - before) / Number(budgetNano)
+  const faults = disturb(bench, {
+    proof,
+    stoppedMs: size.stoppedMs,
+    spent,
+    isOver: () => performance.now() - startedAt > RUN_MS_MAX,
+  })
   await Promise.all([spenders.run(), faults])
   clearTimeout(timer)
   const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
@@ -69,23 +83,34 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
   const tookS = ((performance.now() - startedAt) / 1000).toFixed(0)
   const found = `${usd(spentNano - before)} of ${usd(budgetNano)} USD after ${tookS} s; ${tally(spenders.statuses)}`
   proof.check(
-    `${name}: spent and lent never exceed the limit`, seen.above === 0 && spentNano <= limitNano, `${seen.samples} samples, ${seen.above} above; ${found}`,
+    `${name}: spent and lent never exceed the limit`,
+    seen.above === 0 && spentNano <= limitNano,
+    `${seen.samples} samples, ${seen.above} above; ${found}`,
   )
   proof.check(
-    `${name}: all that was lent comes back`, returnedMs !== null,
+    `${name}: all that was lent comes back`,
+    returnedMs !== null,
     returnedMs === null ? `${lentNano} nano still lent` : `after ${(returnedMs / 1000).toFixed(1)} s`,
   )
   proof.check(
-    `${name}: the budget can be spent to ${SPENT_PERCENT_MIN} %`, (spentNano - before) * 100n >= budgetNano * SPENT_PERCENT_MIN,
-    `${usd(spentNano - before)}, of all runs forfeited ${usd(BigInt(booked?.forfeits ?? 0))}; `
-      + `the last answer ${last.status} ${String(last.metadata['limit_source'])}`,
+    `${name}: the budget can be spent to ${SPENT_PERCENT_MIN} %`,
+    (spentNano - before) * 100n >= budgetNano * SPENT_PERCENT_MIN,
+    `${usd(spentNano - before)}, of all runs forfeited ${usd(BigInt(booked?.forfeits ?? 0))}; ` +
+      `the last answer ${last.status} ${String(last.metadata['limit_source'])}`,
   )
   proof.check(
-    `${name}: callers are told no more than was booked`, spenders.costNano <= spentNano - before,
+    `${name}: callers are told no more than was booked`,
+    spenders.costNano <= spentNano - before,
     `told ${usd(spenders.costNano)}, booked ${usd(spentNano - before)}`,
   )
-  const checked = await stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check(`${name}: the ledger explains every counter`, !('failed' in checked), JSON.stringify(checked).slice(0, 300))
+  const checked = await stand
+    .cli('ledger', 'check')
+    .catch((problem: unknown) => ({ failed: String(problem) }))
+  proof.check(
+    `${name}: the ledger explains every counter`,
+    !('failed' in checked),
+    JSON.stringify(checked).slice(0, 300),
+  )
 }
 
 function usd(nano: bigint): string {
@@ -100,8 +125,14 @@ interface Disturbance {
   readonly isOver: () => boolean
 }
 
-/** A front stops for a while, another one is killed, and Redis starts again, each at a random share of the budget. */
-async function disturb({ stand, redis }: SpendStand, { proof, stoppedMs, spent, isOver }: Disturbance): Promise<void> {
+/**
+ * A front stops for a while, another one is killed, and Redis starts again, each at a random share of the
+ * budget.
+ */
+async function disturb(
+  { stand, redis }: SpendStand,
+  { proof, stoppedMs, spent, isOver }: Disturbance,
+): Promise<void> {
   const reach = async (share: number): Promise<void> => {
     while ((await spent()) < share && !isOver()) await pause(20)
   }
@@ -121,7 +152,11 @@ async function disturb({ stand, redis }: SpendStand, { proof, stoppedMs, spent, 
 }
 
 /** Looks at the account again and again. */
-function watchAccount({ account }: SpendStand, id: string, limitNano: bigint): { end(): Promise<{ samples: number; above: number }> } {
+function watchAccount(
+  { account }: SpendStand,
+  id: string,
+  limitNano: bigint,
+): { end(): Promise<{ samples: number; above: number }> } {
   const seen = { samples: 0, above: 0 }
   let isEnded = false
   const look = async (): Promise<void> => {

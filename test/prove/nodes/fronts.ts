@@ -11,7 +11,10 @@ const CONNECTIONS = 32
 const BACK_MS_MAX = 2_000
 const BACK_MS_MEDIAN = 1_000
 const GIVE_UP_MS = 30_000
-/** Milliseconds that the provider takes in the short form: every connection is in the midst of a call nearly always, at a tenth of the calls. */
+/**
+ * Milliseconds that the provider takes in the short form: every connection is in the midst of a call nearly
+ * always, at a tenth of the calls.
+ */
 const SHORT_LATENCY_MS = 100
 /** A replaced front stays for idle connections; the next roll waits for it. */
 const ROLL_MS_MAX = 60_000
@@ -19,7 +22,10 @@ const ROLL_MS_MAX = 60_000
 export const program: Program = {
   text: 'kill -9 a front under load: only its own connections fail and it is back; reloads under load fail nothing',
   async run(proof) {
-    const stand = await startStand({ settings: { SLUICE_FRONTS: String(FRONTS) }, latencyMs: proof.isShort ? SHORT_LATENCY_MS : 0 })
+    const stand = await startStand({
+      settings: { SLUICE_FRONTS: String(FRONTS) },
+      latencyMs: proof.isShort ? SHORT_LATENCY_MS : 0,
+    })
     proof.after(() => stand.stop())
     await kills(proof, stand, proof.isShort ? 2 : 20)
     await reloads(proof, stand, proof.isShort ? 1 : 5)
@@ -70,7 +76,9 @@ async function killOne(proof: Proof, stand: Stand): Promise<Kill> {
   if (pid === undefined) throw new Error(`the stand has no fronts:\n${stand.output()}`)
   const lookedAt = monotonicMs()
   // What no other front holds: a connection that nobody has accepted yet is in the queue of one of them.
-  const others = new Set(fronts.filter((other) => other !== pid).flatMap((other) => [...clientPortsOf(other, stand.port)]))
+  const others = new Set(
+    fronts.filter((other) => other !== pid).flatMap((other) => [...clientPortsOf(other, stand.port)]),
+  )
   const own = new Set([...clientPortsTo(stand.port)].filter((port) => !others.has(port)))
   process.kill(pid, 'SIGKILL')
   const at = monotonicMs()
@@ -90,7 +98,9 @@ function cutByOthers(result: LoadResult, made: readonly Kill[]): readonly number
         !made.some((kill) => {
           const isBehind = socket.closedAt > kill.lookedAt && socket.closedAt < kill.at + GIVE_UP_MS
           const isOfTheLook = socket.openedAt > kill.lookedAt - LOOK_MS
-          return isBehind && socket.openedAt < kill.at + LOOK_MS && (isOfTheLook || kill.own.has(socket.localPort))
+          return (
+            isBehind && socket.openedAt < kill.at + LOOK_MS && (isOfTheLook || kill.own.has(socket.localPort))
+          )
         }),
     )
     .map((socket) => socket.localPort)

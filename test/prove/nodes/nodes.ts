@@ -1,11 +1,19 @@
-/** Two nodes as deploy/compose.yaml runs them, on one Postgres, one Redis and one bucket, behind the load balancer of deploy/. */
+/**
+ * Two nodes as deploy/compose.yaml runs them, on one Postgres, one Redis and one bucket, behind the load
+ * balancer of deploy/.
+ */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startLoad } from '../../support/load/load.ts'
 import type { LoadRequest } from '../../support/load/load-plan.ts'
 import {
-  makeSecrets, nodeEnvironment, startBalancer, startOne, type RunningBalancer, type RunningNode,
+  makeSecrets,
+  nodeEnvironment,
+  startBalancer,
+  startOne,
+  type RunningBalancer,
+  type RunningNode,
 } from '../../support/nodes/nodes.ts'
 import { isOnPath, outsidePostgres } from '../../support/nodes/outside-stores.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
@@ -48,20 +56,37 @@ async function install(proof: Proof): Promise<Installation> {
   const secrets = makeSecrets(folder)
   const databaseUrl = await databaseOf(proof)
   const redisPort = await freePort()
-  const redis = spawnServer('redis-server', [join(secrets, 'redis.conf'), '--port', String(redisPort), '--bind', '127.0.0.1', '--dir', folder])
+  const redis = spawnServer('redis-server', [
+    join(secrets, 'redis.conf'),
+    '--port',
+    String(redisPort),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+  ])
   proof.after(() => stopServer(redis.child))
   await untilListening(redisPort, redis)
   const bucket = await FakeS3.start(proof)
   const stores = { databaseUrl, redisPlace: `127.0.0.1:${redisPort}`, bucket: s3Settings(bucket) }
   const env = nodeEnvironment(secrets, stores)
   const migrated = await sluice(['migrate'], env)
-  proof.check('one migration comes before the nodes', Number(migrated['migration']) > 0, JSON.stringify(migrated))
+  proof.check(
+    'one migration comes before the nodes',
+    Number(migrated['migration']) > 0,
+    JSON.stringify(migrated),
+  )
   const nodes: RunningNode[] = []
   proof.after(async () => void (await Promise.all(nodes.map((node) => node.stop()))))
   // One after the other, as compose does: the first one makes the first keys.
-  for (const name of ['node-1', 'node-2']) nodes.push(await startOne(join(folder, name), env, await freePort()))
+  for (const name of ['node-1', 'node-2'])
+    nodes.push(await startOne(join(folder, name), env, await freePort()))
   const port = await freePort()
-  const balancer = await startBalancer({ folder: join(folder, 'balancer'), port, nodes: nodes.map((node) => node.port) })
+  const balancer = await startBalancer({
+    folder: join(folder, 'balancer'),
+    port,
+    nodes: nodes.map((node) => node.port),
+  })
   proof.after(() => balancer.stop())
   const keys = JSON.parse(readFileSync(join(folder, 'node-1/first-keys.json'), 'utf8')) as FirstKeys
   return { url: `http://127.0.0.1:${port}`, port, balancer, nodes, env, keys }
@@ -82,24 +107,42 @@ async function shared(proof: Proof, { url, nodes, keys, balancer }: Installation
   const put = await fetch(url + path, { method: 'PUT', headers: { authorization }, body: text })
   const id = `cfile_${Buffer.from('out/a.csv').toString('base64url')}`
   for (const { port } of nodes) {
-    const read = await fetch(`http://127.0.0.1:${port}/api/v1/containers/sess_nodes/files/${id}/content`, { headers: { authorization } })
+    const read = await fetch(`http://127.0.0.1:${port}/api/v1/containers/sess_nodes/files/${id}/content`, {
+      headers: { authorization },
+    })
     const isSame = (await read.text()) === text
-    proof.check(`a file that was put through the balancer is read at the node on ${port}`, put.ok && read.ok && isSame, `${put.status}, ${read.status}`)
+    proof.check(
+      `a file that was put through the balancer is read at the node on ${port}`,
+      put.ok && read.ok && isSame,
+      `${put.status}, ${read.status}`,
+    )
   }
   await revoked(proof, { url, nodes, keys })
-  await Promise.all(Array.from({ length: 8 }, () => fetch(`${url}/api/v1/models/count`, { headers: { authorization } }).then((answer) => answer.text())))
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      fetch(`${url}/api/v1/models/count`, { headers: { authorization } }).then((answer) => answer.text()),
+    ),
+  )
   const isToBoth = (): boolean => Object.keys(balancer.answered()).length === 2
   // It writes of a call behind its answer.
   for (let look = 0; look < LOOKS_MAX && !isToBoth(); look++) await pause(LOOK_MS)
   proof.check('the balancer sends to both', isToBoth(), JSON.stringify(balancer.answered()))
 }
 
-async function revoked(proof: Proof, { url, nodes, keys }: Pick<Installation, 'url' | 'nodes' | 'keys'>): Promise<void> {
+async function revoked(
+  proof: Proof,
+  { url, nodes, keys }: Pick<Installation, 'url' | 'nodes' | 'keys'>,
+): Promise<void> {
   const headers = { authorization: `Bearer ${keys.management_key}`, 'content-type': 'application/json' }
   const made = await fetch(`${url}/api/v1/keys`, { method: 'POST', headers, body: '{"name":"short"}' })
-  const { key, data } = (await made.json()) as { readonly key: string; readonly data: { readonly hash: string } }
+  const { key, data } = (await made.json()) as {
+    readonly key: string
+    readonly data: { readonly hash: string }
+  }
   const ask = (port: number): Promise<number> =>
-    fetch(`http://127.0.0.1:${port}/api/v1/models/count`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status)
+    fetch(`http://127.0.0.1:${port}/api/v1/models/count`, {
+      headers: { authorization: `Bearer ${key}` },
+    }).then(({ status }) => status)
   const statuses = (): Promise<readonly number[]> => Promise.all(nodes.map(({ port }) => ask(port)))
   const before = await statuses()
   await fetch(`${url}/api/v1/keys/${data.hash}`, { method: 'DELETE', headers })
@@ -109,7 +152,11 @@ async function revoked(proof: Proof, { url, nodes, keys }: Pick<Installation, 'u
     behind = await statuses()
   }
   const isObeyed = `${before} ${behind}` === '200,200 401,401'
-  proof.check('a key works at both nodes, and is refused at both once it is deleted at one', isObeyed, `${before}; ${behind}`)
+  proof.check(
+    'a key works at both nodes, and is refused at both once it is deleted at one',
+    isObeyed,
+    `${before}; ${behind}`,
+  )
 }
 
 const LOOKS_MAX = 600
@@ -119,7 +166,10 @@ const LOOK_MS = 50
 async function replaced(proof: Proof, installation: Installation): Promise<void> {
   const { nodes, env, port } = installation
   const load = await startLoad({
-    host: '127.0.0.1', port, connections: 16, durationMs: 600_000,
+    host: '127.0.0.1',
+    port,
+    connections: 16,
+    durationMs: 600_000,
     pace: { kind: 'open', ratePerS: proof.isShort ? 50 : 500 },
     requests: requestsOf(installation.keys),
   })
@@ -134,7 +184,11 @@ async function replaced(proof: Proof, installation: Installation): Promise<void>
   }
   const result = await load.stop()
   const failed = result.requests - (result.statuses[200] ?? 0)
-  proof.check('no call fails while nodes are replaced', failed === 0 && result.requests > 0, `${tally(result.statuses)} ${result.failures.join(', ')}`)
+  proof.check(
+    'no call fails while nodes are replaced',
+    failed === 0 && result.requests > 0,
+    `${tally(result.statuses)} ${result.failures.join(', ')}`,
+  )
 }
 
 function requestsOf(keys: FirstKeys): readonly LoadRequest[] {
@@ -142,6 +196,11 @@ function requestsOf(keys: FirstKeys): readonly LoadRequest[] {
   const body = JSON.stringify({ model: 'sluice/lexical-1', input: 'The quick brown fox', dimensions: 8 })
   return [
     { method: 'GET', path: '/api/v1/models/count', headers, body: '' },
-    { method: 'POST', path: '/api/v1/embeddings', headers: { ...headers, 'content-type': 'application/json' }, body },
+    {
+      method: 'POST',
+      path: '/api/v1/embeddings',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+    },
   ]
 }

@@ -1,4 +1,7 @@
-/** Every block of the README and of the pages for users runs, and without a line that a block needs the run fails. */
+/**
+ * Every block of the README and of the pages for users runs, and without a line that a block needs the run
+ * fails.
+ */
 import { blocksOf, type Block } from '../../readme/blocks.ts'
 import { isShown, linesOf, withMistake, withoutLine, type Line } from '../../readme/lines.ts'
 import { sectionOf, usersOf } from '../../readme/slices.ts'
@@ -16,7 +19,9 @@ const PATIENCE_MS = 4_000
 const ALONE_MS_MAX = 120_000
 
 /** What a run that ended early may have left behind, by section, and what puts it right. */
-const PUT_RIGHT: Readonly<Record<string, string>> = { Interns: 'bin/sluice workspaces set default --programme on --vault-writes on' }
+const PUT_RIGHT: Readonly<Record<string, string>> = {
+  Interns: 'bin/sluice workspaces set default --programme on --vault-writes on',
+}
 
 export const program: Program = {
   text: 'every block of README and docs, then each of its lines taken out, or with a mistake in it: does the run fail?',
@@ -28,14 +33,20 @@ export const program: Program = {
     const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
     const reader = await startReader({ teardown: (done) => proof.after(async () => done()) })
     const { failures } = await reader.run(blocks)
-    proof.check('every block that is not marked works, in its order', failures.length === 0, failures.join('\n') || `${blocks.length} blocks`)
+    proof.check(
+      'every block that is not marked works, in its order',
+      failures.length === 0,
+      failures.join('\n') || `${blocks.length} blocks`,
+    )
     const lines = linesOf(blocks)
     await eachLine(proof, { reader, blocks, lines: proof.isShort ? sampled(proof, lines) : lines })
   },
 }
 
 function sampled(proof: Proof, lines: readonly Line[]): Line[] {
-  return Array.from({ length: SAMPLED }, () => lines[proof.random(lines.length)]).filter((line) => line !== undefined)
+  return Array.from({ length: SAMPLED }, () => lines[proof.random(lines.length)]).filter(
+    (line) => line !== undefined,
+  )
 }
 
 interface Trial {
@@ -56,27 +67,51 @@ async function eachLine(proof: Proof, trial: Trial): Promise<void> {
     verdicts.set(line, verdict)
     await putRight(trial.reader, line.block)
     const told = verdict === 'neither' ? 'UNNOTICED' : 'nothing below needs it, noticed when wrong'
-    if (verdict !== 'taken out') proof.say(`${line.block.path}:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
+    if (verdict !== 'taken out')
+      proof.say(`${line.block.path}:${line.number}: ${told}: ${line.text.slice(0, 100)}`)
   }
-  const count = (wanted: Verdict): number => [...verdicts.values()].filter((verdict) => verdict === wanted).length
-  const missed = [...verdicts].filter(([, verdict]) => verdict === 'neither').map(([{ block, number, text }]) => `${block.path}:${number}: ${text}`)
+  const count = (wanted: Verdict): number =>
+    [...verdicts.values()].filter((verdict) => verdict === wanted).length
+  const missed = [...verdicts]
+    .filter(([, verdict]) => verdict === 'neither')
+    .map(([{ block, number, text }]) => `${block.path}:${number}: ${text}`)
   const [out, wrong] = [count('taken out'), count('mistaken')]
   const found = `${out} of ${verdicts.size} noticed when taken out, ${wrong} that nothing below needs noticed when wrong, ${missed.length} never`
-  proof.check('no line can be lost or wrong without the run failing', missed.length === 0, [found, ...missed].join('\n'))
-  proof.checkTimed('all within ten minutes', monotonicMs() - beganAt <= 600_000, `${((monotonicMs() - beganAt) / 1_000).toFixed(0)} s`)
+  proof.check(
+    'no line can be lost or wrong without the run failing',
+    missed.length === 0,
+    [found, ...missed].join('\n'),
+  )
+  proof.checkTimed(
+    'all within ten minutes',
+    monotonicMs() - beganAt <= 600_000,
+    `${((monotonicMs() - beganAt) / 1_000).toFixed(0)} s`,
+  )
 }
 
-/** Each section must work by itself, else nothing follows from one that fails. @returns milliseconds that each takes */
-async function sectionsAlone(proof: Proof, { reader, blocks, lines }: Trial): Promise<ReadonlyMap<string, number>> {
+/**
+ * Each section must work by itself, else nothing follows from one that fails. @returns milliseconds that each
+ * takes
+ */
+async function sectionsAlone(
+  proof: Proof,
+  { reader, blocks, lines }: Trial,
+): Promise<ReadonlyMap<string, number>> {
   const took = new Map<string, number>()
   const failed: string[] = []
   for (const section of new Set(lines.map(({ block }) => block.section))) {
     const beganAt = monotonicMs()
-    const { failures } = await reader.again(installed(sectionOf(blocks, section, null)), { msMax: ALONE_MS_MAX })
+    const { failures } = await reader.again(installed(sectionOf(blocks, section, null)), {
+      msMax: ALONE_MS_MAX,
+    })
     failed.push(...failures)
     took.set(section, monotonicMs() - beganAt)
   }
-  proof.check('each section works with what it needs of those before it', failed.length === 0, failed.join('\n') || `${took.size} sections`)
+  proof.check(
+    'each section works with what it needs of those before it',
+    failed.length === 0,
+    failed.join('\n') || `${took.size} sections`,
+  )
   return took
 }
 
@@ -86,14 +121,18 @@ async function verdictOf({ reader, blocks }: Trial, line: Line, msMax: number): 
     try {
       const run = blocksOfRun()
       if (run === null) return false
-      return (await reader.again(isInstall ? run : installed(run), { msMax, isInstalled: !isInstall })).failures.length > 0
+      return (
+        (await reader.again(isInstall ? run : installed(run), { msMax, isInstalled: !isInstall })).failures
+          .length > 0
+      )
     } catch {
       // A block that nobody knows how to run, or an answer that is no JSON.
       return true
     }
   }
   const isNoticed = async (changed: Block): Promise<boolean> =>
-    (await fails(() => sectionOf(blocks, line.block.section, [line.block, changed]))) || (await fails(() => usersOf(blocks, line, changed)))
+    (await fails(() => sectionOf(blocks, line.block.section, [line.block, changed]))) ||
+    (await fails(() => usersOf(blocks, line, changed)))
   if (!isShown(line) && (await isNoticed(withoutLine(line)))) return 'taken out'
   return (await isNoticed(withMistake(line))) ? 'mistaken' : 'neither'
 }

@@ -21,8 +21,22 @@ const FRESH_EVERY_MS_SHORT = 200
 const FRESH_FAILURES_SHARE = 1 / 10_000
 const GONE_MS_MAX = 60_000
 
-/** Threads enough for each front to have two: then a front that stays is spared. Numbers that share them otherwise replace it. */
-const WISHES = [[3, 6], [2, 4], [1, 4], [3, 3], [2, 2], [4, 8], [1, 1], [2, 5], [3, 6], [2, 4]] as const
+/**
+ * Threads enough for each front to have two: then a front that stays is spared. Numbers that share them
+ * otherwise replace it.
+ */
+const WISHES = [
+  [3, 6],
+  [2, 4],
+  [1, 4],
+  [3, 3],
+  [2, 2],
+  [4, 8],
+  [1, 1],
+  [2, 5],
+  [3, 6],
+  [2, 4],
+] as const
 
 export const program: Program = {
   text: 'Rolling restarts and other numbers of fronts and threads under a mixed load fail no request',
@@ -63,21 +77,28 @@ async function roll(proof: Proof, stand: Stand): Promise<void> {
   const { ready } = await counts(stand)
   const isNew = stand.fronts().filter((pid) => !before.has(pid)).length >= ready
   proof.say(`reload: ${ready} fronts after ${seconds(startedAt)}`)
-  if (!isNew) proof.check('a reload replaces every front', false, `${ready} ready, fronts ${stand.fronts().join(', ')}`)
+  if (!isNew)
+    proof.check('a reload replaces every front', false, `${ready} ready, fronts ${stand.fronts().join(', ')}`)
 }
 
-async function scale(proof: Proof, stand: Stand, [fronts, workers]: readonly [number, number]): Promise<void> {
+async function scale(
+  proof: Proof,
+  stand: Stand,
+  [fronts, workers]: readonly [number, number],
+): Promise<void> {
   const startedAt = monotonicMs()
   const answer = await stand.cli('scale', '--fronts', String(fronts), '--workers', String(workers))
   const { ready } = await counts(stand)
   proof.check(
-    `scale to ${fronts} fronts and ${workers} threads`, answer['fronts'] === fronts && answer['workers'] === workers && ready === fronts,
+    `scale to ${fronts} fronts and ${workers} threads`,
+    answer['fronts'] === fronts && answer['workers'] === workers && ready === fronts,
     `${ready} serve after ${seconds(startedAt)}`,
   )
 }
 
 async function counts(stand: Stand): Promise<{ readonly ready: number; readonly wanted: number }> {
-  return (JSON.parse((await stand.admin('/readyz')).text) as { fronts: { ready: number; wanted: number } }).fronts
+  return (JSON.parse((await stand.admin('/readyz')).text) as { fronts: { ready: number; wanted: number } })
+    .fronts
 }
 
 /** The load goes on until the last replaced front has let go of its last connection. */
@@ -85,7 +106,11 @@ async function untilGone(proof: Proof, stand: Stand): Promise<void> {
   const { wanted } = await counts(stand)
   const endsAt = monotonicMs() + GONE_MS_MAX
   while (stand.fronts().length !== wanted && monotonicMs() < endsAt) await pause(100)
-  proof.check('replaced fronts end', stand.fronts().length === wanted, `${stand.fronts().length} run, ${wanted} should`)
+  proof.check(
+    'replaced fronts end',
+    stand.fronts().length === wanted,
+    `${stand.fronts().length} run, ${wanted} should`,
+  )
 }
 
 interface Loads {
@@ -97,10 +122,18 @@ interface Loads {
 async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
   const get: LoadRequest = { ...stand.embeddings(), method: 'GET', path: '/api/v1/models/count', body: '' }
   return {
-    mixed: await startMixedLoad(stand, { ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S, seed: proof.seed }),
+    mixed: await startMixedLoad(stand, {
+      ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S,
+      seed: proof.seed,
+    }),
     fresh: await startLoad({
-      host: '127.0.0.1', port: stand.port, connections: FRESH_CONNECTIONS, durationMs: 3_600_000, pace: { kind: 'closed' },
-      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get], isInTurn: true,
+      host: '127.0.0.1',
+      port: stand.port,
+      connections: FRESH_CONNECTIONS,
+      durationMs: 3_600_000,
+      pace: { kind: 'closed' },
+      requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get],
+      isInTurn: true,
       freshEveryMs: proof.isShort ? FRESH_EVERY_MS_SHORT : FRESH_EVERY_MS,
     }),
   }
@@ -137,7 +170,8 @@ function judgeFresh(proof: Proof, results: Readonly<Record<MixedKind | 'fresh', 
   const others = othersOf('fresh', results.fresh)
   proof.check(
     `new connections ${isMigrating ? 'with tcp_migrate_req: none fails' : 'without tcp_migrate_req: at most 1 in 10,000 fails'}`,
-    made > 0 && failed <= most && others.length === 0, `${failed} of ${made.toLocaleString('en')}`,
+    made > 0 && failed <= most && others.length === 0,
+    `${failed} of ${made.toLocaleString('en')}`,
   )
 }
 

@@ -8,17 +8,28 @@ import { runBench } from '../../../bench/suite/main.ts'
 import { ROOT } from '../../support/source.ts'
 import type { Program, Proof } from '../proof.ts'
 
-/** What is planted, what is told, and how often each is done; in short so much of both that no machine is too crowded for it. */
+/**
+ * What is planted, what is told, and how often each is done; in short so much of both that no machine is too
+ * crowded for it.
+ */
 const WISH = {
   full: { slower: 30, failOn: 10, repeats: 8, rounds: 5 },
   short: { slower: 400, failOn: 100, repeats: 3, rounds: 1 },
 }
 
 const TINY: Scenario = {
-  name: 'tiny', text: 'whether a planted slowdown is found', help: '', hasPeers: false, suite: { args: [], seconds: 5 },
-  options: optionReader({ numbers: { slower: [0, 1_000, 0], repeats: [3, 20, 8] }, lists: {}, flags: [] }, (given) => ({
-    slower: given.number('slower'), repeats: given.number('repeats'),
-  })),
+  name: 'tiny',
+  text: 'whether a planted slowdown is found',
+  help: '',
+  hasPeers: false,
+  suite: { args: [], seconds: 5 },
+  options: optionReader(
+    { numbers: { slower: [0, 1_000, 0], repeats: [3, 20, 8] }, lists: {}, flags: [] },
+    (given) => ({
+      slower: given.number('slower'),
+      repeats: given.number('repeats'),
+    }),
+  ),
 }
 
 interface Ran {
@@ -40,15 +51,24 @@ export const program: Program = {
     const against = [...given, '--baseline', saved.file, '--fail-on', `${failOn}%`]
     for (let round = 1; round <= rounds; round++) {
       const same = await bench(folder, against)
-      told(proof, `${round}: the same again ends with 0`, same, { code: 0, line: /^1 figures compared, none worse by more than \d+ %$/m })
+      told(proof, `${round}: the same again ends with 0`, same, {
+        code: 0,
+        line: /^1 figures compared, none worse by more than \d+ %$/m,
+      })
       const worse = await bench(folder, [...against, '--slower', String(slower)])
-      const line = /^WORSE {2}tiny, burning, sluice: CPU a request, over node: \d+ % more than before \(95 % \d+ % to \d+ %\)$/m
+      const line =
+        /^WORSE {2}tiny, burning, sluice: CPU a request, over node: \d+ % more than before \(95 % \d+ % to \d+ %\)$/m
       told(proof, `${round}: one that is ${slower} % slower ends with 1`, worse, { code: 1, line })
     }
   },
 }
 
-function told(proof: Proof, text: string, { code, printed }: Ran, wanted: { readonly code: number; readonly line: RegExp }): void {
+function told(
+  proof: Proof,
+  text: string,
+  { code, printed }: Ran,
+  wanted: { readonly code: number; readonly line: RegExp },
+): void {
   const line = wanted.line.exec(printed)?.[0]
   proof.check(text, code === wanted.code && line !== undefined, line ?? `ended with ${code}: ${printed}`)
 }
@@ -57,10 +77,18 @@ const NEVER = new AbortController().signal
 
 async function bench(folder: string, args: readonly string[]): Promise<Ran> {
   const printed: string[] = []
-  const code = await runBench(['tiny', ...args], {
-    scenarios: [TINY], screen: { write: () => true }, print: (text) => printed.push(text), installPeers: async () => undefined,
-    program: () => [`${ROOT}dist/test/support/load/tiny-scenario.js`], resultsFolder: mkdtempSync(join(folder, 'run-')),
-  }, { signal: NEVER, hurry: NEVER })
+  const code = await runBench(
+    ['tiny', ...args],
+    {
+      scenarios: [TINY],
+      screen: { write: () => true },
+      print: (text) => printed.push(text),
+      installPeers: async () => undefined,
+      program: () => [`${ROOT}dist/test/support/load/tiny-scenario.js`],
+      resultsFolder: mkdtempSync(join(folder, 'run-')),
+    },
+    { signal: NEVER, hurry: NEVER },
+  )
   const text = printed.join('\n')
   return { code, printed: text, file: /written: (\S+results\.json)/.exec(text)?.[1] ?? '' }
 }

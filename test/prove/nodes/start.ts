@@ -120,7 +120,10 @@ async function withOutsideStores(proof: Proof): Promise<void> {
   await end(started.child)
 }
 
-/** A clone of the committed tree in a home of its own, with a PATH that holds Node, npm and the system's tools but no Redis. */
+/**
+ * A clone of the committed tree in a home of its own, with a PATH that holds Node, npm and the system's tools
+ * but no Redis.
+ */
 async function cloned(proof: Proof, place: Place): Promise<Clone> {
   const base = await mkdtemp(join(tmpdir(), 'sluice-start-'))
   proof.after(() => rm(base, { recursive: true, force: true }))
@@ -185,7 +188,9 @@ async function start(clone: Clone): Promise<Started> {
   return { ...started, clone, tookMs: monotonicMs() - beganAt }
 }
 
-/** Runs the printed line as a person would paste it, or one made of the key file where no line was printed. */
+/**
+ * Runs the printed line as a person would paste it, or one made of the key file where no line was printed.
+ */
 function pastedLine({ clone, output }: Started): { status: number; found: string } {
   const line = /^ *(curl -s .*)$/m.exec(output())?.[1] ?? ''
   const ran = spawnSync('sh', ['-c', `${line} -w '\\n%{http_code}'`], {

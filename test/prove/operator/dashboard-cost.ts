@@ -7,7 +7,10 @@ import { pause } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import type { Program } from '../proof.ts'
 
-/** Pages that are open at once: the first alone pays for what all share. What is called meanwhile, and how often all are compared. */
+/**
+ * Pages that are open at once: the first alone pays for what all share. What is called meanwhile, and how
+ * often all are compared.
+ */
 const WISH = {
   full: { pages: [1, 5], rate: 1_000, seconds: 8, rounds: 4 },
   short: { pages: [2], rate: 100, seconds: 2, rounds: 1 },
@@ -35,17 +38,31 @@ export const program: Program = {
       const inputs = round % 2 === 0 ? all : all.toReversed()
       for (const pages of inputs) found.set(pages, await measured(stand, { pages, rate, seconds }))
       const none = found.get(0)?.cores ?? Number.NaN
-      for (const pages of some) costs.get(pages)?.push((((found.get(pages)?.cores ?? Number.NaN) - none) / pages) * 100)
-      const isSteady = [...found].every(([pages, { views, failed }]) => views >= pages * (seconds - 1) && failed === 0)
-      const text = [...found].sort(([a], [b]) => a - b).map(([pages, one]) => `${pages} pages: ${textOf(one)}`).join('; ')
-      proof.check(`${round + 1}: pages get views`, [...found].every(([pages, { views }]) => pages === 0 || views > 0), text)
+      for (const pages of some)
+        costs.get(pages)?.push((((found.get(pages)?.cores ?? Number.NaN) - none) / pages) * 100)
+      const isSteady = [...found].every(
+        ([pages, { views, failed }]) => views >= pages * (seconds - 1) && failed === 0,
+      )
+      const text = [...found]
+        .sort(([a], [b]) => a - b)
+        .map(([pages, one]) => `${pages} pages: ${textOf(one)}`)
+        .join('; ')
+      proof.check(
+        `${round + 1}: pages get views`,
+        [...found].every(([pages, { views }]) => pages === 0 || views > 0),
+        text,
+      )
       proof.checkTimed(`${round + 1}: a view a second, and no call fails`, isSteady, `in ${seconds} s`)
     }
     // The short form asserts no times.
     for (const [pages, percents] of proof.isShort ? [] : costs) {
       const { median, min, max } = spread(percents)
       const found = `${median.toFixed(2)} % of a core a page (${min.toFixed(2)} to ${max.toFixed(2)}), median of ${percents.length}`
-      proof.checkTimed(`${pages} open: a page costs at most ${CORE_PERCENT_MAX} % of a core`, median <= CORE_PERCENT_MAX, `${found}, at ${rate} calls a second`)
+      proof.checkTimed(
+        `${pages} open: a page costs at most ${CORE_PERCENT_MAX} % of a core`,
+        median <= CORE_PERCENT_MAX,
+        `${found}, at ${rate} calls a second`,
+      )
     }
   },
 }
@@ -69,21 +86,35 @@ async function measured(stand: Stand, { pages, rate, seconds }: Input): Promise<
   const open = Array.from({ length: pages }, () => openPage(stand))
   await Promise.all(open.map((page) => page.until(/data: \{/)))
   const load = runLoad({
-    host: '127.0.0.1', port: stand.port, connections: CONNECTIONS, pace: { kind: 'open', ratePerS: rate }, durationMs: (seconds + 2 * WARM_S) * 1_000,
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: CONNECTIONS,
+    pace: { kind: 'open', ratePerS: rate },
+    durationMs: (seconds + 2 * WARM_S) * 1_000,
     requests: [stand.embeddings()],
   })
   await pause(WARM_S * 1_000)
-  const [cpuS, ownS, atMs, seen] = [treeCpuS(stand.pid), processRow(stand.pid)?.cpuS ?? 0, performance.now(), viewsOf(open)]
+  const [cpuS, ownS, atMs, seen] = [
+    treeCpuS(stand.pid),
+    processRow(stand.pid)?.cpuS ?? 0,
+    performance.now(),
+    viewsOf(open),
+  ]
   await pause(seconds * 1_000)
   // A supervisor that stalls tells its views later.
   const giveUpAt = performance.now() + GIVE_UP_MS
   while (pages > 0 && viewsOf(open) === seen && performance.now() < giveUpAt) await pause(50)
   const tookS = (performance.now() - atMs) / 1_000
-  const [cores, supervisorCores] = [(treeCpuS(stand.pid) - cpuS) / tookS, ((processRow(stand.pid)?.cpuS ?? 0) - ownS) / tookS]
+  const [cores, supervisorCores] = [
+    (treeCpuS(stand.pid) - cpuS) / tookS,
+    ((processRow(stand.pid)?.cpuS ?? 0) - ownS) / tookS,
+  ]
   const views = viewsOf(open) - seen
   for (const page of open) page.destroy()
   const result = await load
-  const failed = Object.entries(result.statuses).filter(([status]) => status !== '200').reduce((sum, [, count]) => sum + count, 0)
+  const failed = Object.entries(result.statuses)
+    .filter(([status]) => status !== '200')
+    .reduce((sum, [, count]) => sum + count, 0)
   return { cores, supervisorCores, views, failed }
 }
 
@@ -94,7 +125,9 @@ function textOf({ cores, supervisorCores, views, failed }: Measured): string {
 
 function openPage({ adminPort, keys }: Stand): RawClient {
   const page = rawClient(adminPort)
-  page.send(`GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keys.management_key}\r\n\r\n`)
+  page.send(
+    `GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keys.management_key}\r\n\r\n`,
+  )
   return page
 }
 

@@ -13,10 +13,30 @@ import { until } from '../../support/nodes/node.ts'
 import { coresOf, nodeCpu } from '../../support/load/node-cores.ts'
 import { tree } from '../../support/load/process-cpu.ts'
 import { median, type Program, type Proof } from '../proof.ts'
-import { countHistory, plantHistory, type Counts, type History, type HistorySize } from './retention/history.ts'
+import {
+  countHistory,
+  plantHistory,
+  type Counts,
+  type History,
+  type HistorySize,
+} from './retention/history.ts'
 
-const FULL: HistorySize = { ledger: 3_000_000, audit: 300_000, idempotency: 1_000_000, deliveries: 250_000, jobs: 500_000, young: 1_000 }
-const SHORT: HistorySize = { ledger: 20_000, audit: 1_500, idempotency: 2_500, deliveries: 1_000, jobs: 2_500, young: 50 }
+const FULL: HistorySize = {
+  ledger: 3_000_000,
+  audit: 300_000,
+  idempotency: 1_000_000,
+  deliveries: 250_000,
+  jobs: 500_000,
+  young: 1_000,
+}
+const SHORT: HistorySize = {
+  ledger: 20_000,
+  audit: 1_500,
+  idempotency: 2_500,
+  deliveries: 1_000,
+  jobs: 2_500,
+  young: 50,
+}
 const SETTINGS = { SLUICE_LEDGER_KEPT_MONTHS: '1', SLUICE_AUDIT_KEPT_MONTHS: '1' }
 /** Times that the p99 of model reads may be of that beside a burner. */
 const READS_RATIO_MAX = 2
@@ -33,12 +53,22 @@ export const program: Program = {
   async run(proof) {
     const gateway = await startGateway(SETTINGS)
     proof.after(() => gateway.stop())
-    const store = await connected(openStore({ url: runtimeOf(gateway.stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' }))
+    const store = await connected(
+      openStore({
+        url: runtimeOf(gateway.stand.dataDir)?.databaseUrl ?? '',
+        poolMax: 2,
+        applicationName: 'sluice-prove',
+      }),
+    )
     proof.after(() => store.close())
     await stopPruning(store)
     const history = await plantHistory(store, proof.isShort ? SHORT : FULL)
     const planted = Object.values(history.due).reduce((sum, rows) => sum + rows, 0)
-    proof.check('the books balance over the history', must(await checkLedger(store)).count === 0, `${planted.toLocaleString('en')} rows that are due`)
+    proof.check(
+      'the books balance over the history',
+      must(await checkLedger(store)).count === 0,
+      `${planted.toLocaleString('en')} rows that are due`,
+    )
     // The short form asserts no times.
     if (!proof.isShort) await beside(proof, gateway, store)
     const tookMs = await pruneAll(proof, gateway, store)
@@ -55,7 +85,9 @@ async function stopPruning({ sql }: Store): Promise<void> {
 
 /** Leaves the turn to the node's runner. @returns once that has begun */
 async function startPruning({ sql }: Store): Promise<void> {
-  const [ours] = await sql<{ attempt: number }[]>`UPDATE retention SET lease_until = clock_timestamp() - interval '1 s' RETURNING attempt`
+  const [ours] = await sql<
+    { attempt: number }[]
+  >`UPDATE retention SET lease_until = clock_timestamp() - interval '1 s' RETURNING attempt`
   for (;;) {
     const [row] = await sql<{ attempt: number }[]>`SELECT attempt FROM retention`
     if ((row?.attempt ?? 0) > (ours?.attempt ?? 0)) return
@@ -79,17 +111,26 @@ async function beside(proof: Proof, gateway: Gateway, store: Store): Promise<voi
   const rounds: Round[] = []
   let isAlways = true
   for (let nth = 0; nth < ROUNDS; nth++) {
-    rounds.push(await round(gateway, store, (still) => {
-      isAlways &&= still
-    }))
+    rounds.push(
+      await round(gateway, store, (still) => {
+        isAlways &&= still
+      }),
+    )
   }
   const failed = rounds.reduce((sum, { pruning, burner }) => sum + pruning.failed + burner.failed, 0)
-  proof.check('every model read beside pruning is answered, and it went on all the while', failed === 0 && isAlways, `${failed} failed`)
+  proof.check(
+    'every model read beside pruning is answered, and it went on all the while',
+    failed === 0 && isAlways,
+    `${failed} failed`,
+  )
   const ratio = median(rounds.map(({ pruning, burner }) => pruning.p99 / burner.p99))
   const p99 = (of: (one: Round) => Latency): string => median(rounds.map((one) => of(one).p99)).toFixed(1)
-  proof.checkTimed(`p99 of model reads beside pruning is at most ${READS_RATIO_MAX} × that beside an equal burner`, ratio <= READS_RATIO_MAX,
-    `${ratio.toFixed(2)} × (beside pruning ${p99(({ pruning }) => pruning)} ms, beside a burner ${p99(({ burner }) => burner)} ms; `
-      + `${rounds.length} rounds, pruning took ${rounds.map(({ cores }) => cores.toFixed(2)).join(', ')} cores)`)
+  proof.checkTimed(
+    `p99 of model reads beside pruning is at most ${READS_RATIO_MAX} × that beside an equal burner`,
+    ratio <= READS_RATIO_MAX,
+    `${ratio.toFixed(2)} × (beside pruning ${p99(({ pruning }) => pruning)} ms, beside a burner ${p99(({ burner }) => burner)} ms; ` +
+      `${rounds.length} rounds, pruning took ${rounds.map(({ cores }) => cores.toFixed(2)).join(', ')} cores)`,
+  )
 }
 
 /** Pruning by the node's runner; then as much CPU that does nothing. */
@@ -107,15 +148,23 @@ async function round(gateway: Gateway, store: Store, went: (still: boolean) => v
   return { pruning: pruning.value, burner, cores }
 }
 
-/** To the end; in the long form past a runner that is killed in the middle, whose lease has to run out. @returns milliseconds */
+/**
+ * To the end; in the long form past a runner that is killed in the middle, whose lease has to run out.
+ * @returns milliseconds
+ */
 async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<number> {
   const startedAt = performance.now()
   const endsAt = startedAt + (proof.isShort ? GIVE_UP_SHORT_MS : GIVE_UP_MS)
   await startPruning(store)
-  const killed = proof.isShort ? [] : tree(gateway.stand.pid).filter(({ arguments: words }) => /(^|[ /])sluice runner /.test(`${words.join(' ')} `))
+  const killed = proof.isShort
+    ? []
+    : tree(gateway.stand.pid).filter(({ arguments: words }) =>
+        /(^|[ /])sluice runner /.test(`${words.join(' ')} `),
+      )
   for (const { pid } of killed) process.kill(pid, 'SIGKILL')
-  if (!proof.isShort) proof.check('a runner is killed while it prunes', killed.length === 1, `${killed.length} killed`)
-  while (performance.now() < endsAt && await isPruning(store)) await after(LOOK_MS)
+  if (!proof.isShort)
+    proof.check('a runner is killed while it prunes', killed.length === 1, `${killed.length} killed`)
+  while (performance.now() < endsAt && (await isPruning(store))) await after(LOOK_MS)
   return performance.now() - startedAt
 }
 
@@ -125,25 +174,49 @@ async function judge(proof: Proof, store: Store, history: History): Promise<void
   proof.check('all that is due is gone', sum(left.due) === 0, told(left.due))
   proof.check('all that is young is kept', told(left.kept) === told(history.kept), told(left.kept))
   const { count, sums } = must(await checkLedger(store))
-  proof.check('the books balance, with the sums of dropped months carried over', count === 0 && sums.prunedNano === history.spentNano,
-    `${count} differences, ${sums.prunedNano} nano-USD of ${history.spentNano}`)
+  proof.check(
+    'the books balance, with the sums of dropped months carried over',
+    count === 0 && sums.prunedNano === history.spentNano,
+    `${count} differences, ${sums.prunedNano} nano-USD of ${history.spentNano}`,
+  )
   const { checked, faults } = must(await verifyAudit(store, null))
-  proof.check('the audit log is whole from where it was pruned on', faults.length === 0, `${checked} events, ${faults.length} faults`)
+  proof.check(
+    'the audit log is whole from where it was pruned on',
+    faults.length === 0,
+    `${checked} events, ${faults.length} faults`,
+  )
 }
 
 function told(counts: Counts): string {
-  return Object.entries(counts).map(([table, rows]) => `${table} ${rows.toLocaleString('en')}`).join(', ')
+  return Object.entries(counts)
+    .map(([table, rows]) => `${table} ${rows.toLocaleString('en')}`)
+    .join(', ')
 }
 
 /** A runner that was killed takes the last of its figures along; one that was not says all of them. */
 async function counted(proof: Proof, { stand }: Gateway, { due }: History): Promise<void> {
   let text = ''
-  const of = (kind: string): number => Number(new RegExp(`^sluice_pruned_rows_total\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+  const of = (kind: string): number =>
+    Number(
+      new RegExp(`^sluice_pruned_rows_total\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN,
+    )
   // A runner that does not answer at once is left out of an answer.
   const isRight = await until('the metrics say all', async () => {
-    ({ text } = await stand.admin('/metrics'))
-    return of('ledger') === due['ledger'] && of('audit') === due['audit'] && of('idempotency') === due['idempotency']
-      && of('webhooks') + of('dead_letters') === due['webhook_deliveries'] && of('jobs') === due['video_jobs']
-  }).then(() => true, () => false)
-  proof.check('the metrics say how many of each kind', isRight, [...text.matchAll(/^sluice_pruned_rows_total.*$/gm)].map(([line]) => line).join('; '))
+    ;({ text } = await stand.admin('/metrics'))
+    return (
+      of('ledger') === due['ledger'] &&
+      of('audit') === due['audit'] &&
+      of('idempotency') === due['idempotency'] &&
+      of('webhooks') + of('dead_letters') === due['webhook_deliveries'] &&
+      of('jobs') === due['video_jobs']
+    )
+  }).then(
+    () => true,
+    () => false,
+  )
+  proof.check(
+    'the metrics say how many of each kind',
+    isRight,
+    [...text.matchAll(/^sluice_pruned_rows_total.*$/gm)].map(([line]) => line).join('; '),
+  )
 }

@@ -62,13 +62,20 @@ export class Watcher {
     const { port, path, key, body, read } = this.#question
     const json = JSON.stringify(body)
     return new Promise((resolve) => {
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) }
-      const asked = send({ host: '127.0.0.1', port, path, method: 'POST', agent: this.#agent, headers, timeout: ANSWER_MS }, (answer) => {
-        const pieces: Buffer[] = []
-        answer.on('data', (piece: Buffer) => pieces.push(piece))
-        answer.on('end', () => resolve(read(answer.statusCode ?? 0, parsed(Buffer.concat(pieces)))))
-        answer.on('error', (problem) => resolve(`failed: ${problem.message}`))
-      })
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(json),
+      }
+      const asked = send(
+        { host: '127.0.0.1', port, path, method: 'POST', agent: this.#agent, headers, timeout: ANSWER_MS },
+        (answer) => {
+          const pieces: Buffer[] = []
+          answer.on('data', (piece: Buffer) => pieces.push(piece))
+          answer.on('end', () => resolve(read(answer.statusCode ?? 0, parsed(Buffer.concat(pieces)))))
+          answer.on('error', (problem) => resolve(`failed: ${problem.message}`))
+        },
+      )
       asked.on('socket', (socket) => {
         if (socket.connecting) socket.once('connect', () => void (this.#localPort = socket.localPort ?? 0))
         else this.#localPort = socket.localPort ?? this.#localPort

@@ -1,4 +1,7 @@
-/** Whatever people and identity providers do, in whatever order and at once, members are those that an oracle says. */
+/**
+ * Whatever people and identity providers do, in whatever order and at once, members are those that an oracle
+ * says.
+ */
 import { MEMBER_ROLES, type MemberRole } from '../../../src/schemas/workspaces/workspaces.ts'
 import { openTestStore } from '../../support/stores/postgres.ts'
 import { Oracle, type Change } from './directory/oracle.ts'
@@ -18,7 +21,14 @@ interface Size {
 
 const FULL: readonly Size[] = [
   { name: 'compared at each', changes: 5_000, comparedEach: 1, users: 12, groups: 4, workspaces: 3 },
-  { name: 'compared at each 100th', changes: 100_000, comparedEach: 100, users: 40, groups: 8, workspaces: 5 },
+  {
+    name: 'compared at each 100th',
+    changes: 100_000,
+    comparedEach: 100,
+    users: 40,
+    groups: 8,
+    workspaces: 5,
+  },
 ]
 const SHORT: readonly Size[] = [
   { name: 'compared at each', changes: 400, comparedEach: 1, users: 12, groups: 4, workspaces: 3 },
@@ -77,7 +87,11 @@ class Run {
     await this.#compare()
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0)
     const found = `${this.#made} changes (${this.#changed} changed something, ${this.#bursts} bursts), ${this.#compared} comparisons, ${seconds} s`
-    proof.check(`${size.name}: members, grants and answers are the oracle's`, this.#wrong.length === 0, [found, ...this.#wrong.slice(0, 5)].join('; '))
+    proof.check(
+      `${size.name}: members, grants and answers are the oracle's`,
+      this.#wrong.length === 0,
+      [found, ...this.#wrong.slice(0, 5)].join('; '),
+    )
   }
 
   async #one(): Promise<void> {
@@ -88,25 +102,35 @@ class Run {
     const isRight = expected === 'changed' || expected === 'same' ? got === 'ok' : got === expected
     if (!isRight) this.#wrong.push(`${JSON.stringify(change)} is ${got}, not ${expected}`)
     const logged = await this.#newlyLogged()
-    if (logged.length !== (expected === 'changed' ? 1 : 0)) this.#wrong.push(`${JSON.stringify(change)} (${expected}) leaves ${logged.length} rows of the log`)
+    if (logged.length !== (expected === 'changed' ? 1 : 0))
+      this.#wrong.push(`${JSON.stringify(change)} (${expected}) leaves ${logged.length} rows of the log`)
     if (expected === 'changed' && 'id' in made) this.#apply(change, made.id)
   }
 
   /** Which of them came first is told by the log. */
   async #burst(count: number): Promise<void> {
     this.#bursts++
-    const changes = new Map(Array.from({ length: count }, (_, nth) => [`b${this.#bursts}.${nth}`, this.#choose()]))
-    const made = new Map(await Promise.all([...changes].map(async ([id, change]) => [id, await this.#make(change, id)] as const)))
+    const changes = new Map(
+      Array.from({ length: count }, (_, nth) => [`b${this.#bursts}.${nth}`, this.#choose()]),
+    )
+    const made = new Map(
+      await Promise.all(
+        [...changes].map(async ([id, change]) => [id, await this.#make(change, id)] as const),
+      ),
+    )
     const seen = new Set<string>()
     for (const id of await this.#newlyLogged()) {
       const [change, result] = [changes.get(id), made.get(id)]
       if (seen.has(id) || change === undefined || result === undefined || 'failure' in result) {
-        this.#wrong.push(`the log tells of ${id} (${JSON.stringify(change)}), which ${seen.has(id) ? 'it told before' : 'changed nothing'}`)
+        this.#wrong.push(
+          `the log tells of ${id} (${JSON.stringify(change)}), which ${seen.has(id) ? 'it told before' : 'changed nothing'}`,
+        )
         continue
       }
       seen.add(id)
       const expected = this.#oracle.expect(change)
-      if (expected !== 'changed') this.#wrong.push(`at its turn ${JSON.stringify(change)} should be ${expected}`)
+      if (expected !== 'changed')
+        this.#wrong.push(`at its turn ${JSON.stringify(change)} should be ${expected}`)
       this.#apply(change, result.id)
     }
   }
@@ -144,14 +168,33 @@ class Run {
   #differ(what: string, expected: readonly string[], found: readonly string[]): void {
     if (expected.join('\n') === found.join('\n')) return
     const [missing, extra] = [without(expected, found), without(found, expected)]
-    this.#wrong.push(`after ${this.#made} changes ${what} lack ${missing.length} (${missing[0] ?? ''}) and have ${extra.length} too many (${extra[0] ?? ''})`)
+    this.#wrong.push(
+      `after ${this.#made} changes ${what} lack ${missing.length} (${missing[0] ?? ''}) and have ${extra.length} too many (${extra[0] ?? ''})`,
+    )
   }
 
   #choose(): Change {
     const { proof } = this.#deps
     const kinds = [
-      'grant', 'grant', 'revoke', 'map', 'map', 'set_role', 'unmap', 'add', 'add', 'add', 'remove', 'remove', 'replace', 'rename',
-      'new_group', 'new_user', 'new_user', 'set_active', 'set_active',
+      'grant',
+      'grant',
+      'revoke',
+      'map',
+      'map',
+      'set_role',
+      'unmap',
+      'add',
+      'add',
+      'add',
+      'remove',
+      'remove',
+      'replace',
+      'rename',
+      'new_group',
+      'new_user',
+      'new_user',
+      'set_active',
+      'set_active',
     ] as const
     // What takes much with it is rare, or nothing would ever grow.
     const rare = proof.random(60)
@@ -168,7 +211,8 @@ class Run {
     const name = `g${proof.random(size.groups)}`
     const userIds = [...new Set(Array.from({ length: 1 + proof.random(5) }, () => this.#userId()))]
     switch (kind) {
-      case 'grant': case 'revoke':
+      case 'grant':
+      case 'revoke':
         return { kind, workspaceId, userName, role }
       case 'map':
         return { kind, groupId: this.#groupId(), workspaceId, role }
@@ -176,7 +220,9 @@ class Run {
         return { kind, mappingId: this.#mappingId(), role }
       case 'unmap':
         return { kind, mappingId: this.#mappingId(), keepMembers: proof.random(2) === 0 }
-      case 'add': case 'remove': case 'replace':
+      case 'add':
+      case 'remove':
+      case 'replace':
         return { kind, groupId: this.#groupId(), userIds }
       case 'rename':
         return { kind, groupId: this.#groupId(), name }

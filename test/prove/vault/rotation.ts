@@ -36,10 +36,22 @@ export const program: Program = {
     await stand.restart()
     await readAll(proof, stand, { interns, secretsEach: size.secretsEach })
     const { status, text } = await stand.call('GET', `/files/${file.id}/content`)
-    proof.check('with the old root key destroyed a file that was sealed before is readable', status === 200 && text === file.text, String(status))
+    proof.check(
+      'with the old root key destroyed a file that was sealed before is readable',
+      status === 200 && text === file.text,
+      String(status),
+    )
     const after = await fingerprints(stand, interns)
-    proof.check('a value has the fingerprint that it had before both rotations', after.own === before.own && after.again === before.own, after.own)
-    proof.check('in another vault it has another one, as before', after.other === before.other && after.other !== after.own, after.other)
+    proof.check(
+      'a value has the fingerprint that it had before both rotations',
+      after.own === before.own && after.again === before.own,
+      after.own,
+    )
+    proof.check(
+      'in another vault it has another one, as before',
+      after.other === before.other && after.other !== after.own,
+      after.other,
+    )
   },
 }
 
@@ -51,11 +63,19 @@ async function rotateRoot(proof: Proof, stand: RotationStand, oldId: string): Pr
     return { left: row?.old ?? 0, all: row?.all ?? 0 }
   }
   const killed = await killedHalfWay(proof, stand, { args: ['rotate-root', '--new', '--json'], counts })
-  proof.checkTimed('rotate-root is killed half way', killed.left > 0 && killed.left < killed.all, `${killed.left} of ${killed.all} keys are left`)
+  proof.checkTimed(
+    'rotate-root is killed half way',
+    killed.left > 0 && killed.left < killed.all,
+    `${killed.left} of ${killed.all} keys are left`,
+  )
   const beganAt = monotonicMs()
   const { code, stdout, stderr } = await runToEnd(settings, sluice('vault', 'rotate-root', '--json'))
   const told = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
-  proof.check('rotate-root ends what the killed one has left', code === 0, `exit code ${code}, ${told}, ${seconds(beganAt)}`)
+  proof.check(
+    'rotate-root ends what the killed one has left',
+    code === 0,
+    `exit code ${code}, ${told}, ${seconds(beganAt)}`,
+  )
 }
 
 async function rotateData(proof: Proof, stand: RotationStand): Promise<void> {
@@ -67,20 +87,43 @@ async function rotateData(proof: Proof, stand: RotationStand): Promise<void> {
       FROM vault_keys WHERE purpose = 'sealing' AND is_current`
     return { left: row?.old ?? 0, all: row?.all ?? 0 }
   }
-  const killed = await killedHalfWay(proof, stand, { args: ['rotate-data', '--made-before', now, '--json'], counts })
-  proof.checkTimed('rotate-data is killed half way', killed.left > 0 && killed.left < killed.all, `${killed.left} of ${killed.all} vaults are left`)
+  const killed = await killedHalfWay(proof, stand, {
+    args: ['rotate-data', '--made-before', now, '--json'],
+    counts,
+  })
+  proof.checkTimed(
+    'rotate-data is killed half way',
+    killed.left > 0 && killed.left < killed.all,
+    `${killed.left} of ${killed.all} vaults are left`,
+  )
   const beganAt = monotonicMs()
-  const { code, stdout, stderr } = await runToEnd(settings, sluice('vault', 'rotate-data', '--made-before', now, '--json'))
+  const { code, stdout, stderr } = await runToEnd(
+    settings,
+    sluice('vault', 'rotate-data', '--made-before', now, '--json'),
+  )
   const told = code === 0 ? stdout.trim() : `${stdout} ${stderr}`
-  proof.check('rotate-data ends what the killed one has left', code === 0, `exit code ${code}, ${told}, ${seconds(beganAt)}`)
+  proof.check(
+    'rotate-data ends what the killed one has left',
+    code === 0,
+    `exit code ${code}, ${told}, ${seconds(beganAt)}`,
+  )
 }
 
-/** Runs the verb and kills it when half is left; a short run is over sooner, and killed at its first batch. @returns what was left then */
+/**
+ * Runs the verb and kills it when half is left; a short run is over sooner, and killed at its first batch.
+ * @returns what was left then
+ */
 async function killedHalfWay<C extends { readonly left: number; readonly all: number }>(
-  proof: Proof, { settings }: RotationStand, { args, counts }: { readonly args: readonly string[]; readonly counts: () => Promise<C> },
+  proof: Proof,
+  { settings }: RotationStand,
+  { args, counts }: { readonly args: readonly string[]; readonly counts: () => Promise<C> },
 ): Promise<C> {
   const [command = '', ...words] = sluice('vault', ...args)
-  const child = spawn(command, words, { env: { ...plainEnvironment(), ...settings }, cwd: ROOT, stdio: 'ignore' })
+  const child = spawn(command, words, {
+    env: { ...plainEnvironment(), ...settings },
+    cwd: ROOT,
+    stdio: 'ignore',
+  })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   while (child.exitCode === null) {
     const { left, all } = await counts()
@@ -92,13 +135,30 @@ async function killedHalfWay<C extends { readonly left: number; readonly all: nu
   return counts()
 }
 
-function reportTraffic(proof: Proof, { seconds: took, writes, reads, failedReads, failedWrites }: Tally): void {
+function reportTraffic(
+  proof: Proof,
+  { seconds: took, writes, reads, failedReads, failedWrites }: Tally,
+): void {
   for (const text of [...failedReads.slice(0, 10), ...failedWrites.slice(0, 10)]) proof.say(text)
-  const kinds = Object.entries(reads).map(([kind, count]) => `${kind} ${count}`).join(', ')
-  proof.check('no read fails meanwhile', failedReads.length === 0 && Object.keys(reads).length === 4, `${failedReads.length} of ${kinds}`)
-  proof.check('no write fails meanwhile', failedWrites.length === 0 && writes > 0, `${failedWrites.length} of ${writes}`)
+  const kinds = Object.entries(reads)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(', ')
+  proof.check(
+    'no read fails meanwhile',
+    failedReads.length === 0 && Object.keys(reads).length === 4,
+    `${failedReads.length} of ${kinds}`,
+  )
+  proof.check(
+    'no write fails meanwhile',
+    failedWrites.length === 0 && writes > 0,
+    `${failedWrites.length} of ${writes}`,
+  )
   const [rate, wanted] = [writes / took, proof.isShort ? WRITES_PER_S.short : WRITES_PER_S.full]
-  proof.checkTimed(`${wanted} writes a second`, rate >= 0.95 * wanted, `${rate.toFixed(0)}/s for ${took.toFixed(0)} s`)
+  proof.checkTimed(
+    `${wanted} writes a second`,
+    rate >= 0.95 * wanted,
+    `${rate.toFixed(0)}/s for ${took.toFixed(0)} s`,
+  )
 }
 
 async function left(proof: Proof, { store, settings }: RotationStand, oldId: string): Promise<void> {
@@ -109,11 +169,19 @@ async function left(proof: Proof, { store, settings }: RotationStand, oldId: str
       (SELECT count(*) FROM secrets s JOIN vault_keys k ON k.id = s.key_id WHERE NOT k.is_current)::int AS secrets`
   proof.check('no row is left on the old root key', rows?.roots === 0, `${rows?.roots} rows`)
   const isNone = rows?.sealing === 0 && rows.secrets === 0
-  proof.check('no secret and no key is left of the old sealing keys', isNone, `${rows?.secrets} secrets, ${rows?.sealing} keys`)
+  proof.check(
+    'no secret and no key is left of the old sealing keys',
+    isNone,
+    `${rows?.secrets} secrets, ${rows?.sealing} keys`,
+  )
   const { code, stdout } = await runToEnd(settings, sluice('vault', 'status', '--json'))
   const status = JSON.parse(stdout) as { root_keys: { id: string; can_be_destroyed: boolean }[] }
   const old = status.root_keys.find(({ id }) => id === oldId)
-  proof.check('vault status says that the old root key can be destroyed', code === 0 && old?.can_be_destroyed === true, `exit code ${code}`)
+  proof.check(
+    'vault status says that the old root key can be destroyed',
+    code === 0 && old?.can_be_destroyed === true,
+    `exit code ${code}`,
+  )
   const audit = await runToEnd(settings, sluice('audit', 'verify'))
   proof.check('the audit log verifies', audit.code === 0, audit.stdout.trim().split('\n').at(-1) ?? '')
 }
@@ -126,26 +194,41 @@ function destroy({ node }: RotationStand, oldId: string): void {
 }
 
 async function readAll(
-  proof: Proof, stand: RotationStand, { interns, secretsEach }: { readonly interns: readonly string[]; readonly secretsEach: number },
+  proof: Proof,
+  stand: RotationStand,
+  { interns, secretsEach }: { readonly interns: readonly string[]; readonly secretsEach: number },
 ): Promise<void> {
   const release = stand.releaser()
   let wrong = 0
   for (const internId of interns) {
-    const values = await Promise.all(Array.from({ length: secretsEach }, (_, nth) => release(internId, nameOf(nth))))
+    const values = await Promise.all(
+      Array.from({ length: secretsEach }, (_, nth) => release(internId, nameOf(nth))),
+    )
     wrong += values.filter((value, nth) => value?.startsWith(prefixOf(internId, nameOf(nth))) !== true).length
   }
   const all = interns.length * secretsEach
-  proof.check('with the old root key destroyed every secret is readable', wrong === 0, `${all - wrong} of ${all}`)
+  proof.check(
+    'with the old root key destroyed every secret is readable',
+    wrong === 0,
+    `${all - wrong} of ${all}`,
+  )
 }
 
 /** Of one value written by the node: into a vault, under another name of it, and into another vault. */
-async function fingerprints(stand: RotationStand, interns: readonly string[]): Promise<Readonly<Record<'own' | 'again' | 'other', string>>> {
+async function fingerprints(
+  stand: RotationStand,
+  interns: readonly string[],
+): Promise<Readonly<Record<'own' | 'again' | 'other', string>>> {
   const put = async (internId: string | undefined, name: string): Promise<string> => {
     const body = JSON.stringify({ hosts: [HOST], value: 'the same value everywhere' })
     const { text } = await stand.call('PUT', `/vault/interns/${internId}/secrets/${name}`, { body })
     return (JSON.parse(text) as { data: { fingerprint: string } }).data.fingerprint
   }
-  return { own: await put(interns[0], 'kept_one'), again: await put(interns[0], 'kept_two'), other: await put(interns[1], 'kept_one') }
+  return {
+    own: await put(interns[0], 'kept_one'),
+    again: await put(interns[0], 'kept_two'),
+    other: await put(interns[1], 'kept_one'),
+  }
 }
 
 /** Written to a container and promoted, so that it may be read. */
@@ -153,14 +236,20 @@ async function sealedFile({ call }: RotationStand): Promise<{ readonly id: strin
   const text = 'sealed before the rotation\n'.repeat(4_000)
   const headers = { 'content-type': 'text/plain' }
   const put = await call('PUT', '/containers/sess_prove/files/kept.txt', { headers, body: text })
-  const promoted = await call('POST', `/containers/sess_prove/files/cfile_${Buffer.from('kept.txt').toString('base64url')}/promote`)
+  const promoted = await call(
+    'POST',
+    `/containers/sess_prove/files/cfile_${Buffer.from('kept.txt').toString('base64url')}/promote`,
+  )
   const { id } = JSON.parse(promoted.text) as { id?: string }
-  if (put.status !== 200 || id === undefined) throw new Error(`no promoted file: ${put.status}, ${promoted.text}`)
+  if (put.status !== 200 || id === undefined)
+    throw new Error(`no promoted file: ${put.status}, ${promoted.text}`)
   return { id, text }
 }
 
 async function currentRoot({ store }: RotationStand): Promise<string> {
-  const rows = await store.sql<{ id: string }[]>`SELECT DISTINCT root_key_id AS id FROM vault_keys UNION SELECT root_key_id FROM data_keys`
+  const rows = await store.sql<
+    { id: string }[]
+  >`SELECT DISTINCT root_key_id AS id FROM vault_keys UNION SELECT root_key_id FROM data_keys`
   const [row] = rows
   if (row === undefined || rows.length > 1) throw new Error('the seed has one root key')
   return row.id

@@ -24,14 +24,25 @@ export const program: Program = {
     const told = `${untouched.status}, ${untouched.body.length} bytes, ${untouched.end}`
     proof.check('the untouched file downloads whole', isWhole, told)
     await judge(proof, node, { target, harms: flips(proof), name: 'a flipped byte' })
-    await judge(proof, node, { target, harms: rearranged(), name: 'dropped, repeated, swapped and cut segments' })
+    await judge(proof, node, {
+      target,
+      harms: rearranged(),
+      name: 'dropped, repeated, swapped and cut segments',
+    })
     const swapped = { what: 'the bytes of another file', to: () => other.sealed, from: 0 }
     await judge(proof, node, { target, harms: [swapped], name: 'two objects that changed places' })
     const again = await download(node, target.id)
-    proof.check('the file put right again downloads whole', again.end === 'whole' && again.body.equals(target.plain), `${again.status}, ${again.end}`)
+    proof.check(
+      'the file put right again downloads whole',
+      again.end === 'whole' && again.body.equals(target.plain),
+      `${again.status}, ${again.end}`,
+    )
     const open = (): Promise<number> => node.metric('sluice_unsealings')
     // A session ends behind the last byte of its answer.
-    const hasEnded = await until('every session has ended', async () => (await open()) === 0).then(() => true, () => false)
+    const hasEnded = await until('every session has ended', async () => (await open()) === 0).then(
+      () => true,
+      () => false,
+    )
     proof.check('every session ended', hasEnded, `${await open()} are open`)
   },
 }
@@ -75,7 +86,8 @@ async function judge(proof: Proof, node: FileStand, { target, harms, name }: Jud
     if (got.end === 'cut' && got.body.length > 0) cuts++
     if (proof.random(8) > 0) continue
     const range = await download(node, target.id, Math.min(from, SIZE_BYTES - 1))
-    if (range.end === 'whole' && range.status === 206) wrong.push(`${what}: a range from ${from} on is answered`)
+    if (range.end === 'whole' && range.status === 206)
+      wrong.push(`${what}: a range from ${from} on is answered`)
   }
   writeFileSync(target.path, target.sealed)
   for (const text of wrong.slice(0, 10)) proof.say(text)
@@ -89,7 +101,10 @@ function flips(proof: Proof): readonly Harm[] {
   const places = new Set<number>()
   for (let at = 0; at < HEADER_BYTES; at += proof.isShort ? 9 : 1) places.add(at)
   for (let nth = 0; nth < SEGMENTS; nth++) {
-    const [start, end] = [HEADER_BYTES + nth * SEALED_BYTES, Math.min(HEADER_BYTES + (nth + 1) * SEALED_BYTES, total)]
+    const [start, end] = [
+      HEADER_BYTES + nth * SEALED_BYTES,
+      Math.min(HEADER_BYTES + (nth + 1) * SEALED_BYTES, total),
+    ]
     places.add(start)
     for (let at = end - 17; at < end; at += proof.isShort ? 8 : 1) places.add(at)
   }
@@ -108,8 +123,16 @@ function flips(proof: Proof): readonly Harm[] {
 
 /** The segments in another order or number. What changes the length is seen before any byte. */
 function rearranged(): readonly Harm[] {
-  const harm = (what: string, order: readonly number[], from: number): Harm => ({ what, from, to: (sealed) => arranged(sealed, order) })
-  const cut = (what: string, bytes: number): Harm => ({ what, from: 0, to: (sealed) => sealed.subarray(0, bytes) })
+  const harm = (what: string, order: readonly number[], from: number): Harm => ({
+    what,
+    from,
+    to: (sealed) => arranged(sealed, order),
+  })
+  const cut = (what: string, bytes: number): Harm => ({
+    what,
+    from: 0,
+    to: (sealed) => sealed.subarray(0, bytes),
+  })
   return [
     harm('the last segment dropped', [0, 1, 2, 3], 0),
     harm('a segment dropped', [0, 2, 3, 4], 0),
@@ -118,14 +141,18 @@ function rearranged(): readonly Harm[] {
     harm('two segments swapped', [0, 2, 1, 3, 4], SEGMENT_BYTES),
     harm('the first two swapped', [1, 0, 2, 3, 4], 0),
     harm('the last two swapped', [0, 1, 2, 4, 3], 3 * SEGMENT_BYTES),
-    cut('nothing', 0), cut('the header alone', HEADER_BYTES), cut('half a header', 64), cut('one byte less', HEADER_BYTES + SIZE_BYTES + SEGMENTS * 16 - 1),
+    cut('nothing', 0),
+    cut('the header alone', HEADER_BYTES),
+    cut('half a header', 64),
+    cut('one byte less', HEADER_BYTES + SIZE_BYTES + SEGMENTS * 16 - 1),
     cut('an end between segments', HEADER_BYTES + 2 * SEALED_BYTES),
     { what: 'one byte more', from: 0, to: (sealed) => Buffer.concat([sealed, Buffer.alloc(1)]) },
   ]
 }
 
 function arranged(sealed: Buffer, order: readonly number[]): Buffer {
-  const segment = (nth: number): Buffer => sealed.subarray(HEADER_BYTES + nth * SEALED_BYTES, HEADER_BYTES + (nth + 1) * SEALED_BYTES)
+  const segment = (nth: number): Buffer =>
+    sealed.subarray(HEADER_BYTES + nth * SEALED_BYTES, HEADER_BYTES + (nth + 1) * SEALED_BYTES)
   return Buffer.concat([sealed.subarray(0, HEADER_BYTES), ...order.map(segment)])
 }
 
@@ -134,8 +161,8 @@ interface Download {
   readonly status: number
   readonly body: Buffer
   /**
-   * `cut`: the connection ended before the announced length. uWebSockets.js closes by FIN, since it cannot be told to reset: within a
-   * message of announced length both are the same failure to an HTTP client.
+   * `cut`: the connection ended before the announced length. uWebSockets.js closes by FIN, since it cannot be
+   * told to reset: within a message of announced length both are the same failure to an HTTP client.
    */
   readonly end: 'whole' | 'cut'
 }
@@ -154,14 +181,17 @@ function download({ stand }: FileStand, id: string, from: number | null = null):
     const socket = connect(stand.port, '127.0.0.1')
     const pieces: Buffer[] = []
     const range = from === null ? '' : `range: bytes=${from}-\r\n`
-    socket.write(`GET /api/v1/files/${id}/content HTTP/1.1\r\nhost: localhost\r\n${range}authorization: Bearer ${stand.keys.inference_key}\r\n\r\n`)
+    socket.write(
+      `GET /api/v1/files/${id}/content HTTP/1.1\r\nhost: localhost\r\n${range}authorization: Bearer ${stand.keys.inference_key}\r\n\r\n`,
+    )
     const look = (isOver: boolean): void => {
       const all = Buffer.concat(pieces)
       const at = all.indexOf('\r\n\r\n')
       const head = all.subarray(0, Math.max(0, at)).toString('latin1')
       const status = at < 0 ? 0 : Number(head.slice(9, 12))
       const body = at < 0 ? Buffer.alloc(0) : all.subarray(at + 4)
-      const isWhole = at >= 0 && body.length >= Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
+      const isWhole =
+        at >= 0 && body.length >= Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
       if (!isWhole && !isOver) return
       socket.destroy()
       // A refusal is a JSON text of ours, not a file.

@@ -7,7 +7,16 @@ import { openPools } from '../../../src/workers/pool.ts'
 import { startFileStand, type FileStand } from '../../support/files/file-stand.ts'
 import { SILENT } from '../../support/log.ts'
 import { NEAR_MISSES } from '../../support/egress/near-hosts.ts'
-import { bytewise, rawOf, releasing, restore, rewrite, type Edit, type RawSecret, type TamperStand } from '../../support/vault/tampering.ts'
+import {
+  bytewise,
+  rawOf,
+  releasing,
+  restore,
+  rewrite,
+  type Edit,
+  type RawSecret,
+  type TamperStand,
+} from '../../support/vault/tampering.ts'
 import { median, type Program, type Proof } from '../proof.ts'
 
 const HOST = 'api.example.com'
@@ -46,7 +55,10 @@ interface ProvedVault {
 async function openVault(proof: Proof, node: FileStand): Promise<ProvedVault> {
   const { store, stand } = node
   const rows = openSecretRows(store)
-  const keys = new VaultKeys({ rows, rootKeys: openRootKeys({ setting: null, file: null, dataDir: stand.dataDir }) })
+  const keys = new VaultKeys({
+    rows,
+    rootKeys: openRootKeys({ setting: null, file: null, dataDir: stand.dataDir }),
+  })
   const pools = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 64, log: SILENT })
   proof.after(() => pools.close())
   const scope = { organizationId: stand.keys.organization_id, workspaceId: node.workspaceId, internId: null }
@@ -73,17 +85,29 @@ interface Told {
 
 async function put(node: FileStand, path: string, value: string): Promise<Told> {
   const place = path.includes('/') ? path : `secrets/${path}`
-  return ask(node, { method: 'PUT', path: `/vault/${place}`, body: { hosts: HOSTS, value }, apiKey: node.stand.keys.inference_key })
+  return ask(node, {
+    method: 'PUT',
+    path: `/vault/${place}`,
+    body: { hosts: HOSTS, value },
+    apiKey: node.stand.keys.inference_key,
+  })
 }
 
 function asManager(node: FileStand, method: string, path: string, body: unknown): Promise<Told> {
   return ask(node, { method, path, body, apiKey: node.stand.keys.management_key })
 }
 
-async function ask(node: FileStand, asked: { method: string; path: string; body: unknown; apiKey: string }): Promise<Told> {
+async function ask(
+  node: FileStand,
+  asked: { method: string; path: string; body: unknown; apiKey: string },
+): Promise<Told> {
   const answer = await fetch(`http://127.0.0.1:${node.stand.port}/api/v1${asked.path}`, {
     method: asked.method,
-    headers: { authorization: `Bearer ${asked.apiKey}`, 'content-type': 'application/json', connection: 'close' },
+    headers: {
+      authorization: `Bearer ${asked.apiKey}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
     body: JSON.stringify(asked.body),
   })
   const text = await answer.text()
@@ -98,7 +122,11 @@ async function nearMisses(proof: Proof, { release, scope }: ProvedVault): Promis
   const isMet = released.length === 0 && NEAR_MISSES.length >= NEAR_MISSES_MIN
   proof.check('near-miss hosts get nothing', isMet, `${released.length} of ${NEAR_MISSES.length} released`)
   const exact = await release(scope, 'github_token', HOST)
-  proof.check('the exact host gets the value', exact.ok && exact.value.reveal() === VALUE, exact.ok ? 'released' : exact.failure.name)
+  proof.check(
+    'the exact host gets the value',
+    exact.ok && exact.value.reveal() === VALUE,
+    exact.ok ? 'released' : exact.failure.name,
+  )
 }
 
 /** Every byte of the row; of the sealed ones every bit, or in the short form one. */
@@ -114,7 +142,11 @@ async function flips(proof: Proof, vault: ProvedVault): Promise<void> {
     }
   }
   for (const what of released.slice(0, 10)) proof.say(`released: ${what}`)
-  proof.check('a row with any byte edited is refused', released.length === 0, `${tried - released.length} of ${tried} refused`)
+  proof.check(
+    'a row with any byte edited is refused',
+    released.length === 0,
+    `${tried - released.length} of ${tried} refused`,
+  )
   const audited = vault.events.slice(before).filter(({ outcome }) => outcome === 'refused').length
   proof.check('every refusal is audited', audited === tried, `${audited} events`)
 }
@@ -126,7 +158,10 @@ interface Tried {
   readonly host: string
 }
 
-async function isReleased({ node, release, scope }: ProvedVault, { row, edit, name, host }: Tried): Promise<boolean> {
+async function isReleased(
+  { node, release, scope }: ProvedVault,
+  { row, edit, name, host }: Tried,
+): Promise<boolean> {
   await rewrite(node, row, edit)
   const { ok } = await release(scope, name, host)
   await restore(node, row, edit)
@@ -140,7 +175,9 @@ async function swaps(proof: Proof, vault: ProvedVault): Promise<void> {
   await put(node, 'other', VALUE)
   await put(node, `interns/${intern.internId}/secrets/github_token`, VALUE)
   const row = await vault.row('github_token')
-  const [ofIntern] = await node.store.sql<RawSecret[]>`SELECT s.* FROM secrets s JOIN interns i ON i.vault_id = s.vault_id`
+  const [ofIntern] = await node.store.sql<
+    RawSecret[]
+  >`SELECT s.* FROM secrets s JOIN interns i ON i.vault_id = s.vault_id`
   let released = 0
   let tried = 0
   for (const other of [old, await vault.row('other'), ofIntern]) {
@@ -150,7 +187,11 @@ async function swaps(proof: Proof, vault: ProvedVault): Promise<void> {
       if (await isReleased(vault, { row, edit, name: 'github_token', host: HOST })) released++
     }
   }
-  proof.check('values of other versions, names and vaults are refused', released === 0 && tried === 6, `${released} of ${tried} released`)
+  proof.check(
+    'values of other versions, names and vaults are refused',
+    released === 0 && tried === 6,
+    `${released} of ${tried} released`,
+  )
 }
 
 async function fingerprints(proof: Proof, { node, intern }: ProvedVault): Promise<void> {
@@ -161,7 +202,11 @@ async function fingerprints(proof: Proof, { node, intern }: ProvedVault): Promis
   const other = await put(node, `interns/${intern.internId}/secrets/print_a`, VALUE)
   const isForm = /^sha256:[0-9a-f]{64}$/.test(own.fingerprint)
   const isEqual = own.fingerprint === twin.fingerprint && own.fingerprint === again.fingerprint
-  proof.check('one value in one vault has one fingerprint, also when it is written again', isForm && isEqual, own.fingerprint)
+  proof.check(
+    'one value in one vault has one fingerprint, also when it is written again',
+    isForm && isEqual,
+    own.fingerprint,
+  )
   const isOther = other.fingerprint !== own.fingerprint && changed.fingerprint !== own.fingerprint
   proof.check('another vault or value has another', isOther, other.fingerprint)
 }
@@ -173,5 +218,9 @@ async function timed(proof: Proof, { release, scope }: ProvedVault): Promise<voi
     await release(scope, 'print_a', HOST)
     durations.push(performance.now() - begun)
   }
-  proof.checkTimed('a release takes at most 2 ms', median(durations) <= 2, `median ${median(durations).toFixed(2)} ms`)
+  proof.checkTimed(
+    'a release takes at most 2 ms',
+    median(durations) <= 2,
+    `median ${median(durations).toFixed(2)} ms`,
+  )
 }

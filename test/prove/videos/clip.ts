@@ -2,7 +2,13 @@
 import { startBurner } from '../../../bench/transfers/burner.ts'
 import { startGateway, type Gateway } from '../../../bench/transfers/gateway.ts'
 import { tinyLatency, type Latency } from '../../../bench/transfers/tiny.ts'
-import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, clipSize, type ClipSize } from '../../../src/schemas/videos/clip.ts'
+import {
+  CLIP_ASPECT_RATIOS,
+  CLIP_DURATIONS,
+  CLIP_RESOLUTIONS,
+  clipSize,
+  type ClipSize,
+} from '../../../src/schemas/videos/clip.ts'
 import { CLIP_FRAMES_PER_SECOND } from '../../../src/schemas/videos/clip-limits.ts'
 import { BACKGROUND_JOB_MS_MAX } from '../../../src/schemas/limits/limits.ts'
 import { openPools } from '../../../src/workers/pool.ts'
@@ -42,7 +48,13 @@ type Render = (input: Partial<ClipInput>) => Promise<Uint8Array>
 
 /** Through the pool, as the runner does. */
 function openRendering(proof: Proof): Render {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, jobMsMax: BACKGROUND_JOB_MS_MAX, log: SILENT })
+  const { jobs, close } = openPools({
+    shortThreads: 1,
+    sessionThreads: 0,
+    queueMax: 1,
+    jobMsMax: BACKGROUND_JOB_MS_MAX,
+    log: SILENT,
+  })
   proof.after(close)
   return async (input) => {
     const clip = must(await jobs.run('render_clip', clipInput(input), { caller: callerBy('prove') }))
@@ -65,14 +77,27 @@ async function sweep(proof: Proof): Promise<void> {
     if (!Buffer.from(clip).equals(Buffer.from(await render(input)))) unlike.push(name)
   }
   for (const name of [...wrong, ...unlike].slice(0, 10)) proof.say(`not as asked: ${name}`)
-  const by = isProbed ? 'our reader and ffmpeg, which decoded every frame' : 'our reader; ffmpeg is not installed'
-  proof.check('duration, size and codec are as asked, moov before mdat', wrong.length === 0 && clips > 0, `${clips - wrong.length} of ${clips} clips by ${by}`)
-  proof.check('the same wish gives the same bytes', unlike.length === 0, `${clips - unlike.length} of ${clips}`)
+  const by = isProbed
+    ? 'our reader and ffmpeg, which decoded every frame'
+    : 'our reader; ffmpeg is not installed'
+  proof.check(
+    'duration, size and codec are as asked, moov before mdat',
+    wrong.length === 0 && clips > 0,
+    `${clips - wrong.length} of ${clips} clips by ${by}`,
+  )
+  proof.check(
+    'the same wish gives the same bytes',
+    unlike.length === 0,
+    `${clips - unlike.length} of ${clips}`,
+  )
 }
 
 type Swept = ClipSize & Pick<ClipInput, 'seconds' | 'seed' | 'prompt'>
 
-/** Every size at every duration; in the short form of the durations one, and of each resolution one shape: tests of the renderer take them all. */
+/**
+ * Every size at every duration; in the short form of the durations one, and of each resolution one shape:
+ * tests of the renderer take them all.
+ */
 function* inputs(proof: Proof): Generator<Swept> {
   const shapes = CLIP_ASPECT_RATIOS.length
   const shape = proof.random(shapes)
@@ -92,14 +117,25 @@ function isAsAsked(clip: Uint8Array, { width, height, seconds }: Swept): boolean
   const facts = readMp4(clip)
   const frames = seconds * CLIP_FRAMES_PER_SECOND
   return (
-    facts.codec === 'avc1' && facts.width === width && facts.height === height && facts.seconds === seconds && facts.secondsOfFrames === seconds &&
-    facts.frames === frames && facts.isWhole && facts.boxes.indexOf('moov') < facts.boxes.indexOf('mdat') && facts.keyFrames[0] === 1
+    facts.codec === 'avc1' &&
+    facts.width === width &&
+    facts.height === height &&
+    facts.seconds === seconds &&
+    facts.secondsOfFrames === seconds &&
+    facts.frames === frames &&
+    facts.isWhole &&
+    facts.boxes.indexOf('moov') < facts.boxes.indexOf('mdat') &&
+    facts.keyFrames[0] === 1
   )
 }
 
 async function isDecoded(clip: Uint8Array, { width, height, seconds }: Swept): Promise<boolean> {
   const facts = await probe(clip)
-  const isSame = facts.width === width && facts.height === height && facts.seconds === seconds && facts.frames === seconds * CLIP_FRAMES_PER_SECOND
+  const isSame =
+    facts.width === width &&
+    facts.height === height &&
+    facts.seconds === seconds &&
+    facts.frames === seconds * CLIP_FRAMES_PER_SECOND
   return isSame && facts.codec === 'h264' && facts.pixels === 'yuv420p' && facts.complaints === ''
 }
 
@@ -116,7 +152,11 @@ async function timed(proof: Proof): Promise<void> {
   }
   const [middle, most] = [median(times), Math.max(...times)]
   const found = `median ${middle.toFixed(0)} ms, most ${most.toFixed(0)} ms of ${times.length}; the first of its thread ${firstMs.toFixed(0)} ms`
-  proof.checkTimed(`5 s of ${NAMED.width}x${NAMED.height} take one worker ${NAMED_MS_MAX} ms at most`, Math.max(most, firstMs) <= NAMED_MS_MAX, found)
+  proof.checkTimed(
+    `5 s of ${NAMED.width}x${NAMED.height} take one worker ${NAMED_MS_MAX} ms at most`,
+    Math.max(most, firstMs) <= NAMED_MS_MAX,
+    found,
+  )
 }
 
 /** WebAssembly's memory never shrinks: what one clip leaves behind, all later ones add to. */
@@ -150,18 +190,29 @@ async function beside(proof: Proof): Promise<void> {
   proof.after(() => gateway.stop())
   await tinyLatency(gateway, 3_000)
   const rounds: Round[] = []
-  for (let nth = 0; nth < 5; nth++) rounds.push(await round(gateway, { ms: 8_000, render: () => startClipProcess(NAMED) }))
-  const failed = rounds.reduce((sum, { alone, clips, burner }) => sum + alone.failed + clips.failed + burner.failed, 0)
+  for (let nth = 0; nth < 5; nth++)
+    rounds.push(await round(gateway, { ms: 8_000, render: () => startClipProcess(NAMED) }))
+  const failed = rounds.reduce(
+    (sum, { alone, clips, burner }) => sum + alone.failed + clips.failed + burner.failed,
+    0,
+  )
   proof.check('every model read is answered', failed === 0, `${failed} failed`)
   const p99 = (of: (one: Round) => Latency): number => median(rounds.map((one) => of(one).p99))
   const ratio = median(rounds.map(({ clips, burner }) => clips.p99 / burner.p99))
   const found =
     `${ratio.toFixed(2)} × (p99 beside clips ${p99(({ clips }) => clips).toFixed(1)} ms, beside a burner ${p99(({ burner }) => burner).toFixed(1)} ms, ` +
     `alone ${p99(({ alone }) => alone).toFixed(1)} ms; clips took ${median(rounds.map(({ cores }) => cores)).toFixed(2)} cores; ${rounds.length} rounds)`
-  proof.checkTimed(`p99 of model reads beside clips is at most ${READS_RATIO_MAX} × that beside an equal burner`, ratio <= READS_RATIO_MAX, found)
+  proof.checkTimed(
+    `p99 of model reads beside clips is at most ${READS_RATIO_MAX} × that beside an equal burner`,
+    ratio <= READS_RATIO_MAX,
+    found,
+  )
 }
 
-async function round(gateway: Gateway, { ms, render }: { readonly ms: number; readonly render: () => Promise<Rendering> }): Promise<Round> {
+async function round(
+  gateway: Gateway,
+  { ms, render }: { readonly ms: number; readonly render: () => Promise<Rendering> },
+): Promise<Round> {
   const alone = await tinyLatency(gateway, ms)
   const rendering = await render()
   const [cpuBefore, startedAt] = [rendering.cpuS(), performance.now()]

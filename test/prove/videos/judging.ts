@@ -50,48 +50,75 @@ export interface Run {
 
 const ENDED = new Set(['completed', 'failed', 'cancelled', 'expired'])
 
-/** Lines 1 to 3: nothing lost, charged twice, stuck or untold, and no submission that the provider's kind forbids. */
+/**
+ * Lines 1 to 3: nothing lost, charged twice, stuck or untold, and no submission that the provider's kind
+ * forbids.
+ */
 export function judge(proof: Proof, { offered, accepted, rows, submissions, webhooks, leases }: Run): void {
   const byId = new Map(rows.map((row) => [row.id, row]))
   const lost = accepted.filter(({ id }) => !byId.has(id))
-  proof.check('no accepted job is lost', lost.length === 0, `${lost.length} of ${accepted.length}${some(lost.map(({ id }) => id))}`)
+  proof.check(
+    'no accepted job is lost',
+    lost.length === 0,
+    `${lost.length} of ${accepted.length}${some(lost.map(({ id }) => id))}`,
+  )
   const twice = new Set(accepted.map(({ id }) => id)).size
   proof.check('every accepted job has a row of its own', twice === accepted.length, `${twice} ids`)
   const stuck = rows.filter(({ state }) => !ENDED.has(state))
-  proof.check('no job is stuck', stuck.length === 0, `${stuck.length}${some(stuck.map(({ id, state }) => `${id} ${state}`))}`)
+  proof.check(
+    'no job is stuck',
+    stuck.length === 0,
+    `${stuck.length}${some(stuck.map(({ id, state }) => `${id} ${state}`))}`,
+  )
   charges(proof, rows, leases)
   callbacks(proof, accepted, { byId, webhooks })
   provider(proof, submissions)
-  const states = countOf(rows.map(({ state, error }) => (state === 'failed' ? `failed: ${(error ?? '').slice(0, 60)}` : state)))
+  const states = countOf(
+    rows.map(({ state, error }) => (state === 'failed' ? `failed: ${(error ?? '').slice(0, 60)}` : state)),
+  )
   proof.say(`${offered} offered, ${accepted.length} accepted, ${rows.length} rows: ${states}`)
 }
 
 function charges(proof: Proof, rows: readonly JobRow[], leases: number): void {
-  const wrong = rows.filter(({ state, usages, charged_nano: charged, cost_nano: cost, clips }) => (
-    state === 'completed' ? usages !== 1 || charged !== cost || clips === 0 : usages !== 0 || clips > 0
-  ))
+  const wrong = rows.filter(({ state, usages, charged_nano: charged, cost_nano: cost, clips }) =>
+    state === 'completed' ? usages !== 1 || charged !== cost || clips === 0 : usages !== 0 || clips > 0,
+  )
   proof.check(
-    'each completed job is charged once and has its clip, and no other is', wrong.length === 0,
+    'each completed job is charged once and has its clip, and no other is',
+    wrong.length === 0,
     `${wrong.length} of ${rows.length}${some(wrong.map((row) => JSON.stringify(row)))}`,
   )
   proof.check('nothing is held any more', leases === 0, `${leases} leases`)
 }
 
-function callbacks(proof: Proof, accepted: readonly Accepted[], { byId, webhooks }: {
-  readonly byId: ReadonlyMap<string, JobRow>
-  readonly webhooks: readonly ReceivedWebhook[]
-}): void {
+function callbacks(
+  proof: Proof,
+  accepted: readonly Accepted[],
+  {
+    byId,
+    webhooks,
+  }: {
+    readonly byId: ReadonlyMap<string, JobRow>
+    readonly webhooks: readonly ReceivedWebhook[]
+  },
+): void {
   const told = new Map<string, ReceivedWebhook[]>()
   for (const webhook of webhooks) {
     const { data } = JSON.parse(webhook.body) as { data: { id: string } }
-    told.set(data.id, [...told.get(data.id) ?? [], webhook])
+    told.set(data.id, [...(told.get(data.id) ?? []), webhook])
   }
   const untold = accepted.filter(({ id }) => !(told.get(id) ?? []).some(({ status }) => status === 200))
-  proof.check('no job is without callback', untold.length === 0, `${untold.length} of ${accepted.length}${some(untold.map(({ id }) => id))}`)
+  proof.check(
+    'no job is without callback',
+    untold.length === 0,
+    `${untold.length} of ${accepted.length}${some(untold.map(({ id }) => id))}`,
+  )
   const wrong = [...told].filter(([id, all]) => {
     const [first] = all
     const { type } = JSON.parse(first?.body ?? '{}') as { type?: string }
-    const isSame = all.every(({ body, headers }) => body === first?.body && headers['webhook-id'] === first?.headers['webhook-id'])
+    const isSame = all.every(
+      ({ body, headers }) => body === first?.body && headers['webhook-id'] === first?.headers['webhook-id'],
+    )
     return !isSame || type !== `video.generation.${byId.get(id)?.state}`
   })
   const text = 'every callback says how its job ended, the same each time'
@@ -101,13 +128,19 @@ function callbacks(proof: Proof, accepted: readonly Accepted[], { byId, webhooks
 function provider(proof: Proof, submissions: readonly Submission[]): void {
   for (const kind of ['token', 'lookup', 'blind'] as const) {
     const ofKind = new Map<string, Submission[]>()
-    for (const one of submissions) if (one.kind === kind) ofKind.set(one.tag, [...ofKind.get(one.tag) ?? [], one])
-    const wrong = [...ofKind].filter(([, all]) => (
-      kind === 'token' ? new Set(all.map(({ token }) => token)).size > 1 || all.some(({ token }) => token === null)
-        : all.filter(({ madeId }) => madeId !== null).length > 1
-    ))
+    for (const one of submissions)
+      if (one.kind === kind) ofKind.set(one.tag, [...(ofKind.get(one.tag) ?? []), one])
+    const wrong = [...ofKind].filter(([, all]) =>
+      kind === 'token'
+        ? new Set(all.map(({ token }) => token)).size > 1 || all.some(({ token }) => token === null)
+        : all.filter(({ madeId }) => madeId !== null).length > 1,
+    )
     const repeated = [...ofKind.values()].reduce((sum, all) => sum + all.length - 1, 0)
-    const text = { token: 'every submission of a job has the same token', lookup: 'no job is submitted twice', blind: 'no job is submitted twice' }[kind]
+    const text = {
+      token: 'every submission of a job has the same token',
+      lookup: 'no job is submitted twice',
+      blind: 'no job is submitted twice',
+    }[kind]
     const found = `${wrong.length} of ${ofKind.size} jobs, ${repeated} repeated submissions${some(wrong.map(([tag]) => tag))}`
     proof.check(`${kind}: ${text}`, wrong.length === 0, found)
   }
@@ -120,5 +153,8 @@ export function some(texts: readonly string[]): string {
 export function countOf(texts: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([text, count]) => `${text} × ${count}`).join(', ')
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([text, count]) => `${text} × ${count}`)
+    .join(', ')
 }

@@ -23,13 +23,17 @@ export interface KillInput {
 
 const REDIS_AWAY_MS = 300
 
-/** One of {front, runner, Redis} each `everyMs`; the three take turns in a random order, so that none is left out. */
+/**
+ * One of {front, runner, Redis} each `everyMs`; the three take turns in a random order, so that none is left
+ * out.
+ */
 export function startKilling({ pid, redis, everyMs, most = Infinity, random }: KillInput): Killing {
   const kills: Record<Victim, number> = { front: 0, runner: 0, redis: 0 }
   let isOver = false
   let deck: Victim[] = []
   const next = (): Victim => {
-    if (deck.length === 0) deck = shuffled(redis === null ? ['front', 'runner'] : ['front', 'runner', 'redis'], random)
+    if (deck.length === 0)
+      deck = shuffled(redis === null ? ['front', 'runner'] : ['front', 'runner', 'redis'], random)
     return deck.pop() ?? 'front'
   }
   const strike = async (victim: Victim): Promise<void> => {
@@ -51,14 +55,20 @@ export function startKilling({ pid, redis, everyMs, most = Infinity, random }: K
     }
   }
   const running = (async () => {
-    for (let at = performance.now(); !isOver && kills.front + kills.runner + kills.redis < most; at += everyMs) {
+    for (
+      let at = performance.now();
+      !isOver && kills.front + kills.runner + kills.redis < most;
+      at += everyMs
+    ) {
       await strike(next())
       await pause(Math.max(0, at + everyMs - performance.now()))
     }
   })()
   return {
     kills,
-    get total() { return kills.front + kills.runner + kills.redis },
+    get total() {
+      return kills.front + kills.runner + kills.redis
+    },
     async end() {
       isOver = true
       await running
@@ -69,7 +79,9 @@ export function startKilling({ pid, redis, everyMs, most = Infinity, random }: K
 /** Pids of a role that serve now; a spare is none of them. */
 export function pidsOf(pid: number, role: 'front' | 'runner'): readonly number[] {
   const isOfRole = new RegExp(`(^|[ /])sluice ${role}( |$)`)
-  return tree(pid).filter((row) => row.parent === pid && row.state !== 'Z' && isOfRole.test(row.arguments.join(' ').trim())).map((row) => row.pid)
+  return tree(pid)
+    .filter((row) => row.parent === pid && row.state !== 'Z' && isOfRole.test(row.arguments.join(' ').trim()))
+    .map((row) => row.pid)
 }
 
 function shuffled<T>(all: readonly T[], random: (below: number) => number): T[] {

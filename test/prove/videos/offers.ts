@@ -52,18 +52,32 @@ export class VideoClient {
     return new Promise((resolve) => {
       const fails = (): void => resolve({ status: 0, text: '', headers: {} })
       const text = body === undefined ? null : JSON.stringify(body)
-      const sent = request({
-        agent: this.#agent, host: '127.0.0.1', port: this.#port, method, path: `/api/v1${path}`, timeout: CALL_MS_MAX,
-        headers: {
-          authorization: `Bearer ${this.#apiKey}`, ...headers,
-          ...(text !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      const sent = request(
+        {
+          agent: this.#agent,
+          host: '127.0.0.1',
+          port: this.#port,
+          method,
+          path: `/api/v1${path}`,
+          timeout: CALL_MS_MAX,
+          headers: {
+            authorization: `Bearer ${this.#apiKey}`,
+            ...headers,
+            ...(text !== null && {
+              'content-type': 'application/json',
+              'content-length': Buffer.byteLength(text),
+            }),
+          },
         },
-      }, (answer) => {
-        let got = ''
-        answer.setEncoding('utf8').on('data', (piece: string) => (got += piece))
-        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text: got, headers: answer.headers }))
-        answer.once('error', fails)
-      })
+        (answer) => {
+          let got = ''
+          answer.setEncoding('utf8').on('data', (piece: string) => (got += piece))
+          answer.once('end', () =>
+            resolve({ status: answer.statusCode ?? 0, text: got, headers: answer.headers }),
+          )
+          answer.once('error', fails)
+        },
+      )
       sent.once('error', fails)
       sent.once('timeout', () => sent.destroy())
       sent.end(text ?? undefined)
@@ -74,7 +88,12 @@ export class VideoClient {
   async offer(offer: Offer, told: (answer: Answer) => void): Promise<Accepted | null> {
     const key = randomUUID()
     const endsAt = performance.now() + OFFER_MS_MAX
-    const body = { model: offer.model, prompt: `a red ball, ${offer.tag}`, duration: 4, callback_url: offer.callbackUrl }
+    const body = {
+      model: offer.model,
+      prompt: `a red ball, ${offer.tag}`,
+      duration: 4,
+      callback_url: offer.callbackUrl,
+    }
     for (let calls = 1; performance.now() < endsAt; calls++) {
       const answer = await this.call('POST', '/videos', { body, headers: { 'idempotency-key': key } })
       if (answer.status === 202) return { offer, id: (JSON.parse(answer.text) as { id: string }).id, calls }

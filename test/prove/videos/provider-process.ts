@@ -9,7 +9,10 @@ export interface KindsTalk {
   readonly polls: { readonly in: null; readonly out: readonly Poll[] }
   readonly seen: { readonly in: readonly SubmitKind[]; readonly out: readonly number[] }
   readonly finish: { readonly in: null; readonly out: null }
-  readonly set: { readonly in: { readonly kind: SubmitKind; readonly settings: Partial<VideoSettings> }; readonly out: null }
+  readonly set: {
+    readonly in: { readonly kind: SubmitKind; readonly settings: Partial<VideoSettings> }
+    readonly out: null
+  }
 }
 
 const KINDS: Readonly<Record<SubmitKind, Partial<VideoSettings>>> = {
@@ -19,12 +22,25 @@ const KINDS: Readonly<Record<SubmitKind, Partial<VideoSettings>>> = {
 }
 const fakes = new Map<SubmitKind, FakeVideos>()
 
-const ANSWERS: { readonly [K in keyof KindsTalk]: (question: KindsTalk[K]['in']) => KindsTalk[K]['out'] | Promise<KindsTalk[K]['out']> } = {
+const ANSWERS: {
+  readonly [K in keyof KindsTalk]: (
+    question: KindsTalk[K]['in'],
+  ) => KindsTalk[K]['out'] | Promise<KindsTalk[K]['out']>
+} = {
   start,
-  submissions: () => [...fakes].flatMap(([kind, { log }]) => log.submissions.map((one): Submission => (
-    { kind, tag: /(?:job|late) \S+;/.exec(one.prompt)?.[0] ?? one.prompt, token: one.token, madeId: one.outcome === 'taken' ? one.id : null }
-  ))),
-  polls: () => [...fakes].flatMap(([kind, { log }]) => log.pollsOf.map(({ id, port, atMs }): Poll => ({ kind, upstreamId: id, port, atMs }))),
+  submissions: () =>
+    [...fakes].flatMap(([kind, { log }]) =>
+      log.submissions.map((one): Submission => ({
+        kind,
+        tag: /(?:job|late) \S+;/.exec(one.prompt)?.[0] ?? one.prompt,
+        token: one.token,
+        madeId: one.outcome === 'taken' ? one.id : null,
+      })),
+    ),
+  polls: () =>
+    [...fakes].flatMap(([kind, { log }]) =>
+      log.pollsOf.map(({ id, port, atMs }): Poll => ({ kind, upstreamId: id, port, atMs })),
+    ),
   seen: (kinds) => kinds.flatMap((kind) => seen(fakes.get(kind))).sort((a, b) => a - b),
   finish() {
     for (const fake of fakes.values()) fake.finish()
@@ -36,9 +52,20 @@ const ANSWERS: { readonly [K in keyof KindsTalk]: (question: KindsTalk[K]['in'])
   },
 }
 
-process.on('message', ({ id, name, question }: { readonly id: number; readonly name: keyof KindsTalk; readonly question: never }) => {
-  void Promise.resolve(ANSWERS[name](question)).then((answer) => process.send?.({ id, answer }))
-})
+process.on(
+  'message',
+  ({
+    id,
+    name,
+    question,
+  }: {
+    readonly id: number
+    readonly name: keyof KindsTalk
+    readonly question: never
+  }) => {
+    void Promise.resolve(ANSWERS[name](question)).then((answer) => process.send?.({ id, answer }))
+  },
+)
 process.once('disconnect', () => process.exit())
 
 async function start(settings: Partial<VideoSettings>): Promise<Readonly<Record<SubmitKind, string>>> {

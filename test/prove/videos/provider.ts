@@ -29,21 +29,34 @@ export interface KindsProvider {
   finish(): Promise<void>
 }
 
-export async function startKindsProvider(proof: Proof, settings: Partial<VideoSettings> = {}): Promise<KindsProvider> {
-  const child = fork(fileURLToPath(new URL('./provider-process.js', import.meta.url)), { env: plainEnvironment(), execArgv: [], serialization: 'advanced' })
+export async function startKindsProvider(
+  proof: Proof,
+  settings: Partial<VideoSettings> = {},
+): Promise<KindsProvider> {
+  const child = fork(fileURLToPath(new URL('./provider-process.js', import.meta.url)), {
+    env: plainEnvironment(),
+    execArgv: [],
+    serialization: 'advanced',
+  })
   proof.after(() => stopServer(child))
   let nth = 0
-  const ask = <K extends keyof KindsTalk>(name: K, question: KindsTalk[K]['in']): Promise<KindsTalk[K]['out']> => {
+  const ask = <K extends keyof KindsTalk>(
+    name: K,
+    question: KindsTalk[K]['in'],
+  ): Promise<KindsTalk[K]['out']> => {
     const id = nth++
     return new Promise((resolve, reject) => {
       const gone = (): void => reject(new Error('the provider has ended'))
       child.once('exit', gone)
-      child.on('message', function told(message: { readonly id: number; readonly answer: KindsTalk[K]['out'] }) {
-        if (message.id !== id) return
-        child.off('message', told)
-        child.off('exit', gone)
-        resolve(message.answer)
-      })
+      child.on(
+        'message',
+        function told(message: { readonly id: number; readonly answer: KindsTalk[K]['out'] }) {
+          if (message.id !== id) return
+          child.off('message', told)
+          child.off('exit', gone)
+          resolve(message.answer)
+        },
+      )
       child.send({ id, name, question })
     })
   }

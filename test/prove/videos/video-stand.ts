@@ -1,7 +1,12 @@
 import { organizationAccount } from '../../../src/schemas/money/accounts.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { connected } from '../../support/wire/connected.ts'
-import { outsidePostgres, outsideRedis, type OutsideRedis, type OutsideStore } from '../../support/nodes/outside-stores.ts'
+import {
+  outsidePostgres,
+  outsideRedis,
+  type OutsideRedis,
+  type OutsideStore,
+} from '../../support/nodes/outside-stores.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../../support/nodes/stand.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 import type { Proof } from '../proof.ts'
@@ -52,9 +57,13 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
   const stand = await startStand({
     catalogue: catalogueOf(input),
     settings: {
-      SLUICE_FRONTS: String(input.fronts), SLUICE_RUNNERS: String(input.runners), DATABASE_URL: postgres.url,
+      SLUICE_FRONTS: String(input.fronts),
+      SLUICE_RUNNERS: String(input.runners),
+      DATABASE_URL: postgres.url,
       ...(redis === null ? {} : { REDIS_URL: redis.url }),
-      SLUICE_EGRESS_ALLOW: receiver.allow, SLUICE_EGRESS_CA: receiver.rootFile, ...input.settings,
+      SLUICE_EGRESS_ALLOW: receiver.allow,
+      SLUICE_EGRESS_CA: receiver.rootFile,
+      ...input.settings,
     },
   })
   proof.after(() => stand.stop())
@@ -64,7 +73,12 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
   const client = new VideoClient(stand.port, stand.keys.inference_key)
   proof.after(async () => client.close())
   return {
-    stand, store, postgres, redis, receiver, client,
+    stand,
+    store,
+    postgres,
+    redis,
+    receiver,
+    client,
     untilCalm: (msMax) => until(msMax, () => openRows(store)),
     untilEnded: (kinds, msMax) => until(msMax, () => openJobs(store, kinds)),
   }
@@ -77,11 +91,23 @@ export function organizationOf({ stand }: VideoStand): string {
 export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'providers' | 'video'>): object {
   return {
     providers: SUBMIT_KINDS.map((kind) => ({
-      slug: kind, protocol: 'openai', base_url: providers[kind], api_key_env: PROVIDER_KEY, video: { submit: kind, ...video },
+      slug: kind,
+      protocol: 'openai',
+      base_url: providers[kind],
+      api_key_env: PROVIDER_KEY,
+      video: { submit: kind, ...video },
     })),
     models: SUBMIT_KINDS.map((kind) => ({
-      id: modelOf(kind), name: `Prove ${kind}`, architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      video: { durations: [4], resolutions: ['720p'], aspect_ratios: ['16:9'], seed: true, pricing_skus: { duration_seconds: PRICE } },
+      id: modelOf(kind),
+      name: `Prove ${kind}`,
+      architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+      video: {
+        durations: [4],
+        resolutions: ['720p'],
+        aspect_ratios: ['16:9'],
+        seed: true,
+        pricing_skus: { duration_seconds: PRICE },
+      },
       endpoints: [{ provider: kind, upstream_model: `clip-${kind}` }],
     })),
   }
@@ -91,7 +117,7 @@ export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'pr
 async function until(msMax: number, count: () => Promise<number>): Promise<number | null> {
   const startedAt = performance.now()
   while (performance.now() - startedAt < msMax) {
-    if (await count().catch(() => Infinity) === 0) return performance.now() - startedAt
+    if ((await count().catch(() => Infinity)) === 0) return performance.now() - startedAt
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
   return null

@@ -22,8 +22,16 @@ export const program: Program = {
   async run(proof) {
     const provider = await startKindsProvider(proof, { makeMs: proof.isShort ? SHORT_MAKE_MS : 45_000 })
     const bench = await startVideoStand(proof, {
-      fronts: 1, runners: 2, providers: provider.baseUrls,
-      video: { polls_per_second: 200, poll_first_ms: 500, poll_max_ms: 2_000, lookup_quiet_ms: 4_000, submit_timeout_ms: 5_000 },
+      fronts: 1,
+      runners: 2,
+      providers: provider.baseUrls,
+      video: {
+        polls_per_second: 200,
+        poll_first_ms: 500,
+        poll_max_ms: 2_000,
+        lookup_quiet_ms: 4_000,
+        submit_timeout_ms: 5_000,
+      },
     })
     const { sql } = bench.store
     await offered(proof.isShort)
@@ -31,7 +39,9 @@ export const program: Program = {
       const { accepted } = await offerAll(proof, bench, isShort ? 60 : JOBS)
       // Until both hold jobs that run at their providers.
       for (let running = 0; running < accepted.length * 0.9; await pause(250)) {
-        const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM video_jobs WHERE state = 'running'`
+        const [row] = await sql<
+          { count: number }[]
+        >`SELECT count(*)::int AS count FROM video_jobs WHERE state = 'running'`
         running = row?.count ?? 0
       }
       const serverPorts = Object.values(provider.baseUrls).map((url) => Number(new URL(url).port))
@@ -41,16 +51,27 @@ export const program: Program = {
       const stoppedMs = proof.isShort ? STOPPED_MS * 0.6 : STOPPED_MS
       await pause(stoppedMs)
       let taken = await attempts()
-      const overtakenOf = (): string[] => [...taken].filter(([id, attempt]) => attempt > (before.get(id) ?? 0)).map(([id]) => id)
-      for (const endsAt = performance.now() + GIVE_UP_MS; overtakenOf().length === 0 && performance.now() < endsAt; await pause(250)) taken = await attempts()
+      const overtakenOf = (): string[] =>
+        [...taken].filter(([id, attempt]) => attempt > (before.get(id) ?? 0)).map(([id]) => id)
+      for (
+        const endsAt = performance.now() + GIVE_UP_MS;
+        overtakenOf().length === 0 && performance.now() < endsAt;
+        await pause(250)
+      )
+        taken = await attempts()
       const overtaken = overtakenOf()
-      proof.check('the other one takes its jobs over', overtaken.length > 0, `${overtaken.length} of ${taken.size} in ${stoppedMs / 1_000} s`)
+      proof.check(
+        'the other one takes its jobs over',
+        overtaken.length > 0,
+        `${overtaken.length} of ${taken.size} in ${stoppedMs / 1_000} s`,
+      )
       process.kill(victim, 'SIGCONT')
       const wokenAt = Date.now()
       const awakeMs = proof.isShort ? AWAKE_MS / 3 : AWAKE_MS
       const ports = new Set<number>()
       for (const endsAt = performance.now() + awakeMs; performance.now() < endsAt; await pause(50)) {
-        for (const serverPort of serverPorts) for (const port of callingPortsOf(victim, serverPort)) ports.add(port)
+        for (const serverPort of serverPorts)
+          for (const port of callingPortsOf(victim, serverPort)) ports.add(port)
       }
       const after = await attempts()
       const moved = overtaken.filter((id) => after.get(id) !== undefined && after.get(id) !== taken.get(id))
@@ -58,20 +79,36 @@ export const program: Program = {
       const upstreamIds = await upstreamIdsOf(new Set(overtaken))
       const polls = (await provider.polls()).filter(({ atMs }) => atMs >= wokenAt)
       const foreign = polls.filter(({ port, upstreamId }) => ports.has(port) && upstreamIds.has(upstreamId))
-      proof.check('it polls none of them', foreign.length === 0, `${foreign.length} of ${polls.length} polls in ${(awakeMs / 1_000).toFixed(0)} s`)
+      proof.check(
+        'it polls none of them',
+        foreign.length === 0,
+        `${foreign.length} of ${polls.length} polls in ${(awakeMs / 1_000).toFixed(0)} s`,
+      )
       if (proof.isShort) await provider.finish()
       const calmMs = await bench.untilCalm(CALM_MS_MAX)
-      proof.check('all is calm in the end', calmMs !== null, calmMs === null ? 'never' : `after ${(calmMs / 1_000).toFixed(1)} s`)
-      await judgeRun(proof, bench, { offered: accepted.length, accepted, submissions: await provider.submissions() })
+      proof.check(
+        'all is calm in the end',
+        calmMs !== null,
+        calmMs === null ? 'never' : `after ${(calmMs / 1_000).toFixed(1)} s`,
+      )
+      await judgeRun(proof, bench, {
+        offered: accepted.length,
+        accepted,
+        submissions: await provider.submissions(),
+      })
     }
 
     async function attempts(): Promise<ReadonlyMap<string, number>> {
-      const rows = await sql<{ id: string; attempt: number }[]>`SELECT id, attempt FROM video_jobs WHERE state IN ('submitting', 'running', 'storing')`
+      const rows = await sql<
+        { id: string; attempt: number }[]
+      >`SELECT id, attempt FROM video_jobs WHERE state IN ('submitting', 'running', 'storing')`
       return new Map(rows.map(({ id, attempt }) => [id, attempt]))
     }
 
     async function upstreamIdsOf(ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-      const rows = await sql<{ id: string; upstream_id: string }[]>`SELECT id, upstream_id FROM video_jobs WHERE upstream_id IS NOT NULL`
+      const rows = await sql<
+        { id: string; upstream_id: string }[]
+      >`SELECT id, upstream_id FROM video_jobs WHERE upstream_id IS NOT NULL`
       return new Set(rows.filter(({ id }) => ids.has(id)).map((row) => row.upstream_id))
     }
   },
@@ -81,7 +118,9 @@ export const program: Program = {
 async function busyRunner(pid: number, serverPorts: readonly number[]): Promise<number> {
   let found: number | undefined
   await until('a runner calls its providers', () => {
-    found = pidsOf(pid, 'runner').find((runner) => serverPorts.some((port) => callingPortsOf(runner, port).size > 0))
+    found = pidsOf(pid, 'runner').find((runner) =>
+      serverPorts.some((port) => callingPortsOf(runner, port).size > 0),
+    )
     return found !== undefined
   })
   if (found === undefined) throw new Error('no runner calls a provider')

@@ -1,4 +1,6 @@
-/** Pollers see no job go back or go away and cost Postgres nothing; a provider that hangs delays nobody else. */
+/**
+ * Pollers see no job go back or go away and cost Postgres nothing; a provider that hangs delays nobody else.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { videoRankOf, type VideoStatus } from '../../../src/schemas/videos/video-jobs.ts'
 import { some } from './judging.ts'
@@ -16,9 +18,15 @@ const POLL_MAX_MS = 12_000
 const SHORT_POLL_MAX_MS = 2_000
 const LATE_MS_MAX = 2_000
 const OPEN_MS_MAX = 300_000
-/** All are open for as long as pollers are counted, and then made at the pace at which they were offered; in short once that is done. */
+/**
+ * All are open for as long as pollers are counted, and then made at the pace at which they were offered; in
+ * short once that is done.
+ */
 const MAKE_MS = 200_000
-/** Times that they are counted: what sessions did before they tell up to ten seconds later. What pollers cost is in each count. */
+/**
+ * Times that they are counted: what sessions did before they tell up to ten seconds later. What pollers cost
+ * is in each count.
+ */
 const COUNTS_MAX = 4
 /** Transactions a second of a node that nobody calls: heartbeats, epochs, claims. */
 const IDLE_PER_S_MAX = 60
@@ -28,10 +36,15 @@ export const program: Program = {
   async run(proof) {
     const provider = await startKindsProvider(proof, { makeMs: MAKE_MS })
     const bench = await startVideoStand(proof, {
-      fronts: 2, runners: proof.isShort ? 1 : 2, providers: provider.baseUrls,
+      fronts: 2,
+      runners: proof.isShort ? 1 : 2,
+      providers: provider.baseUrls,
       video: {
-        polls_per_second: CAP_PER_S, poll_first_ms: 1_000, poll_max_ms: proof.isShort ? SHORT_POLL_MAX_MS : POLL_MAX_MS,
-        concurrency: 64, submit_timeout_ms: 10_000,
+        polls_per_second: CAP_PER_S,
+        poll_first_ms: 1_000,
+        poll_max_ms: proof.isShort ? SHORT_POLL_MAX_MS : POLL_MAX_MS,
+        concurrency: 64,
+        submit_timeout_ms: 10_000,
       },
     })
     const count = proof.isShort ? 90 : JOBS
@@ -51,7 +64,9 @@ export const program: Program = {
 async function untilRunning({ store }: VideoStand, count: number): Promise<void> {
   const endsAt = performance.now() + OPEN_MS_MAX
   for (let running = 0; running < count && performance.now() < endsAt; await pause(500)) {
-    const [row] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM video_jobs WHERE state = 'running'`
+    const [row] = await store.sql<
+      { count: number }[]
+    >`SELECT count(*)::int AS count FROM video_jobs WHERE state = 'running'`
     running = row?.count ?? 0
   }
 }
@@ -69,7 +84,11 @@ async function polled(proof: Proof, bench: VideoStand, ids: readonly string[]): 
     for (; performance.now() - startedAt < ms; await pause(5)) {
       for (const due = before + ((performance.now() - startedAt) / 1_000) * wanted; polls < due; polls++) {
         const id = ids[proof.random(ids.length)] ?? ''
-        under.push(bench.client.call('GET', `/videos/${id}`).then(({ status }) => void (statuses[status] = (statuses[status] ?? 0) + 1)))
+        under.push(
+          bench.client
+            .call('GET', `/videos/${id}`)
+            .then(({ status }) => void (statuses[status] = (statuses[status] ?? 0) + 1)),
+        )
       }
     }
     await Promise.all(under)
@@ -78,23 +97,33 @@ async function polled(proof: Proof, bench: VideoStand, ids: readonly string[]): 
   let [busy, counts] = [await transactions(bench, poll), 1]
   for (; busy.perS >= most && counts < COUNTS_MAX; counts++) busy = await transactions(bench, poll)
   proof.check('every poll is answered', statuses[200] === polls, tally(statuses))
-  proof.checkTimed(`${wanted} polls a second are made`, polls >= counts * wanted * (ms / 1_000) * 0.9, `${((polls / counts / ms) * 1_000).toFixed(0)} a second`)
+  proof.checkTimed(
+    `${wanted} polls a second are made`,
+    polls >= counts * wanted * (ms / 1_000) * 0.9,
+    `${((polls / counts / ms) * 1_000).toFixed(0)} a second`,
+  )
   proof.check(
-    'pollers cost Postgres nothing', busy.perS < most,
+    'pollers cost Postgres nothing',
+    busy.perS < most,
     `${busy.perS.toFixed(0)} transactions a second beside ${idle.perS.toFixed(0)} without pollers`,
   )
 }
 
-async function transactions({ store }: VideoStand, during: () => Promise<unknown>): Promise<{ readonly perS: number }> {
+async function transactions(
+  { store }: VideoStand,
+  during: () => Promise<unknown>,
+): Promise<{ readonly perS: number }> {
   const read = async (): Promise<number> => {
-    const [row] = await store.sql<{ count: string }[]>`SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()`
+    const [row] = await store.sql<
+      { count: string }[]
+    >`SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()`
     return Number(row?.count)
   }
   const [before, startedAt] = [await read(), performance.now()]
   await during()
   // Counters of a session reach the view within a second.
   await pause(1_500)
-  return { perS: (await read() - before) / ((performance.now() - startedAt) / 1_000) }
+  return { perS: ((await read()) - before) / ((performance.now() - startedAt) / 1_000) }
 }
 
 /** What two providers have made is seen soon, though the third one hangs. */
@@ -104,16 +133,25 @@ async function seen(proof: Proof, bench: VideoStand, provider: KindsProvider): P
   const seconds = (performance.now() - startedAt) / 1_000
   const late = await provider.seenAfterMs(['token', 'lookup'])
   const p99 = late[Math.floor(late.length * 0.99)] ?? Number.NaN
-  proof.check('all that two providers have made is completed', late.length > 0, `${late.length} jobs in ${seconds.toFixed(1)} s`)
+  proof.check(
+    'all that two providers have made is completed',
+    late.length > 0,
+    `${late.length} jobs in ${seconds.toFixed(1)} s`,
+  )
   proof.checkTimed(
-    'it is seen within the interval and 2 s (p99)', p99 <= POLL_MAX_MS + LATE_MS_MAX,
+    'it is seen within the interval and 2 s (p99)',
+    p99 <= POLL_MAX_MS + LATE_MS_MAX,
     `p50 ${late[Math.floor(late.length / 2)]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, interval ${POLL_MAX_MS} ms`,
   )
   const polls = await provider.polls()
   for (const kind of ['token', 'lookup', 'blind'] as const) {
     const times = polls.filter((poll) => poll.kind === kind).map(({ atMs }) => atMs)
     const most = mostWithin(times, 1_000)
-    proof.check(`${kind}: no second has more polls than the cap`, most <= CAP_PER_S, `at most ${most} of ${CAP_PER_S}; ${times.length} polls`)
+    proof.check(
+      `${kind}: no second has more polls than the cap`,
+      most <= CAP_PER_S,
+      `at most ${most} of ${CAP_PER_S}; ${times.length} polls`,
+    )
   }
 }
 
@@ -160,12 +198,23 @@ async function watched(proof: Proof, bench: VideoStand, ids: readonly string[]):
   }
   isOver = true
   await Promise.all(watchers)
-  proof.check('no poller sees a job go back, or a 404', wrong.length === 0, `${wrong.length} of ${polls} polls${some(wrong)}`)
+  proof.check(
+    'no poller sees a job go back, or a 404',
+    wrong.length === 0,
+    `${wrong.length} of ${polls} polls${some(wrong)}`,
+  )
 }
 
-async function offerSome(client: VideoStand['client'], origin: string, count: number): Promise<readonly string[]> {
-  const offers = Array.from({ length: count }, (_, nth) => client.offer(
-    { nth, tag: `late ${nth};`, model: 'prove/token', callbackUrl: `${origin}/late/${nth}` }, () => undefined,
-  ))
+async function offerSome(
+  client: VideoStand['client'],
+  origin: string,
+  count: number,
+): Promise<readonly string[]> {
+  const offers = Array.from({ length: count }, (_, nth) =>
+    client.offer(
+      { nth, tag: `late ${nth};`, model: 'prove/token', callbackUrl: `${origin}/late/${nth}` },
+      () => undefined,
+    ),
+  )
   return (await Promise.all(offers)).flatMap((one) => (one === null ? [] : [one.id]))
 }

@@ -18,8 +18,16 @@ export const program: Program = {
   async run(proof) {
     const provider = await startKindsProvider(proof)
     const bench = await startVideoStand(proof, {
-      fronts: proof.isShort ? 1 : 2, runners: proof.isShort ? 1 : 2, providers: provider.baseUrls,
-      video: { polls_per_second: 100, poll_first_ms: 500, poll_max_ms: 2_000, submit_timeout_ms: 5_000, lookup_quiet_ms: 4_000 },
+      fronts: proof.isShort ? 1 : 2,
+      runners: proof.isShort ? 1 : 2,
+      providers: provider.baseUrls,
+      video: {
+        polls_per_second: 100,
+        poll_first_ms: 500,
+        poll_max_ms: 2_000,
+        submit_timeout_ms: 5_000,
+        lookup_quiet_ms: 4_000,
+      },
     })
     const everyMs = proof.isShort ? RESTART_EVERY_MS / 4 : RESTART_EVERY_MS
     let [isOver, restarts] = [false, 0]
@@ -36,9 +44,20 @@ export const program: Program = {
     isOver = true
     await restarting
     const calmMs = await bench.untilCalm(CALM_MS_MAX)
-    proof.check('all is calm in the end', calmMs !== null, `${restarts} restarts; ${accepted.length} accepted; refused on the way: ${tally(statuses)}`)
-    await judgeRun(proof, bench, { offered: accepted.length, accepted, submissions: await provider.submissions() })
-    const ended = bench.stand.output().split('\n').filter((line) => /child_ended|crash|fatal|uncaught/i.test(line))
+    proof.check(
+      'all is calm in the end',
+      calmMs !== null,
+      `${restarts} restarts; ${accepted.length} accepted; refused on the way: ${tally(statuses)}`,
+    )
+    await judgeRun(proof, bench, {
+      offered: accepted.length,
+      accepted,
+      submissions: await provider.submissions(),
+    })
+    const ended = bench.stand
+      .output()
+      .split('\n')
+      .filter((line) => /child_ended|crash|fatal|uncaught/i.test(line))
     proof.check('no process ended', ended.length === 0, ended.slice(0, 2).join(' ') || 'none')
   },
 }

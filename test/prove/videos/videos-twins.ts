@@ -27,21 +27,42 @@ export const program: Program = {
       const key = randomUUID()
       const [one, other] = await Promise.all([submit(nth, key), submit(nth, key)])
       const isTwin = one.status === 202 && other.status === 202 && one.text === other.text
-      if (!isTwin) found.different.push(`${one.status} ${one.text.slice(0, 150)} | ${other.status} ${other.text.slice(0, 150)}`)
+      if (!isTwin)
+        found.different.push(
+          `${one.status} ${one.text.slice(0, 150)} | ${other.status} ${other.text.slice(0, 150)}`,
+        )
       else found.ids.add((JSON.parse(one.text) as { id: string }).id)
       found.replayed += [one, other].filter(({ headers }) => headers['idempotent-replayed'] === 'true').length
       const another = await submit(nth, key, ' but blue')
       if (another.status !== 400) found.others.push(`${another.status} ${another.text.slice(0, 150)}`)
     }
     const turns = Array.from({ length: pairs }, (_, nth) => nth).values()
-    await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      for (const nth of turns) await pair(nth)
-    }))
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (const nth of turns) await pair(nth)
+      }),
+    )
     const [rows] = await bench.store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM video_jobs`
-    proof.check('twins get the same answer', found.different.length === 0, `${found.different.length} of ${pairs} differ${some(found.different)}`)
-    proof.check('one of each two says that it is a repetition', found.replayed === pairs, `${found.replayed} of ${pairs}`)
+    proof.check(
+      'twins get the same answer',
+      found.different.length === 0,
+      `${found.different.length} of ${pairs} differ${some(found.different)}`,
+    )
+    proof.check(
+      'one of each two says that it is a repetition',
+      found.replayed === pairs,
+      `${found.replayed} of ${pairs}`,
+    )
     const isExact = rows?.count === pairs && found.ids.size === pairs
-    proof.check('there are as many jobs as pairs', isExact, `${rows?.count} rows, ${found.ids.size} ids; ${tally(statuses)}`)
-    proof.check('another body under the key is 400', found.others.length === 0, `${found.others.length} are not${some(found.others)}`)
+    proof.check(
+      'there are as many jobs as pairs',
+      isExact,
+      `${rows?.count} rows, ${found.ids.size} ids; ${tally(statuses)}`,
+    )
+    proof.check(
+      'another body under the key is 400',
+      found.others.length === 0,
+      `${found.others.length} are not${some(found.others)}`,
+    )
   },
 }

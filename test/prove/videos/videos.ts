@@ -25,33 +25,70 @@ export const program: Program = {
   async run(proof) {
     const provider = await startKindsProvider(proof)
     const bench = await startVideoStand(proof, {
-      fronts: proof.isShort ? 1 : 2, runners: 2, providers: provider.baseUrls,
+      fronts: proof.isShort ? 1 : 2,
+      runners: 2,
+      providers: provider.baseUrls,
       video: {
-        polls_per_second: 200, poll_first_ms: 500, poll_max_ms: 2_000, concurrency: 64,
-        submit_timeout_ms: SUBMIT_TIMEOUT_MS, lookup_quiet_ms: LOOKUP_QUIET_MS,
+        polls_per_second: 200,
+        poll_first_ms: 500,
+        poll_max_ms: 2_000,
+        concurrency: 64,
+        submit_timeout_ms: SUBMIT_TIMEOUT_MS,
+        lookup_quiet_ms: LOOKUP_QUIET_MS,
       },
     })
     const [jobs, kills, each] = proof.isShort ? [90, 3, 1] : [JOBS, KILLS_MIN, KILLS_EACH_MIN]
     const killing = startKilling({
-      pid: bench.stand.pid, redis: bench.redis, everyMs: KILL_EVERY_MS, random: (below) => proof.random(below),
+      pid: bench.stand.pid,
+      redis: bench.redis,
+      everyMs: KILL_EVERY_MS,
+      random: (below) => proof.random(below),
       ...(proof.isShort && { most: KILLS_SHORT_MOST }),
     })
     const { accepted, statuses, perS } = await offerAll(proof, bench, jobs)
-    while (killing.total < kills || Object.entries(killing.kills).some(([victim, count]) => count < each && (victim !== 'redis' || bench.redis !== null))) {
+    while (
+      killing.total < kills ||
+      Object.entries(killing.kills).some(
+        ([victim, count]) => count < each && (victim !== 'redis' || bench.redis !== null),
+      )
+    ) {
       await pause(100)
     }
     await killing.end()
-    proof.check('enough was killed', killing.total >= kills, Object.entries(killing.kills).map(([victim, count]) => `${victim} × ${count}`).join(', '))
-    proof.check('enough was accepted', accepted.length >= jobs * ACCEPTED_SHARE_MIN, `${accepted.length} of ${jobs}; refused on the way: ${tally(statuses)}`)
-    proof.checkTimed(`at least ${RATE_PER_S - 10} a second were offered`, perS >= RATE_PER_S - 10, `${perS.toFixed(0)} a second`)
+    proof.check(
+      'enough was killed',
+      killing.total >= kills,
+      Object.entries(killing.kills)
+        .map(([victim, count]) => `${victim} × ${count}`)
+        .join(', '),
+    )
+    proof.check(
+      'enough was accepted',
+      accepted.length >= jobs * ACCEPTED_SHARE_MIN,
+      `${accepted.length} of ${jobs}; refused on the way: ${tally(statuses)}`,
+    )
+    proof.checkTimed(
+      `at least ${RATE_PER_S - 10} a second were offered`,
+      perS >= RATE_PER_S - 10,
+      `${perS.toFixed(0)} a second`,
+    )
     const calmMs = await bench.untilCalm(proof.isShort ? CALM_MS_MAX / 2 : CALM_MS_MAX)
-    proof.check('all is calm in the end', calmMs !== null, calmMs === null ? 'never' : `${(calmMs / 1_000).toFixed(1)} s behind the last kill`)
+    proof.check(
+      'all is calm in the end',
+      calmMs !== null,
+      calmMs === null ? 'never' : `${(calmMs / 1_000).toFixed(1)} s behind the last kill`,
+    )
     await judgeRun(proof, bench, { offered: jobs, accepted, submissions: await provider.submissions() })
   },
 }
 
 /** Offers at a steady pace, whatever becomes of earlier ones. */
-export async function offerAll(proof: Proof, { client, receiver }: VideoStand, count: number, ratePerS = RATE_PER_S): Promise<{
+export async function offerAll(
+  proof: Proof,
+  { client, receiver }: VideoStand,
+  count: number,
+  ratePerS = RATE_PER_S,
+): Promise<{
   readonly accepted: readonly Accepted[]
   readonly statuses: Readonly<Record<number, number>>
   readonly perS: number
@@ -61,7 +98,12 @@ export async function offerAll(proof: Proof, { client, receiver }: VideoStand, c
   const startedAt = performance.now()
   for (let nth = 0; nth < count; nth++) {
     const kind = SUBMIT_KINDS[nth % SUBMIT_KINDS.length] ?? 'token'
-    const offer = { nth, tag: `job ${proof.seed}-${nth};`, model: modelOf(kind), callbackUrl: `${receiver.origin}/${nth}` }
+    const offer = {
+      nth,
+      tag: `job ${proof.seed}-${nth};`,
+      model: modelOf(kind),
+      callbackUrl: `${receiver.origin}/${nth}`,
+    }
     offers.push(client.offer(offer, ({ status }) => void (statuses[status] = (statuses[status] ?? 0) + 1)))
     await pause(Math.max(0, startedAt + ((nth + 1) * 1_000) / ratePerS - performance.now()))
   }
@@ -73,11 +115,21 @@ export async function offerAll(proof: Proof, { client, receiver }: VideoStand, c
 
 /** When all is calm. */
 export async function judgeRun(
-  proof: Proof, { store, stand, receiver }: VideoStand, run: Omit<Parameters<typeof judge>[1], 'rows' | 'webhooks' | 'leases'>,
+  proof: Proof,
+  { store, stand, receiver }: VideoStand,
+  run: Omit<Parameters<typeof judge>[1], 'rows' | 'webhooks' | 'leases'>,
 ): Promise<void> {
   const { sql } = store
-  const [held] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM leases WHERE journal_id IN (SELECT hold_id FROM video_jobs)`
+  const [held] = await sql<
+    { count: number }[]
+  >`SELECT count(*)::int AS count FROM leases WHERE journal_id IN (SELECT hold_id FROM video_jobs)`
   judge(proof, { ...run, rows: await readJobs(sql), webhooks: receiver.received, leases: held?.count ?? -1 })
-  const checked = await stand.cli('ledger', 'check').catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check('the ledger explains every counter', !('failed' in checked), JSON.stringify(checked).slice(0, 200))
+  const checked = await stand
+    .cli('ledger', 'check')
+    .catch((problem: unknown) => ({ failed: String(problem) }))
+  proof.check(
+    'the ledger explains every counter',
+    !('failed' in checked),
+    JSON.stringify(checked).slice(0, 200),
+  )
 }

@@ -20,23 +20,52 @@ const PUBLIC_AFTER_ALL = '0127.0.0.1'
 
 /** Addresses that are wrong before their host is looked at. */
 const ODD = [
-  'http://good.example/', 'ftp://good.example/', 'file:///etc/passwd', 'javascript:alert(1)', 'data:text/plain,x', 'ws://good.example/', 'unix:/run/x.sock',
-  '//good.example/', '/relative', 'good.example', 'https://', 'https:///path', 'https://user@good.example/', 'https://user:pass@good.example/',
-  'https://:pass@good.example/', 'https://good.example@127.0.0.1/', 'https://127.0.0.1#@good.example/', 'https://127.0.0.1?@good.example/',
-  'https://good.example\\@127.0.0.1/', 'https://good.example/\r\nx: y', 'https://good.example/\0', 'https://good.example/ with spaces',
-  'https://gö.example/', 'https://good.example/\ud800',
-  'HTTP://GOOD.EXAMPLE/', 'https://[::1', 'https://[::1]:443/', 'https://localhost/', 'https://localhost:8443/', 'https://LOCALHOST./',
+  'http://good.example/',
+  'ftp://good.example/',
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'data:text/plain,x',
+  'ws://good.example/',
+  'unix:/run/x.sock',
+  '//good.example/',
+  '/relative',
+  'good.example',
+  'https://',
+  'https:///path',
+  'https://user@good.example/',
+  'https://user:pass@good.example/',
+  'https://:pass@good.example/',
+  'https://good.example@127.0.0.1/',
+  'https://127.0.0.1#@good.example/',
+  'https://127.0.0.1?@good.example/',
+  'https://good.example\\@127.0.0.1/',
+  'https://good.example/\r\nx: y',
+  'https://good.example/\0',
+  'https://good.example/ with spaces',
+  'https://gö.example/',
+  'https://good.example/\ud800',
+  'HTTP://GOOD.EXAMPLE/',
+  'https://[::1',
+  'https://[::1]:443/',
+  'https://localhost/',
+  'https://localhost:8443/',
+  'https://LOCALHOST./',
 ]
 
 export const program: Program = {
   text: 'over 100 hostile callback URLs are refused at submission, over 30 at delivery, and one good receiver is reached',
   async run(proof) {
-    // A port that the system gives to nobody: another test may still ask for a server of its own that has ended.
+    // A port that the system gives to nobody: another test may still ask for a server of its own that has
+    // ended.
     const trap = await startTarget(null, '0.0.0.0', await freePort())
     proof.after(() => trap.close())
     await submissions(proof, trap.port)
     await deliveries(proof, trap.port)
-    proof.check('no connection arrives at the trap', trap.connections === 0, `${trap.connections} on every address of this machine`)
+    proof.check(
+      'no connection arrives at the trap',
+      trap.connections === 0,
+      `${trap.connections} on every address of this machine`,
+    )
   },
 }
 
@@ -46,8 +75,12 @@ async function submissions(proof: Proof, trapPort: number): Promise<void> {
   proof.after(() => stand.stop())
   const client = new VideoClient(stand.port, stand.keys.inference_key)
   proof.after(async () => client.close())
-  const direct = hostileDestinations().filter(({ resolves, host }) => resolves === undefined && host !== PUBLIC_AFTER_ALL && !isName(host))
-  const ports = hostileDestinations().filter(({ port }) => port !== undefined && port !== 443.5).map(({ port }) => `https://93.184.216.34:${port}/`)
+  const direct = hostileDestinations().filter(
+    ({ resolves, host }) => resolves === undefined && host !== PUBLIC_AFTER_ALL && !isName(host),
+  )
+  const ports = hostileDestinations()
+    .filter(({ port }) => port !== undefined && port !== 443.5)
+    .map(({ port }) => `https://93.184.216.34:${port}/`)
   const urls = [...direct.map(({ host }) => `https://${host}:${trapPort}/`), ...ports, ...ODD]
   const wrong: string[] = []
   for (const url of urls) {
@@ -57,16 +90,27 @@ async function submissions(proof: Proof, trapPort: number): Promise<void> {
   }
   for (const one of wrong) proof.say(one)
   proof.check(`at least ${SUBMITTED_MIN} are tried`, urls.length >= SUBMITTED_MIN, `${urls.length}`)
-  proof.check('each is refused at submission', wrong.length === 0, `${wrong.length} of ${urls.length} are not`)
+  proof.check(
+    'each is refused at submission',
+    wrong.length === 0,
+    `${wrong.length} of ${urls.length} are not`,
+  )
   const { status } = await client.call('POST', '/videos', {
-    body: { model: 'sluice/clip-1', prompt: 'x', duration: 1, callback_url: `https://${PUBLIC_ADDRESS}:8443/in` },
+    body: {
+      model: 'sluice/clip-1',
+      prompt: 'x',
+      duration: 1,
+      callback_url: `https://${PUBLIC_ADDRESS}:8443/in`,
+    },
   })
   proof.check('a good one is taken', status === 202, `${status}`)
 }
 
 /** Tricks that come to a name which leads nowhere are taken: the delivery decides. */
 function isName(host: string): boolean {
-  return !URL.canParse(`https://${host}/`) ? false : /[a-z]$/i.test(new URL(`https://${host}/`).hostname.replace(/\.$/, ''))
+  return !URL.canParse(`https://${host}/`)
+    ? false
+    : /[a-z]$/i.test(new URL(`https://${host}/`).hostname.replace(/\.$/, ''))
 }
 
 /** By a sender whose names lead elsewhere than they did, and whose receivers send it on. */
@@ -93,12 +137,26 @@ async function deliveries(proof: Proof, trapPort: number): Promise<void> {
   stand.start()
   const rows = await stand.settled()
   const hostile = rows.filter(({ url }) => !url.endsWith('/good'))
-  const wrong = hostile.filter(({ state, last_reason: reason }) => state !== 'dead' || (reason !== 'refused' && reason !== 'redirect'))
-  proof.check(`at least ${DELIVERED_MIN} more are taken at first`, hosts >= DELIVERED_MIN && hostile.length === hosts, `${hosts}`)
+  const wrong = hostile.filter(
+    ({ state, last_reason: reason }) => state !== 'dead' || (reason !== 'refused' && reason !== 'redirect'),
+  )
+  proof.check(
+    `at least ${DELIVERED_MIN} more are taken at first`,
+    hosts >= DELIVERED_MIN && hostile.length === hosts,
+    `${hosts}`,
+  )
   const text = wrong.map(({ url, state, last_reason: reason }) => `${url} ${state} ${reason}`)
-  proof.check('each is refused at delivery', wrong.length === 0, `${wrong.length} of ${hostile.length} are not${some(text)}`)
+  proof.check(
+    'each is refused at delivery',
+    wrong.length === 0,
+    `${wrong.length} of ${hostile.length} are not${some(text)}`,
+  )
   const good = rows.find(({ url }) => url.endsWith('/good'))
-  proof.check('the good receiver is reached', good?.state === 'delivered', `${good?.state}, ${stand.receiver.connections} connections`)
+  proof.check(
+    'the good receiver is reached',
+    good?.state === 'delivered',
+    `${good?.state}, ${stand.receiver.connections} connections`,
+  )
   proof.check('nobody comes to the address beside it', beside() === 0, `${beside()} connections`)
 }
 
@@ -124,7 +182,9 @@ interface Telling {
 async function tellAll(stand: WebhookStand, { answers, trapPort }: Telling): Promise<number> {
   const { receiver } = stand
   const urls: string[] = []
-  const addresses = hostileDestinations().filter(({ resolves }) => resolves?.length === 1).flatMap(({ resolves = [] }) => resolves)
+  const addresses = hostileDestinations()
+    .filter(({ resolves }) => resolves?.length === 1)
+    .flatMap(({ resolves = [] }) => resolves)
   const hostile = addresses.filter((address) => address !== '127.0.0.1' && address !== '')
   for (const [nth, address] of hostile.entries()) {
     // Public when it was submitted, and then another one.
@@ -132,11 +192,13 @@ async function tellAll(stand: WebhookStand, { answers, trapPort }: Telling): Pro
     urls.push(`https://late-${nth}.hooks.example:${trapPort}/`)
   }
   for (let nth = 0; nth < 12; nth++) {
-    // The first attempt gets to the receiver, which fails it; then the name is bound to the address beside it.
+    // The first attempt gets to the receiver, which fails it; then the name is bound to the address beside
+    // it.
     answers.set(`rebound-${nth}.hooks.example`, ['127.0.0.1', '127.0.0.1', TRAP_ADDRESS])
     urls.push(receiver.url(`rebound-${nth}`, '/rebound'))
   }
-  for (const status of [301, 302, 303, 307, 308]) urls.push(receiver.url(`sent-on-${status}`, `/redirect-${status}`))
+  for (const status of [301, 302, 303, 307, 308])
+    urls.push(receiver.url(`sent-on-${status}`, `/redirect-${status}`))
   let count = 0
   for (const url of urls) {
     const taken = await checkCallbackUrl(url, { path: '/callback_url', gate: stand.egress, holder: null })

@@ -1,4 +1,7 @@
-/** A runner reduced to its webhooks: the real store, gate, secrets and sender, with a compressed clock. It is killed at any moment. */
+/**
+ * A runner reduced to its webhooks: the real store, gate, secrets and sender, with a compressed clock. It is
+ * killed at any moment.
+ */
 import { randomBytes } from 'node:crypto'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
@@ -24,12 +27,21 @@ process.once('message', (order: RunnerOrder) => {
   const store = openStore({ url: order.databaseUrl, poolMax: 4, applicationName: 'sluice-prove-runner' })
   const rootKeys = openRootKeys({ setting: new Secret(order.rootKey), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const egress = openEgress({ extraCa: [order.ca], allow: ['127.0.0.0/8'], resolve: () => Promise.resolve(['127.0.0.1']) })
+  const egress = openEgress({
+    extraCa: [order.ca],
+    allow: ['127.0.0.0/8'],
+    resolve: () => Promise.resolve(['127.0.0.1']),
+  })
   openWebhookSender({
     deliveries: openDeliveries({ store }),
     secrets: openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes }),
-    egress, log: SILENT, meters: { attempt: () => undefined }, views: { onWake: () => () => undefined },
-    now: Date.now, random: Math.random, timing: order.timing,
+    egress,
+    log: SILENT,
+    meters: { attempt: () => undefined },
+    views: { onWake: () => () => undefined },
+    now: Date.now,
+    random: Math.random,
+    timing: order.timing,
   })
   process.send?.('ready')
 })

@@ -33,19 +33,24 @@ export interface ReceiverOptions {
   readonly random: (below: number) => number
 }
 
-const HOSTS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((name) => `${name}.hooks.example`)
+const HOSTS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map(
+  (name) => `${name}.hooks.example`,
+)
 
 /** Ways in which an attempt fails. */
 const FAULTS: Readonly<Record<string, (res: ServerResponse) => void>> = {
   'server error': (res) => void res.writeHead(500).end('no'),
   'too many requests': (res) => void res.writeHead(429, { 'retry-after': '1' }).end(),
-  'redirect': (res) => void res.writeHead(302, { location: 'https://one.hooks.example/' }).end(),
-  'reset': (res) => void res.socket?.destroy(),
+  redirect: (res) => void res.writeHead(302, { location: 'https://one.hooks.example/' }).end(),
+  reset: (res) => void res.socket?.destroy(),
   'half an answer': (res) => void res.socket?.end('HTTP/1.1 200'),
   'no answer': () => undefined,
 }
 
-/** Receivers that fail half of all attempts, each attempt in a way of its own, and keep a log of what they were told. */
+/**
+ * Receivers that fail half of all attempts, each attempt in a way of its own, and keep a log of what they
+ * were told.
+ */
 export async function startReceivers({ tls, secret, random }: ReceiverOptions): Promise<Receivers> {
   const target = await startTarget(tls)
   const heard = new Map<string, Heard>()
@@ -54,24 +59,29 @@ export async function startReceivers({ tls, secret, random }: ReceiverOptions): 
   let isHealed = false
   target.answer((req, res) => {
     const pieces: Buffer[] = []
-    req.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => {
-      const body = Buffer.concat(pieces)
-      if (!verifiesAsB5(secret, req.headers, body) || !verifiesAsStandard(secret, req.headers, body)) unverified++
-      const one = noted(heard, req.headers, body)
-      const ways = Object.keys(FAULTS)
-      const fault = isHealed || random(2) === 0 ? undefined : ways[random(ways.length)]
-      if (fault === undefined) {
-        one.accepted++
-        one.acceptedAtMs = Date.now()
-        res.writeHead(200).end('thanks')
-        return
-      }
-      faults[fault] = (faults[fault] ?? 0) + 1
-      FAULTS[fault]?.(res)
-    })
+    req
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .on('end', () => {
+        const body = Buffer.concat(pieces)
+        if (!verifiesAsB5(secret, req.headers, body) || !verifiesAsStandard(secret, req.headers, body))
+          unverified++
+        const one = noted(heard, req.headers, body)
+        const ways = Object.keys(FAULTS)
+        const fault = isHealed || random(2) === 0 ? undefined : ways[random(ways.length)]
+        if (fault === undefined) {
+          one.accepted++
+          one.acceptedAtMs = Date.now()
+          res.writeHead(200).end('thanks')
+          return
+        }
+        faults[fault] = (faults[fault] ?? 0) + 1
+        FAULTS[fault]?.(res)
+      })
   })
   return {
-    hosts: HOSTS, heard, faults,
+    hosts: HOSTS,
+    heard,
+    faults,
     unverified: () => unverified,
     url: (nth) => `https://${HOSTS[nth % HOSTS.length] ?? ''}:${target.port}/in/${nth}?token=t`,
     heal: () => void (isHealed = true),
@@ -81,7 +91,13 @@ export async function startReceivers({ tls, secret, random }: ReceiverOptions): 
 
 function noted(heard: Map<string, Heard>, headers: IncomingHttpHeaders, body: Buffer): Heard {
   const key = String(headers['x-sluice-idempotency-key'])
-  const known = heard.get(key) ?? { ids: new Set<string>(), bodies: new Set<string>(), attempts: 0, accepted: 0, acceptedAtMs: 0 }
+  const known = heard.get(key) ?? {
+    ids: new Set<string>(),
+    bodies: new Set<string>(),
+    attempts: 0,
+    accepted: 0,
+    acceptedAtMs: 0,
+  }
   heard.set(key, known)
   known.ids.add(String(headers['webhook-id']))
   known.bodies.add(createHash('sha256').update(body).digest('hex'))

@@ -7,7 +7,9 @@ import type { RunnerOrder } from './process.ts'
 const PROCESS = fileURLToPath(new URL('process.js', import.meta.url))
 
 export interface Runners {
-  /** Kills one of them in `inMs`, and starts another in its place. @returns whether it was alive until then */
+  /**
+   * Kills one of them in `inMs`, and starts another in its place. @returns whether it was alive until then
+   */
   kill(nth: number, inMs: number): Promise<boolean>
   end(): Promise<void>
 }
@@ -36,8 +38,9 @@ export async function startRunners(count: number, order: RunnerOrder): Promise<R
 }
 
 /**
- * By a process of its own: the receivers run in this one, whose timers come right after the answers of a turn. A kill from
- * here would always meet a runner that has answers before it and had no moment to read them.
+ * By a process of its own: the receivers run in this one, whose timers come right after the answers of a
+ * turn. A kill from here would always meet a runner that has answers before it and had no moment to read
+ * them.
  */
 async function killed(child: ChildProcess, inMs = 0): Promise<boolean> {
   if (child.exitCode !== null || child.signalCode !== null) return false

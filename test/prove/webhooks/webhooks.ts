@@ -31,11 +31,17 @@ const [LOT, LOT_MS] = [10, 250]
 const KILL_MS = 900
 const DUPLICATES_MAX = 0.01
 /**
- * Hours of the contract's schedule as fractions of a second. What measures the machine is compressed less: an attempt that is
- * given up while a busy machine still carries its answer arrives twice, as one of more than 15 s would, and no kill is to blame.
+ * Hours of the contract's schedule as fractions of a second. What measures the machine is compressed less: an
+ * attempt that is given up while a busy machine still carries its answer arrives twice, as one of more than
+ * 15 s would, and no kill is to blame.
  */
 const TIMING: Partial<WebhookTiming> = {
-  attemptMs: 5_000, leaseMs: 12_000, sweepMs: 50, pauseMs: 50, delaysMs: [50, 150, 300, 600, 900, 1_200, 1_200], retryAfterMsMax: 1_000,
+  attemptMs: 5_000,
+  leaseMs: 12_000,
+  sweepMs: 50,
+  pauseMs: 50,
+  delaysMs: [50, 150, 300, 600, 900, 1_200, 1_200],
+  retryAfterMsMax: 1_000,
 }
 
 export const program: Program = {
@@ -50,9 +56,16 @@ export const program: Program = {
     const least = proof.isShort ? 2 : 20
     const offering = offer(stand, count, () => kills >= least)
     void offering.then(() => (isOffered = true))
-    await killUntil(proof, runners, { told: () => kills++, isDone: async () => isOffered && (await countDeliveries(store.sql)).waiting === 0 })
+    await killUntil(proof, runners, {
+      told: () => kills++,
+      isDone: async () => isOffered && (await countDeliveries(store.sql)).waiting === 0,
+    })
     await offering
-    proof.say(`${kills} runners were killed; faults: ${Object.entries(receivers.faults).map(([what, times]) => `${what} × ${times}`).join(', ')}`)
+    proof.say(
+      `${kills} runners were killed; faults: ${Object.entries(receivers.faults)
+        .map(([what, times]) => `${what} × ${times}`)
+        .join(', ')}`,
+    )
     proof.check('runners were killed', kills >= least, `${kills} with SIGKILL`)
     const dead = await judgeFirst(proof, stand, count)
     receivers.heal()
@@ -81,35 +94,59 @@ async function openStand(proof: Proof): Promise<Stand> {
   const rootKey = randomBytes(32).toString('hex')
   const rootKeys = openRootKeys({ setting: new Secret(rootKey), file: null, dataDir: '/nowhere' })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const secrets = must(await openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes }).current(workspace.id))
+  const secrets = must(
+    await openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes }).current(
+      workspace.id,
+    ),
+  )
   const authority = startAuthority(scope)
   const receivers = await startReceivers({
-    tls: authority.issue(['DNS:*.hooks.example']), secret: present(secrets[0]).text, random: (below) => proof.random(below),
+    tls: authority.issue(['DNS:*.hooks.example']),
+    secret: present(secrets[0]).text,
+    random: (below) => proof.random(below),
   })
   proof.after(() => receivers.close())
   const folder = await mkdtemp(join(tmpdir(), 'sluice-webhooks-'))
   proof.after(() => rm(folder, { recursive: true, force: true }))
   return {
-    store, receivers, workspaceId: workspace.id,
+    store,
+    receivers,
+    workspaceId: workspace.id,
     order: { databaseUrl: url, rootKey, ca: authority.root, timing: TIMING },
     async verb(...args) {
-      const { stdout, stderr } = await runVerb({ DATABASE_URL: url, SLUICE_DATA: folder, SLUICE_ROOT_KEY: rootKey }, args)
+      const { stdout, stderr } = await runVerb(
+        { DATABASE_URL: url, SLUICE_DATA: folder, SLUICE_ROOT_KEY: rootKey },
+        args,
+      )
       return stdout === '' ? stderr : stdout
     },
   }
 }
 
 /** As jobs that end: a few at a time, the last ones when enough runners were killed. */
-async function offer({ store, workspaceId, receivers }: Stand, count: number, mayEnd: () => boolean): Promise<void> {
+async function offer(
+  { store, workspaceId, receivers }: Stand,
+  count: number,
+  mayEnd: () => boolean,
+): Promise<void> {
   for (let nth = 0; nth < count; nth += LOT) {
     while (nth + LOT >= count && !mayEnd()) await pause(LOT_MS)
-    await outboxed(store, Array.from({ length: Math.min(LOT, count - nth) }, (_, of) => delivery(workspaceId, { url: receivers.url(nth + of) })))
+    await outboxed(
+      store,
+      Array.from({ length: Math.min(LOT, count - nth) }, (_, of) =>
+        delivery(workspaceId, { url: receivers.url(nth + of) }),
+      ),
+    )
     await pause(LOT_MS)
   }
 }
 
 /** @param told of each runner that was really killed */
-async function killUntil(proof: Proof, runners: Runners, { told, isDone }: { told: () => void; isDone: () => Promise<boolean> }): Promise<void> {
+async function killUntil(
+  proof: Proof,
+  runners: Runners,
+  { told, isDone }: { told: () => void; isDone: () => Promise<boolean> },
+): Promise<void> {
   for (;;) {
     await pause(KILL_MS)
     if (await isDone()) return
@@ -119,15 +156,32 @@ async function killUntil(proof: Proof, runners: Runners, { told, isDone }: { tol
 
 /** @returns dead letters */
 async function judgeFirst(proof: Proof, { store, receivers, verb }: Stand, count: number): Promise<number> {
-  const rows = await store.sql<{ key: string; state: string; ended_at: Date }[]>`SELECT idempotency_key AS key, state, ended_at FROM webhook_deliveries`
+  const rows = await store.sql<
+    { key: string; state: string; ended_at: Date }[]
+  >`SELECT idempotency_key AS key, state, ended_at FROM webhook_deliveries`
   const delivered = rows.filter(({ state }) => state === 'delivered')
   const unheard = delivered.filter(({ key }) => (receivers.heard.get(key)?.accepted ?? 0) === 0)
   const dead = rows.length - delivered.length
-  proof.say(exposure(delivered.map(({ key, ended_at: endedAt }) => endedAt.getTime() - (receivers.heard.get(key)?.acceptedAtMs ?? 0))))
-  proof.check('every callback was delivered or is a dead letter', rows.length === count && unheard.length === 0,
-    `${delivered.length} delivered, ${dead} dead, ${unheard.length} of the delivered unknown to their receiver`)
-  const listed = JSON.parse(await verb('webhooks', 'list', '--state', 'dead', '--limit', String(count), '--json')) as { data: readonly unknown[] }
-  proof.check('dead letters are visible', listed.data.length === dead, `webhooks list --state dead shows ${listed.data.length}`)
+  proof.say(
+    exposure(
+      delivered.map(
+        ({ key, ended_at: endedAt }) => endedAt.getTime() - (receivers.heard.get(key)?.acceptedAtMs ?? 0),
+      ),
+    ),
+  )
+  proof.check(
+    'every callback was delivered or is a dead letter',
+    rows.length === count && unheard.length === 0,
+    `${delivered.length} delivered, ${dead} dead, ${unheard.length} of the delivered unknown to their receiver`,
+  )
+  const listed = JSON.parse(
+    await verb('webhooks', 'list', '--state', 'dead', '--limit', String(count), '--json'),
+  ) as { data: readonly unknown[] }
+  proof.check(
+    'dead letters are visible',
+    listed.data.length === dead,
+    `webhooks list --state dead shows ${listed.data.length}`,
+  )
   return dead
 }
 
@@ -136,13 +190,22 @@ function judgeAll(proof: Proof, { heard, unverified, faults }: Receivers, count:
   const attempts = all.reduce((sum, one) => sum + one.attempts, 0)
   const failed = Object.values(faults).reduce((sum, times) => sum + times, 0)
   const missing = count - all.filter(({ accepted }) => accepted > 0).length
-  proof.check('after the replay every callback has arrived', missing === 0, `${missing} of ${count} have not, ${attempts} attempts, ${failed} failed`)
+  proof.check(
+    'after the replay every callback has arrived',
+    missing === 0,
+    `${missing} of ${count} have not, ${attempts} attempts, ${failed} failed`,
+  )
   const mixed = all.filter(({ ids, bodies }) => ids.size !== 1 || bodies.size !== 1).length
   proof.check('one id and identical bytes per delivery', mixed === 0, `${mixed} of ${all.length} differ`)
-  proof.check('every attempt verifies with both verifiers', unverified() === 0, `${unverified()} of ${attempts} do not`)
+  proof.check(
+    'every attempt verifies with both verifiers',
+    unverified() === 0,
+    `${unverified()} of ${attempts} do not`,
+  )
   const duplicates = all.reduce((sum, { accepted }) => sum + Math.max(0, accepted - 1), 0)
   const found = `${duplicates} of ${count}: ${((100 * duplicates) / count).toFixed(2)} %`
-  // A kill between an answer and its booking makes one: how often depends on how fast a machine is, and of a short run on chance.
+  // A kill between an answer and its booking makes one: how often depends on how fast a machine is, and of a
+  // short run on chance.
   const check = proof.isShort ? proof.checkTimed.bind(proof) : proof.check.bind(proof)
   check('at most 1 % duplicates', duplicates <= count * DUPLICATES_MAX, found)
 }

@@ -8,7 +8,10 @@ import { testFeed, testKey, testKeyStore } from '../../support/keys/key-store.ts
 const access = createAccess({ keys: testKeyStore(), feed: testFeed(), graceMs: 0, now: () => 0 })
 
 function textFor(kinds: readonly KeyKind[], kind: KeyKind): string | null {
-  const failure = access.checkKey({ access: { keys: kinds } } as unknown as Operation, testKey({ kind }).record)
+  const failure = access.checkKey(
+    { access: { keys: kinds } } as unknown as Operation,
+    testKey({ kind }).record,
+  )
   return failure === null ? null : textOf(failure)
 }
 
@@ -18,5 +21,8 @@ t.test('a key of a kind that the operation takes passes', async (t) => {
 
 t.test('a key of the wrong kind is told which kind is needed', async (t) => {
   t.equal(textFor(['management'], 'inference'), 'This operation needs a management key.')
-  t.equal(textFor(['inference', 'intern'], 'management'), 'This operation needs an inference key or an intern key.')
+  t.equal(
+    textFor(['inference', 'intern'], 'management'),
+    'This operation needs an inference key or an intern key.',
+  )
 })

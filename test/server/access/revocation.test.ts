@@ -5,7 +5,10 @@ import type { Hints } from '../../../src/server/ports/keys/keys.ts'
 import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
 import { frontsAt, startHeartbeat } from '../../../src/server/store/nodes/fronts.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
-import { createOrganization, type NewOrganization } from '../../../src/server/store/workspaces/organizations.ts'
+import {
+  createOrganization,
+  type NewOrganization,
+} from '../../../src/server/store/workspaces/organizations.ts'
 import { testHints } from '../../support/stores/hints.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { SILENT } from '../../support/log.ts'
@@ -49,9 +52,21 @@ function hammer(access: Access, bearer: string): { stop(): Promise<void> } {
   return { stop: () => ((isOn = false), running) }
 }
 
-async function revokeUnderLoad(operator: Store, owner: NewOrganization, fronts: readonly Access[], hints: Hints | null): Promise<boolean[]> {
+async function revokeUnderLoad(
+  operator: Store,
+  owner: NewOrganization,
+  fronts: readonly Access[],
+  hints: Hints | null,
+): Promise<boolean[]> {
   const { organization, workspace } = owner
-  const input = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const input = {
+    kind: 'inference',
+    name: 'k',
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
   const { key, apiKey } = must(await createKey(operator, input, CLI))
   const bearer = `Bearer ${key}`
   for (const access of fronts) must(await access.authenticate(bearer))
@@ -64,15 +79,22 @@ async function revokeUnderLoad(operator: Store, owner: NewOrganization, fronts: 
   return after.map((outcome) => outcome.ok)
 }
 
-for (const [channel, hints] of [['hints', testHints()], ['polls alone', null]] as const) {
-  t.test(`by ${channel}: no front accepts a revoked key once all have reported, ${TRIES} of ${TRIES} times`, async (t) => {
-    const { url } = await openTestDatabase(t)
-    const operator = openStore({ url, poolMax: 2, applicationName: 'operator' })
-    t.teardown(() => operator.close())
-    const owner = must(await createOrganization(operator, { name: 'o' }))
-    const fronts = [await front(t, url, hints), await front(t, url, hints)]
-    const accepted: boolean[] = []
-    for (let n = 0; n < TRIES; n++) accepted.push(...(await revokeUnderLoad(operator, owner, fronts, hints)))
-    t.same(accepted, Array(2 * TRIES).fill(false))
-  })
+for (const [channel, hints] of [
+  ['hints', testHints()],
+  ['polls alone', null],
+] as const) {
+  t.test(
+    `by ${channel}: no front accepts a revoked key once all have reported, ${TRIES} of ${TRIES} times`,
+    async (t) => {
+      const { url } = await openTestDatabase(t)
+      const operator = openStore({ url, poolMax: 2, applicationName: 'operator' })
+      t.teardown(() => operator.close())
+      const owner = must(await createOrganization(operator, { name: 'o' }))
+      const fronts = [await front(t, url, hints), await front(t, url, hints)]
+      const accepted: boolean[] = []
+      for (let n = 0; n < TRIES; n++)
+        accepted.push(...(await revokeUnderLoad(operator, owner, fronts, hints)))
+      t.same(accepted, Array(2 * TRIES).fill(false))
+    },
+  )
 }

@@ -13,32 +13,54 @@ const REMOTE = {
   takesUrls: false,
 }
 
-t.test('a provider that says nothing of video has what its protocol is known for, and none where there are no calls', async (t) => {
-  t.same(buildProviderVideo('openai'), { submit: 'lookup', ...REMOTE })
-  t.same(buildProviderVideo('google'), { submit: 'blind', ...REMOTE })
-  t.same(buildProviderVideo('local'), {
-    ...REMOTE,
-    submit: 'token',
-    tokenHeader: 'Idempotency-Key',
-    pollsPerSecond: limits.VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT,
-    pollFirstMs: limits.VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT,
-    pollMaxMs: limits.VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
-    concurrency: limits.VIDEO_LOCAL_CONCURRENCY_DEFAULT,
-  })
-  t.same(PROTOCOLS.map((protocol) => buildProviderVideo(protocol) !== null), PROTOCOLS.map(hasVideo))
-})
+t.test(
+  'a provider that says nothing of video has what its protocol is known for, and none where there are no calls',
+  async (t) => {
+    t.same(buildProviderVideo('openai'), { submit: 'lookup', ...REMOTE })
+    t.same(buildProviderVideo('google'), { submit: 'blind', ...REMOTE })
+    t.same(buildProviderVideo('local'), {
+      ...REMOTE,
+      submit: 'token',
+      tokenHeader: 'Idempotency-Key',
+      pollsPerSecond: limits.VIDEO_LOCAL_POLLS_PER_SECOND_DEFAULT,
+      pollFirstMs: limits.VIDEO_LOCAL_POLL_FIRST_MS_DEFAULT,
+      pollMaxMs: limits.VIDEO_LOCAL_POLL_MAX_MS_DEFAULT,
+      concurrency: limits.VIDEO_LOCAL_CONCURRENCY_DEFAULT,
+    })
+    t.same(
+      PROTOCOLS.map((protocol) => buildProviderVideo(protocol) !== null),
+      PROTOCOLS.map(hasVideo),
+    )
+  },
+)
 
-t.test('what the entry says stands, and only a provider that takes tokens has a header for them', async (t) => {
-  const said = {
-    submit: 'token', token_header: 'X-Token', polls_per_second: 0.5, poll_first_ms: 7, poll_max_ms: 9, submit_timeout_ms: 11, concurrency: 3,
-    takes_urls: true,
-  } as const
-  const built = {
-    submit: 'token', tokenHeader: 'X-Token', pollsPerSecond: 0.5, pollFirstMs: 7, pollMaxMs: 9, submitTimeoutMs: 11, concurrency: 3, takesUrls: true,
-  }
-  t.same(buildProviderVideo('google', said), built)
-  t.match(buildProviderVideo('local', { submit: 'blind' }), { submit: 'blind', tokenHeader: null })
-})
+t.test(
+  'what the entry says stands, and only a provider that takes tokens has a header for them',
+  async (t) => {
+    const said = {
+      submit: 'token',
+      token_header: 'X-Token',
+      polls_per_second: 0.5,
+      poll_first_ms: 7,
+      poll_max_ms: 9,
+      submit_timeout_ms: 11,
+      concurrency: 3,
+      takes_urls: true,
+    } as const
+    const built = {
+      submit: 'token',
+      tokenHeader: 'X-Token',
+      pollsPerSecond: 0.5,
+      pollFirstMs: 7,
+      pollMaxMs: 9,
+      submitTimeoutMs: 11,
+      concurrency: 3,
+      takesUrls: true,
+    }
+    t.same(buildProviderVideo('google', said), built)
+    t.match(buildProviderVideo('local', { submit: 'blind' }), { submit: 'blind', tokenHeader: null })
+  },
+)
 
 t.test('the first wait is never longer than the longest, whichever of the two the entry says', async (t) => {
   t.match(buildProviderVideo('openai', { poll_max_ms: 100 }), { pollFirstMs: 100, pollMaxMs: 100 })

@@ -4,15 +4,41 @@ import { loadCatalogue } from '../../../src/server/catalogue/load.ts'
 import { catalogueFile, catalogueOf, loadFiles } from '../../support/models/catalogue.ts'
 
 const PROVIDERS = [
-  { slug: 'near', name: 'Near', protocol: 'openai', base_url: 'https://near.example/v1/', api_key_env: 'NEAR_KEY' },
-  { slug: 'far', protocol: 'cohere', base_url: 'https://far.example/v2', timeout_ms: 5_000, rename: { dimensions: 'size' } },
+  {
+    slug: 'near',
+    name: 'Near',
+    protocol: 'openai',
+    base_url: 'https://near.example/v1/',
+    api_key_env: 'NEAR_KEY',
+  },
+  {
+    slug: 'far',
+    protocol: 'cohere',
+    base_url: 'https://far.example/v2',
+    timeout_ms: 5_000,
+    rename: { dimensions: 'size' },
+  },
 ]
-const NEAR = { provider: 'near', upstream_model: 'embed-1', pricing: { prompt: '0.00000002', request: '0.001' } }
-const FAR = { provider: 'far', upstream_model: 'embed-x', pricing: { prompt: '0.00000005' }, zdr: true, may_train: false }
+const NEAR = {
+  provider: 'near',
+  upstream_model: 'embed-1',
+  pricing: { prompt: '0.00000002', request: '0.001' },
+}
+const FAR = {
+  provider: 'far',
+  upstream_model: 'embed-x',
+  pricing: { prompt: '0.00000005' },
+  zdr: true,
+  may_train: false,
+}
 const MODEL = {
-  id: 'Acme/Embed', name: 'Embed', canonical_slug: 'acme/embed-2024', aliases: ['acme/e', 'embed'],
+  id: 'Acme/Embed',
+  name: 'Embed',
+  canonical_slug: 'acme/embed-2024',
+  aliases: ['acme/e', 'embed'],
   variants: ['floor', { suffix: 'free', pricing: { prompt: '0' } }, { suffix: 'far', endpoints: [FAR] }],
-  architecture: { output_modalities: ['embeddings'] }, endpoints: [NEAR, FAR],
+  architecture: { output_modalities: ['embeddings'] },
+  endpoints: [NEAR, FAR],
 }
 const DOCUMENT = { providers: PROVIDERS, models: [MODEL, { id: 'acme/bare', name: 'Bare' }] }
 
@@ -37,7 +63,10 @@ t.test('an alias answers with the canonical model and alias_target', async (t) =
 t.test('a variant has the suffix in its id and none in its canonical slug', async (t) => {
   const variant = catalogueOf(t, DOCUMENT).resolve('acme/embed:floor')
   t.match(variant, { id: 'Acme/Embed:floor', canonicalSlug: 'acme/embed-2024' })
-  t.match(variant?.wire, { id: 'Acme/Embed:floor', links: { details: '/api/v1/models/Acme/Embed:floor/endpoints' } })
+  t.match(variant?.wire, {
+    id: 'Acme/Embed:floor',
+    links: { details: '/api/v1/models/Acme/Embed:floor/endpoints' },
+  })
   t.notOk('alias_target' in (variant?.wire ?? {}))
 })
 
@@ -48,106 +77,215 @@ t.test('a variant without terms of its own has those of its model', async (t) =>
 
 t.test('the price of a variant is the price of its endpoints', async (t) => {
   const free = catalogueOf(t, DOCUMENT).resolve('Acme/Embed:free')
-  t.same(free?.endpoints.map((endpoint) => endpoint.promptNanoPerMillion), [0, 0])
+  t.same(
+    free?.endpoints.map((endpoint) => endpoint.promptNanoPerMillion),
+    [0, 0],
+  )
   t.equal(free?.wire.pricing.prompt, '0')
   t.equal(free?.isUnpriced, false)
 })
 
 t.test('the endpoints of a variant replace those of its model', async (t) => {
   const far = catalogueOf(t, DOCUMENT).resolve('Acme/Embed:far')
-  t.same(far?.endpoints.map((endpoint) => endpoint.tag), ['far/embed-x'])
+  t.same(
+    far?.endpoints.map((endpoint) => endpoint.tag),
+    ['far/embed-x'],
+  )
   t.equal(far?.wire.pricing.prompt, '0.00000005')
 })
 
 t.test('an alias takes the variants of its model', async (t) => {
-  t.match(catalogueOf(t, DOCUMENT).resolve('embed:free')?.wire, { id: 'Acme/Embed:free', alias_target: { name: 'Embed' } })
+  t.match(catalogueOf(t, DOCUMENT).resolve('embed:free')?.wire, {
+    id: 'Acme/Embed:free',
+    alias_target: { name: 'Embed' },
+  })
 })
 
 t.test('an unknown model, variant or half of an id resolves to nothing', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
-  for (const id of ['acme/none', 'Acme/Embed:none', 'Acme/Embed:', 'Acme', 'Acme/', '', '__proto__', 'constructor']) {
+  for (const id of [
+    'acme/none',
+    'Acme/Embed:none',
+    'Acme/Embed:',
+    'Acme',
+    'Acme/',
+    '',
+    '__proto__',
+    'constructor',
+  ]) {
     t.equal(catalogue.resolve(id), null, id)
   }
 })
 
 t.test('an endpoint carries its provider, its facts and its price in whole nano-USD', async (t) => {
   t.match(catalogueOf(t, DOCUMENT).models[0]?.endpoints, [
-    { tag: 'near/embed-1', provider: { baseUrl: 'https://near.example/v1', name: 'Near', timeoutMs: 30_000, rename: {} },
-      promptNanoPerMillion: 20_000_000, requestNano: 1_000_000, isZdr: null, mayTrain: null },
-    { tag: 'far/embed-x', provider: { name: 'far', apiKeyEnv: null, timeoutMs: 5_000, rename: { dimensions: 'size' } },
-      promptNanoPerMillion: 50_000_000, requestNano: 0, isZdr: true, mayTrain: false },
+    {
+      tag: 'near/embed-1',
+      provider: { baseUrl: 'https://near.example/v1', name: 'Near', timeoutMs: 30_000, rename: {} },
+      promptNanoPerMillion: 20_000_000,
+      requestNano: 1_000_000,
+      isZdr: null,
+      mayTrain: null,
+    },
+    {
+      tag: 'far/embed-x',
+      provider: { name: 'far', apiKeyEnv: null, timeoutMs: 5_000, rename: { dimensions: 'size' } },
+      promptNanoPerMillion: 50_000_000,
+      requestNano: 0,
+      isZdr: true,
+      mayTrain: false,
+    },
   ])
 })
 
-t.test('a price of the model is that of each endpoint; without one an endpoint is unpriced by itself', async (t) => {
-  const bare = { provider: 'far', upstream_model: 'x' }
-  const model = (more: object) => catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', ...more }] }).models[0]
-  t.match(model({ endpoints: [NEAR, bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }, { isUnpriced: true }] })
-  t.match(model({ pricing: { prompt: '0' }, endpoints: [bare] }), { isUnpriced: false, endpoints: [{ isUnpriced: false }] })
-  t.match(model({ endpoints: [bare] }), { isUnpriced: true, endpoints: [{ isUnpriced: true }] })
-})
+t.test(
+  'a price of the model is that of each endpoint; without one an endpoint is unpriced by itself',
+  async (t) => {
+    const bare = { provider: 'far', upstream_model: 'x' }
+    const model = (more: object) =>
+      catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', ...more }] }).models[0]
+    t.match(model({ endpoints: [NEAR, bare] }), {
+      isUnpriced: false,
+      endpoints: [{ isUnpriced: false }, { isUnpriced: true }],
+    })
+    t.match(model({ pricing: { prompt: '0' }, endpoints: [bare] }), {
+      isUnpriced: false,
+      endpoints: [{ isUnpriced: false }],
+    })
+    t.match(model({ endpoints: [bare] }), { isUnpriced: true, endpoints: [{ isUnpriced: true }] })
+  },
+)
 
-t.test('`free` is no price: an endpoint without either is unpriced, also one whose price charges no embedding', async (t) => {
-  const bare = { provider: 'far', upstream_model: 'x' }
-  const model = (more: object) => {
-    const architecture = { output_modalities: ['embeddings'] }
-    return catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', architecture, ...more }] }).resolve('a/b:v')
-  }
-  const unpriced = (more: object, variant: object = {}) => model({ variants: [{ suffix: 'v', ...variant }], ...more })?.endpoints.map((one) => one.isUnpriced)
-  t.same(unpriced({ endpoints: [{ ...bare, free: true }] }), [false])
-  t.same(unpriced({ free: true, endpoints: [bare, { ...bare, upstream_model: 'y', free: false }] }), [false, true])
-  t.same(unpriced({ endpoints: [bare] }, { free: true }), [false], 'a variant that is free')
-  t.same(unpriced({ endpoints: [{ ...bare, free: true }] }, { pricing: { image: '1' } }), [true], 'a variant that is not')
-  t.same(unpriced({ endpoints: [{ ...bare, pricing: { completion: '0.1' } }] }), [true])
-  t.same(unpriced({ endpoints: [{ ...bare, pricing: { request: '0.1' } }] }), [false])
-})
+t.test(
+  '`free` is no price: an endpoint without either is unpriced, also one whose price charges no embedding',
+  async (t) => {
+    const bare = { provider: 'far', upstream_model: 'x' }
+    const model = (more: object) => {
+      const architecture = { output_modalities: ['embeddings'] }
+      return catalogueOf(t, {
+        providers: PROVIDERS,
+        models: [{ id: 'a/b', name: 'B', architecture, ...more }],
+      }).resolve('a/b:v')
+    }
+    const unpriced = (more: object, variant: object = {}) =>
+      model({ variants: [{ suffix: 'v', ...variant }], ...more })?.endpoints.map((one) => one.isUnpriced)
+    t.same(unpriced({ endpoints: [{ ...bare, free: true }] }), [false])
+    t.same(unpriced({ free: true, endpoints: [bare, { ...bare, upstream_model: 'y', free: false }] }), [
+      false,
+      true,
+    ])
+    t.same(unpriced({ endpoints: [bare] }, { free: true }), [false], 'a variant that is free')
+    t.same(
+      unpriced({ endpoints: [{ ...bare, free: true }] }, { pricing: { image: '1' } }),
+      [true],
+      'a variant that is not',
+    )
+    t.same(unpriced({ endpoints: [{ ...bare, pricing: { completion: '0.1' } }] }), [true])
+    t.same(unpriced({ endpoints: [{ ...bare, pricing: { request: '0.1' } }] }), [false])
+  },
+)
 
-t.test('endpoints without a price are listed by model, variant and provider, where they can be called', async (t) => {
-  const file = catalogueFile(t, { replace: true, providers: PROVIDERS, models: [
-    { id: 'a/b', name: 'B', architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'far', upstream_model: 'x' }],
-      variants: ['same', { suffix: 'paid', pricing: { prompt: '1' } }] },
-    { id: 'a/chat', name: 'C', endpoints: [{ provider: 'far', upstream_model: 'x' }] },
-  ] })
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
-  t.same(loaded.ok && loaded.unpriced, [{ model: 'a/b', provider: 'far' }, { model: 'a/b:same', provider: 'far' }])
-})
+t.test(
+  'endpoints without a price are listed by model, variant and provider, where they can be called',
+  async (t) => {
+    const file = catalogueFile(t, {
+      replace: true,
+      providers: PROVIDERS,
+      models: [
+        {
+          id: 'a/b',
+          name: 'B',
+          architecture: { output_modalities: ['embeddings'] },
+          endpoints: [{ provider: 'far', upstream_model: 'x' }],
+          variants: ['same', { suffix: 'paid', pricing: { prompt: '1' } }],
+        },
+        { id: 'a/chat', name: 'C', endpoints: [{ provider: 'far', upstream_model: 'x' }] },
+      ],
+    })
+    const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
+    t.same(loaded.ok && loaded.unpriced, [
+      { model: 'a/b', provider: 'far' },
+      { model: 'a/b:same', provider: 'far' },
+    ])
+  },
+)
 
 t.test('`free` beside a price is a mistake, and told where', async (t) => {
   const both = { provider: 'far', upstream_model: 'x', free: true, pricing: { prompt: '1' } }
   const model = { id: 'a/b', name: 'B', free: true, pricing: { prompt: '1' }, endpoints: [both] }
   const file = catalogueFile(t, { replace: true, providers: PROVIDERS, models: [model] })
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
-  t.same(loaded.ok ? [] : loaded.problems.map(({ path }) => path), ['/models/0/free', '/models/0/endpoints/0/free'])
+  t.same(loaded.ok ? [] : loaded.problems.map(({ path }) => path), [
+    '/models/0/free',
+    '/models/0/endpoints/0/free',
+  ])
 })
 
 t.test('a model of nothing but id and name has every default', async (t) => {
   const bare = catalogueOf(t, DOCUMENT).resolve('acme/bare')
-  t.match(bare, { isEmbedding: false, isUnpriced: true, contextLength: null, inputModalities: ['text'], endpoints: [] })
+  t.match(bare, {
+    isEmbedding: false,
+    isUnpriced: true,
+    contextLength: null,
+    inputModalities: ['text'],
+    endpoints: [],
+  })
   t.same(bare?.wire, {
-    id: 'acme/bare', canonical_slug: 'acme/bare', name: 'Bare', created: 0, context_length: null,
-    architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'], instruct_type: null },
+    id: 'acme/bare',
+    canonical_slug: 'acme/bare',
+    name: 'Bare',
+    created: 0,
+    context_length: null,
+    architecture: {
+      modality: 'text->text',
+      input_modalities: ['text'],
+      output_modalities: ['text'],
+      instruct_type: null,
+    },
     pricing: { prompt: '0', completion: '0', request: '0', image: '0' },
     top_provider: { is_moderated: false, context_length: null, max_completion_tokens: null },
-    supported_parameters: [], supported_voices: null, default_parameters: null, per_request_limits: null,
-    expiration_date: null, knowledge_cutoff: null, links: { details: '/api/v1/models/acme/bare/endpoints' },
+    supported_parameters: [],
+    supported_voices: null,
+    default_parameters: null,
+    per_request_limits: null,
+    expiration_date: null,
+    knowledge_cutoff: null,
+    links: { details: '/api/v1/models/acme/bare/endpoints' },
   })
 })
 
-t.test('a second file replaces entries of the same id or slug in their place and adds the others', async (t) => {
-  const extra = {
-    providers: [{ slug: 'near', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' }],
-    models: [{ id: 'acme/EMBED', name: 'Mine', aliases: ['embed'], endpoints: [NEAR] }, { id: 'mine/new', name: 'New' }],
-  }
-  const catalogue = catalogueOf(t, DOCUMENT, { extra })
-  t.same(catalogue.models.map((model) => model.id), ['acme/EMBED', 'acme/bare', 'mine/new'])
-  t.same(catalogue.providers.map((provider) => provider.baseUrl), ['http://127.0.0.1:1/v1', 'https://far.example/v2'])
-  t.equal(catalogue.resolve('embed')?.wire.name, 'Mine')
-  t.equal(catalogue.resolve('acme/e'), null, 'the aliases of a replaced model are gone')
-})
+t.test(
+  'a second file replaces entries of the same id or slug in their place and adds the others',
+  async (t) => {
+    const extra = {
+      providers: [{ slug: 'near', protocol: 'openai', base_url: 'http://127.0.0.1:1/v1' }],
+      models: [
+        { id: 'acme/EMBED', name: 'Mine', aliases: ['embed'], endpoints: [NEAR] },
+        { id: 'mine/new', name: 'New' },
+      ],
+    }
+    const catalogue = catalogueOf(t, DOCUMENT, { extra })
+    t.same(
+      catalogue.models.map((model) => model.id),
+      ['acme/EMBED', 'acme/bare', 'mine/new'],
+    )
+    t.same(
+      catalogue.providers.map((provider) => provider.baseUrl),
+      ['http://127.0.0.1:1/v1', 'https://far.example/v2'],
+    )
+    t.equal(catalogue.resolve('embed')?.wire.name, 'Mine')
+    t.equal(catalogue.resolve('acme/e'), null, 'the aliases of a replaced model are gone')
+  },
+)
 
 t.test('a second file that replaces leaves nothing of the first', async (t) => {
-  const catalogue = catalogueOf(t, DOCUMENT, { extra: { replace: true, models: [{ id: 'mine/new', name: 'New' }] } })
-  t.same(catalogue.models.map((model) => model.id), ['mine/new'])
+  const catalogue = catalogueOf(t, DOCUMENT, {
+    extra: { replace: true, models: [{ id: 'mine/new', name: 'New' }] },
+  })
+  t.same(
+    catalogue.models.map((model) => model.id),
+    ['mine/new'],
+  )
   t.same(catalogue.providers, [])
 })
 
@@ -160,14 +298,18 @@ t.test('a body is rendered once: reading it again gives the same bytes object', 
 
 t.test('a resolved id costs no more than a look-up: the same object comes back every time', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
-  for (const id of ['Acme/Embed', 'Acme/Embed:free', 'embed', 'embed:free']) t.equal(catalogue.resolve(id), catalogue.resolve(id))
+  for (const id of ['Acme/Embed', 'Acme/Embed:free', 'embed', 'embed:free'])
+    t.equal(catalogue.resolve(id), catalogue.resolve(id))
 })
 
 t.test('providers are there before the models are indexed, and the index is made once', async (t) => {
   const models = [{ id: 'a/b', name: 'B', endpoints: [{ provider: 'p', upstream_model: 'b' }] }]
   const loaded = loadFiles(t, { providers: [{ slug: 'p', protocol: 'local' }], models })
   if (!loaded.ok) throw new Error('the catalogue was refused')
-  t.same(loaded.providers.map(({ slug }) => slug), ['p'])
+  t.same(
+    loaded.providers.map(({ slug }) => slug),
+    ['p'],
+  )
   t.equal(loaded.catalogue, loaded.catalogue)
   t.equal(loaded.catalogue.resolve('a/b')?.endpoints[0]?.provider, loaded.providers[0])
 })

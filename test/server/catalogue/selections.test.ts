@@ -1,5 +1,8 @@
 import t from 'tap'
-import { MODEL_SELECTIONS_CACHED_MAX, MODELS_SELECTED_CACHED_MAX } from '../../../src/schemas/models/model-limits.ts'
+import {
+  MODEL_SELECTIONS_CACHED_MAX,
+  MODELS_SELECTED_CACHED_MAX,
+} from '../../../src/schemas/models/model-limits.ts'
 import type { Listed, Selectable } from '../../../src/server/catalogue/select.ts'
 import { Selections } from '../../../src/server/catalogue/selections.ts'
 import { WordSearch } from '../../../src/server/catalogue/word-search.ts'
@@ -9,13 +12,20 @@ const DAY_MS = 86_400_000
 /** What has been walked over, model by model, is counted at the author of each: `a0`, `a1`, `a2` in turn. */
 function modelsOf(count: number): { readonly models: Selectable; readonly walked: () => number } {
   let walked = 0
-  const all = Array.from({ length: count }, (_, at) => ({
-    model: { id: `a/${at}` }, promptNano: at, completionNano: 0, createdMs: DAY_MS * (at + 1),
-    get author() {
-      walked += 1
-      return `a${at % 3}`
-    },
-  } as unknown as Listed))
+  const all = Array.from(
+    { length: count },
+    (_, at) =>
+      ({
+        model: { id: `a/${at}` },
+        promptNano: at,
+        completionNano: 0,
+        createdMs: DAY_MS * (at + 1),
+        get author() {
+          walked += 1
+          return `a${at % 3}`
+        },
+      }) as unknown as Listed,
+  )
   return { models: { all, words: new WordSearch(all.map((_, at) => `model ${at}`)) }, walked: () => walked }
 }
 
@@ -26,7 +36,10 @@ t.test('the same filter walks over the catalogue once, another one again', async
   t.equal(selections.of({ authors: ['a1'], sort: 'pricing-low-to-high' }), first)
   t.equal(walked(), 20)
   t.same(selections.of({ authors: ['a1'], sort: 'pricing-high-to-low' }), [...first].reverse())
-  t.same(selections.of({ words: ['2'] }).map(({ id }) => id), ['a/2', 'a/12'])
+  t.same(
+    selections.of({ words: ['2'] }).map(({ id }) => id),
+    ['a/2', 'a/12'],
+  )
   t.equal(walked(), 40)
 })
 
@@ -61,7 +74,8 @@ t.test('long results are bounded by the models in them', async (t) => {
   const selections = new Selections(models, () => 0)
   const first = selections.of({ promptPriceMin: 0 })
   const kept = Math.floor(MODELS_SELECTED_CACHED_MAX / 1_001)
-  for (let at = 1; at < kept; at++) selections.of({ promptPriceMin: 0, contextMin: undefined, promptPriceMax: 1_000 + at })
+  for (let at = 1; at < kept; at++)
+    selections.of({ promptPriceMin: 0, contextMin: undefined, promptPriceMax: 1_000 + at })
   t.equal(selections.of({ promptPriceMin: 0 }), first)
   for (let at = 0; at < kept; at++) selections.of({ promptPriceMin: 0, promptPriceMax: 9_000 + at })
   t.not(selections.of({ promptPriceMin: 0 }), first)

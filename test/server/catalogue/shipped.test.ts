@@ -1,7 +1,12 @@
 import { Value } from 'typebox/value'
 import t from 'tap'
 import { FREE_VIDEO } from '../../../src/server/catalogue/build-video.ts'
-import { CLIP_ASPECT_RATIOS, CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_SIZES } from '../../../src/schemas/videos/clip.ts'
+import {
+  CLIP_ASPECT_RATIOS,
+  CLIP_DURATIONS,
+  CLIP_RESOLUTIONS,
+  CLIP_SIZES,
+} from '../../../src/schemas/videos/clip.ts'
 import { ModelAnswer, ModelEndpointsAnswer } from '../../../src/schemas/models/models.ts'
 import { VideoModel } from '../../../src/schemas/videos/video-models.ts'
 import { videoCostNano } from '../../../src/schemas/videos/video-prices.ts'
@@ -20,46 +25,104 @@ t.test('the shipped catalogue passes its own check and has at least forty models
 })
 
 t.test('it has embedding models of every provider, and the local one without a key', async (t) => {
-  const served = shipped().models.filter((model) => model.isEmbedding).flatMap((model) => model.endpoints)
-  t.same([...new Set(served.map((endpoint) => endpoint.provider.slug))].sort(),
-    ['cohere', 'google', 'local', 'mistral', 'openai', 'voyage'])
-  t.same(shipped().providers.filter((provider) => provider.apiKeyEnv === null).map((provider) => provider.slug), ['local'])
+  const served = shipped()
+    .models.filter((model) => model.isEmbedding)
+    .flatMap((model) => model.endpoints)
+  t.same([...new Set(served.map((endpoint) => endpoint.provider.slug))].sort(), [
+    'cohere',
+    'google',
+    'local',
+    'mistral',
+    'openai',
+    'voyage',
+  ])
+  t.same(
+    shipped()
+      .providers.filter((provider) => provider.apiKeyEnv === null)
+      .map((provider) => provider.slug),
+    ['local'],
+  )
 })
 
 t.test('every embedding endpoint has a price, and only the local model is free', async (t) => {
   const models = shipped().models.filter((model) => model.video === null)
-  const free = models.filter((model) => model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0))
-  t.same(free.map((model) => model.id), ['sluice/lexical-1'])
-  t.equal(models.some((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)), false)
+  const free = models.filter((model) =>
+    model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0),
+  )
+  t.same(
+    free.map((model) => model.id),
+    ['sluice/lexical-1'],
+  )
+  t.equal(
+    models.some((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)),
+    false,
+  )
   t.match(free[0]?.wire.description, /lexical, not semantic/)
 })
 
 t.test('every endpoint that makes video has a price, and only the local model is free', async (t) => {
   const models = shipped().models.filter((model) => model.video !== null)
-  t.same(models.filter((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)).map((model) => model.id), [])
-  t.match(shipped().resolve('clip-1'), { isUnpriced: false, endpoints: [{ provider: { protocol: 'local' }, video: { pricing: FREE_VIDEO } }] })
+  t.same(
+    models
+      .filter((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced))
+      .map((model) => model.id),
+    [],
+  )
+  t.match(shipped().resolve('clip-1'), {
+    isUnpriced: false,
+    endpoints: [{ provider: { protocol: 'local' }, video: { pricing: FREE_VIDEO } }],
+  })
 })
 
 t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {
   const video = shipped().resolve('sluice/clip-1')?.video
-  t.same([video?.durations, video?.resolutions, video?.aspectRatios], [CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_ASPECT_RATIOS])
-  t.same([...video?.sizes ?? []].sort(), [...CLIP_SIZES].sort())
-  t.match(video, { frameImages: ['first_frame', 'last_frame'], takesSeed: true, generatesAudio: false, isPromptOptional: true })
+  t.same(
+    [video?.durations, video?.resolutions, video?.aspectRatios],
+    [CLIP_DURATIONS, CLIP_RESOLUTIONS, CLIP_ASPECT_RATIOS],
+  )
+  t.same([...(video?.sizes ?? [])].sort(), [...CLIP_SIZES].sort())
+  t.match(video, {
+    frameImages: ['first_frame', 'last_frame'],
+    takesSeed: true,
+    generatesAudio: false,
+    isPromptOptional: true,
+  })
 })
 
 t.test('videos cost what their providers list', async (t) => {
   const cost = (id: string, seconds: number, resolution: string) => {
     const pricing = shipped().resolve(id)?.endpoints[0]?.video?.pricing ?? null
-    return pricing === null ? null : videoCostNano(pricing, { seconds, resolution, hasAudio: true }) / 1_000_000_000
+    return pricing === null
+      ? null
+      : videoCostNano(pricing, { seconds, resolution, hasAudio: true }) / 1_000_000_000
   }
-  t.same(['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1', 8, resolution)), [3.2, 3.2, 4.8])
-  t.same(['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1-fast', 8, resolution)), [0.8, 0.96, 2.4])
-  t.same(['720p', '1080p'].map((resolution) => cost('google/veo-3.1-lite', 4, resolution)), [0.2, 0.32])
+  t.same(
+    ['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1', 8, resolution)),
+    [3.2, 3.2, 4.8],
+  )
+  t.same(
+    ['720p', '1080p', '4K'].map((resolution) => cost('google/veo-3.1-fast', 8, resolution)),
+    [0.8, 0.96, 2.4],
+  )
+  t.same(
+    ['720p', '1080p'].map((resolution) => cost('google/veo-3.1-lite', 4, resolution)),
+    [0.2, 0.32],
+  )
 })
 
 t.test('a model that its provider has shut down says when, and has no endpoint', async (t) => {
-  for (const id of ['openai/sora-2', 'openai/sora-2-pro', 'google/veo-3', 'google/veo-2', 'google/text-embedding-004']) {
-    t.match(shipped().resolve(id), { endpoints: [], wire: { expiration_date: /^2026-/, description: /shut .*down/ } }, id)
+  for (const id of [
+    'openai/sora-2',
+    'openai/sora-2-pro',
+    'google/veo-3',
+    'google/veo-2',
+    'google/text-embedding-004',
+  ]) {
+    t.match(
+      shipped().resolve(id),
+      { endpoints: [], wire: { expiration_date: /^2026-/, description: /shut .*down/ } },
+      id,
+    )
   }
 })
 
@@ -79,8 +142,13 @@ t.test('every body validates against the wire shapes', async (t) => {
 
 t.test('a provider that spells dimensions in its own way says so', async (t) => {
   const renaming = shipped().providers.filter((provider) => 'dimensions' in provider.rename)
-  t.same(renaming.map((provider) => [provider.slug, provider.rename['dimensions']]),
-    [['mistral', 'output_dimension'], ['voyage', 'output_dimension']])
+  t.same(
+    renaming.map((provider) => [provider.slug, provider.rename['dimensions']]),
+    [
+      ['mistral', 'output_dimension'],
+      ['voyage', 'output_dimension'],
+    ],
+  )
   t.equal(renaming[1]?.rename['input_type=search_query'], 'query')
 })
 

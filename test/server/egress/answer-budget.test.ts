@@ -1,13 +1,20 @@
 import t from 'tap'
 import type { Caller } from '../../../src/schemas/values/callers.ts'
-import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_ANSWER_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_ANSWERS_BYTES_MAX,
+  UPSTREAM_ANSWER_BYTES_MAX,
+} from '../../../src/schemas/models/provider-limits.ts'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
 
 const MIB = 1024 * 1024
 /** More bytes of an answer that has some. */
 const of = (bytes: number, heldBytes: number, caller: Caller | null = null) => ({ bytes, heldBytes, caller })
 /** A key of its own, in a workspace of its own. */
-const by = (organizationId: string, nth = 0): Caller => ({ organizationId, workspaceId: `${organizationId}-w${nth}`, key: `${organizationId}-k${nth}` })
+const by = (organizationId: string, nth = 0): Caller => ({
+  organizationId,
+  workspaceId: `${organizationId}-w${nth}`,
+  key: `${organizationId}-k${nth}`,
+})
 
 /** A budget whose part for large answers is held by slow readers, with one more large answer that waits. */
 function crowded() {
@@ -18,14 +25,17 @@ function crowded() {
   return { budget, granted, leave }
 }
 
-t.test('small answers pass a large one that waits, out of a reserve that large ones cannot take', async (t) => {
-  const { budget, granted } = crowded()
-  for (let nth = 0; nth < 32; nth++) t.equal(budget.take(MIB), true)
-  t.equal(budget.take(MIB), false, 'the budget holds for all')
-  budget.wait(of(MIB, 0), () => granted.push('small'))
-  budget.give(MIB)
-  t.same(granted, ['small'])
-})
+t.test(
+  'small answers pass a large one that waits, out of a reserve that large ones cannot take',
+  async (t) => {
+    const { budget, granted } = crowded()
+    for (let nth = 0; nth < 32; nth++) t.equal(budget.take(MIB), true)
+    t.equal(budget.take(MIB), false, 'the budget holds for all')
+    budget.wait(of(MIB, 0), () => granted.push('small'))
+    budget.give(MIB)
+    t.same(granted, ['small'])
+  },
+)
 
 t.test('large answers wait in order, also behind one that is larger than what is free', async (t) => {
   const { budget, granted } = crowded()
@@ -54,18 +64,21 @@ t.test('the largest answer fits when nothing else is held, and who leaves makes 
   t.same(granted, ['next'])
 })
 
-t.test('of answers that wait for each other the last one is refused at once, and the other goes on', async (t) => {
-  const budget = new AnswerBudget(100)
-  const told: string[] = []
-  t.ok(budget.take(50) && budget.take(30))
-  budget.wait(of(40, 50), (isGranted) => told.push(`first ${isGranted}`))
-  t.same(told, [], 'the other one may end yet')
-  budget.wait(of(30, 30), (isGranted) => {
-    told.push(`second ${isGranted}`)
-    budget.give(30)
-  })
-  t.same(told, ['second false', 'first true'])
-})
+t.test(
+  'of answers that wait for each other the last one is refused at once, and the other goes on',
+  async (t) => {
+    const budget = new AnswerBudget(100)
+    const told: string[] = []
+    t.ok(budget.take(50) && budget.take(30))
+    budget.wait(of(40, 50), (isGranted) => told.push(`first ${isGranted}`))
+    t.same(told, [], 'the other one may end yet')
+    budget.wait(of(30, 30), (isGranted) => {
+      told.push(`second ${isGranted}`)
+      budget.give(30)
+    })
+    t.same(told, ['second false', 'first true'])
+  },
+)
 
 t.test('the end of the one answer that needed no more lets one of those that wait go on', async (t) => {
   const budget = new AnswerBudget(100)
@@ -85,7 +98,11 @@ t.test('one organization leaves half of the room to others, with however many ke
   const budget = new AnswerBudget(UPSTREAM_ANSWERS_BYTES_MAX)
   const taken = Array.from({ length: 12 }, (_, nth) => budget.take(22 * MIB, by('flood', nth)))
   t.equal(taken.filter(Boolean).length, 5)
-  t.equal(budget.grow(of(19 * MIB, 22 * MIB, by('flood'))), false, 'nor do those that have begun grow past it')
+  t.equal(
+    budget.grow(of(19 * MIB, 22 * MIB, by('flood'))),
+    false,
+    'nor do those that have begun grow past it',
+  )
   for (let nth = 0; nth < 30; nth++) t.equal(budget.take(2_800_000, by('other')), true)
   budget.give(22 * MIB, by('flood'))
   t.equal(budget.take(22 * MIB, by('flood', 20)), true)
@@ -94,7 +111,8 @@ t.test('one organization leaves half of the room to others, with however many ke
 t.test('one key leaves room to its workspace, and one workspace to its organization', async (t) => {
   const budget = new AnswerBudget(UPSTREAM_ANSWERS_BYTES_MAX)
   const key = (workspaceId: string, name: string): Caller => ({ organizationId: 'o', workspaceId, key: name })
-  const took = (caller: Caller): number => Array.from({ length: 40 }, () => budget.take(4 * MIB, caller)).filter(Boolean).length
+  const took = (caller: Caller): number =>
+    Array.from({ length: 40 }, () => budget.take(4 * MIB, caller)).filter(Boolean).length
   t.same([took(key('w', 'a')), took(key('w', 'b')), took(key('v', 'c'))], [24, 4, 4])
 })
 
@@ -105,29 +123,35 @@ t.test('the only answer of an organization may be larger than its share', async 
   t.equal(budget.take(1, by('a', 1)), false)
 })
 
-t.test('who waits for its share stops no other organization, and goes on when its own give back', async (t) => {
-  const budget = new AnswerBudget(100)
-  const told: string[] = []
-  t.ok(budget.take(30, by('a')))
-  budget.wait(of(30, 0, by('a', 1)), (isGranted) => told.push(`second ${isGranted}`))
-  t.equal(budget.take(5, by('a', 1)), false, 'nothing of its own key passes it')
-  t.equal(budget.take(5, by('a', 2)), true, 'other keys of its own organization do')
-  t.equal(budget.take(30, by('b')), true)
-  budget.give(30, by('b'))
-  t.same(told, [])
-  budget.give(30, by('a'))
-  t.same(told, ['second true'])
-})
+t.test(
+  'who waits for its share stops no other organization, and goes on when its own give back',
+  async (t) => {
+    const budget = new AnswerBudget(100)
+    const told: string[] = []
+    t.ok(budget.take(30, by('a')))
+    budget.wait(of(30, 0, by('a', 1)), (isGranted) => told.push(`second ${isGranted}`))
+    t.equal(budget.take(5, by('a', 1)), false, 'nothing of its own key passes it')
+    t.equal(budget.take(5, by('a', 2)), true, 'other keys of its own organization do')
+    t.equal(budget.take(30, by('b')), true)
+    budget.give(30, by('b'))
+    t.same(told, [])
+    budget.give(30, by('a'))
+    t.same(told, ['second true'])
+  },
+)
 
-t.test('of answers of one organization that wait for each other the last one is refused, whatever others hold', async (t) => {
-  const budget = new AnswerBudget(100)
-  const told: string[] = []
-  t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))
-  budget.wait(of(10, 30, by('a')), (isGranted) => told.push(`first ${isGranted}`))
-  t.same(told, [], 'the other one may end yet')
-  budget.wait(of(10, 20, by('a', 1)), (isGranted) => {
-    told.push(`second ${isGranted}`)
-    budget.give(20, by('a', 1))
-  })
-  t.same(told, ['second false', 'first true'])
-})
+t.test(
+  'of answers of one organization that wait for each other the last one is refused, whatever others hold',
+  async (t) => {
+    const budget = new AnswerBudget(100)
+    const told: string[] = []
+    t.ok(budget.take(20, by('b')) && budget.take(30, by('a')) && budget.take(20, by('a', 1)))
+    budget.wait(of(10, 30, by('a')), (isGranted) => told.push(`first ${isGranted}`))
+    t.same(told, [], 'the other one may end yet')
+    budget.wait(of(10, 20, by('a', 1)), (isGranted) => {
+      told.push(`second ${isGranted}`)
+      budget.give(20, by('a', 1))
+    })
+    t.same(told, ['second false', 'first true'])
+  },
+)

@@ -138,7 +138,11 @@ for (const contentEncoding of ['gzip', 'deflate', 'br'] as const) {
     const [encoded, plain] = [await call(), await call()]
     if (!encoded.ok || !plain.ok) throw new Error('both answer')
     t.equal(Buffer.from(encoded.value.body).toString(), Buffer.from(plain.value.body).toString())
-    t.equal(egress.load.heldBytes, encoded.value.body.length + plain.value.body.length, 'what it was decoded from is gone')
+    t.equal(
+      egress.load.heldBytes,
+      encoded.value.body.length + plain.value.body.length,
+      'what it was decoded from is gone',
+    )
   })
 }
 
@@ -159,7 +163,10 @@ t.test('of a long error body only the first 64 KiB are read', async (t) => {
   t.same(await rest(), { heldBytes: 0, calls: 0 })
 })
 
-for (const [encoding, encode] of [['gzip', gzipSync], ['br', brotliCompressSync]] as const) {
+for (const [encoding, encode] of [
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+] as const) {
   t.test(`a long error body in ${encoding} is that error still, with its Retry-After`, async (t) => {
     const { call, provider, rest } = await rigged(t)
     const long = encode(randomBytes(512 * 1024))
@@ -238,7 +245,10 @@ t.test('a caller who leaves before the request is sent cancels it', async (t) =>
   t.equal(nameOf(await outcome), 'client_gone')
 })
 
-for (const [why, name] of [['deadline', 'deadline_exceeded'], ['drain', 'draining']] as const) {
+for (const [why, name] of [
+  ['deadline', 'deadline_exceeded'],
+  ['drain', 'draining'],
+] as const) {
   t.test(`a call that ends by ${why} before its request is sent is ${name}`, async (t) => {
     const { call } = await rigged(t)
     const ender = new AbortController()
@@ -302,24 +312,27 @@ for (const isAnnounced of [true, false]) {
   )
 }
 
-t.test('of two answers that could wait for each other for ever one comes whole, the other is busy', async (t) => {
-  const { call, provider, egress, rest } = await rigged(t, 1_000_000)
-  const half = Buffer.alloc(400_000, 'y')
-  const ends: (() => void)[] = []
-  provider.usually(({ res }) => {
-    res.writeHead(200).write(half)
-    ends.push(() => void res.end(half))
-  })
-  const outcomes = [call(), call()]
-  while (egress.load.heldBytes < 2 * half.length) await new Promise((next) => setImmediate(next))
-  for (const end of ends) end()
-  const names = (await Promise.all(outcomes)).map((outcome) => {
-    if (outcome.ok) outcome.value.release()
-    return nameOf(outcome)
-  })
-  t.same(names.sort(), ['answer 200', 'busy'])
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'of two answers that could wait for each other for ever one comes whole, the other is busy',
+  async (t) => {
+    const { call, provider, egress, rest } = await rigged(t, 1_000_000)
+    const half = Buffer.alloc(400_000, 'y')
+    const ends: (() => void)[] = []
+    provider.usually(({ res }) => {
+      res.writeHead(200).write(half)
+      ends.push(() => void res.end(half))
+    })
+    const outcomes = [call(), call()]
+    while (egress.load.heldBytes < 2 * half.length) await new Promise((next) => setImmediate(next))
+    for (const end of ends) end()
+    const names = (await Promise.all(outcomes)).map((outcome) => {
+      if (outcome.ok) outcome.value.release()
+      return nameOf(outcome)
+    })
+    t.same(names.sort(), ['answer 200', 'busy'])
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  },
+)
 
 t.test('an answer that finds no room within its attempt is busy', async (t) => {
   const { call, provider, rest } = await rigged(t, 1_000_000)
@@ -371,24 +384,30 @@ t.test(
   },
 )
 
-t.test('a request that may not be written any more when its turn has come is not sent, and the connection stays', async (t) => {
-  const { provider, call, rest } = await rigged(t)
-  released(await call())
-  t.match(await call({ mayWrite: () => false }), { ok: false, failure: { name: 'client_gone' } })
-  released(await call({ mayWrite: () => true }))
-  t.equal(provider.calls.length, 2)
-  t.equal(provider.connections.open, provider.connections.total)
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'a request that may not be written any more when its turn has come is not sent, and the connection stays',
+  async (t) => {
+    const { provider, call, rest } = await rigged(t)
+    released(await call())
+    t.match(await call({ mayWrite: () => false }), { ok: false, failure: { name: 'client_gone' } })
+    released(await call({ mayWrite: () => true }))
+    t.equal(provider.calls.length, 2)
+    t.equal(provider.connections.open, provider.connections.total)
+    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  },
+)
 
-t.test('whether it may be written is asked when it has a connection, and never of one that gets none', async (t) => {
-  const { provider, call, rest } = await rigged(t)
-  let asked = 0
-  await provider.close()
-  t.match(await call({ mayWrite: () => ++asked > 0 }), { ok: false, failure: { name: 'upstream_failed' } })
-  t.equal(asked, 0)
-  await rest()
-})
+t.test(
+  'whether it may be written is asked when it has a connection, and never of one that gets none',
+  async (t) => {
+    const { provider, call, rest } = await rigged(t)
+    let asked = 0
+    await provider.close()
+    t.match(await call({ mayWrite: () => ++asked > 0 }), { ok: false, failure: { name: 'upstream_failed' } })
+    t.equal(asked, 0)
+    await rest()
+  },
+)
 
 function released(answer: Outcome<EgressAnswer>): void {
   if (!answer.ok) throw new Error(answer.failure.name)

@@ -34,24 +34,34 @@ async function says(test: Test, text: string): Promise<number> {
 }
 
 for (const isKnown of [true, false]) {
-  t.test(`a streamed body ${isKnown ? 'of known length goes with its length' : 'of unknown length goes in chunks'}, and arrives whole`, async (t) => {
-    const { target, exchange, rest } = await rigged(t)
-    target.answer((req, res) => {
-      let bytes = 0
-      req.on('data', (chunk: Buffer) => void (bytes += chunk.length))
-      req.on('end', () => res.end(`${bytes} ${req.headers['content-length']} ${req.headers['transfer-encoding']}`))
-    })
-    const { body } = pieces(10)
-    const bytes = 10 * PIECE.length
-    const outcome = await exchange({ method: 'PUT', body, bodyBytes: isKnown ? bytes : null })
-    t.equal(await textOf(outcome), isKnown ? `${bytes} ${bytes} undefined` : `${bytes} undefined chunked`)
-    await rest()
-  })
+  t.test(
+    `a streamed body ${isKnown ? 'of known length goes with its length' : 'of unknown length goes in chunks'}, and arrives whole`,
+    async (t) => {
+      const { target, exchange, rest } = await rigged(t)
+      target.answer((req, res) => {
+        let bytes = 0
+        req.on('data', (chunk: Buffer) => void (bytes += chunk.length))
+        req.on('end', () =>
+          res.end(`${bytes} ${req.headers['content-length']} ${req.headers['transfer-encoding']}`),
+        )
+      })
+      const { body } = pieces(10)
+      const bytes = 10 * PIECE.length
+      const outcome = await exchange({ method: 'PUT', body, bodyBytes: isKnown ? bytes : null })
+      t.equal(await textOf(outcome), isKnown ? `${bytes} ${bytes} undefined` : `${bytes} undefined chunked`)
+      await rest()
+    },
+  )
 }
 
 t.test('a body of bytes goes with its length, with any method', async (t) => {
   const { target, exchange } = await rigged(t)
-  target.answer((req, res) => void req.on('data', (chunk: Buffer) => res.end(`${req.method} ${req.headers['content-length']} ${chunk.toString()}`)))
+  target.answer(
+    (req, res) =>
+      void req.on('data', (chunk: Buffer) =>
+        res.end(`${req.method} ${req.headers['content-length']} ${chunk.toString()}`),
+      ),
+  )
   t.equal(await textOf(await exchange({ method: 'DELETE', body: Buffer.from('bytes') })), 'DELETE 5 bytes')
 })
 
@@ -74,7 +84,12 @@ t.test('a body is read no faster than the other side takes it', async (t) => {
 t.test('an answer is read no faster than its reader asks', async (t) => {
   const { target, exchange } = await rigged(t)
   let sent = 0
-  target.answer((_req, res) => void pieces(MANY).body.on('data', (chunk: Buffer) => void (sent += chunk.length)).pipe(res))
+  target.answer(
+    (_req, res) =>
+      void pieces(MANY)
+        .body.on('data', (chunk: Buffer) => void (sent += chunk.length))
+        .pipe(res),
+  )
   const outcome = await exchange()
   let before = -1
   // A machine that is busy stands still before that too.
@@ -89,7 +104,12 @@ t.test('an answer is read no faster than its reader asks', async (t) => {
 for (const [title, ending, length, is] of [
   ['ends its connection behind an answer of known length', 'end', UPSTREAM_STREAM_BYTES_MAX, 'whole'],
   ['ends its answer with its connection', 'end', null, 'whole'],
-  ['ends its connection before the end of its answer', 'end', UPSTREAM_STREAM_BYTES_MAX + 1, 'upstream_failed'],
+  [
+    'ends its connection before the end of its answer',
+    'end',
+    UPSTREAM_STREAM_BYTES_MAX + 1,
+    'upstream_failed',
+  ],
   ['breaks its connection', 'resetAndDestroy', UPSTREAM_STREAM_BYTES_MAX + 1, 'upstream_failed'],
 ] as const) {
   t.test(`a destination that ${title} while nobody reads it does not end the process`, async (t) => {
@@ -113,17 +133,20 @@ t.test('both ways flow at once', async (t) => {
   t.equal((await textOf(outcome)).length, MANY * PIECE.length)
 })
 
-t.test('an answer that is whole while the body still flows stops the body and closes the connection', async (t) => {
-  const { target, exchange, rest } = await rigged(t)
-  target.answer((_req, res) => void res.writeHead(413, { 'content-length': 5 }).end('early'))
-  const endless = pieces(Infinity)
-  const outcome = await exchange({ method: 'POST', body: endless.body })
-  t.match(outcome, { value: { status: 413 } })
-  t.equal(await textOf(outcome), 'early')
-  await rest()
-  await until(() => endless.body.destroyed && target.open === 0)
-  t.pass('stopped')
-})
+t.test(
+  'an answer that is whole while the body still flows stops the body and closes the connection',
+  async (t) => {
+    const { target, exchange, rest } = await rigged(t)
+    target.answer((_req, res) => void res.writeHead(413, { 'content-length': 5 }).end('early'))
+    const endless = pieces(Infinity)
+    const outcome = await exchange({ method: 'POST', body: endless.body })
+    t.match(outcome, { value: { status: 413 } })
+    t.equal(await textOf(outcome), 'early')
+    await rest()
+    await until(() => endless.body.destroyed && target.open === 0)
+    t.pass('stopped')
+  },
+)
 
 t.test('a body that fails, or is destroyed, is client_gone, and the connection ends', async (t) => {
   for (const cause of [new Error('gone'), undefined]) {
@@ -139,7 +162,10 @@ t.test('a body that fails, or is destroyed, is client_gone, and the connection e
 t.test('a body that ends before its length is client_gone', async (t) => {
   const { target, exchange } = await rigged(t)
   target.answer((req) => void req.resume())
-  t.equal(await textOf(await exchange({ method: 'POST', body: pieces(1).body, bodyBytes: 2 * PIECE.length })), 'client_gone')
+  t.equal(
+    await textOf(await exchange({ method: 'POST', body: pieces(1).body, bodyBytes: 2 * PIECE.length })),
+    'client_gone',
+  )
 })
 
 t.test('a body of a refused destination may be destroyed with an error later', async (t) => {
@@ -150,7 +176,11 @@ t.test('a body of a refused destination may be destroyed with an error later', a
   await new Promise((next) => setImmediate(next))
 })
 
-for (const [method, status, headers] of [['HEAD', 200, { 'content-length': '10' }], ['GET', 204, {}], ['GET', 304, { 'content-length': '10' }]] as const) {
+for (const [method, status, headers] of [
+  ['HEAD', 200, { 'content-length': '10' }],
+  ['GET', 204, {}],
+  ['GET', 304, { 'content-length': '10' }],
+] as const) {
   t.test(`${method} with ${status} has no body, whatever its length says`, async (t) => {
     const { target, exchange, rest } = await rigged(t)
     target.answer((_req, res) => void res.writeHead(status, headers).end())
@@ -163,8 +193,12 @@ for (const [method, status, headers] of [['HEAD', 200, { 'content-length': '10' 
 
 t.test('informational answers and trailers are dropped', async (t) => {
   const { origin } = await rigged(t)
-  const last = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-end\r\n\r\n4\r\nbody\r\n0\r\nx-end: 1\r\n\r\n'
-  const port = await says(t, `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${last}`)
+  const last =
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-end\r\n\r\n4\r\nbody\r\n0\r\nx-end: 1\r\n\r\n'
+  const port = await says(
+    t,
+    `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${last}`,
+  )
   const outcome = await origin({ port }).exchange(exchangeRequest())
   if (!outcome.ok) throw new Error(outcome.failure.name)
   t.same(outcome.value.headers, ['transfer-encoding', 'chunked', 'trailer', 'x-end'])
@@ -172,7 +206,10 @@ t.test('informational answers and trailers are dropped', async (t) => {
 })
 
 for (const [what, text] of [
-  ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'],
+  [
+    'an upgrade that nobody asked for',
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+  ],
   ['what is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
   ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
   ['headers without end', `HTTP/1.1 200 OK\r\n${'x-long: y\r\n'.repeat(20_000)}`],
@@ -184,15 +221,18 @@ for (const [what, text] of [
   })
 }
 
-t.test('an answer that breaks off ends its reader with upstream_failed, never as if it were whole', async (t) => {
-  const { target, exchange, rest } = await rigged(t)
-  target.answer((_req, res) => {
-    res.writeHead(200, { 'content-length': 1_000 }).write('half')
-    setImmediate(() => res.destroy())
-  })
-  t.equal(await textOf(await exchange()), 'upstream_failed')
-  await rest()
-})
+t.test(
+  'an answer that breaks off ends its reader with upstream_failed, never as if it were whole',
+  async (t) => {
+    const { target, exchange, rest } = await rigged(t)
+    target.answer((_req, res) => {
+      res.writeHead(200, { 'content-length': 1_000 }).write('half')
+      setImmediate(() => res.destroy())
+    })
+    t.equal(await textOf(await exchange()), 'upstream_failed')
+    await rest()
+  },
+)
 
 t.test('an answer that would end with its connection is no whole one when that breaks', async (t) => {
   const { origin, rest } = await rigged(t)
@@ -257,18 +297,29 @@ t.test('a reader that is closed ends an answer, with its connection', async (t) 
 t.test('what cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
   const { target, exchange, rest } = await rigged(t)
   for (const more of [
-    { path: '/a b' }, { path: '/a\r\nx: y' }, { path: 'http://[' }, { path: 'x' }, { headers: ['x', 'a\r\nb: c'] },
-    { headers: ['x y', '1'] }, { headers: ['x'] }, { method: 'CONNECT' }, { method: 'GET / HTTP/1.1\r\n' },
-  ]) t.equal(await textOf(await exchange(more)), 'header_invalid', JSON.stringify(more))
+    { path: '/a b' },
+    { path: '/a\r\nx: y' },
+    { path: 'http://[' },
+    { path: 'x' },
+    { headers: ['x', 'a\r\nb: c'] },
+    { headers: ['x y', '1'] },
+    { headers: ['x'] },
+    { method: 'CONNECT' },
+    { method: 'GET / HTTP/1.1\r\n' },
+  ])
+    t.equal(await textOf(await exchange(more)), 'header_invalid', JSON.stringify(more))
   await rest()
   t.equal(target.connections, 0)
 })
 
-t.test('a kept-alive connection that turns out to be closed is replaced once, for what may be repeated', async (t) => {
-  const rig = await rigged(t)
-  t.equal(await afterStale(rig, 'GET'), 'again')
-  t.equal(await afterStale(rig, 'POST'), 'upstream_failed')
-})
+t.test(
+  'a kept-alive connection that turns out to be closed is replaced once, for what may be repeated',
+  async (t) => {
+    const rig = await rigged(t)
+    t.equal(await afterStale(rig, 'GET'), 'again')
+    t.equal(await afterStale(rig, 'POST'), 'upstream_failed')
+  },
+)
 
 /** The second exchange on a connection that its server cuts instead of answering. */
 async function afterStale({ target, exchange }: Rig, method: string): Promise<string> {
@@ -281,4 +332,3 @@ async function afterStale({ target, exchange }: Rig, method: string): Promise<st
   })
   return textOf(await exchange({ method, body: Buffer.from('a') }))
 }
-

@@ -41,11 +41,16 @@ t.test('what waits for room is not granted behind the end, and nothing of it sta
 t.test('pieces of any sizes come out in order, placed or joined', async (t) => {
   for (const sizeBytes of [10, 4 * MIB, 4 * MIB + 1, 9 * MIB + 3]) {
     for (const pieces of [1, 2, 3, 7, 1_000]) {
-      const whole = Buffer.alloc(sizeBytes, 'some text that is not the same everywhere, such as a count: 0123456789')
+      const whole = Buffer.alloc(
+        sizeBytes,
+        'some text that is not the same everywhere, such as a count: 0123456789',
+      )
       const body = new HeldBody(new AnswerBudget(256 * MIB), sizeBytes)
       body.hold(sizeBytes, never)
       // Small pieces first, so that what was kept early is still being moved when the last large one comes.
-      const cuts = Array.from({ length: pieces }, (_, nth) => Math.floor(sizeBytes * ((nth + 1) / pieces) ** 3))
+      const cuts = Array.from({ length: pieces }, (_, nth) =>
+        Math.floor(sizeBytes * ((nth + 1) / pieces) ** 3),
+      )
       cuts.reduce((from, to) => (body.push(whole.subarray(from, to), never), to), 0)
       t.ok(whole.equals(await body.join()), `${sizeBytes} bytes in ${pieces} pieces`)
     }
@@ -66,7 +71,10 @@ t.test('pieces of a large body leave their list as they are copied', async (t) =
   const pieces = Array.from({ length: 9 }, (_, nth) => Buffer.alloc(MIB, nth))
   const expected = Buffer.concat(pieces)
   const whole = assemble(pieces, 9 * MIB)
-  t.same(pieces.map((piece) => piece.length), [0, 0, 0, 0, MIB, MIB, MIB, MIB, MIB])
+  t.same(
+    pieces.map((piece) => piece.length),
+    [0, 0, 0, 0, MIB, MIB, MIB, MIB, MIB],
+  )
   t.ok(expected.equals(await whole))
   t.equal(Buffer.concat(pieces).length, 0)
 })

@@ -1,7 +1,25 @@
 import t from 'tap'
 import { FAILURES, type Outcome } from '../../../src/schemas/failures.ts'
-import { LOOKUP_MS_MAX, LOOKUPS_MAX, LOOKUPS_WAITING_MAX, VETTED_ANSWERS_BYTES_MAX, VETTED_CALLS_MAX, VETTED_CONNECTIONS_MAX, VETTED_IDLE_MS, VETTED_KEEP_ALIVE_MS, VETTED_POOLS_MAX, VETTED_SOCKETS_MAX, VETTED_WAITING_MAX, VETTED_WORKSPACE_CALLS_MAX, WORKSPACE_LOOKUPS_MAX, WORKSPACE_LOOKUPS_WAITING_MAX } from '../../../src/schemas/egress/egress-limits.ts'
-import { UPSTREAM_ANSWERS_BYTES_MAX, UPSTREAM_ANSWER_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import {
+  LOOKUP_MS_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+  VETTED_ANSWERS_BYTES_MAX,
+  VETTED_CALLS_MAX,
+  VETTED_CONNECTIONS_MAX,
+  VETTED_IDLE_MS,
+  VETTED_KEEP_ALIVE_MS,
+  VETTED_POOLS_MAX,
+  VETTED_SOCKETS_MAX,
+  VETTED_WAITING_MAX,
+  VETTED_WORKSPACE_CALLS_MAX,
+  WORKSPACE_LOOKUPS_MAX,
+  WORKSPACE_LOOKUPS_WAITING_MAX,
+} from '../../../src/schemas/egress/egress-limits.ts'
+import {
+  UPSTREAM_ANSWERS_BYTES_MAX,
+  UPSTREAM_ANSWER_BYTES_MAX,
+} from '../../../src/schemas/models/provider-limits.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { callingPortsOf } from '../../support/wire/sockets.ts'
 import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
@@ -9,7 +27,12 @@ import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/
 /** Makes an exchange with a host and reads its answer. */
 function asker({ egress, target }: Rig, workspaceId?: string): (host: string) => Promise<string> {
   return async (host) => {
-    const origin = egress.vetted({ host, port: target.port, purpose: 'caller', ...(workspaceId !== undefined && { workspaceId }) })
+    const origin = egress.vetted({
+      host,
+      port: target.port,
+      purpose: 'caller',
+      ...(workspaceId !== undefined && { workspaceId }),
+    })
     const text = origin.ok ? await textOf(await origin.value.exchange(exchangeRequest())) : nameOf(origin)
     return text in FAILURES ? text : 'answered'
   }
@@ -51,25 +74,29 @@ t.test('a front has so many calls to hosts of callers, and one more is busy', as
   await Promise.all(asked)
 })
 
-t.test('a workspace whose destinations never answer does not take the gate from others, nor a host', async (t) => {
-  const rig = await rigged(t)
-  const { target, egress } = rig
-  const [one, other] = [asker(rig, 'one'), asker(rig, 'other')]
-  target.answer(() => undefined)
-  const hosts = VETTED_WORKSPACE_CALLS_MAX / (VETTED_CONNECTIONS_MAX + VETTED_WAITING_MAX)
-  const asked = times(VETTED_WORKSPACE_CALLS_MAX, (nth) => one(`h${nth % hosts}.example`))
-  t.equal(await one('one-more.example'), 'busy')
-  target.answer((_req, res) => void res.end())
-  t.equal(await other('h0.example'), 'answered')
-  t.equal(await other('one-more.example'), 'answered')
-  await egress.close()
-  await Promise.all(asked)
-  t.ok(VETTED_POOLS_MAX >= VETTED_CALLS_MAX, 'nor by many hosts')
-})
+t.test(
+  'a workspace whose destinations never answer does not take the gate from others, nor a host',
+  async (t) => {
+    const rig = await rigged(t)
+    const { target, egress } = rig
+    const [one, other] = [asker(rig, 'one'), asker(rig, 'other')]
+    target.answer(() => undefined)
+    const hosts = VETTED_WORKSPACE_CALLS_MAX / (VETTED_CONNECTIONS_MAX + VETTED_WAITING_MAX)
+    const asked = times(VETTED_WORKSPACE_CALLS_MAX, (nth) => one(`h${nth % hosts}.example`))
+    t.equal(await one('one-more.example'), 'busy')
+    target.answer((_req, res) => void res.end())
+    t.equal(await other('h0.example'), 'answered')
+    t.equal(await other('one-more.example'), 'answered')
+    await egress.close()
+    await Promise.all(asked)
+    t.ok(VETTED_POOLS_MAX >= VETTED_CALLS_MAX, 'nor by many hosts')
+  },
+)
 
 t.test('two workspaces share no connection to a host', async (t) => {
   const rig = await rigged(t)
-  for (const name of ['one', 'other', 'one', 'other']) t.equal(await asker(rig, name)('h.example'), 'answered')
+  for (const name of ['one', 'other', 'one', 'other'])
+    t.equal(await asker(rig, name)('h.example'), 'answered')
   t.equal(rig.target.connections, 2)
 })
 
@@ -78,7 +105,9 @@ t.test('endless hosts do not make endless pools: the one that was used longest a
   const { target } = rig
   const ask = asker(rig)
   for (let asked = 0; asked < VETTED_POOLS_MAX + 20; asked += 200) {
-    const answers = await Promise.all(times(Math.min(200, VETTED_POOLS_MAX + 20 - asked), (nth) => ask(`h${asked + nth}.example`)))
+    const answers = await Promise.all(
+      times(Math.min(200, VETTED_POOLS_MAX + 20 - asked), (nth) => ask(`h${asked + nth}.example`)),
+    )
     t.same(new Set(answers), new Set(['answered']))
   }
   t.equal(target.connections, VETTED_POOLS_MAX + 20)
@@ -103,16 +132,19 @@ t.test('idle sockets of other hosts make room before the gate runs out of them',
   }
 })
 
-t.test('an idle connection is closed soon, though the other side would keep it for minutes, and before its pool', async (t) => {
-  const rig = await rigged(t)
-  const { target } = rig
-  const ask = asker(rig)
-  target.answer((_req, res) => void res.writeHead(200, { 'keep-alive': 'timeout=600' }).end())
-  t.equal(await ask('one.example'), 'answered')
-  const cutByServerMs = 5_000
-  t.ok(VETTED_KEEP_ALIVE_MS < cutByServerMs && VETTED_KEEP_ALIVE_MS < VETTED_IDLE_MS)
-  await until(() => target.open === 0)
-})
+t.test(
+  'an idle connection is closed soon, though the other side would keep it for minutes, and before its pool',
+  async (t) => {
+    const rig = await rigged(t)
+    const { target } = rig
+    const ask = asker(rig)
+    target.answer((_req, res) => void res.writeHead(200, { 'keep-alive': 'timeout=600' }).end())
+    t.equal(await ask('one.example'), 'answered')
+    const cutByServerMs = 5_000
+    t.ok(VETTED_KEEP_ALIVE_MS < cutByServerMs && VETTED_KEEP_ALIVE_MS < VETTED_IDLE_MS)
+    await until(() => target.open === 0)
+  },
+)
 
 t.test('names that never resolve hold few lookups, and nobody waits for one for long', async (t) => {
   let running = 0
@@ -136,13 +168,19 @@ t.test('names that never resolve hold few lookups, and nobody waits for one for 
 t.test('names of one workspace that never resolve do not stop the lookups of others', async (t) => {
   const hung: (() => void)[] = []
   const { egress } = await rigged(t, {
-    resolve: (name) => name.startsWith('slow') ? new Promise((found) => hung.push(() => found(['127.0.0.1']))) : Promise.resolve(['127.0.0.1']),
+    resolve: (name) =>
+      name.startsWith('slow')
+        ? new Promise((found) => hung.push(() => found(['127.0.0.1'])))
+        : Promise.resolve(['127.0.0.1']),
   })
   const check = async (host: string, workspaceId: string): Promise<string> => {
     const origin = egress.vetted({ host, port: null, purpose: 'caller', workspaceId })
     return nameOf(origin.ok ? await origin.value.check() : origin)
   }
-  const names = [...times(WORKSPACE_LOOKUPS_MAX + WORKSPACE_LOOKUPS_WAITING_MAX - 1, (nth) => `slow${nth}.example`), 'slow-both.example']
+  const names = [
+    ...times(WORKSPACE_LOOKUPS_MAX + WORKSPACE_LOOKUPS_WAITING_MAX - 1, (nth) => `slow${nth}.example`),
+    'slow-both.example',
+  ]
   const asked = names.map((name) => check(name, 'one'))
   t.equal(await check('one-more.example', 'one'), 'busy')
   t.equal(hung.length, WORKSPACE_LOOKUPS_MAX)
@@ -153,22 +191,42 @@ t.test('names of one workspace that never resolve do not stop the lookups of oth
     await until(() => hung.length > told)
     hung[told]?.()
   }
-  t.same(new Set(await Promise.all([...asked, both])), new Set(['answered']), 'and those that waited have their turn')
+  t.same(
+    new Set(await Promise.all([...asked, both])),
+    new Set(['answered']),
+    'and those that waited have their turn',
+  )
 })
 
-t.test('answers that destinations of callers announce and never send take no room from those of providers', async (t) => {
-  const { egress, target, origin } = await rigged(t)
-  target.answer((_req, res) => void res.writeHead(200, { 'content-length': UPSTREAM_ANSWER_BYTES_MAX }).flushHeaders())
-  const call = new AbortController()
-  const asked = times(4, () => origin().call({
-    method: 'POST', path: '/', headers: [], body: null, attemptEndsAt: performance.now() + 20_000, call,
-    mayCutSent: true, mayRepeat: false, answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
-  }))
-  await until(() => target.connections === asked.length && egress.load.heldBytes === VETTED_ANSWERS_BYTES_MAX)
-  const room = egress.hold(UPSTREAM_ANSWERS_BYTES_MAX, callerBy('k'))
-  t.ok(room)
-  room?.give()
-  call.abort()
-  await Promise.all(asked)
-  await until(() => egress.load.heldBytes === 0)
-})
+t.test(
+  'answers that destinations of callers announce and never send take no room from those of providers',
+  async (t) => {
+    const { egress, target, origin } = await rigged(t)
+    target.answer(
+      (_req, res) => void res.writeHead(200, { 'content-length': UPSTREAM_ANSWER_BYTES_MAX }).flushHeaders(),
+    )
+    const call = new AbortController()
+    const asked = times(4, () =>
+      origin().call({
+        method: 'POST',
+        path: '/',
+        headers: [],
+        body: null,
+        attemptEndsAt: performance.now() + 20_000,
+        call,
+        mayCutSent: true,
+        mayRepeat: false,
+        answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
+      }),
+    )
+    await until(
+      () => target.connections === asked.length && egress.load.heldBytes === VETTED_ANSWERS_BYTES_MAX,
+    )
+    const room = egress.hold(UPSTREAM_ANSWERS_BYTES_MAX, callerBy('k'))
+    t.ok(room)
+    room?.give()
+    call.abort()
+    await Promise.all(asked)
+    await until(() => egress.load.heldBytes === 0)
+  },
+)

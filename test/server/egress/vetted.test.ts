@@ -1,40 +1,80 @@
 import t from 'tap'
 import { exchangeRequest, rigged, textOf } from '../../support/egress/vetted-stand.ts'
 
-t.test('an exchange with an admitted address goes there under its name, and comes back as it is', async (t) => {
-  const { target, exchange, egress, rest } = await rigged(t)
-  target.answer((req, res) => {
-    res.writeHead(418, ['X-Twice', 'a', 'x-twice', 'b', 'Location', 'http://169.254.169.254/'])
-    res.end(`${req.method} ${req.url} ${req.headers.host} ${req.headers['accept-encoding']} ${req.headers['x-one']}`)
-  })
-  const headers = ['X-One', '1', 'accept-encoding', 'br', 'Host', 'other.example', 'connection', 'upgrade', 'expect', '100-continue']
-  const outcome = await exchange({ method: 'PURGE', path: '/a?b=c', headers })
-  if (!outcome.ok) throw new Error(outcome.failure.name)
-  t.equal(outcome.value.status, 418)
-  t.same(outcome.value.headers.slice(0, 6), ['x-twice', 'a', 'x-twice', 'b', 'location', 'http://169.254.169.254/'])
-  t.equal(await textOf(outcome), `PURGE /a?b=c good.example:${target.port} br 1`)
-  await rest()
-  t.same(egress.load, { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'an exchange with an admitted address goes there under its name, and comes back as it is',
+  async (t) => {
+    const { target, exchange, egress, rest } = await rigged(t)
+    target.answer((req, res) => {
+      res.writeHead(418, ['X-Twice', 'a', 'x-twice', 'b', 'Location', 'http://169.254.169.254/'])
+      res.end(
+        `${req.method} ${req.url} ${req.headers.host} ${req.headers['accept-encoding']} ${req.headers['x-one']}`,
+      )
+    })
+    const headers = [
+      'X-One',
+      '1',
+      'accept-encoding',
+      'br',
+      'Host',
+      'other.example',
+      'connection',
+      'upgrade',
+      'expect',
+      '100-continue',
+    ]
+    const outcome = await exchange({ method: 'PURGE', path: '/a?b=c', headers })
+    if (!outcome.ok) throw new Error(outcome.failure.name)
+    t.equal(outcome.value.status, 418)
+    t.same(outcome.value.headers.slice(0, 6), [
+      'x-twice',
+      'a',
+      'x-twice',
+      'b',
+      'location',
+      'http://169.254.169.254/',
+    ])
+    t.equal(await textOf(outcome), `PURGE /a?b=c good.example:${target.port} br 1`)
+    await rest()
+    t.same(egress.load, { heldBytes: 0, calls: 0 })
+  },
+)
 
 t.test('a call asks for identity encoding, whatever its headers say', async (t) => {
   const { target, origin } = await rigged(t)
   target.answer((req, res) => void res.end(String(req.headers['accept-encoding'])))
   const outcome = await origin().call({
-    method: 'GET', path: '/', headers: ['Accept-Encoding', 'gzip'], body: null, attemptEndsAt: performance.now() + 20_000,
-    call: { signal: new AbortController().signal }, mayCutSent: true, mayRepeat: true, answerBytesMax: 1_000,
+    method: 'GET',
+    path: '/',
+    headers: ['Accept-Encoding', 'gzip'],
+    body: null,
+    attemptEndsAt: performance.now() + 20_000,
+    call: { signal: new AbortController().signal },
+    mayCutSent: true,
+    mayRepeat: true,
+    answerBytesMax: 1_000,
   })
   if (!outcome.ok) throw new Error(outcome.failure.name)
   t.equal(Buffer.from(outcome.value.body).toString(), 'identity')
 })
 
-t.test('a name with one address that is not public is refused whole, and says no more than that', async (t) => {
-  const { target, exchange } = await rigged(t, { allow: [], resolve: () => Promise.resolve(['93.184.216.34', '127.0.0.1']) })
-  t.match(await exchange(), {
-    failure: { name: 'destination_refused', detail: 'Its address is not public.', fields: { rule: 'address' } },
-  })
-  t.equal(target.connections, 0)
-})
+t.test(
+  'a name with one address that is not public is refused whole, and says no more than that',
+  async (t) => {
+    const { target, exchange } = await rigged(t, {
+      allow: [],
+      resolve: () => Promise.resolve(['93.184.216.34', '127.0.0.1']),
+    })
+    t.match(await exchange(), {
+      failure: {
+        name: 'destination_refused',
+        detail: 'Its address is not public.',
+        fields: { rule: 'address' },
+      },
+    })
+    t.equal(target.connections, 0)
+  },
+)
 
 t.test('each connection is checked anew: a name that turns private is refused then', async (t) => {
   const answers = [['127.0.0.1'], ['10.0.0.1']]
@@ -51,20 +91,26 @@ t.test('of several addresses the next one is tried when the first does not answe
   t.equal(await textOf(await exchange()), 'here')
 })
 
-t.test('one own port is refused though the list admits loopback; a store and any admin port of ours are at any such address', async (t) => {
-  const own = { node: [0], stores: [0], admin: () => new Set<number>() }
-  const { target, origin, exchange } = await rigged(t, { own, allow: ['http:127.0.0.0/8', 'http:10.0.0.0/8'] })
-  own.node = [target.port]
-  t.equal(await textOf(await exchange()), 'destination_refused')
-  Object.assign(own, { node: [], stores: [target.port] })
-  t.equal(await textOf(await exchange()), 'destination_refused')
-  t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
-  Object.assign(own, { stores: [], admin: () => new Set([target.port]) })
-  t.equal(await textOf(await exchange()), 'destination_refused')
-  t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
-  t.match(await origin({ host: '93.184.216.34' }).check(), { ok: true }, 'what is public is not ours')
-  t.equal(target.connections, 0)
-})
+t.test(
+  'one own port is refused though the list admits loopback; a store and any admin port of ours are at any such address',
+  async (t) => {
+    const own = { node: [0], stores: [0], admin: () => new Set<number>() }
+    const { target, origin, exchange } = await rigged(t, {
+      own,
+      allow: ['http:127.0.0.0/8', 'http:10.0.0.0/8'],
+    })
+    own.node = [target.port]
+    t.equal(await textOf(await exchange()), 'destination_refused')
+    Object.assign(own, { node: [], stores: [target.port] })
+    t.equal(await textOf(await exchange()), 'destination_refused')
+    t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
+    Object.assign(own, { stores: [], admin: () => new Set([target.port]) })
+    t.equal(await textOf(await exchange()), 'destination_refused')
+    t.match(await origin({ host: '10.0.0.9' }).check(), { failure: { name: 'destination_refused' } })
+    t.match(await origin({ host: '93.184.216.34' }).check(), { ok: true }, 'what is public is not ours')
+    t.equal(target.connections, 0)
+  },
+)
 
 t.test('an entry with a port admits that port alone, and a callback never speaks plain HTTP', async (t) => {
   const first = await rigged(t, { allow: ['http:127.0.0.1:1024'] })
@@ -83,6 +129,8 @@ t.test('a check looks at the name and connects to nothing', async (t) => {
   const { target, origin } = await rigged(t, { resolve: () => Promise.resolve(answers.shift() ?? []) })
   t.match(await origin().check(), { ok: true })
   t.match(await origin().check(), { failure: { name: 'destination_refused' } })
-  t.match(await origin().check(), { failure: { name: 'upstream_failed', detail: 'Its name does not resolve.' } })
+  t.match(await origin().check(), {
+    failure: { name: 'upstream_failed', detail: 'Its name does not resolve.' },
+  })
   t.equal(target.connections, 0)
 })

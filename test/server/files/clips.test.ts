@@ -25,24 +25,49 @@ async function open(t: Test) {
   const stand = await openFileStand(t)
   const { storage, folder } = await openDisk(t)
   const { intake, unsealing } = await openSessions(t)
-  const rootKeys = openRootKeys({ setting: new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
+  const rootKeys = openRootKeys({
+    setting: new Secret(randomBytes(32).toString('hex')),
+    file: null,
+    dataDir: '/nowhere',
+  })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
   const rooms: number[] = []
   const watched = { ...storage, stage: (bytes: number) => (rooms.push(bytes), storage.stage(bytes)) }
   const clips = createVideoClips({ storage: watched, keyRing, intake })
   const { workspaceId } = stand
-  const store = (bytes: ByteReader, more: { readonly bytesMax?: number; readonly signal?: AbortSignal } = {}) =>
-    clips.store({ workspaceId, objectId: 'vid_1-0-1', bytes, bytesMax: VIDEO_CLIP_BYTES_MAX, signal: SIGNAL, ...more })
+  const store = (
+    bytes: ByteReader,
+    more: { readonly bytesMax?: number; readonly signal?: AbortSignal } = {},
+  ) =>
+    clips.store({
+      workspaceId,
+      objectId: 'vid_1-0-1',
+      bytes,
+      bytesMax: VIDEO_CLIP_BYTES_MAX,
+      signal: SIGNAL,
+      ...more,
+    })
   const read = async ({ objectId, dataKeyId, sizeBytes, sha256 }: StoredClip): Promise<Buffer> => {
-    const file = { id: objectId, workspaceId, dataKeyId, sizeBytes, sha256, filename: 'clip.mp4', mimeType: 'video/mp4',
-      isDownloadable: true, purpose: null, createdAt: new Date(0) }
+    const file = {
+      id: objectId,
+      workspaceId,
+      dataKeyId,
+      sizeBytes,
+      sha256,
+      filename: 'clip.mp4',
+      mimeType: 'video/mp4',
+      isDownloadable: true,
+      purpose: null,
+      createdAt: new Date(0),
+    }
     const content = must(await openFile({ storage, keyRing, unsealing } as TransferDeps, file, SIGNAL))
     const bytes = await drain(must(await content.read(0, sizeBytes)))
     content.close()
     return bytes
   }
   const isEmpty = async (): Promise<boolean> =>
-    must(await storage.list(null)).objects.length === 0 && (await readdir(join(folder, 'staging'))).length === 0
+    must(await storage.list(null)).objects.length === 0 &&
+    (await readdir(join(folder, 'staging'))).length === 0
   return { clips, store, read, isEmpty, storage, rooms }
 }
 
@@ -55,7 +80,9 @@ function readerOf(pieces: readonly Uint8Array[], end: Outcome<Uint8Array | null>
 t.test('a clip is stored sealed, and read back as it was', async (t) => {
   const { store, read, storage } = await open(t)
   const long = Buffer.concat([CLIP, box('mdat', 700_000)])
-  const stored = must(await store(readerOf([long.subarray(0, 5), long.subarray(5, 400_000), long.subarray(400_000)])))
+  const stored = must(
+    await store(readerOf([long.subarray(0, 5), long.subarray(5, 400_000), long.subarray(400_000)])),
+  )
   t.equal(stored.sizeBytes, long.length)
   t.same(await read(stored), long)
   t.ok((must(await storage.stat(stored.objectId))?.sizeBytes ?? 0) > long.length, 'it is sealed')
@@ -79,7 +106,8 @@ t.test('a clip that is too large is refused before it is read whole', async (t) 
   const { store, isEmpty } = await open(t)
   let pieces = 0
   const endless: ByteReader = {
-    next: async () => ok(pieces++ === 0 ? Buffer.from('\0\0\0\x10ftypisomisom\0\0\0\0mdat', 'latin1') : Buffer.alloc(65_536)),
+    next: async () =>
+      ok(pieces++ === 0 ? Buffer.from('\0\0\0\x10ftypisomisom\0\0\0\0mdat', 'latin1') : Buffer.alloc(65_536)),
     close: () => undefined,
   }
   t.match(await store(endless, { bytesMax: 1_000_000 }), { ok: false, failure: { name: 'file_too_large' } })
@@ -89,7 +117,10 @@ t.test('a clip that is too large is refused before it is read whole', async (t) 
 
 t.test('a reader that fails, or throws, leaves nothing, and is closed', async (t) => {
   const { store, isEmpty } = await open(t)
-  t.match(await store(readerOf([CLIP.subarray(0, 50)], fail('upstream_failed'))), { ok: false, failure: { name: 'upstream_failed' } })
+  t.match(await store(readerOf([CLIP.subarray(0, 50)], fail('upstream_failed'))), {
+    ok: false,
+    failure: { name: 'upstream_failed' },
+  })
   let closed = 0
   const broken: ByteReader = { next: () => Promise.reject(new Error('a bug')), close: () => void closed++ }
   await t.rejects(store(broken), /a bug/)
@@ -100,7 +131,13 @@ t.test('a reader that fails, or throws, leaves nothing, and is closed', async (t
 t.test('one that is called off leaves nothing', async (t) => {
   const { store, isEmpty } = await open(t)
   const ender = new AbortController()
-  const bytes: ByteReader = { next: async () => { ender.abort({ kind: 'draining' }); return ok(CLIP) }, close: () => undefined }
+  const bytes: ByteReader = {
+    next: async () => {
+      ender.abort({ kind: 'draining' })
+      return ok(CLIP)
+    },
+    close: () => undefined,
+  }
   t.equal((await store(bytes, { signal: ender.signal })).ok, false)
   t.ok(await isEmpty())
 })

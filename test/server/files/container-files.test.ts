@@ -7,18 +7,40 @@ import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
 import { must } from '../../support/must.ts'
 import { text } from '../../support/files/sessions.ts'
-import { drain, leftOpen, openDisk, openS3, openStoredFiles, putInContainer } from '../../support/files/storage.ts'
-import { failing, inContainer, openTransfers, inputOf, type TransferStand } from '../../support/files/transfers.ts'
+import {
+  drain,
+  leftOpen,
+  openDisk,
+  openS3,
+  openStoredFiles,
+  putInContainer,
+} from '../../support/files/storage.ts'
+import {
+  failing,
+  inContainer,
+  openTransfers,
+  inputOf,
+  type TransferStand,
+} from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/files/upload-echo.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-async function put({ storage, workspaceId }: TransferStand, path: string, content: string | Buffer): Promise<void> {
+async function put(
+  { storage, workspaceId }: TransferStand,
+  path: string,
+  content: string | Buffer,
+): Promise<void> {
   await putInContainer(storage, path, content, inContainer(workspaceId, path).container)
 }
 
-function promote({ transfers, workspaceId }: TransferStand, path: string, key?: string, signal = new AbortController().signal) {
+function promote(
+  { transfers, workspaceId }: TransferStand,
+  path: string,
+  key?: string,
+  signal = new AbortController().signal,
+) {
   const idempotency = key === undefined ? null : inputOf(key)
   return transfers.promote(inContainer(workspaceId, path), { workspaceId, idempotency, signal })
 }
@@ -30,7 +52,9 @@ async function written(stand: TransferStand, content: Buffer): Promise<Answer> {
 }
 
 async function read({ transfers, workspaceId }: TransferStand, path: string): Promise<Buffer> {
-  const { content } = must(await transfers.openContainerFile(inContainer(workspaceId, path), new AbortController().signal))
+  const { content } = must(
+    await transfers.openContainerFile(inContainer(workspaceId, path), new AbortController().signal),
+  )
   const bytes = await drain(must(await content.read(0, content.sizeBytes)))
   content.close()
   return bytes
@@ -40,25 +64,41 @@ for (const driver of ['disk', 'S3'] as const) {
   t.test(`a container file is written plain, replaced, and read (${driver})`, async (t) => {
     const stand = await openTransfers(t, driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
     for (const content of [randomBytes(2_000_000), randomBytes(10), Buffer.alloc(0)]) {
-      t.match(await written(stand, content), { status: 200, body: { path: 'out/a.txt', sizeBytes: content.length } })
+      t.match(await written(stand, content), {
+        status: 200,
+        body: { path: 'out/a.txt', sizeBytes: content.length },
+      })
       t.ok((await read(stand, 'out/a.txt')).equals(content))
     }
-    t.same(await stand.census(), { ...NOTHING, usedBytes: 3 * COUNTED_BYTES_MIN }, 'the file, its folder and that of the container')
+    t.same(
+      await stand.census(),
+      { ...NOTHING, usedBytes: 3 * COUNTED_BYTES_MIN },
+      'the file, its folder and that of the container',
+    )
   })
 
-  t.test(`a promoted container file is sealed, downloadable and independent of the container (${driver})`, async (t) => {
-    const stand = await openTransfers(t, driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
-    const content = randomBytes(3_000_000)
-    await put(stand, 'out/data.bin', content)
-    const { file, isReplay } = must(await promote(stand, 'out/data.bin'))
-    await put(stand, 'out/data.bin', 'other')
-    t.notOk(isReplay)
-    t.match(file, { filename: 'out/data.bin', mimeType: 'application/octet-stream', isDownloadable: true, sizeBytes: content.length, sha256: sha256(content) })
-    const opened = must(await stand.transfers.openFile(file, new AbortController().signal))
-    t.ok((await drain(must(await opened.read(0, opened.sizeBytes)))).equals(content))
-    opened.close()
-    t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: content.length })
-  })
+  t.test(
+    `a promoted container file is sealed, downloadable and independent of the container (${driver})`,
+    async (t) => {
+      const stand = await openTransfers(t, driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
+      const content = randomBytes(3_000_000)
+      await put(stand, 'out/data.bin', content)
+      const { file, isReplay } = must(await promote(stand, 'out/data.bin'))
+      await put(stand, 'out/data.bin', 'other')
+      t.notOk(isReplay)
+      t.match(file, {
+        filename: 'out/data.bin',
+        mimeType: 'application/octet-stream',
+        isDownloadable: true,
+        sizeBytes: content.length,
+        sha256: sha256(content),
+      })
+      const opened = must(await stand.transfers.openFile(file, new AbortController().signal))
+      t.ok((await drain(must(await opened.read(0, opened.sizeBytes)))).equals(content))
+      opened.close()
+      t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: content.length })
+    },
+  )
 }
 
 t.test('a promoted file has the type of its content', async (t) => {
@@ -79,16 +119,19 @@ t.test('an unknown, an empty and a too large container file are not promoted', a
   t.same(await leftOpen(), [])
 })
 
-t.test('a repeated promotion gets the first file, also when the container file is another one or gone', async (t) => {
-  const stand = await openTransfers(t)
-  await put(stand, 'a', 'one')
-  const { file } = must(await promote(stand, 'a', 'k'))
-  await put(stand, 'a', 'another')
-  t.match(must(await promote(stand, 'a', 'k')), { isReplay: true, file: { id: file.id } })
-  must(await stand.storage.containers.removeContainer(inContainer(stand.workspaceId, 'a').container))
-  t.match(must(await promote(stand, 'a', 'k')), { isReplay: true, file: { id: file.id } })
-  t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: COUNTED_BYTES_MIN })
-})
+t.test(
+  'a repeated promotion gets the first file, also when the container file is another one or gone',
+  async (t) => {
+    const stand = await openTransfers(t)
+    await put(stand, 'a', 'one')
+    const { file } = must(await promote(stand, 'a', 'k'))
+    await put(stand, 'a', 'another')
+    t.match(must(await promote(stand, 'a', 'k')), { isReplay: true, file: { id: file.id } })
+    must(await stand.storage.containers.removeContainer(inContainer(stand.workspaceId, 'a').container))
+    t.match(must(await promote(stand, 'a', 'k')), { isReplay: true, file: { id: file.id } })
+    t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: COUNTED_BYTES_MIN })
+  },
+)
 
 t.test('a promotion into a full workspace is refused and leaves nothing', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 10 } })
@@ -103,10 +146,18 @@ t.test('a promotion whose caller leaves, or whose source fails, leaves nothing',
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
-      storage: { ...parts.storage, containers: { ...parts.storage.containers, open: async (...args) => {
-        const opened = await parts.storage.containers.open(...args)
-        return opened.ok ? { ok: true, value: spoiled(opened.value, () => (isBroken ? 'fail' : leaving.abort())) } : opened
-      } } },
+      storage: {
+        ...parts.storage,
+        containers: {
+          ...parts.storage.containers,
+          open: async (...args) => {
+            const opened = await parts.storage.containers.open(...args)
+            return opened.ok
+              ? { ok: true, value: spoiled(opened.value, () => (isBroken ? 'fail' : leaving.abort())) }
+              : opened
+          },
+        },
+      },
     }),
   })
   await put(stand, 'a', text(2_000_000))
@@ -119,37 +170,60 @@ t.test('a promotion whose caller leaves, or whose source fails, leaves nothing',
 
 t.test('a write that was published is a success, whatever becomes of a second look', async (t) => {
   const stand = await openTransfers(t, {
-    wrap: (parts) => ({ ...parts, storage: { ...parts.storage, containers: failing(parts.storage.containers, 'stat', { name: 'storage_unavailable' }) } }),
+    wrap: (parts) => ({
+      ...parts,
+      storage: {
+        ...parts.storage,
+        containers: failing(parts.storage.containers, 'stat', { name: 'storage_unavailable' }),
+      },
+    }),
   })
   t.match(await written(stand, text(1_000)), { status: 200, body: { path: 'out/a.txt', sizeBytes: 1_000 } })
   t.equal((await read(stand, 'out/a.txt')).length, 1_000)
 })
 
-t.test('a container file that is written to in place while it is promoted is to be tried again, and leaves nothing', async (t) => {
-  let rewrite: () => void = () => undefined
-  const { storage, folder } = await openDisk(t)
-  const stand = await openTransfers(t, {
-    storage,
-    wrap: (parts) => ({
-      ...parts,
-      storage: { ...parts.storage, containers: { ...parts.storage.containers, open: async (...args) => {
-        const opened = await parts.storage.containers.open(...args)
-        return opened.ok ? { ok: true, value: spoiled(opened.value, () => rewrite()) } : opened
-      } } },
-    }),
-  })
-  const { container } = inContainer(stand.workspaceId, 'a')
-  const path = join(folder, 'containers', container.workspaceId, container.containerId, 'a')
-  for (const sizeBytes of [2_000_000, 300_000]) {
+t.test(
+  'a container file that is written to in place while it is promoted is to be tried again, and leaves nothing',
+  async (t) => {
+    let rewrite: () => void = () => undefined
+    const { storage, folder } = await openDisk(t)
+    const stand = await openTransfers(t, {
+      storage,
+      wrap: (parts) => ({
+        ...parts,
+        storage: {
+          ...parts.storage,
+          containers: {
+            ...parts.storage.containers,
+            open: async (...args) => {
+              const opened = await parts.storage.containers.open(...args)
+              return opened.ok ? { ok: true, value: spoiled(opened.value, () => rewrite()) } : opened
+            },
+          },
+        },
+      }),
+    })
+    const { container } = inContainer(stand.workspaceId, 'a')
+    const path = join(folder, 'containers', container.workspaceId, container.containerId, 'a')
+    for (const sizeBytes of [2_000_000, 300_000]) {
+      await put(stand, 'a', text(2_000_000))
+      utimesSync(path, new Date(0), new Date(0))
+      rewrite = () => writeFileSync(path, Buffer.alloc(sizeBytes))
+      t.match(
+        await promote(stand, 'a'),
+        { failure: { name: 'storage_unavailable', retryAfterS: 1 } },
+        `${sizeBytes} bytes`,
+      )
+    }
+    rewrite = () => rmSync(path)
     await put(stand, 'a', text(2_000_000))
-    utimesSync(path, new Date(0), new Date(0))
-    rewrite = () => writeFileSync(path, Buffer.alloc(sizeBytes))
-    t.match(await promote(stand, 'a'), { failure: { name: 'storage_unavailable', retryAfterS: 1 } }, `${sizeBytes} bytes`)
-  }
-  rewrite = () => rmSync(path)
-  await put(stand, 'a', text(2_000_000))
-  t.match(must(await promote(stand, 'a')).file, { sizeBytes: 2_000_000, sha256: sha256(text(2_000_000)) }, 'one that is removed meanwhile is whole')
-})
+    t.match(
+      must(await promote(stand, 'a')).file,
+      { sizeBytes: 2_000_000, sha256: sha256(text(2_000_000)) },
+      'one that is removed meanwhile is whole',
+    )
+  },
+)
 
 t.test('an object stays open until the thread that reads it has let go', async (t) => {
   let detach: () => void = () => undefined
@@ -159,7 +233,10 @@ t.test('an object stays open until the thread that reads it has let go', async (
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
-      unsealing: { open: (input) => parts.unsealing.open({ ...input, onLent: (released) => input.onLent?.(released.then(() => gate)) }) },
+      unsealing: {
+        open: (input) =>
+          parts.unsealing.open({ ...input, onLent: (released) => input.onLent?.(released.then(() => gate)) }),
+      },
     }),
   })
   await put(stand, 'a', text(2_000_000))
@@ -179,39 +256,58 @@ t.test('a write beyond the limit, or into a folder, is refused and leaves what w
   const stand = await openTransfers(t)
   await put(stand, 'out/a.txt/b', 'below')
   t.match(await written(stand, Buffer.from('x')), { status: 400, type: 'container_path_invalid' })
-  t.match(await answerOf(beginUpload(stand.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: '/write/a' })), { status: 413 })
+  t.match(await answerOf(beginUpload(stand.port, FILE_BYTES_MAX + 1, { method: 'PUT', path: '/write/a' })), {
+    status: 413,
+  })
   t.equal((await read(stand, 'out/a.txt/b')).toString(), 'below')
 })
 
-t.test('a write notes the use of its container before anything of it is seen, and without that there is none', async (t) => {
-  let uses: readonly unknown[] | null = null
-  let isAway = false
-  const stand: TransferStand = await openTransfers(t, {
-    wrap: (parts) => ({
-      ...parts,
-      get files() { return isAway ? failing(parts.files, 'claimPath', { name: 'store_unavailable' }) : parts.files },
-      storage: { ...parts.storage, containers: { ...parts.storage.containers, publish: async (...args) => {
-        uses = await stand.store.sql`SELECT container_id FROM container_uses`
-        return parts.storage.containers.publish(...args)
-      } } },
-    }),
-  })
-  t.match(await written(stand, Buffer.from('one')), { status: 200 })
-  t.match(uses, [{ container_id: 'sess_abc' }])
-  isAway = true
-  t.match(await written(stand, Buffer.from('other')), { status: 503, type: 'store_unavailable' })
-  t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
-})
+t.test(
+  'a write notes the use of its container before anything of it is seen, and without that there is none',
+  async (t) => {
+    let uses: readonly unknown[] | null = null
+    let isAway = false
+    const stand: TransferStand = await openTransfers(t, {
+      wrap: (parts) => ({
+        ...parts,
+        get files() {
+          return isAway ? failing(parts.files, 'claimPath', { name: 'store_unavailable' }) : parts.files
+        },
+        storage: {
+          ...parts.storage,
+          containers: {
+            ...parts.storage.containers,
+            publish: async (...args) => {
+              uses = await stand.store.sql`SELECT container_id FROM container_uses`
+              return parts.storage.containers.publish(...args)
+            },
+          },
+        },
+      }),
+    })
+    t.match(await written(stand, Buffer.from('one')), { status: 200 })
+    t.match(uses, [{ container_id: 'sess_abc' }])
+    isAway = true
+    t.match(await written(stand, Buffer.from('other')), { status: 503, type: 'store_unavailable' })
+    t.equal((await read(stand, 'out/a.txt')).toString(), 'one')
+  },
+)
 
 t.test('a write whose container is taken away meanwhile is not said to have succeeded', async (t) => {
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
       ...parts,
-      storage: { ...parts.storage, containers: { ...parts.storage.containers, publish: async (container, ...args) => {
-        const published = await parts.storage.containers.publish(container, ...args)
-        must(await parts.storage.containers.removeContainer(container))
-        return published
-      } } },
+      storage: {
+        ...parts.storage,
+        containers: {
+          ...parts.storage.containers,
+          publish: async (container, ...args) => {
+            const published = await parts.storage.containers.publish(container, ...args)
+            must(await parts.storage.containers.removeContainer(container))
+            return published
+          },
+        },
+      },
     }),
   })
   t.match(await written(stand, Buffer.from('x')), { status: 503, type: 'storage_unavailable' })
@@ -239,7 +335,10 @@ function spoiled(object: StoredObject, atSecond: () => 'fail' | void): StoredObj
       const reader = object.read(from, to, options)
       let count = 0
       return {
-        next: async () => (++count === 2 && atSecond() === 'fail' ? { ok: false, failure: { name: 'storage_unavailable' } } : reader.next()),
+        next: async () =>
+          ++count === 2 && atSecond() === 'fail'
+            ? { ok: false, failure: { name: 'storage_unavailable' } }
+            : reader.next(),
         close: () => reader.close(),
       }
     },

@@ -10,8 +10,22 @@ import type { FilesOptions } from '../../../src/server/store/files/files.ts'
 import { begun } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { openDisk, openS3, putInContainer } from '../../support/files/storage.ts'
-import { failing, inContainer, openTransfers, type TransferOptions, type TransferStand } from '../../support/files/transfers.ts'
-import { answerOf, beginUpload, chunkOf, filePart, form, sendForm, type Answer } from '../../support/files/upload-echo.ts'
+import {
+  failing,
+  inContainer,
+  openTransfers,
+  type TransferOptions,
+  type TransferStand,
+} from '../../support/files/transfers.ts'
+import {
+  answerOf,
+  beginUpload,
+  chunkOf,
+  filePart,
+  form,
+  sendForm,
+  type Answer,
+} from '../../support/files/upload-echo.ts'
 
 t.setTimeout(600_000)
 
@@ -37,10 +51,17 @@ async function writeInChunks(stand: TransferStand, name: string, content: string
   return answerOf(client)
 }
 
-function swept(stand: TransferStand, options: SweepOptions = { recountAgeMs: 0 }, laterMs = 0): ReturnType<typeof sweep> {
+function swept(
+  stand: TransferStand,
+  options: SweepOptions = { recountAgeMs: 0 },
+  laterMs = 0,
+): ReturnType<typeof sweep> {
   const { store, storage, sweep: rows } = stand
   const now = () => Date.now() + laterMs
-  return sweep({ rows, uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now }, options)
+  return sweep(
+    { rows, uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now },
+    options,
+  )
 }
 
 /** Bytes of all files that lie in the container. */
@@ -49,16 +70,30 @@ async function lying({ storage, workspaceId }: TransferStand): Promise<number> {
   return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 }
 
-async function used({ files, workspaceId }: TransferStand): Promise<readonly [used: number, reserved: number]> {
+async function used({
+  files,
+  workspaceId,
+}: TransferStand): Promise<readonly [used: number, reserved: number]> {
   const { usedBytes, reservedBytes } = must(await files.usage(workspaceId))
   return [usedBytes, reservedBytes]
 }
 
 /** Puts something in the place of one call of the container folders. */
-function withPublish(publish: (inner: ContainerFolders, ...asked: Parameters<ContainerFolders['publish']>) => ReturnType<ContainerFolders['publish']>) {
+function withPublish(
+  publish: (
+    inner: ContainerFolders,
+    ...asked: Parameters<ContainerFolders['publish']>
+  ) => ReturnType<ContainerFolders['publish']>,
+) {
   const wrap: TransferOptions['wrap'] = (parts) => {
     const { containers } = parts.storage
-    return { ...parts, storage: { ...parts.storage, containers: { ...containers, publish: (...asked) => publish(containers, ...asked) } } }
+    return {
+      ...parts,
+      storage: {
+        ...parts.storage,
+        containers: { ...containers, publish: (...asked) => publish(containers, ...asked) },
+      },
+    }
   }
   return wrap
 }
@@ -78,7 +113,9 @@ for (const driver of ['disk', 'S3'] as const) {
   t.test(`of 40 racing container writes into quota for 8 exactly 8 are stored (${driver})`, async (t) => {
     // Racers wait for each other to claim: what they hold for folders must not decide who fits.
     const stand = await standOn(t, driver, { files: { ...files(80_000 + FOLDERS), quotaWaitMs: 60_000 } })
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, nth) => write(stand, `n${nth}`, 'x'.repeat(10_000))))
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, nth) => write(stand, `n${nth}`, 'x'.repeat(10_000))),
+    )
     t.same(statuses(answers), { 200: 8, quota_exceeded: 32 })
     t.same(await used(stand), [80_000 + FOLDERS, 0])
     t.equal(await lying(stand), 80_000)
@@ -88,25 +125,36 @@ for (const driver of ['disk', 'S3'] as const) {
     const stand = await standOn(t, driver, { files: { ...files(100_000 + FOLDERS), quotaWaitMs: 60_000 } })
     const body = form([filePart('x'.repeat(10_000))])
     const content = 'x'.repeat(10_000)
-    const ways = [() => sendForm(stand.port, body), (name: string) => write(stand, name, content), (name: string) => writeInChunks(stand, name, content)]
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, nth) => ways.map((way, kind) => way(`n${nth}-${kind}`))).flat())
+    const ways = [
+      () => sendForm(stand.port, body),
+      (name: string) => write(stand, name, content),
+      (name: string) => writeInChunks(stand, name, content),
+    ]
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, nth) => ways.map((way, kind) => way(`n${nth}-${kind}`))).flat(),
+    )
     t.same(statuses(answers), { 200: 10, quota_exceeded: 20 })
     const inContainers = await lying(stand)
     t.same(await used(stand), [100_000 + (inContainers > 0 ? FOLDERS : 0), 0])
     t.equal(inContainers + (await stand.census()).ready * 10_000, 100_000)
   })
 
-  t.test(`a path counts what lies there after every replacement, and its least once it is empty (${driver})`, async (t) => {
-    const stand = await standOn(t, driver)
-    for (const sizeBytes of [5_000, 9_000, 9_000, 4_097, 20, 0, 7_000]) {
-      t.match(await write(stand, 'a', 'x'.repeat(sizeBytes)), { status: 200 })
-      t.same(await used(stand), [Math.max(sizeBytes, COUNTED_BYTES_MIN) + FOLDERS, 0])
-    }
-  })
+  t.test(
+    `a path counts what lies there after every replacement, and its least once it is empty (${driver})`,
+    async (t) => {
+      const stand = await standOn(t, driver)
+      for (const sizeBytes of [5_000, 9_000, 9_000, 4_097, 20, 0, 7_000]) {
+        t.match(await write(stand, 'a', 'x'.repeat(sizeBytes)), { status: 200 })
+        t.same(await used(stand), [Math.max(sizeBytes, COUNTED_BYTES_MIN) + FOLDERS, 0])
+      }
+    },
+  )
 
   t.test(`racing writes of one path are all stored, and the last one counts (${driver})`, async (t) => {
     const stand = await standOn(t, driver, { files: { containerWaitMs: 60_000 } })
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(10_000 * (nth + 1)))))
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, nth) => write(stand, 'a', 'x'.repeat(10_000 * (nth + 1)))),
+    )
     t.same(statuses(answers), { 200: 12 })
     t.same(await used(stand), [(await lying(stand)) + FOLDERS, 0])
   })
@@ -123,36 +171,59 @@ for (const driver of ['disk', 'S3'] as const) {
     t.same(await stand.store.sql`SELECT 1 FROM container_files`, [])
   })
 
-  t.test(`a write that ends before its file is there, or before it is counted, is counted by the sweep (${driver})`, async (t) => {
-    for (const point of ['claimed', 'published'] as const) {
-      const stand = await standOn(t, driver, { wrap: withPublish(async (inner, ...asked) => {
-        if (point === 'published') must(await inner.publish(...asked))
-        return { ok: false, failure: { name: 'storage_unavailable' } }
-      }) })
-      t.match(await write(stand, 'a', 'x'.repeat(6_000)), { status: 503 })
-      t.same(await used(stand), [6_000 + FOLDERS, 0], `${point}: counted until somebody looks`)
-      t.match(await swept(stand, { isUploadsOnly: true }), { failures: [], report: { recounted: point === 'claimed' ? 1 : 0 } })
-      t.same(await used(stand), [point === 'claimed' ? 0 : 6_000 + FOLDERS, 0], point)
-    }
-  })
+  t.test(
+    `a write that ends before its file is there, or before it is counted, is counted by the sweep (${driver})`,
+    async (t) => {
+      for (const point of ['claimed', 'published'] as const) {
+        const stand = await standOn(t, driver, {
+          wrap: withPublish(async (inner, ...asked) => {
+            if (point === 'published') must(await inner.publish(...asked))
+            return { ok: false, failure: { name: 'storage_unavailable' } }
+          }),
+        })
+        t.match(await write(stand, 'a', 'x'.repeat(6_000)), { status: 503 })
+        t.same(await used(stand), [6_000 + FOLDERS, 0], `${point}: counted until somebody looks`)
+        t.match(await swept(stand, { isUploadsOnly: true }), {
+          failures: [],
+          report: { recounted: point === 'claimed' ? 1 : 0 },
+        })
+        t.same(await used(stand), [point === 'claimed' ? 0 : 6_000 + FOLDERS, 0], point)
+      }
+    },
+  )
 }
 
-t.test('a write that ends while it has its path holds it for a lease, and what lies there is counted', async (t) => {
-  for (const isPublished of [false, true]) {
-    const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
-    const upload = await begun(stand.files, stand.workspaceId, 30_000)
-    must(await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 30_000 }))
-    if (isPublished) await putInContainer(stand.storage, 'out/a.txt', 'x'.repeat(30_000), inContainer(stand.workspaceId, 'a').container)
-    t.match(await write(stand, 'a', 'x'), { status: 503, type: 'busy' })
-    t.match(await swept(stand), { report: { recounted: 0 } })
-    t.same(await used(stand), [30_000 + FOLDERS, 0])
-    await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
-    t.match(await swept(stand, { isUploadsOnly: true }), { failures: [] })
-    t.same(await used(stand), [isPublished ? 30_000 + FOLDERS : 0, 0])
-    t.match(await write(stand, 'a', 'xx'), { status: 200 })
-    t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
-  }
-})
+t.test(
+  'a write that ends while it has its path holds it for a lease, and what lies there is counted',
+  async (t) => {
+    for (const isPublished of [false, true]) {
+      const stand = await standOn(t, 'disk', { files: { containerWaitMs: 0 } })
+      const upload = await begun(stand.files, stand.workspaceId, 30_000)
+      must(
+        await stand.files.claimPath(upload, {
+          containerId: 'sess_abc',
+          path: 'out/a.txt',
+          sizeBytes: 30_000,
+        }),
+      )
+      if (isPublished)
+        await putInContainer(
+          stand.storage,
+          'out/a.txt',
+          'x'.repeat(30_000),
+          inContainer(stand.workspaceId, 'a').container,
+        )
+      t.match(await write(stand, 'a', 'x'), { status: 503, type: 'busy' })
+      t.match(await swept(stand), { report: { recounted: 0 } })
+      t.same(await used(stand), [30_000 + FOLDERS, 0])
+      await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
+      t.match(await swept(stand, { isUploadsOnly: true }), { failures: [] })
+      t.same(await used(stand), [isPublished ? 30_000 + FOLDERS : 0, 0])
+      t.match(await write(stand, 'a', 'xx'), { status: 200 })
+      t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
+    }
+  },
+)
 
 t.test('a write that ends before it has its path gives its reservation back by the sweep', async (t) => {
   const stand = await standOn(t, 'disk', { files: { leaseMs: -1 } })
@@ -165,14 +236,24 @@ t.test('a write that ends before it has its path gives its reservation back by t
 t.test('a writer that slept past its lease counts what it has put all the same', async (t) => {
   const { files, store, workspaceId } = await standOn(t, 'disk')
   const sizes = openContainerSizes(store)
-  const claim = must(await files.claimPath(await begun(files, workspaceId, 30_000), { containerId: 'sess_abc', path: 'a', sizeBytes: 30_000 }))
+  const claim = must(
+    await files.claimPath(await begun(files, workspaceId, 30_000), {
+      containerId: 'sess_abc',
+      path: 'a',
+      sizeBytes: 30_000,
+    }),
+  )
   await store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
   const due = must(await sizes.due({ ageMs: null, after: null, countMax: 10 }))
   for (const path of due) t.equal(must(await sizes.recount(path, 'nothing')), true)
   t.equal(must(await files.usage(workspaceId)).usedBytes, 0)
   must(await sizes.release(claim, 30_000))
   t.equal(must(await files.usage(workspaceId)).usedBytes, 30_000 + COUNTED_BYTES_MIN)
-  t.equal(must(await sizes.due({ ageMs: null, after: null, countMax: 10 })).length, 1, 'and the sweep looks again')
+  t.equal(
+    must(await sizes.due({ ageMs: null, after: null, countMax: 10 })).length,
+    1,
+    'and the sweep looks again',
+  )
 })
 
 t.test('while a smaller file takes the place of a larger one, the larger one counts', async (t) => {
@@ -180,7 +261,9 @@ t.test('while a smaller file takes the place of a larger one, the larger one cou
   const sizes = openContainerSizes(stand.store)
   await write(stand, 'a', 'x'.repeat(9_000))
   const upload = await begun(stand.files, stand.workspaceId, 10)
-  const claim = must(await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 10 }))
+  const claim = must(
+    await stand.files.claimPath(upload, { containerId: 'sess_abc', path: 'out/a.txt', sizeBytes: 10 }),
+  )
   t.same(await used(stand), [9_000 + FOLDERS, 0])
   must(await sizes.release(claim, 10))
   t.same(await used(stand), [COUNTED_BYTES_MIN + FOLDERS, 0])
@@ -197,24 +280,31 @@ t.test('a count that was made while a write had the path is dropped', async (t) 
   t.same(await used(stand), [9_000 + FOLDERS, 0])
 })
 
-t.test('the sweep counts what a sandbox made of files that were put, and nothing else of its own', async (t) => {
-  const stand = await standOn(t, 'disk')
-  for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
-  const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')
-  writeFileSync(join(place, 'grown.txt'), 'x'.repeat(50_000))
-  rmSync(join(place, 'gone.txt'))
-  writeFileSync(join(place, 'own.txt'), 'x'.repeat(90_000))
-  t.match(await swept(stand, {}), { report: { recounted: 0 } }, 'not before a day has passed')
-  t.match(await swept(stand), { report: { recounted: 2 }, failures: [] })
-  t.same(await used(stand), [60_000 + FOLDERS, 0])
-})
+t.test(
+  'the sweep counts what a sandbox made of files that were put, and nothing else of its own',
+  async (t) => {
+    const stand = await standOn(t, 'disk')
+    for (const name of ['grown', 'gone', 'same']) await write(stand, name, 'x'.repeat(10_000))
+    const place = join(stand.folder, 'containers', stand.workspaceId, 'sess_abc', 'out')
+    writeFileSync(join(place, 'grown.txt'), 'x'.repeat(50_000))
+    rmSync(join(place, 'gone.txt'))
+    writeFileSync(join(place, 'own.txt'), 'x'.repeat(90_000))
+    t.match(await swept(stand, {}), { report: { recounted: 0 } }, 'not before a day has passed')
+    t.match(await swept(stand), { report: { recounted: 2 }, failures: [] })
+    t.same(await used(stand), [60_000 + FOLDERS, 0])
+  },
+)
 
 t.test('where more is used than may be, a container file can still be emptied', async (t) => {
   const stand = await standOn(t, 'disk', { files: files(20_000) })
   await write(stand, 'a', 'x'.repeat(9_000))
   await stand.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + 50000`
   t.match(await write(stand, 'a', 'x'), { status: 403, type: 'quota_exceeded' })
-  t.match(await write(stand, 'b', ''), { status: 403, type: 'quota_exceeded' }, 'an empty one is another object')
+  t.match(
+    await write(stand, 'b', ''),
+    { status: 403, type: 'quota_exceeded' },
+    'an empty one is another object',
+  )
   t.match(await write(stand, 'a', ''), { status: 200 })
   t.same(await used(stand), [50_000 + COUNTED_BYTES_MIN + FOLDERS, 0])
 })
@@ -229,11 +319,20 @@ t.test('a write that is refused, or whose writer leaves, holds nothing', async (
   client.destroy()
   await stand.front.untilSettled(2)
   t.same(await used(stand), [0, 0])
-  t.same(await stand.census(), { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 })
+  t.same(await stand.census(), {
+    ready: 0,
+    pending: 0,
+    abandoned: 0,
+    objects: 0,
+    reservedBytes: 0,
+    usedBytes: 0,
+  })
 })
 
 t.test('a count that the store could not take is taken by the sweep', async (t) => {
-  const stand = await standOn(t, 'disk', { wrap: (parts) => ({ ...parts, sizes: failing(parts.sizes, 'release', { name: 'store_unavailable' }) }) })
+  const stand = await standOn(t, 'disk', {
+    wrap: (parts) => ({ ...parts, sizes: failing(parts.sizes, 'release', { name: 'store_unavailable' }) }),
+  })
   t.match(await write(stand, 'a', 'x'.repeat(100)), { status: 200 })
   await stand.store.sql`UPDATE container_files SET writing_until = clock_timestamp() - interval '1 s'`
   t.match(await swept(stand, { isUploadsOnly: true }), { failures: [], report: { recounted: 0 } })

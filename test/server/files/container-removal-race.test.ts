@@ -34,8 +34,8 @@ class Hold {
 }
 
 /**
- * Fault points: a write that has its path and has published nothing; a sweep that has seen the container's last use; a removal
- * before, and after, it takes the container away.
+ * Fault points: a write that has its path and has published nothing; a sweep that has seen the container's
+ * last use; a removal before, and after, it takes the container away.
  */
 type Point = 'write.claimed' | 'sweep.looked' | 'removal.before' | 'removal.after'
 
@@ -51,7 +51,12 @@ interface RaceStand extends TransferStand {
   untilWaiting(count: number): Promise<void>
 }
 
-async function standOn(t: Test, driver: 'disk' | 'S3', points: readonly Point[], files: Partial<FilesOptions> = {}): Promise<RaceStand> {
+async function standOn(
+  t: Test,
+  driver: 'disk' | 'S3',
+  points: readonly Point[],
+  files: Partial<FilesOptions> = {},
+): Promise<RaceStand> {
   const holds = new Map(points.map((point) => [point, new Hold()]))
   const opened = driver === 'disk' ? { ...(await openDisk(t)), s3: null } : await openS3(t)
   const inner = opened.storage
@@ -89,9 +94,16 @@ async function standOn(t: Test, driver: 'disk' | 'S3', points: readonly Point[],
   if (opened.s3 === null) {
     const place = join(opened.folder, 'containers', workspaceId, container.containerId)
     for (const path of ['old', 'out/a.txt', 'out', '']) utimesSync(join(place, path), at, at)
-  } else for (const [key, stored] of opened.s3.objects) opened.s3.objects.set(key, { ...stored, changedAt: at })
+  } else
+    for (const [key, stored] of opened.s3.objects) opened.s3.objects.set(key, { ...stored, changedAt: at })
   await store.sql`INSERT INTO container_uses (workspace_id, container_id, used_at) VALUES (${workspaceId}, ${container.containerId}, ${at})`
-  const parts = { rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now: Date.now }
+  const parts = {
+    rows: openFileSweep(store),
+    uses: openContainerUses(store),
+    sizes: openContainerSizes(store),
+    storage,
+    now: Date.now,
+  }
   return {
     ...stand,
     hold: (point) => present(holds.get(point)),
@@ -110,37 +122,46 @@ async function standOn(t: Test, driver: 'disk' | 'S3', points: readonly Point[],
 }
 
 for (const driver of ['disk', 'S3'] as const) {
-  t.test(`a write that has its path keeps a container that a sweep has found to be old (${driver})`, async (t) => {
-    const stand = await standOn(t, driver, ['sweep.looked', 'write.claimed'])
-    const sweeping = stand.sweepNow()
-    await stand.hold('sweep.looked').reached
-    const writing = stand.write('before')
-    await stand.hold('write.claimed').reached
-    stand.hold('sweep.looked').detach()
-    t.match(await sweeping, { failures: [], report: { containers: 0, container_files: 0 } })
-    stand.hold('write.claimed').detach()
-    t.match(await writing, { status: 200 })
-    t.same(await stand.paths(), ['old', 'out/a.txt'])
-  })
+  t.test(
+    `a write that has its path keeps a container that a sweep has found to be old (${driver})`,
+    async (t) => {
+      const stand = await standOn(t, driver, ['sweep.looked', 'write.claimed'])
+      const sweeping = stand.sweepNow()
+      await stand.hold('sweep.looked').reached
+      const writing = stand.write('before')
+      await stand.hold('write.claimed').reached
+      stand.hold('sweep.looked').detach()
+      t.match(await sweeping, { failures: [], report: { containers: 0, container_files: 0 } })
+      stand.hold('write.claimed').detach()
+      t.match(await writing, { status: 200 })
+      t.same(await stand.paths(), ['old', 'out/a.txt'])
+    },
+  )
 
   for (const point of ['removal.before', 'removal.after'] as const) {
-    t.test(`a write that comes while a removal is held at ${point} publishes after it, and is there (${driver})`, async (t) => {
-      const stand = await standOn(t, driver, [point], { containerWaitMs: 60_000 })
-      const sweeping = stand.sweepNow()
-      await stand.hold(point).reached
-      // The same content: what the removal has listed looks as what is written.
-      const writing = stand.write('before')
-      await stand.untilWaiting(1)
-      // A read that notes its use meanwhile does not let the write in.
-      must(await openContainerUses(stand.store).touch(stand.workspaceId, 'sess_abc'))
-      await stand.untilWaiting(4)
-      t.equal(stand.published(), 0)
-      stand.hold(point).detach()
-      t.match(await sweeping, { failures: [], report: { containers: 1, container_files: 2 } })
-      t.match(await writing, { status: 200 })
-      t.same(await stand.paths(), ['out/a.txt'])
-      t.match(must(await stand.files.usage(stand.workspaceId)), { usedBytes: 3 * COUNTED_BYTES_MIN, reservedBytes: 0 })
-    })
+    t.test(
+      `a write that comes while a removal is held at ${point} publishes after it, and is there (${driver})`,
+      async (t) => {
+        const stand = await standOn(t, driver, [point], { containerWaitMs: 60_000 })
+        const sweeping = stand.sweepNow()
+        await stand.hold(point).reached
+        // The same content: what the removal has listed looks as what is written.
+        const writing = stand.write('before')
+        await stand.untilWaiting(1)
+        // A read that notes its use meanwhile does not let the write in.
+        must(await openContainerUses(stand.store).touch(stand.workspaceId, 'sess_abc'))
+        await stand.untilWaiting(4)
+        t.equal(stand.published(), 0)
+        stand.hold(point).detach()
+        t.match(await sweeping, { failures: [], report: { containers: 1, container_files: 2 } })
+        t.match(await writing, { status: 200 })
+        t.same(await stand.paths(), ['out/a.txt'])
+        t.match(must(await stand.files.usage(stand.workspaceId)), {
+          usedBytes: 3 * COUNTED_BYTES_MIN,
+          reservedBytes: 0,
+        })
+      },
+    )
   }
 }
 
@@ -156,7 +177,8 @@ t.test('a write that waits too long for a removal is told to come again, and hol
 
 t.test('a removal that was killed keeps writes away for its lease and no longer', async (t) => {
   const stand = await standOn(t, 'disk', [], { containerWaitMs: 0 })
-  await stand.store.sql`UPDATE container_uses SET removal_id = gen_random_uuid(), removing_until = clock_timestamp() + interval '1 minute'`
+  await stand.store
+    .sql`UPDATE container_uses SET removal_id = gen_random_uuid(), removing_until = clock_timestamp() + interval '1 minute'`
   t.match(await stand.sweepNow(), { report: { containers: 0 } }, 'nor do two removals meet')
   t.match(await stand.write('x'), { status: 503, type: 'busy' })
   await stand.store.sql`UPDATE container_uses SET removing_until = clock_timestamp() - interval '1 s'`

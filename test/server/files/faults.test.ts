@@ -53,13 +53,19 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
   const stand = await openTransfers(t, {
     storage,
     sessions: { entry: HANGING },
-    wrap: (parts) => ({ ...parts, storage: { ...parts.storage, stage: async (bytes) => {
-      const staged = await parts.storage.stage(bytes)
-      if (!staged.ok || !isFirst) return staged
-      isFirst = false
-      const path = `${staged.value.path}hangs`
-      return ok({ path, discard: () => rm(path, { force: true }).then(() => staged.value.discard()) })
-    } } }),
+    wrap: (parts) => ({
+      ...parts,
+      storage: {
+        ...parts.storage,
+        stage: async (bytes) => {
+          const staged = await parts.storage.stage(bytes)
+          if (!staged.ok || !isFirst) return staged
+          isFirst = false
+          const path = `${staged.value.path}hangs`
+          return ok({ path, discard: () => rm(path, { force: true }).then(() => staged.value.discard()) })
+        },
+      },
+    }),
   })
   const client = await underWay(stand)
   t.match(await answerOf(client), { status: 503, type: 'busy' })
@@ -67,39 +73,50 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
 })
 
 for (const fault of ['error', 'reset', 'lost', 'slow'] as const satisfies readonly S3Fault[]) {
-  t.test(`a bucket that fails every time (${fault}) makes it 503, or the object is there, and nothing is left`, async (t) => {
-    const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
-    const stand = await openTransfers(t, { storage })
-    s3.failNext('put', ...Array<S3Fault>(20).fill(fault))
-    const { status } = await sendForm(stand.port, form([filePart(text(100_000))]))
-    if (status !== 200) t.equal(status, 503)
-    for (const call of ['put', 'head', 'delete'] as const) s3.clear(call)
-    await swept(stand)
-    const { ready, objects, pending, abandoned } = await stand.census()
-    t.same([ready, objects, pending, abandoned], status === 200 ? [1, 1, 0, 0] : [0, 0, 0, 0])
-    t.equal((await sendForm(stand.port, form([filePart('next')]))).status, 200)
-  })
+  t.test(
+    `a bucket that fails every time (${fault}) makes it 503, or the object is there, and nothing is left`,
+    async (t) => {
+      const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs: SHORT_STALL_MS } : {})
+      const stand = await openTransfers(t, { storage })
+      s3.failNext('put', ...Array<S3Fault>(20).fill(fault))
+      const { status } = await sendForm(stand.port, form([filePart(text(100_000))]))
+      if (status !== 200) t.equal(status, 503)
+      for (const call of ['put', 'head', 'delete'] as const) s3.clear(call)
+      await swept(stand)
+      const { ready, objects, pending, abandoned } = await stand.census()
+      t.same([ready, objects, pending, abandoned], status === 200 ? [1, 1, 0, 0] : [0, 0, 0, 0])
+      t.equal((await sendForm(stand.port, form([filePart('next')]))).status, 200)
+    },
+  )
 }
 
-t.test('clients that leave at random instants leave exactly the files that they were told of, or that were stored', async (t) => {
-  const stand = await openTransfers(t)
-  const body = form([filePart(text(400_000))])
-  await Promise.all(Array.from({ length: 40 }, async (_, index) => {
-    const client = beginUpload(stand.port, body.length)
-    client.send(body.subarray(0, Math.floor((body.length * (index % 8)) / 7)))
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 120))
-    if (index % 2 === 0) client.destroy()
-    else client.socket.resetAndDestroy()
-  }))
-  // Some were gone before the front saw a request of theirs. One more call is behind all the others.
-  t.equal((await sendForm(stand.port, form([filePart('')]))).type, 'file_empty')
-  while (stand.front.front.load.calls > 0) await new Promise((resolve) => setTimeout(resolve, 10))
-  await swept(stand)
-  const { ready, objects, ...rest } = await stand.census()
-  t.equal(ready, objects)
-  t.same(rest, { pending: 0, abandoned: 0, reservedBytes: 0, usedBytes: ready * 400_000 })
-  t.same([await leftOpen(), stand.sessions.load.intakes, stand.front.front.load], [[], 0, { calls: 0, timers: 0, bodyBytes: 0 }])
-})
+t.test(
+  'clients that leave at random instants leave exactly the files that they were told of, or that were stored',
+  async (t) => {
+    const stand = await openTransfers(t)
+    const body = form([filePart(text(400_000))])
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const client = beginUpload(stand.port, body.length)
+        client.send(body.subarray(0, Math.floor((body.length * (index % 8)) / 7)))
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 120))
+        if (index % 2 === 0) client.destroy()
+        else client.socket.resetAndDestroy()
+      }),
+    )
+    // Some were gone before the front saw a request of theirs. One more call is behind all the others.
+    t.equal((await sendForm(stand.port, form([filePart('')]))).type, 'file_empty')
+    while (stand.front.front.load.calls > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await swept(stand)
+    const { ready, objects, ...rest } = await stand.census()
+    t.equal(ready, objects)
+    t.same(rest, { pending: 0, abandoned: 0, reservedBytes: 0, usedBytes: ready * 400_000 })
+    t.same(
+      [await leftOpen(), stand.sessions.load.intakes, stand.front.front.load],
+      [[], 0, { calls: 0, timers: 0, bodyBytes: 0 }],
+    )
+  },
+)
 
 t.test('a committer whom the sweep overtook answers 500 and leaves nothing', async (t) => {
   let sweep = async (): Promise<void> => undefined

@@ -8,7 +8,8 @@ import { box, CLIP } from '../../support/videos/boxes.ts'
 /** Whether a file passes, in pieces of any size. */
 function passes(file: Uint8Array, pieceBytes = file.length || 1): boolean {
   const walk = new Mp4Walk()
-  for (let at = 0; at < file.length; at += pieceBytes) if (!walk.take(file.subarray(at, at + pieceBytes))) return false
+  for (let at = 0; at < file.length; at += pieceBytes)
+    if (!walk.take(file.subarray(at, at + pieceBytes))) return false
   return walk.isWhole
 }
 
@@ -18,26 +19,47 @@ t.test('a clip passes, split at every byte', async (t) => {
 })
 
 t.test('a clip that was cut anywhere is refused', async (t) => {
-  const fit = Array.from({ length: CLIP.length }, (_, length) => length).filter((length) => passes(CLIP.subarray(0, length)))
+  const fit = Array.from({ length: CLIP.length }, (_, length) => length).filter((length) =>
+    passes(CLIP.subarray(0, length)),
+  )
   t.same(fit, [])
 })
 
 t.test('a last box that goes on to the end of the file, and one with a size of 64 bits, pass', async (t) => {
   const open = Buffer.concat([box('ftyp', 8), box('moov', 4), Buffer.from('\0\0\0\0mdatanything', 'latin1')])
-  const long = Buffer.concat([box('ftyp', 8), box('moov', 4), Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x12xy', 'latin1')])
+  const long = Buffer.concat([
+    box('ftyp', 8),
+    box('moov', 4),
+    Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x12xy', 'latin1'),
+  ])
   t.ok(passes(open))
   t.ok(passes(long) && passes(long, 1))
 })
 
 t.test('what is no MP4 is refused at its first header', async (t) => {
-  const strange = ['<!doctype html><html></html>', '{"error":{"message":"no"}}', '\x1a\x45\xdf\xa3webmwebm', 'RIFF\0\0\0\0AVI LIST']
-  t.same(strange.map((text) => new Mp4Walk().take(Buffer.from(text, 'latin1'))), strange.map(() => false))
+  const strange = [
+    '<!doctype html><html></html>',
+    '{"error":{"message":"no"}}',
+    '\x1a\x45\xdf\xa3webmwebm',
+    'RIFF\0\0\0\0AVI LIST',
+  ]
+  t.same(
+    strange.map((text) => new Mp4Walk().take(Buffer.from(text, 'latin1'))),
+    strange.map(() => false),
+  )
 })
 
 t.test('boxes of impossible sizes are refused', async (t) => {
   const after = (header: string): Buffer => Buffer.concat([box('ftyp', 8), Buffer.from(header, 'latin1')])
-  const strange = ['\0\0\0\x07moov', '\0\0\0\x01moov\0\0\0\0\0\0\0\x0f', '\0\0\0\x01moov\xff\xff\xff\xff\xff\xff\xff\xff']
-  t.same(strange.map((header) => new Mp4Walk().take(after(header))), [false, false, false])
+  const strange = [
+    '\0\0\0\x07moov',
+    '\0\0\0\x01moov\0\0\0\0\0\0\0\x0f',
+    '\0\0\0\x01moov\xff\xff\xff\xff\xff\xff\xff\xff',
+  ]
+  t.same(
+    strange.map((header) => new Mp4Walk().take(after(header))),
+    [false, false, false],
+  )
 })
 
 t.test('a file without pictures, or without what says how they are built up, is no clip', async (t) => {
@@ -67,8 +89,10 @@ t.test('boxes of ever new types take no memory: a provider may send half a gigab
 })
 
 t.test('no bytes at all make it throw', async () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 50 }), (bytes, size) => {
-    passes(bytes, size)
-    passes(Buffer.concat([box('ftyp', 8), bytes]), size)
-  }))
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 50 }), (bytes, size) => {
+      passes(bytes, size)
+      passes(Buffer.concat([box('ftyp', 8), bytes]), size)
+    }),
+  )
 })

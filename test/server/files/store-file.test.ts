@@ -8,12 +8,21 @@ import { must } from '../../support/must.ts'
 import { text } from '../../support/files/sessions.ts'
 import { drain, leftOpen, openS3 } from '../../support/files/storage.ts'
 import { failing, openTransfers, swept, type TransferStand } from '../../support/files/transfers.ts'
-import { answerOf, beginUpload, fieldPart, filePart, form, sendForm } from '../../support/files/upload-echo.ts'
+import {
+  answerOf,
+  beginUpload,
+  fieldPart,
+  filePart,
+  form,
+  sendForm,
+} from '../../support/files/upload-echo.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
 
 async function downloaded({ transfers, files, workspaceId }: TransferStand, id: string): Promise<Buffer> {
-  const content = must(await transfers.openFile(must(await files.get(workspaceId, id)), new AbortController().signal))
+  const content = must(
+    await transfers.openFile(must(await files.get(workspaceId, id)), new AbortController().signal),
+  )
   const bytes = await drain(must(await content.read(0, content.sizeBytes)))
   content.close()
   return bytes
@@ -23,11 +32,20 @@ for (const driver of ['disk', 'S3'] as const) {
   t.test(`a form becomes a sealed file that reads the same (${driver})`, async (t) => {
     const stand = await openTransfers(t, driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
     const content = text(3_000_000)
-    const { status, body } = await sendForm(stand.port, form([fieldPart('purpose', 'assistants'), filePart(content, 'out/ü.txt')]))
+    const { status, body } = await sendForm(
+      stand.port,
+      form([fieldPart('purpose', 'assistants'), filePart(content, 'out/ü.txt')]),
+    )
     t.equal(status, 200)
     const { file, isReplay } = body as unknown as { file: FileRecord; isReplay: boolean }
     t.notOk(isReplay)
-    t.match(file, { filename: 'out/ü.txt', mimeType: 'text/plain', sizeBytes: content.length, purpose: 'assistants', isDownloadable: false })
+    t.match(file, {
+      filename: 'out/ü.txt',
+      mimeType: 'text/plain',
+      sizeBytes: content.length,
+      purpose: 'assistants',
+      isDownloadable: false,
+    })
     t.ok((await downloaded(stand, file.id)).equals(content))
     t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: content.length })
   })
@@ -42,7 +60,10 @@ t.test('a body in chunks is stored, its quota taken in steps', async (t) => {
 
 t.test('what is refused for its content leaves nothing', async (t) => {
   const stand = await openTransfers(t)
-  t.match(await sendForm(stand.port, form([filePart(randomBytes(200_000))])), { status: 400, type: 'content_unsupported' })
+  t.match(await sendForm(stand.port, form([filePart(randomBytes(200_000))])), {
+    status: 400,
+    type: 'content_unsupported',
+  })
   t.match(await sendForm(stand.port, form([filePart('')])), { status: 400, type: 'file_empty' })
   t.same(await stand.census(), NOTHING)
 })
@@ -51,7 +72,10 @@ t.test('what is malformed, cut short or in a form of two files leaves nothing', 
   const stand = await openTransfers(t)
   const body = form([filePart(text(100_000))])
   t.match(await sendForm(stand.port, body.subarray(0, -4)), { status: 400, type: 'form_malformed' })
-  t.match(await sendForm(stand.port, form([filePart(text(100_000)), filePart('b')])), { status: 400, type: 'form_invalid' })
+  t.match(await sendForm(stand.port, form([filePart(text(100_000)), filePart('b')])), {
+    status: 400,
+    type: 'form_invalid',
+  })
   t.same(await stand.census(), NOTHING)
 })
 
@@ -74,46 +98,73 @@ t.test('a file that just fits is stored although its form is longer than what is
 
 t.test('racing uploads are stored exactly as far as the quota goes', async (t) => {
   const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 60_000 } })
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) =>
-    sendForm(stand.port, form([filePart(text(100_000))]), index % 2 === 0 ? { declared: null } : {})))
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      sendForm(stand.port, form([filePart(text(100_000))]), index % 2 === 0 ? { declared: null } : {}),
+    ),
+  )
   t.equal(answers.filter(({ status }) => status === 200).length, 10)
   t.same(await stand.census(), { ...NOTHING, ready: 10, objects: 10, usedBytes: 1_000_000 })
 })
 
-t.test('an upload that the pool has no place for is refused before its body is read, and leaves nothing', async (t) => {
-  let isFull = true
-  const stand = await openTransfers(t, { wrap: (parts) => ({ ...parts, intake: { open: (input) => isFull ? fail('busy') : parts.intake.open(input) } }) })
-  // Its body never comes.
-  t.match(await answerOf(beginUpload(stand.port, 1_000)), { status: 503, type: 'busy' })
-  t.same(await stand.census(), NOTHING)
-  isFull = false
-  t.equal((await sendForm(stand.port, form([filePart('a')]))).status, 200)
-})
+t.test(
+  'an upload that the pool has no place for is refused before its body is read, and leaves nothing',
+  async (t) => {
+    let isFull = true
+    const stand = await openTransfers(t, {
+      wrap: (parts) => ({
+        ...parts,
+        intake: { open: (input) => (isFull ? fail('busy') : parts.intake.open(input)) },
+      }),
+    })
+    // Its body never comes.
+    t.match(await answerOf(beginUpload(stand.port, 1_000)), { status: 503, type: 'busy' })
+    t.same(await stand.census(), NOTHING)
+    isFull = false
+    t.equal((await sendForm(stand.port, form([filePart('a')]))).status, 200)
+  },
+)
 
 const FAULTS = [
-  ['storage', 'stage', 'storage_full', 'before'], ['storage', 'publish', 'storage_unavailable', 'before'],
-  ['storage', 'publish', 'storage_unavailable', 'after'], ['keyRing', 'current', 'data_key_unavailable', 'before'],
-  ['files', 'commit', 'store_unavailable', 'before'], ['files', 'commit', 'upload_lost', 'before'],
+  ['storage', 'stage', 'storage_full', 'before'],
+  ['storage', 'publish', 'storage_unavailable', 'before'],
+  ['storage', 'publish', 'storage_unavailable', 'after'],
+  ['keyRing', 'current', 'data_key_unavailable', 'before'],
+  ['files', 'commit', 'store_unavailable', 'before'],
+  ['files', 'commit', 'upload_lost', 'before'],
   ['files', 'begin', 'store_unavailable', 'before'],
 ] as const satisfies readonly (readonly [string, string, FailureName, 'before' | 'after'])[]
 
 for (const [part, method, name, when] of FAULTS) {
-  t.test(`when ${part}.${method} fails ${when} it did its work, nothing is left behind the sweep, and the next upload works`, async (t) => {
-    let isBroken = true
-    const stand = await openTransfers(t, {
-      wrap: (parts) => ({ ...parts, get [part]() { return isBroken ? failing(parts[part] as never, method as never, { name }, when) : parts[part] } }),
-    })
-    t.equal((await sendForm(stand.port, form([filePart(text(200_000))]))).type, name)
-    isBroken = false
-    await swept(stand)
-    t.same(await stand.census(), NOTHING)
-    t.same(await leftOpen(), [])
-    t.equal((await sendForm(stand.port, form([filePart('a')]))).status, 200)
-  })
+  t.test(
+    `when ${part}.${method} fails ${when} it did its work, nothing is left behind the sweep, and the next upload works`,
+    async (t) => {
+      let isBroken = true
+      const stand = await openTransfers(t, {
+        wrap: (parts) => ({
+          ...parts,
+          get [part]() {
+            return isBroken ? failing(parts[part] as never, method as never, { name }, when) : parts[part]
+          },
+        }),
+      })
+      t.equal((await sendForm(stand.port, form([filePart(text(200_000))]))).type, name)
+      isBroken = false
+      await swept(stand)
+      t.same(await stand.census(), NOTHING)
+      t.same(await leftOpen(), [])
+      t.equal((await sendForm(stand.port, form([filePart('a')]))).status, 200)
+    },
+  )
 }
 
 t.test('a commit whose answer was lost keeps the file', async (t) => {
-  const stand = await openTransfers(t, { wrap: (parts) => ({ ...parts, files: failing(parts.files, 'commit', { name: 'store_unavailable' }, 'after') }) })
+  const stand = await openTransfers(t, {
+    wrap: (parts) => ({
+      ...parts,
+      files: failing(parts.files, 'commit', { name: 'store_unavailable' }, 'after'),
+    }),
+  })
   t.equal((await sendForm(stand.port, form([filePart(text(1_000))]))).status, 503)
   await swept(stand)
   t.same(await stand.census(), { ...NOTHING, ready: 1, objects: 1, usedBytes: COUNTED_BYTES_MIN })
@@ -175,8 +226,18 @@ t.test('a client that leaves while its key is unwrapped leaves no key in memory'
       },
     }),
   })
-  const upload = { bytesAtMost: 10, slackBytes: 0, receive: () => t.fail('it is over'), resume() {}, stop() {} }
-  const stored = await stand.transfers.store(upload, { workspaceId: stand.workspaceId, idempotency: null, signal: leaving.signal })
+  const upload = {
+    bytesAtMost: 10,
+    slackBytes: 0,
+    receive: () => t.fail('it is over'),
+    resume() {},
+    stop() {},
+  }
+  const stored = await stand.transfers.store(upload, {
+    workspaceId: stand.workspaceId,
+    idempotency: null,
+    signal: leaving.signal,
+  })
   t.match(stored, { failure: { name: 'client_gone' } })
   t.same(keys, [new Uint8Array(32)])
   t.same(await stand.census(), NOTHING)
@@ -199,9 +260,18 @@ t.test('a file of exactly the limit is stored', async (t) => {
 
 t.test('the same key and bytes give the first answer again, other bytes are a mismatch', async (t) => {
   const stand = await openTransfers(t)
-  const send = (content: string, key = 'k') => sendForm(stand.port, form([filePart(content)]), { headers: { 'idempotency-key': key } })
-  const [first, again, other, otherKey] = [await send('one'), await send('one'), await send('two'), await send('one', 'l')]
-  t.match(again, { status: 200, body: { isReplay: true, file: { id: (first.body['file'] as FileRecord).id } } })
+  const send = (content: string, key = 'k') =>
+    sendForm(stand.port, form([filePart(content)]), { headers: { 'idempotency-key': key } })
+  const [first, again, other, otherKey] = [
+    await send('one'),
+    await send('one'),
+    await send('two'),
+    await send('one', 'l'),
+  ]
+  t.match(again, {
+    status: 200,
+    body: { isReplay: true, file: { id: (first.body['file'] as FileRecord).id } },
+  })
   t.match(other, { status: 400, type: 'idempotency_mismatch' })
   t.match(otherKey, { status: 200, body: { isReplay: false } })
   t.same(await stand.census(), { ...NOTHING, ready: 2, objects: 2, usedBytes: 2 * COUNTED_BYTES_MIN })
@@ -209,9 +279,15 @@ t.test('the same key and bytes give the first answer again, other bytes are a mi
 
 t.test('racing repetitions store one file and all get it', async (t) => {
   const stand = await openTransfers(t, { files: { idempotencyWaitMs: 60_000 } })
-  const answers = await Promise.all(Array.from({ length: 8 }, () =>
-    sendForm(stand.port, form([filePart(text(50_000))]), { headers: { 'idempotency-key': 'k' } })))
-  t.same(answers.map(({ status }) => status), Array(8).fill(200))
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      sendForm(stand.port, form([filePart(text(50_000))]), { headers: { 'idempotency-key': 'k' } }),
+    ),
+  )
+  t.same(
+    answers.map(({ status }) => status),
+    Array(8).fill(200),
+  )
   t.equal(new Set(answers.map(({ body }) => (body['file'] as FileRecord).id)).size, 1)
 })
 

@@ -14,8 +14,12 @@ t.test('an upload that trickles is ended, and the quota that it announced is fre
   const timers = new Timers(() => clock.now)
   const ended: { atMs: number | null } = { atMs: null }
   const stand = await openTransfers(t, {
-    http: { timers }, files: { quotaBytes: 50_000_000 },
-    wrap: (parts) => ({ ...parts, intake: { open: (input) => told(parts.intake.open(input), () => (ended.atMs ??= clock.now)) } }),
+    http: { timers },
+    files: { quotaBytes: 50_000_000 },
+    wrap: (parts) => ({
+      ...parts,
+      intake: { open: (input) => told(parts.intake.open(input), () => (ended.atMs ??= clock.now)) },
+    }),
   })
   const begin = form([filePart('x'.repeat(10_000))]).subarray(0, 9_000)
   const client = beginUpload(stand.port, 50_000_000)
@@ -51,8 +55,11 @@ function told(opened: Outcome<IntakeSession>, ended: () => unknown): Outcome<Int
     return session.cancel()
   }
   return ok({
-    push: (bytes) => session.push(bytes), onRoom: (room) => session.onRoom(room), onFailure: (failed) => session.onFailure(failed),
-    finish: () => session.finish(), cancel,
+    push: (bytes) => session.push(bytes),
+    onRoom: (room) => session.onRoom(room),
+    onFailure: (failed) => session.onFailure(failed),
+    finish: () => session.finish(),
+    cancel,
   })
 }
 

@@ -4,33 +4,38 @@ import { connectionsMax } from '../../../src/server/http/connections.ts'
 import { openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/wire/raw-http.ts'
 
-t.test('connections over the bound are closed, those that are there serve on, and room that is left is given away', async (t) => {
-  const { port, front } = await openFront(t, [operation()], { connectionsMax: 3 })
-  const idle = Array.from({ length: 3 }, () => rawClient(port))
-  while (front.connections.open < 3) await new Promise(setImmediate)
-  const late = rawClient(port)
-  late.send(requestText('GET /healthz'))
-  t.equal(await late.closed(), '')
-  t.match(front.connections, { open: 3, refused: 1 })
-  const [first, ...others] = idle
-  for (const client of others) {
-    client.send(requestText('GET /healthz'))
-    t.match(await client.until(/\}$/), /200 OK/)
-  }
-  first?.destroy()
-  while (front.connections.open > 2) await new Promise(setImmediate)
-  const next = rawClient(port)
-  next.send(requestText('GET /healthz'))
-  t.match(await next.until(/\}$/), /200 OK/)
-  t.match(front.connections, { open: 3, refused: 1 })
-  for (const client of [...others, next]) client.destroy()
-})
+t.test(
+  'connections over the bound are closed, those that are there serve on, and room that is left is given away',
+  async (t) => {
+    const { port, front } = await openFront(t, [operation()], { connectionsMax: 3 })
+    const idle = Array.from({ length: 3 }, () => rawClient(port))
+    while (front.connections.open < 3) await new Promise(setImmediate)
+    const late = rawClient(port)
+    late.send(requestText('GET /healthz'))
+    t.equal(await late.closed(), '')
+    t.match(front.connections, { open: 3, refused: 1 })
+    const [first, ...others] = idle
+    for (const client of others) {
+      client.send(requestText('GET /healthz'))
+      t.match(await client.until(/\}$/), /200 OK/)
+    }
+    first?.destroy()
+    while (front.connections.open > 2) await new Promise(setImmediate)
+    const next = rawClient(port)
+    next.send(requestText('GET /healthz'))
+    t.match(await next.until(/\}$/), /200 OK/)
+    t.match(front.connections, { open: 3, refused: 1 })
+    for (const client of [...others, next]) client.destroy()
+  },
+)
 
 t.test('descriptors are left for providers and stores, half of them where there are few', async (t) => {
-  const limits = (soft: string): string => `Limit                     Soft Limit           Hard Limit           Units     \n`
-    + `Max processes             63204                63204                processes \nMax open files            ${soft}    4096    files     \n`
+  const limits = (soft: string): string =>
+    `Limit                     Soft Limit           Hard Limit           Units     \n` +
+    `Max processes             63204                63204                processes \nMax open files            ${soft}    4096    files     \n`
   t.equal(connectionsMax(limits('1024')), 512)
   t.equal(connectionsMax(limits('4096')), 4_096 - DESCRIPTORS_RESERVED)
-  for (const many of [limits('1048576'), limits('unlimited'), '']) t.equal(connectionsMax(many), CONNECTIONS_MAX)
+  for (const many of [limits('1048576'), limits('unlimited'), ''])
+    t.equal(connectionsMax(many), CONNECTIONS_MAX)
   t.ok(connectionsMax() > 0)
 })

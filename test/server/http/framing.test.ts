@@ -11,10 +11,21 @@ const valid = requestText('POST /api/v1/echo', { ...authorized, 'content-length'
 const second = requestText('GET /api/v1/second', authorized)
 const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
-const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [
-  operation(),
-  operation({ id: 'test.second', method: 'get', path: '/second', input: {}, run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }) }),
-], more)
+const open = (t: Test, more: Partial<HttpOptions> = {}) =>
+  openFront(
+    t,
+    [
+      operation(),
+      operation({
+        id: 'test.second',
+        method: 'get',
+        path: '/second',
+        input: {},
+        run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }),
+      }),
+    ],
+    more,
+  )
 
 const ATTACKS: Readonly<Record<string, string>> = {
   'two different lengths': `content-length: 0\r\ncontent-length: ${second.length}\r\n\r\n`,
@@ -32,37 +43,60 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'two equal encodings': 'transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
   'two hosts': 'host: elsewhere\r\ncontent-length: 0\r\n\r\n',
   'two authorizations': `authorization: ${AUTHORIZATION}\r\ncontent-length: 0\r\n\r\n`,
-  'two content types': 'content-type: application/json\r\ncontent-type: text/plain\r\ncontent-length: 0\r\n\r\n',
+  'two content types':
+    'content-type: application/json\r\ncontent-type: text/plain\r\ncontent-length: 0\r\n\r\n',
   'too many bytes of headers': `x-long: ${'x'.repeat(HEADERS_BYTES_MAX)}\r\ncontent-length: 0\r\n\r\n`,
 }
 for (const method of ['POST', 'GET']) {
-  t.test(`a ${method} with ambiguous framing is cut off before it does anything, and what follows never runs`, async (t) => {
-    const { port, settled } = await open(t)
-    for (const [name, rest] of Object.entries(ATTACKS)) {
-      const text = await exchangeRaw(port, `${method} /api/v1/echo HTTP/1.1\r\nhost: localhost\r\nauthorization: ${AUTHORIZATION}\r\n${rest}${second}`)
-      // Where the library refuses by itself it says so in its own words.
-      t.notMatch(text, /HTTP\/1\.1 2|second/, name)
-    }
-    t.same(settled.filter((call) => call.operation === 'test.second'), [])
-  })
+  t.test(
+    `a ${method} with ambiguous framing is cut off before it does anything, and what follows never runs`,
+    async (t) => {
+      const { port, settled } = await open(t)
+      for (const [name, rest] of Object.entries(ATTACKS)) {
+        const text = await exchangeRaw(
+          port,
+          `${method} /api/v1/echo HTTP/1.1\r\nhost: localhost\r\nauthorization: ${AUTHORIZATION}\r\n${rest}${second}`,
+        )
+        // Where the library refuses by itself it says so in its own words.
+        t.notMatch(text, /HTTP\/1\.1 2|second/, name)
+      }
+      t.same(
+        settled.filter((call) => call.operation === 'test.second'),
+        [],
+      )
+    },
+  )
 }
 
 t.test('a second request behind a chunked body in the same packet never runs', async (t) => {
   const { port, settled } = await open(t)
-  const first = requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' }, chunked(body))
+  const first = requestText(
+    'POST /api/v1/echo',
+    { ...authorized, 'transfer-encoding': 'chunked' },
+    chunked(body),
+  )
   t.notMatch(await exchangeRaw(port, first + second), /second/)
   const unknown = requestText('POST /nowhere', { 'transfer-encoding': 'chunked' }, chunked(body))
   t.notMatch(await exchangeRaw(port, unknown + second), /second/)
-  t.same(settled.filter((call) => call.operation === 'test.second'), [])
+  t.same(
+    settled.filter((call) => call.operation === 'test.second'),
+    [],
+  )
 })
 
 t.test('a chunked request that announces trailers is cut off before it does anything', async (t) => {
-  for (const order of [['trailer', 'transfer-encoding'], ['transfer-encoding', 'trailer']]) {
+  for (const order of [
+    ['trailer', 'transfer-encoding'],
+    ['transfer-encoding', 'trailer'],
+  ]) {
     const { port, settled } = await open(t)
     const values: Readonly<Record<string, string>> = { trailer: 'x-sum', 'transfer-encoding': 'chunked' }
     const headers = Object.fromEntries(order.map((name) => [name, values[name] ?? '']))
     const sent = chunked(body).replace(/\r\n$/, 'x-sum: 1\r\n\r\n')
-    t.equal(await exchangeRaw(port, requestText('POST /api/v1/echo', { ...authorized, ...headers }, sent)), '')
+    t.equal(
+      await exchangeRaw(port, requestText('POST /api/v1/echo', { ...authorized, ...headers }, sent)),
+      '',
+    )
     t.match(settled, [{ operation: 'none', cause: 'trailer_announced' }])
     t.equal(settled.length, 1)
   }
@@ -70,7 +104,10 @@ t.test('a chunked request that announces trailers is cut off before it does anyt
 
 t.test('a chunked request is answered and its connection closed', async (t) => {
   const { port } = await open(t)
-  const answer = await exchangeRaw(port, requestText('POST /api/v1/echo', { ...authorized, 'Transfer-Encoding': 'Chunked' }, chunked(body)))
+  const answer = await exchangeRaw(
+    port,
+    requestText('POST /api/v1/echo', { ...authorized, 'Transfer-Encoding': 'Chunked' }, chunked(body)),
+  )
   t.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i)
   t.match(answer, /"input":"x"/)
 })
@@ -89,17 +126,20 @@ t.test('a request cut into two packets behind its first line is answered like a 
   t.equal(settled.length, valid.length - firstLine)
 })
 
-t.test('a request cut within its first line is answered or refused as the library does, never left hanging', async (t) => {
-  const { port } = await open(t)
-  for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
-    const client = rawClient(port)
-    client.send(valid.slice(0, at))
-    await sleep(1)
-    client.send(valid.slice(at))
-    t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
-    client.destroy()
-  }
-})
+t.test(
+  'a request cut within its first line is answered or refused as the library does, never left hanging',
+  async (t) => {
+    const { port } = await open(t)
+    for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
+      const client = rawClient(port)
+      client.send(valid.slice(0, at))
+      await sleep(1)
+      client.send(valid.slice(at))
+      t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
+      client.destroy()
+    }
+  },
+)
 
 t.test('pipelined requests are answered in their order', async (t) => {
   const { port } = await open(t)
@@ -117,34 +157,65 @@ t.test('a request that comes while one is pending cuts the connection and does n
     operation({ id: 'test.second', method: 'get', path: '/second', input: {} }),
   ])
   t.equal(await exchangeRaw(port, valid + second), '')
-  t.same(settled.filter((call) => call.operation === 'test.second'), [])
+  t.same(
+    settled.filter((call) => call.operation === 'test.second'),
+    [],
+  )
 })
 
-t.test('HEAD answers the headers of GET without a body, errors included, and the connection lives on', async (t) => {
-  const { port } = await open(t, { random: () => 0.5 })
-  const client = rawClient(port)
-  t.teardown(() => client.destroy())
-  client.send(second)
-  const get = await client.until(/"second"$/)
-  client.send(requestText('HEAD /api/v1/second', authorized) + requestText('HEAD /nowhere') + requestText('HEAD /api/v1/echo') + second)
-  const rest = (await client.until(/"second"[\s\S]*"second"$/)).slice(get.length)
-  t.equal(/content-length: (\d+)/i.exec(rest)?.[1], /content-length: (\d+)/i.exec(get)?.[1])
-  t.same([...rest.matchAll(/HTTP\/1\.1 (\d+)/g)].map((found) => found[1]), ['200', '404', '405', '200'])
-  t.equal(rest.split('"second"').length, 2)
-  t.notMatch(rest, /error/)
-})
+t.test(
+  'HEAD answers the headers of GET without a body, errors included, and the connection lives on',
+  async (t) => {
+    const { port } = await open(t, { random: () => 0.5 })
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    client.send(second)
+    const get = await client.until(/"second"$/)
+    client.send(
+      requestText('HEAD /api/v1/second', authorized) +
+        requestText('HEAD /nowhere') +
+        requestText('HEAD /api/v1/echo') +
+        second,
+    )
+    const rest = (await client.until(/"second"[\s\S]*"second"$/)).slice(get.length)
+    t.equal(/content-length: (\d+)/i.exec(rest)?.[1], /content-length: (\d+)/i.exec(get)?.[1])
+    t.same(
+      [...rest.matchAll(/HTTP\/1\.1 (\d+)/g)].map((found) => found[1]),
+      ['200', '404', '405', '200'],
+    )
+    t.equal(rest.split('"second"').length, 2)
+    t.notMatch(rest, /error/)
+  },
+)
 
-t.test('a client that asks for it has its connection closed behind the reply, and what follows never runs', async (t) => {
-  for (const connection of ['close', 'Close', 'TE, close', 'close, keep-alive']) {
-    for (const method of ['GET', 'HEAD']) {
-      const { port, settled } = await open(t)
-      const text = await exchangeRaw(port, requestText(`${method} /api/v1/second`, { ...authorized, connection }))
-      t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close[\s\S]*content-length: 8\r\n\r\n(?:"second")?$/i, connection)
-      await exchangeRaw(port, requestText(`${method} /api/v1/second`, { ...authorized, connection }) + valid)
-      t.same(settled.map((call) => call.operation), ['test.second', 'test.second'], connection)
+t.test(
+  'a client that asks for it has its connection closed behind the reply, and what follows never runs',
+  async (t) => {
+    for (const connection of ['close', 'Close', 'TE, close', 'close, keep-alive']) {
+      for (const method of ['GET', 'HEAD']) {
+        const { port, settled } = await open(t)
+        const text = await exchangeRaw(
+          port,
+          requestText(`${method} /api/v1/second`, { ...authorized, connection }),
+        )
+        t.match(
+          text,
+          /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close[\s\S]*content-length: 8\r\n\r\n(?:"second")?$/i,
+          connection,
+        )
+        await exchangeRaw(
+          port,
+          requestText(`${method} /api/v1/second`, { ...authorized, connection }) + valid,
+        )
+        t.same(
+          settled.map((call) => call.operation),
+          ['test.second', 'test.second'],
+          connection,
+        )
+      }
     }
-  }
-})
+  },
+)
 
 t.test('other words in the connection header leave the connection open', async (t) => {
   const { port } = await open(t)
@@ -162,7 +233,13 @@ t.test('a client that waits for 100 Continue is told to go on', async (t) => {
   const { port } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
-  client.send(requestText('POST /api/v1/echo', { ...authorized, expect: '100-continue', 'content-length': String(body.length) }))
+  client.send(
+    requestText('POST /api/v1/echo', {
+      ...authorized,
+      expect: '100-continue',
+      'content-length': String(body.length),
+    }),
+  )
   await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
   client.send(body)
   t.match(await client.until(/\}$/), /HTTP\/1\.1 200 OK/)
@@ -172,12 +249,19 @@ t.test('a GET that brings a body is answered, and the body is not taken for a re
   const { port, settled } = await open(t)
   const client = rawClient(port)
   t.teardown(() => client.destroy())
-  // A key that is not known yet would keep the first answer open, and what is pipelined behind it would be cut.
+  // A key that is not known yet would keep the first answer open, and what is pipelined behind it would be
+  // cut.
   client.send(second)
   await client.until(/"second"/)
-  client.send(requestText('GET /api/v1/second', { ...authorized, 'content-length': String(second.length) }, second) + valid)
+  client.send(
+    requestText('GET /api/v1/second', { ...authorized, 'content-length': String(second.length) }, second) +
+      valid,
+  )
   t.match(await client.until(/"input":"x"\}\}$/), /"second"[\s\S]*"second"/)
-  t.same(settled.map((call) => call.operation), ['test.second', 'test.second', 'test.echo'])
+  t.same(
+    settled.map((call) => call.operation),
+    ['test.second', 'test.second', 'test.echo'],
+  )
 })
 
 t.test('connections end after their reply once the front stops accepting', async (t) => {

@@ -15,25 +15,53 @@ const hasOpenssl = ((): boolean => {
   }
 })()
 const skip = hasOpenssl ? false : 'openssl is not installed: no certificate can be made'
-const second = operation({ method: 'get', path: '/second', input: {}, run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }) })
+const second = operation({
+  method: 'get',
+  path: '/second',
+  input: {},
+  run: () => ({ ok: true, value: { kind: 'json', value: 'second' } }),
+})
 
 function certificate(t: Test): { certFile: string; keyFile: string } {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const how = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=localhost']
+  const how = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+  ]
   execFileSync('openssl', [...how, '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
   return { certFile, keyFile }
 }
 
 function getTls(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { port, host: '127.0.0.1', path: '/api/v1/second', headers: { authorization: AUTHORIZATION }, rejectUnauthorized: false, agent: false }
+    const options = {
+      port,
+      host: '127.0.0.1',
+      path: '/api/v1/second',
+      headers: { authorization: AUTHORIZATION },
+      rejectUnauthorized: false,
+      agent: false,
+    }
     request(options, (answer) => {
       let text = ''
-      answer.on('data', (chunk: Buffer) => { text += chunk.toString() })
+      answer.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
       answer.on('end', () => resolve(`${answer.statusCode} ${text}`))
-    }).on('error', reject).end()
+    })
+      .on('error', reject)
+      .end()
   })
 }
 
@@ -48,16 +76,25 @@ t.test('connections over the bound are closed before the TLS handshake', { skip 
   t.match(front.connections, { open: 0, refused: 1 })
 })
 
-t.test('a certificate that is missing, broken or not of the key stops the start and says so', { skip }, async (t) => {
-  const [one, other] = [certificate(t), certificate(t)]
-  writeFileSync(other.keyFile, 'no key')
-  const failures = [
-    { ...one, certFile: `${one.certFile}.gone` },
-    { ...one, keyFile: certificate(t).keyFile },
-    other,
-  ].map((tls) => openFront(t, [second], { tls }).then(() => 'started', (error: Error) => error.message))
-  for (const message of await Promise.all(failures)) t.match(message, /^the TLS files .* cannot be used: ./)
-})
+t.test(
+  'a certificate that is missing, broken or not of the key stops the start and says so',
+  { skip },
+  async (t) => {
+    const [one, other] = [certificate(t), certificate(t)]
+    writeFileSync(other.keyFile, 'no key')
+    const failures = [
+      { ...one, certFile: `${one.certFile}.gone` },
+      { ...one, keyFile: certificate(t).keyFile },
+      other,
+    ].map((tls) =>
+      openFront(t, [second], { tls }).then(
+        () => 'started',
+        (error: Error) => error.message,
+      ),
+    )
+    for (const message of await Promise.all(failures)) t.match(message, /^the TLS files .* cannot be used: ./)
+  },
+)
 
 t.test('an address that is not ours stops the start', async (t) => {
   await t.rejects(openFront(t, [second], { host: '192.0.2.1' }), { message: 'cannot listen on 192.0.2.1:0' })

@@ -1,4 +1,7 @@
-/** Requests behind one that has no answer yet: nothing that was paid for is lost, and none runs that a client did not send. */
+/**
+ * Requests behind one that has no answer yet: nothing that was paid for is lost, and none runs that a client
+ * did not send.
+ */
 import t, { type Test } from 'tap'
 import { UNREAD_MS } from '../../../src/schemas/limits/limits.ts'
 import { TIMER_STEP_MS, Timers } from '../../../src/server/http/timers.ts'
@@ -25,11 +28,26 @@ async function open(t: Test, timers = patient()) {
     await let_.opened
     return answer(name)
   }
-  const front = await openFront(t, [
-    operation({ id: 'test.read', path: '/read', run: (call: Call) => run(call, 'read') }),
-    operation({ id: 'test.paid', path: '/paid', outlivesClient: true, run: (call: Call) => run(call, 'paid') }),
-    operation({ id: 'test.second', method: 'get', path: '/second', input: {}, run: () => answer('second') }),
-  ], { timers })
+  const front = await openFront(
+    t,
+    [
+      operation({ id: 'test.read', path: '/read', run: (call: Call) => run(call, 'read') }),
+      operation({
+        id: 'test.paid',
+        path: '/paid',
+        outlivesClient: true,
+        run: (call: Call) => run(call, 'paid'),
+      }),
+      operation({
+        id: 'test.second',
+        method: 'get',
+        path: '/second',
+        input: {},
+        run: () => answer('second'),
+      }),
+    ],
+    { timers },
+  )
   const client = rawClient(front.port)
   t.teardown(() => client.destroy())
   client.send(second)
@@ -38,45 +56,54 @@ async function open(t: Test, timers = patient()) {
 }
 
 for (const name of ['read', 'paid'] as const) {
-  t.test(`a request that comes while a call of kind ${name} has no answer yet is served in its order`, async (t) => {
-    const { client, begun, finish } = await open(t)
-    client.send(slow(name))
-    await begun[name].opened
-    // Behind the read that brought the first one.
-    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
-    client.send(second)
-    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate)
-    t.notMatch(client.text, new RegExp(name))
-    finish()
-    t.match(await client.until(/"second"/, 2), new RegExp(`"second"[^]*"${name}"[^]*"second"$`))
-  })
+  t.test(
+    `a request that comes while a call of kind ${name} has no answer yet is served in its order`,
+    async (t) => {
+      const { client, begun, finish } = await open(t)
+      client.send(slow(name))
+      await begun[name].opened
+      // Behind the read that brought the first one.
+      for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+      client.send(second)
+      for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate)
+      t.notMatch(client.text, new RegExp(name))
+      finish()
+      t.match(await client.until(/"second"/, 2), new RegExp(`"second"[^]*"${name}"[^]*"second"$`))
+    },
+  )
 }
 
-t.test('a call that is charged for keeps its answer, however long it takes and whatever comes behind it', async (t) => {
-  let now = 0
-  const { client, port, begun, finish } = await open(t, new Timers(() => now))
-  const reader = rawClient(port)
-  reader.send(slow('read'))
-  client.send(slow('paid'))
-  await begun.read.opened
-  await begun.paid.opened
-  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
-  for (const each of [reader, client]) each.send(second)
-  now += UNREAD_MS + 2 * TIMER_STEP_MS
-  t.equal(await reader.closed(), '', 'the time for which others are not read is over')
-  t.notOk(client.isClosed)
-  finish()
-  t.match(await client.until(/"second"/, 2), /"second"[^]*"paid"[^]*"second"/)
-})
+t.test(
+  'a call that is charged for keeps its answer, however long it takes and whatever comes behind it',
+  async (t) => {
+    let now = 0
+    const { client, port, begun, finish } = await open(t, new Timers(() => now))
+    const reader = rawClient(port)
+    reader.send(slow('read'))
+    client.send(slow('paid'))
+    await begun.read.opened
+    await begun.paid.opened
+    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+    for (const each of [reader, client]) each.send(second)
+    now += UNREAD_MS + 2 * TIMER_STEP_MS
+    t.equal(await reader.closed(), '', 'the time for which others are not read is over')
+    t.notOk(client.isClosed)
+    finish()
+    t.match(await client.until(/"second"/, 2), /"second"[^]*"paid"[^]*"second"/)
+  },
+)
 
-t.test('nothing is begun for a call of which another request cuts the connection in the same read', async (t) => {
-  const { port, settled, runs } = await open(t)
-  t.equal(await exchangeRaw(port, slow('paid') + second), '')
-  await new Promise(setImmediate)
-  t.equal(runs(), 0)
-  t.match(settled.slice(1), [{ operation: 'test.paid', isClientGone: true }])
-  t.equal(settled.length, 2)
-})
+t.test(
+  'nothing is begun for a call of which another request cuts the connection in the same read',
+  async (t) => {
+    const { port, settled, runs } = await open(t)
+    t.equal(await exchangeRaw(port, slow('paid') + second), '')
+    await new Promise(setImmediate)
+    t.equal(runs(), 0)
+    t.match(settled.slice(1), [{ operation: 'test.paid', isClientGone: true }])
+    t.equal(settled.length, 2)
+  },
+)
 
 const HIDDEN = `: b\r\ncontent-length: ${second.length}\r\n\r\n`
 for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
@@ -97,43 +124,60 @@ for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND', 'QUERY', 'REPORT']) {
   })
 }
 
-t.test('a connection ends behind what may have a body and announces none, and stays behind what has none', async (t) => {
-  const { port } = await openFront(t, [operation({
-    id: 'test.any', method: 'any', path: '/any/{rest}', isAtRoot: true, input: { hasRest: true, upload: 'whole' },
-  })])
-  const isLast = async (method: string, path: string, more = {}): Promise<boolean> => {
-    const client = rawClient(port)
-    t.teardown(() => client.destroy())
-    client.send(requestText(`${method} ${path}`, more))
-    return /^connection: close/im.test(await client.until(/\r\n\r\n/))
-  }
-  for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
-    t.notOk(await isLast(method, '/api/v1/nowhere'), method)
-    t.equal(await isLast(method, '/any/a'), method === 'DELETE', `${method} that is passed on`)
-  }
-  for (const method of ['POST', 'PATCH', 'QUERY']) {
-    for (const path of ['/api/v1/nowhere', '/any/a']) {
-      t.ok(await isLast(method, path), `${method} ${path}`)
-      t.ok(await isLast(method, path, { 'content-length': '0' }), `${method} ${path} of no bytes`)
+t.test(
+  'a connection ends behind what may have a body and announces none, and stays behind what has none',
+  async (t) => {
+    const { port } = await openFront(t, [
+      operation({
+        id: 'test.any',
+        method: 'any',
+        path: '/any/{rest}',
+        isAtRoot: true,
+        input: { hasRest: true, upload: 'whole' },
+      }),
+    ])
+    const isLast = async (method: string, path: string, more = {}): Promise<boolean> => {
+      const client = rawClient(port)
+      t.teardown(() => client.destroy())
+      client.send(requestText(`${method} ${path}`, more))
+      return /^connection: close/im.test(await client.until(/\r\n\r\n/))
     }
-  }
-})
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'DELETE']) {
+      t.notOk(await isLast(method, '/api/v1/nowhere'), method)
+      t.equal(await isLast(method, '/any/a'), method === 'DELETE', `${method} that is passed on`)
+    }
+    for (const method of ['POST', 'PATCH', 'QUERY']) {
+      for (const path of ['/api/v1/nowhere', '/any/a']) {
+        t.ok(await isLast(method, path), `${method} ${path}`)
+        t.ok(await isLast(method, path, { 'content-length': '0' }), `${method} ${path} of no bytes`)
+      }
+    }
+  },
+)
 
-/** Milliseconds beyond those in which the library cuts a connection that brings nothing: its clock is no test's. */
+/**
+ * Milliseconds beyond those in which the library cuts a connection that brings nothing: its clock is no
+ * test's.
+ */
 const BEYOND_IDLE_MS = 12_500
 
-t.test('a call whose answer takes longer than a connection may rest is answered', { timeout: 600_000 }, async (t) => {
-  const rested = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, BEYOND_IDLE_MS))
-  const run = () => rested().then(() => answer('late'))
-  const late = (id: string, outlivesClient: boolean) => operation({ id, path: `/${id}`, outlivesClient, run })
-  const { port } = await openFront(t, [late('test.a', false), late('test.b', true)])
-  const clients = ['test.a', 'test.b'].map((path) => {
-    const client = rawClient(port)
-    client.send(slow(path))
-    return client
-  })
-  for (const client of clients) {
-    t.match(await client.until(/"late"$/), /^HTTP\/1\.1 200 /)
-    client.destroy()
-  }
-})
+t.test(
+  'a call whose answer takes longer than a connection may rest is answered',
+  { timeout: 600_000 },
+  async (t) => {
+    const rested = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, BEYOND_IDLE_MS))
+    const run = () => rested().then(() => answer('late'))
+    const late = (id: string, outlivesClient: boolean) =>
+      operation({ id, path: `/${id}`, outlivesClient, run })
+    const { port } = await openFront(t, [late('test.a', false), late('test.b', true)])
+    const clients = ['test.a', 'test.b'].map((path) => {
+      const client = rawClient(port)
+      client.send(slow(path))
+      return client
+    })
+    for (const client of clients) {
+      t.match(await client.until(/"late"$/), /^HTTP\/1\.1 200 /)
+      client.destroy()
+    }
+  },
+)

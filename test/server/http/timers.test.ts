@@ -6,7 +6,10 @@ import { Timers, TIMER_STEP_MS } from '../../../src/server/http/timers.ts'
 const awake = setInterval(() => undefined, 1_000)
 t.teardown(() => clearInterval(awake))
 
-/** A clock that runs fifty times as fast, and that stands while the loop is blocked: a wheel may be late by one round. */
+/**
+ * A clock that runs fifty times as fast, and that stands while the loop is blocked: a wheel may be late by
+ * one round.
+ */
 const fast = (): Timers => {
   let now = 0
   const clock = setInterval(() => void (now += 500), 10)

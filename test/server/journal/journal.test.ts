@@ -60,7 +60,10 @@ t.test('a flush is the same until it is applied, and the next one begins where i
   journal.applied(first?.to ?? 0)
   const second = journal.next(100)
   t.equal(second?.from, first?.to)
-  t.same(second?.entries.map((entry) => 'requestId' in entry && entry.requestId), ['c', 'd'])
+  t.same(
+    second?.entries.map((entry) => 'requestId' in entry && entry.requestId),
+    ['c', 'd'],
+  )
   journal.applied(second?.to ?? 0)
   t.equal(journal.next(100), null)
 })
@@ -86,7 +89,10 @@ t.test('a full disk voids the takes of that append; settlements wait for room', 
   const read = await wholeJournal(folder, journal.id)
   t.same([read.open, read.entries, read.isWhole], [[], [someSettlement('held')], true])
   t.same(journal.next(10)?.entries, [someSettlement('held')])
-  t.same(log.events.map(({ event }) => event), ['journal_failed', 'journal_works_again'])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['journal_failed', 'journal_works_again'],
+  )
 })
 
 t.test('a broken journal mends itself with nothing to write', async (t) => {
@@ -207,21 +213,24 @@ t.test('entries beyond the number that memory keeps are read again, in order and
   t.equal(namesOf(folder, journal.id).length, 1)
 })
 
-t.test('behind many calls that cost nothing, entries that are read again still have their turn: a journal says no sooner that it has none', async (t) => {
-  const journal = journalIn(await openFolder(t), { entriesMax: 1 })
-  for (const name of ['a', 'b']) journal.settle(journal.take(someTake(name)), someSettlement(name))
-  journal.write()
-  // More than two of the pieces that are read at once.
-  for (let call = 0; call < 3_000; call++) journal.release(journal.take(someTake(`free${call}`)))
-  journal.settle(journal.take(someTake('c')), someSettlement('c'))
-  journal.write()
-  const seen: string[] = []
-  for (let flush = journal.next(10); flush !== null; flush = journal.next(10)) {
-    for (const entry of flush.entries) if ('requestId' in entry) seen.push(entry.requestId)
-    journal.applied(flush.to)
-  }
-  t.same(seen, ['a', 'b', 'c'])
-})
+t.test(
+  'behind many calls that cost nothing, entries that are read again still have their turn: a journal says no sooner that it has none',
+  async (t) => {
+    const journal = journalIn(await openFolder(t), { entriesMax: 1 })
+    for (const name of ['a', 'b']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+    journal.write()
+    // More than two of the pieces that are read at once.
+    for (let call = 0; call < 3_000; call++) journal.release(journal.take(someTake(`free${call}`)))
+    journal.settle(journal.take(someTake('c')), someSettlement('c'))
+    journal.write()
+    const seen: string[] = []
+    for (let flush = journal.next(10); flush !== null; flush = journal.next(10)) {
+      for (const entry of flush.entries) if ('requestId' in entry) seen.push(entry.requestId)
+      journal.applied(flush.to)
+    }
+    t.same(seen, ['a', 'b', 'c'])
+  },
+)
 
 t.test('a journal that cannot read what it wrote is broken until it can', async (t) => {
   const folder = await openFolder(t)
@@ -235,7 +244,10 @@ t.test('a journal that cannot read what it wrote is broken until it can', async 
   t.equal(journal.next(10), null)
   t.ok(journal.write() && journal.isBroken)
   renameSync(`${path}.away`, path)
-  t.same(journal.next(10)?.entries.map(({ kind }) => kind), ['settle', 'settle'])
+  t.same(
+    journal.next(10)?.entries.map(({ kind }) => kind),
+    ['settle', 'settle'],
+  )
   t.notOk(journal.isBroken)
 })
 
@@ -243,7 +255,8 @@ t.test('records of many calls in one append are all there', async (t) => {
   const folder = await openFolder(t)
   const journal = journalIn(folder)
   const count = 3_000
-  for (let at = 0; at < count; at++) journal.settle(journal.take(someTake(`s${at}`)), someSettlement(`s${at}`))
+  for (let at = 0; at < count; at++)
+    journal.settle(journal.take(someTake(`s${at}`)), someSettlement(`s${at}`))
   t.ok(journal.write())
   t.equal((await wholeJournal(folder, journal.id)).entries.length, count)
   t.ok(readFileSync(segmentFiles(folder, journal.id)[0]?.path ?? '').length < JOURNAL_SEGMENT_BYTES)

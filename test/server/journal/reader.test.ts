@@ -4,7 +4,13 @@ import t from 'tap'
 import { FRAME_BYTES } from '../../../src/server/journal/record-buffer.ts'
 import { recordAt } from '../../../src/server/journal/records.ts'
 import { readHead, segmentFiles } from '../../../src/server/journal/segments.ts'
-import { journalIn, someSettlement, someTake, wholeJournal, type WholeJournal } from '../../support/money/journal.ts'
+import {
+  journalIn,
+  someSettlement,
+  someTake,
+  wholeJournal,
+  type WholeJournal,
+} from '../../support/money/journal.ts'
 import { openFolder } from '../../support/files/storage.ts'
 
 /** One file: three calls of which one is settled, one released and one open, and what was given back. */
@@ -15,14 +21,26 @@ async function written(t: Parameters<typeof openFolder>[0]) {
   journal.take(someTake('call-c', 5_000))
   journal.settle(a, someSettlement('call-a', 321, { model: 'größer/模型' }))
   journal.release(b)
-  journal.giveBack({ kind: 'give_back', day: '2026-11-19', accountId: `k${'0f'.repeat(32)}`, amountNano: 2 ** 53 - 1 })
+  journal.giveBack({
+    kind: 'give_back',
+    day: '2026-11-19',
+    accountId: `k${'0f'.repeat(32)}`,
+    amountNano: 2 ** 53 - 1,
+  })
   journal.write()
   journal.close()
   const [file] = segmentFiles(folder, journal.id)
   if (file === undefined) throw new Error('there is no file')
   const bytes = readFileSync(file.path)
   const ends = recordEnds(bytes)
-  return { folder, id: journal.id, path: file.path, bytes, ends, whole: await wholeJournal(folder, journal.id) }
+  return {
+    folder,
+    id: journal.id,
+    path: file.path,
+    bytes,
+    ends,
+    whole: await wholeJournal(folder, journal.id),
+  }
 }
 
 function recordEnds(bytes: Buffer): readonly number[] {
@@ -76,18 +94,21 @@ t.test('a file cut within its head is not whole, and tells nothing', async (t) =
   t.same(wrong, [])
 })
 
-t.test('a flipped bit anywhere is seen: no wrong record is accepted, and the journal is not whole', async (t) => {
-  const { folder, id, path, bytes, whole } = await written(t)
-  const wrong: number[] = []
-  for (let at = 0; at < bytes.length; at++) {
-    const harmed = Buffer.from(bytes)
-    harmed[at] = (harmed[at] ?? 0) ^ (1 << at % 8)
-    writeFileSync(path, harmed)
-    const read = await wholeJournal(folder, id)
-    if (read.isWhole || !isPartOf(read, whole)) wrong.push(at)
-  }
-  t.same(wrong, [])
-})
+t.test(
+  'a flipped bit anywhere is seen: no wrong record is accepted, and the journal is not whole',
+  async (t) => {
+    const { folder, id, path, bytes, whole } = await written(t)
+    const wrong: number[] = []
+    for (let at = 0; at < bytes.length; at++) {
+      const harmed = Buffer.from(bytes)
+      harmed[at] = (harmed[at] ?? 0) ^ (1 << (at % 8))
+      writeFileSync(path, harmed)
+      const read = await wholeJournal(folder, id)
+      if (read.isWhole || !isPartOf(read, whole)) wrong.push(at)
+    }
+    t.same(wrong, [])
+  },
+)
 
 t.test('a damaged body costs its own record alone', async (t) => {
   const { folder, id, path, bytes, ends } = await written(t)
@@ -100,17 +121,25 @@ t.test('a damaged body costs its own record alone', async (t) => {
   t.same([read.open.length, read.isWhole], [0, false])
 })
 
-t.test('a record that somebody made up is damaged: the books meet no amount that is below zero or no number', async (t) => {
-  const folder = await openFolder(t)
-  for (const nano of [-1, NaN, Infinity, 0.5, 2 ** 53]) {
-    const journal = journalIn(folder)
-    journal.settle(journal.take(someTake('call-a', nano)), someSettlement('call-a', nano))
-    journal.giveBack({ kind: 'give_back', day: '2026-11-19', accountId: `k${'0f'.repeat(32)}`, amountNano: nano })
-    journal.write()
-    journal.close()
-    t.match(await wholeJournal(folder, journal.id), { entries: [], open: [], isWhole: false }, String(nano))
-  }
-})
+t.test(
+  'a record that somebody made up is damaged: the books meet no amount that is below zero or no number',
+  async (t) => {
+    const folder = await openFolder(t)
+    for (const nano of [-1, NaN, Infinity, 0.5, 2 ** 53]) {
+      const journal = journalIn(folder)
+      journal.settle(journal.take(someTake('call-a', nano)), someSettlement('call-a', nano))
+      journal.giveBack({
+        kind: 'give_back',
+        day: '2026-11-19',
+        accountId: `k${'0f'.repeat(32)}`,
+        amountNano: nano,
+      })
+      journal.write()
+      journal.close()
+      t.match(await wholeJournal(folder, journal.id), { entries: [], open: [], isWhole: false }, String(nano))
+    }
+  },
+)
 
 t.test('zeros behind the last record are no torn tail', async (t) => {
   const { folder, id, path, bytes } = await written(t)
@@ -122,7 +151,10 @@ t.test('entries behind an offset are those that end behind it', async (t) => {
   const { folder, id, bytes, ends } = await written(t)
   const head = ends[0] ?? 0
   const behindFirst = await wholeJournal(folder, id, (ends[4] ?? 0) - head)
-  t.same(behindFirst.entries.map(({ kind }) => kind), ['give_back'])
+  t.same(
+    behindFirst.entries.map(({ kind }) => kind),
+    ['give_back'],
+  )
   t.equal(behindFirst.to, bytes.length - head)
   t.same((await wholeJournal(folder, id, behindFirst.to)).entries, [])
 })

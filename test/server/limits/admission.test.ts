@@ -14,13 +14,16 @@ t.test('a key without a limit is admitted at once, without headers', async (t) =
 
 t.test('an admitted call tells policy, remaining and reset in both forms', async (t) => {
   const { call } = open()
-  t.same(await call(keyOf(600)), { failure: null, headers: {
-    'RateLimit-Policy': '"requests";q=600;w=60',
-    RateLimit: '"requests";r=59;t=1',
-    'X-RateLimit-Limit': '600',
-    'X-RateLimit-Remaining': '59',
-    'X-RateLimit-Reset': String(EPOCH + 1 + 100),
-  } })
+  t.same(await call(keyOf(600)), {
+    failure: null,
+    headers: {
+      'RateLimit-Policy': '"requests";q=600;w=60',
+      RateLimit: '"requests";r=59;t=1',
+      'X-RateLimit-Limit': '600',
+      'X-RateLimit-Remaining': '59',
+      'X-RateLimit-Reset': String(EPOCH + 1 + 100),
+    },
+  })
 })
 
 t.test('a refused call says when to come again, in the headers and in the envelope', async (t) => {
@@ -28,12 +31,24 @@ t.test('a refused call says when to come again, in the headers and in the envelo
   const key = keyOf(10)
   await call(key)
   const { failure, headers } = await call(key)
-  t.match(headers, { RateLimit: '"requests";r=0;t=6', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': /^17\d{11}$/ })
+  t.match(headers, {
+    RateLimit: '"requests";r=0;t=6',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': /^17\d{11}$/,
+  })
   t.match(failure, {
-    name: 'rate_limited', fields: { limit: 10 }, retryAfterS: 6,
+    name: 'rate_limited',
+    fields: { limit: 10 },
+    retryAfterS: 6,
     metadata: {
-      limit_source: 'key_rate_limit', limit: 10, reset_at: /^2023-11-14T22:13:2\d\.\d{3}Z$/,
-      headers: { 'X-RateLimit-Limit': '10', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': headers?.['X-RateLimit-Reset'] },
+      limit_source: 'key_rate_limit',
+      limit: 10,
+      reset_at: /^2023-11-14T22:13:2\d\.\d{3}Z$/,
+      headers: {
+        'X-RateLimit-Limit': '10',
+        'X-RateLimit-Remaining': '0',
+        'X-RateLimit-Reset': headers?.['X-RateLimit-Reset'],
+      },
     },
   })
 })
@@ -85,7 +100,10 @@ t.test('of more waiting calls than there are tokens the first are admitted', asy
   const { admission, wait } = open()
   const answers = Array.from({ length: 5 }, () => admission.admit(keyOf(20)))
   await wait(5)
-  t.same((await Promise.all(answers)).map(({ failure }) => failure === null), [true, true, false, false, false])
+  t.same(
+    (await Promise.all(answers)).map(({ failure }) => failure === null),
+    [true, true, false, false, false],
+  )
 })
 
 t.test('a changed limit takes effect with the next call', async (t) => {
@@ -97,7 +115,11 @@ t.test('a changed limit takes effect with the next call', async (t) => {
   t.same(await call(keyOf(null)), { failure: null, headers: null }, 'and a limit that was taken away')
 })
 
-for (const [perS, tripsMax] of [[60, 0.7], [100, 0.5], [500, 0.15]] as const) {
+for (const [perS, tripsMax] of [
+  [60, 0.7],
+  [100, 0.5],
+  [500, 0.15],
+] as const) {
   t.test(`of ${perS} steady calls a second not each asks the authority`, async (t) => {
     const { admission, redis, wait } = open()
     const key = keyOf(1_000_000)
@@ -124,18 +146,21 @@ t.test('a token that was lent ahead is not used beyond its time', async (t) => {
   t.equal(redis.steps, steps + 1, 'the authority was asked again')
 })
 
-t.test('a stalled authority costs a call 100 ms once; after that its own share decides at once', async (t) => {
-  const { admission, redis, simulation, wait } = open()
-  await wait(300)
-  redis.mode = 'stalled'
-  const at = simulation.now
-  let answeredAt = 0
-  const first = admission.admit(keyOf(600))
-  if (first instanceof Promise) void first.then(() => void (answeredAt = simulation.now))
-  await wait(150)
-  t.ok(answeredAt > at && answeredAt - at <= 101, `answered after ${answeredAt - at} ms`)
-  t.notOk(admission.admit(keyOf(600)) instanceof Promise)
-})
+t.test(
+  'a stalled authority costs a call 100 ms once; after that its own share decides at once',
+  async (t) => {
+    const { admission, redis, simulation, wait } = open()
+    await wait(300)
+    redis.mode = 'stalled'
+    const at = simulation.now
+    let answeredAt = 0
+    const first = admission.admit(keyOf(600))
+    if (first instanceof Promise) void first.then(() => void (answeredAt = simulation.now))
+    await wait(150)
+    t.ok(answeredAt > at && answeredAt - at <= 101, `answered after ${answeredAt - at} ms`)
+    t.notOk(admission.admit(keyOf(600)) instanceof Promise)
+  },
+)
 
 t.test('without the authority a front admits its share, and none at once', async (t) => {
   const { admission, redis, simulation } = open({ liveFronts: 2 })
@@ -183,18 +208,23 @@ t.test('what was spent without the authority is told to it', async (t) => {
   t.ok((await call(key)).failure, 'and is not free a second time')
 })
 
-t.test('more keys than purses are all answered, and being forgotten gives no burst while the authority is away', async (t) => {
-  const { redis, wait, call } = open({ pursesMax: 10 })
-  for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
-  redis.mode = 'down'
-  await wait(60_000)
-  for (let i = 0; i < 30; i += 1) await call(keyOf(600, `key-${i}`))
-  t.ok((await call(keyOf(600, 'key-0'))).failure, 'its purse was forgotten a moment ago')
-})
+t.test(
+  'more keys than purses are all answered, and being forgotten gives no burst while the authority is away',
+  async (t) => {
+    const { redis, wait, call } = open({ pursesMax: 10 })
+    for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
+    redis.mode = 'down'
+    await wait(60_000)
+    for (let i = 0; i < 30; i += 1) await call(keyOf(600, `key-${i}`))
+    t.ok((await call(keyOf(600, 'key-0'))).failure, 'its purse was forgotten a moment ago')
+  },
+)
 
 t.test('every decision is metered with who took it', async (t) => {
   const seen: string[] = []
-  const { redis, call } = open({ meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) } })
+  const { redis, call } = open({
+    meters: { rateDecision: (decision, source) => void seen.push(`${decision} ${source}`) },
+  })
   for (let i = 0; i < 3; i += 1) await call(keyOf(1))
   redis.mode = 'down'
   await call(keyOf(1, 'other'))
@@ -230,7 +260,13 @@ function open({ liveFronts = 1, ...more }: More = {}): {
 }
 
 /** Uses the key until the front borrows more than it needs, and stops right after a block came. */
-async function borrowAhead({ admission, wait }: { admission: Admission; wait(ms: number): Promise<void> }): Promise<void> {
+async function borrowAhead({
+  admission,
+  wait,
+}: {
+  admission: Admission
+  wait(ms: number): Promise<void>
+}): Promise<void> {
   for (let i = 0; i < 60; i += 1) {
     for (let j = 0; j < 10; j += 1) void admission.admit(keyOf(60_000))
     await wait(2)

@@ -7,19 +7,25 @@ import { searchGroups } from '../../../src/server/operations/scim/search-groups.
 import type { ScimGroup } from '../../../src/server/ports/scim/scim.ts'
 import { must } from '../../support/must.ts'
 
-t.test('what an organization has not read counts, and what it has read no more; others have room of their own', async (t) => {
-  const room = openAnswerRoom()
-  const first = room.hold('a', SCIM_ANSWERS_BYTES_MAX)
-  t.equal(room.hold('a', 1), null)
-  const other = room.hold('b', 1)
-  t.ok(other)
-  first?.()
-  const [half, rest] = [room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2), room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2)]
-  t.ok(half !== null && rest !== null)
-  half?.()
-  t.equal(room.hold('a', SCIM_ANSWERS_BYTES_MAX), null)
-  t.ok(room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2))
-})
+t.test(
+  'what an organization has not read counts, and what it has read no more; others have room of their own',
+  async (t) => {
+    const room = openAnswerRoom()
+    const first = room.hold('a', SCIM_ANSWERS_BYTES_MAX)
+    t.equal(room.hold('a', 1), null)
+    const other = room.hold('b', 1)
+    t.ok(other)
+    first?.()
+    const [half, rest] = [
+      room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2),
+      room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2),
+    ]
+    t.ok(half !== null && rest !== null)
+    half?.()
+    t.equal(room.hold('a', SCIM_ANSWERS_BYTES_MAX), null)
+    t.ok(room.hold('a', SCIM_ANSWERS_BYTES_MAX / 2))
+  },
+)
 
 t.test('a single answer has room however large it is', async (t) => {
   const room = openAnswerRoom()
@@ -30,13 +36,30 @@ t.test('a single answer has room however large it is', async (t) => {
   t.ok(room.hold('a', 1))
 })
 
-const GROUP: ScimGroup = { id: 'g', displayName: 'g', externalId: null, version: 1, createdAt: new Date(0), updatedAt: new Date(0), members: '[]' }
+const GROUP: ScimGroup = {
+  id: 'g',
+  displayName: 'g',
+  externalId: null,
+  version: 1,
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  members: '[]',
+}
 
 t.test('a group, a list and a search count until they were read', async (t) => {
   const page = { resources: [GROUP], totalResults: 1 }
-  const scimGroups = { get: async () => ({ ok: true, value: GROUP }), list: async () => ({ ok: true, value: page }) }
+  const scimGroups = {
+    get: async () => ({ ok: true, value: GROUP }),
+    list: async () => ({ ok: true, value: page }),
+  }
   const ports = { scimGroups, scimAnswers: openAnswerRoom(1), publicOrigin: 'http://sluice' } as never
-  const call = { key: { organizationId: 'a' }, params: { id: 'g' }, query: {}, body: {}, headers: {} } as never
+  const call = {
+    key: { organizationId: 'a' },
+    params: { id: 'g' },
+    query: {},
+    body: {},
+    headers: {},
+  } as never
   for (const { id, run } of [getGroup, listScimGroups, searchGroups]) {
     const answer = must(await run(call, ports))
     t.match(await run(call, ports), { ok: false, failure: { name: 'busy', retryAfterS: 1 } }, id)

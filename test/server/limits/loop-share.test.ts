@@ -1,6 +1,11 @@
 import t from 'tap'
 import {
-  LOOP_BURST_MS, LOOP_CALL_US, LOOP_OTHERS_MS, LOOP_SHARE_PERCENT, LOOP_WAIT_MS_MAX, LOOP_WRITTEN_BYTES_PER_MS,
+  LOOP_BURST_MS,
+  LOOP_CALL_US,
+  LOOP_OTHERS_MS,
+  LOOP_SHARE_PERCENT,
+  LOOP_WAIT_MS_MAX,
+  LOOP_WRITTEN_BYTES_PER_MS,
   SHARED_CALLS_MAX,
 } from '../../../src/schemas/limits/share-limits.ts'
 import { LoopShare } from '../../../src/server/limits/loop-share.ts'
@@ -12,7 +17,10 @@ const LOOP_CALL_MS = LOOP_CALL_US / 1_000
 function shared() {
   let now = 1_000
   let timers: { readonly at: number; readonly fire: () => void }[] = []
-  const share = new LoopShare({ now: () => now, later: (ms, fire) => void timers.push({ at: now + ms, fire }) })
+  const share = new LoopShare({
+    now: () => now,
+    later: (ms, fire) => void timers.push({ at: now + ms, fire }),
+  })
   const pass = async (ms: number): Promise<void> => {
     for (const end = now + ms; now < end; await Promise.resolve()) {
       now = Math.min(end, ...timers.map(({ at }) => at))
@@ -25,7 +33,9 @@ function shared() {
   const use = (organizationId: string, loopMs: number): boolean => {
     share.saw(organizationId)
     const turn = share.enter(organizationId)
-    void (turn ?? Promise.resolve()).then(() => share.leave(organizationId, { loopMs: loopMs - LOOP_CALL_MS, bytes: 0 }))
+    void (turn ?? Promise.resolve()).then(() =>
+      share.leave(organizationId, { loopMs: loopMs - LOOP_CALL_MS, bytes: 0 }),
+    )
     return turn === null
   }
   return { share, pass, use, now: () => now }
@@ -54,59 +64,70 @@ t.test('beside another one it waits behind its burst, and goes on as its share i
     done++
     await pass(0.01)
   }
-  t.ok(done >= LOOP_BURST_MS / costMs && done <= 2 * LOOP_BURST_MS / costMs + 2, `${done} at once`)
+  t.ok(done >= LOOP_BURST_MS / costMs && done <= (2 * LOOP_BURST_MS) / costMs + 2, `${done} at once`)
   let waited = 0
-  for (let n = 0; n < 200; n++) void (share.enter('a') ?? Promise.resolve()).then(() => {
-    waited++
-    share.leave('a', { loopMs: costMs - LOOP_CALL_MS, bytes: 0 })
-  })
+  for (let n = 0; n < 200; n++)
+    void (share.enter('a') ?? Promise.resolve()).then(() => {
+      waited++
+      share.leave('a', { loopMs: costMs - LOOP_CALL_MS, bytes: 0 })
+    })
   await others(1_000)
-  const fair = 1_000 * LOOP_SHARE / costMs
+  const fair = (1_000 * LOOP_SHARE) / costMs
   t.ok(waited > 0.7 * fair && waited < 1.3 * fair, `${waited} of ${fair} in a second`)
   t.ok(use('b', costMs), 'the other one never waits')
 })
 
-t.test('beside another one so many of its calls are under way at once, and the next goes on when one ends', async (t) => {
-  const { share, pass } = shared()
-  const went: number[] = []
-  const enter = (nth: number): void => void (share.enter('a') ?? Promise.resolve()).then(() => went.push(nth))
-  for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) enter(nth)
-  await pass(1)
-  t.equal(went.length, 2 * SHARED_CALLS_MAX, 'alone all of them')
-  for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) share.leave('a', { loopMs: 0, bytes: 0 })
-  went.length = 0
-  share.saw('a')
-  share.saw('b')
-  for (let nth = 0; nth < SHARED_CALLS_MAX + 3; nth++) enter(nth)
-  await pass(1)
-  t.same(went, Array.from({ length: SHARED_CALLS_MAX }, (_, nth) => nth))
-  share.leave('a', { loopMs: 0, bytes: 0 })
-  await pass(1)
-  t.same(went.slice(SHARED_CALLS_MAX), [SHARED_CALLS_MAX], 'the first that waits')
-  t.equal(share.enter('b'), null, 'the other one has places of its own')
-})
-
-t.test('whoever waits goes on once the others are gone, and behind LOOP_WAIT_MS_MAX in any case', async (t) => {
-  const { share, use, pass, now } = shared()
-  share.saw('b')
-  use('a', 100 * LOOP_WAIT_MS_MAX)
-  await pass(1)
-  let wentAt = 0
-  const waits = (): void => void (share.enter('a') ?? Promise.resolve()).then(() => (wentAt = now()))
-  waits()
-  const from = now()
-  await pass(LOOP_OTHERS_MS + 1_001)
-  t.ok(wentAt > 0 && wentAt - from <= LOOP_OTHERS_MS + 1_000)
-  wentAt = 0
-  share.saw('b')
-  waits()
-  const again = now()
-  while (wentAt === 0) {
+t.test(
+  'beside another one so many of its calls are under way at once, and the next goes on when one ends',
+  async (t) => {
+    const { share, pass } = shared()
+    const went: number[] = []
+    const enter = (nth: number): void =>
+      void (share.enter('a') ?? Promise.resolve()).then(() => went.push(nth))
+    for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) enter(nth)
+    await pass(1)
+    t.equal(went.length, 2 * SHARED_CALLS_MAX, 'alone all of them')
+    for (let nth = 0; nth < 2 * SHARED_CALLS_MAX; nth++) share.leave('a', { loopMs: 0, bytes: 0 })
+    went.length = 0
+    share.saw('a')
     share.saw('b')
-    await pass(50)
-  }
-  t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
-})
+    for (let nth = 0; nth < SHARED_CALLS_MAX + 3; nth++) enter(nth)
+    await pass(1)
+    t.same(
+      went,
+      Array.from({ length: SHARED_CALLS_MAX }, (_, nth) => nth),
+    )
+    share.leave('a', { loopMs: 0, bytes: 0 })
+    await pass(1)
+    t.same(went.slice(SHARED_CALLS_MAX), [SHARED_CALLS_MAX], 'the first that waits')
+    t.equal(share.enter('b'), null, 'the other one has places of its own')
+  },
+)
+
+t.test(
+  'whoever waits goes on once the others are gone, and behind LOOP_WAIT_MS_MAX in any case',
+  async (t) => {
+    const { share, use, pass, now } = shared()
+    share.saw('b')
+    use('a', 100 * LOOP_WAIT_MS_MAX)
+    await pass(1)
+    let wentAt = 0
+    const waits = (): void => void (share.enter('a') ?? Promise.resolve()).then(() => (wentAt = now()))
+    waits()
+    const from = now()
+    await pass(LOOP_OTHERS_MS + 1_001)
+    t.ok(wentAt > 0 && wentAt - from <= LOOP_OTHERS_MS + 1_000)
+    wentAt = 0
+    share.saw('b')
+    waits()
+    const again = now()
+    while (wentAt === 0) {
+      share.saw('b')
+      await pass(50)
+    }
+    t.ok(wentAt - again <= LOOP_WAIT_MS_MAX + LOOP_OTHERS_MS, `${wentAt - again} ms`)
+  },
+)
 
 t.test('bytes of an answer count as the time that they take', async (t) => {
   const { share, pass } = shared()

@@ -12,7 +12,12 @@ for (const kind of REDIS_KINDS) {
   t.test(`${kind}: two fronts under pressure admit no more than the bound, in no window`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const fronts = [await front(t, redis), await front(t, redis)]
-    const { admitted, ranMs } = await hammer(fronts, { limitRpm: 6_000, callers: 16, forMs: 2_000, atLeast: 600 })
+    const { admitted, ranMs } = await hammer(fronts, {
+      limitRpm: 6_000,
+      callers: 16,
+      forMs: 2_000,
+      atLeast: 600,
+    })
     t.ok(excessOfSpans(admitted, 6_000, RATE_SLACK_MS) <= 0, `${admitted.length} in ${ranMs} ms`)
     t.ok(admitted.length >= 600, 'and at least the burst')
   })
@@ -42,24 +47,38 @@ async function front(t: Parameters<typeof openTestRedis>[0], redis: TestRedis): 
   const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
   t.teardown(() => state.close())
   await state.whenReachable(5_000)
-  return createAdmission({ authority: openRateAuthority(state), fronts: { liveFronts: 2 }, now: () => performance.now() })
+  return createAdmission({
+    authority: openRateAuthority(state),
+    fronts: { liveFronts: 2 },
+    now: () => performance.now(),
+  })
 }
 
 /** Milliseconds after which a slow machine is given up. */
 const PATIENCE_MS = 60_000
 
-/** Callers that ask again as soon as they are answered, until so many were admitted; each takes turns over the fronts. */
+/**
+ * Callers that ask again as soon as they are answered, until so many were admitted; each takes turns over the
+ * fronts.
+ */
 async function hammer(
   fronts: readonly Admission[],
-  { limitRpm, callers, forMs, atLeast = 0 }: { limitRpm: number; callers: number; forMs: number; atLeast?: number },
+  {
+    limitRpm,
+    callers,
+    forMs,
+    atLeast = 0,
+  }: { limitRpm: number; callers: number; forMs: number; atLeast?: number },
 ): Promise<{ admitted: readonly Span[]; ranMs: number }> {
   const admitted: Span[] = []
   const from = performance.now()
   const caller = async (first: number): Promise<void> => {
-    const isEnough = (ranMs: number): boolean => ranMs >= forMs && (admitted.length >= atLeast || ranMs >= PATIENCE_MS)
+    const isEnough = (ranMs: number): boolean =>
+      ranMs >= forMs && (admitted.length >= atLeast || ranMs >= PATIENCE_MS)
     for (let i = first; !isEnough(performance.now() - from); i += 1) {
       const startedAt = performance.now()
-      const { failure } = await (fronts[i % fronts.length]?.admit(keyOf(limitRpm)) ?? Promise.reject(new Error('no front')))
+      const { failure } = await (fronts[i % fronts.length]?.admit(keyOf(limitRpm)) ??
+        Promise.reject(new Error('no front')))
       if (failure === null) admitted.push({ startedAt, endedAt: performance.now() })
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -6,53 +6,67 @@ import type { RateAsk, RateGrant } from '../../../src/server/ports/rates.ts'
 function open() {
   const asks: { ask: RateAsk; reject(cause: Error): void }[] = []
   const clock = { now: 0, isReachable: true, lastAnswerAt: 0 }
-  const purse = new TokenLease({
-    authority: {
-      get isReachable() { return clock.isReachable },
-      get lastAnswerAt() { return clock.lastAnswerAt },
-      lend: (ask) => new Promise<RateGrant>((_, reject) => void asks.push({ ask, reject })),
+  const purse = new TokenLease(
+    {
+      authority: {
+        get isReachable() {
+          return clock.isReachable
+        },
+        get lastAnswerAt() {
+          return clock.lastAnswerAt
+        },
+        lend: (ask) => new Promise<RateGrant>((_, reject) => void asks.push({ ask, reject })),
+      },
+      fronts: { liveFronts: 1 },
+      now: () => clock.now,
+      epochNow: () => clock.now,
+      meters: { rateDecision: () => undefined },
+      ask: () => undefined,
+      forgotAt: () => 0,
     },
-    fronts: { liveFronts: 1 },
-    now: () => clock.now,
-    epochNow: () => clock.now,
-    meters: { rateDecision: () => undefined },
-    ask: () => undefined,
-    forgotAt: () => 0,
-  }, 'key', 60)
+    'key',
+    60,
+  )
   return { purse, clock, asks }
 }
 
-t.test('what was spent without the authority is owed though an older question of it fails afterwards', async (t) => {
-  const { purse, clock, asks } = open()
-  void purse.refill(0)
-  const flight = purse.flush()
-  Object.assign(clock, { now: 30_000, isReachable: false })
-  let spent = 0
-  while (purse.take(clock.now)?.failure === null) spent += 1
-  t.equal(spent, 6)
-  clock.isReachable = true
-  purse.take(clock.now)
-  asks[0]?.reject(new Error('too slow'))
-  await flight
-  purse.take(clock.now)
-  void purse.flush()
-  t.ok((asks[1]?.ask.giveBack ?? 0) <= -6, `${asks[1]?.ask.giveBack} were told`)
-})
-
-t.test('where the authority answers heartbeats and no question, as one that is out of memory, calls go on at the share of its front', async (t) => {
-  const { purse, clock, asks } = open()
-  let admitted = 0
-  for (let second = 0; second < 120; second += 1) {
-    Object.assign(clock, { now: second * 1_000, lastAnswerAt: second * 1_000 })
-    const taken = purse.take(clock.now) ?? purse.refill(clock.now)
-    const flight = taken instanceof Promise ? purse.flush() : null
-    asks.at(-1)?.reject(new Error('OOM command not allowed'))
+t.test(
+  'what was spent without the authority is owed though an older question of it fails afterwards',
+  async (t) => {
+    const { purse, clock, asks } = open()
+    void purse.refill(0)
+    const flight = purse.flush()
+    Object.assign(clock, { now: 30_000, isReachable: false })
+    let spent = 0
+    while (purse.take(clock.now)?.failure === null) spent += 1
+    t.equal(spent, 6)
+    clock.isReachable = true
+    purse.take(clock.now)
+    asks[0]?.reject(new Error('too slow'))
     await flight
-    if ((await taken).failure === null) admitted += 1
-  }
-  t.ok(admitted >= 118 && admitted <= 120, `${admitted} of 120`)
-  t.equal(asks.length, 120, 'each asks whether it answers again')
-})
+    purse.take(clock.now)
+    void purse.flush()
+    t.ok((asks[1]?.ask.giveBack ?? 0) <= -6, `${asks[1]?.ask.giveBack} were told`)
+  },
+)
+
+t.test(
+  'where the authority answers heartbeats and no question, as one that is out of memory, calls go on at the share of its front',
+  async (t) => {
+    const { purse, clock, asks } = open()
+    let admitted = 0
+    for (let second = 0; second < 120; second += 1) {
+      Object.assign(clock, { now: second * 1_000, lastAnswerAt: second * 1_000 })
+      const taken = purse.take(clock.now) ?? purse.refill(clock.now)
+      const flight = taken instanceof Promise ? purse.flush() : null
+      asks.at(-1)?.reject(new Error('OOM command not allowed'))
+      await flight
+      if ((await taken).failure === null) admitted += 1
+    }
+    t.ok(admitted >= 118 && admitted <= 120, `${admitted} of 120`)
+    t.equal(asks.length, 120, 'each asks whether it answers again')
+  },
+)
 
 t.test('what was spent while the authority refused questions is told to it once', async (t) => {
   const { purse, clock, asks } = open()
@@ -68,5 +82,8 @@ t.test('what was spent while the authority refused questions is told to it once'
   const spent = [await call(30_000), await call(30_001), await call(30_002)]
   t.same(spent, [true, true, true])
   await call(30_003)
-  t.same(asks.map(({ ask }) => ask.giveBack), [0, 0, -1, -2, -3])
+  t.same(
+    asks.map(({ ask }) => ask.giveBack),
+    [0, 0, -1, -2, -3],
+  )
 })

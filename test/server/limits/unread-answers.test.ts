@@ -1,26 +1,46 @@
 import t from 'tap'
-import { UNREAD_ANSWERS_BYTES_MAX, UNREAD_PIECE_BYTES, UNREAD_SMALL_BYTES } from '../../../src/schemas/limits/share-limits.ts'
+import {
+  UNREAD_ANSWERS_BYTES_MAX,
+  UNREAD_PIECE_BYTES,
+  UNREAD_SMALL_BYTES,
+} from '../../../src/schemas/limits/share-limits.ts'
 import { unreadBytesOf, type Reply } from '../../../src/server/http/reply/reply-body.ts'
 import { UnreadAnswers } from '../../../src/server/limits/unread-answers.ts'
 
-t.test('an organization has room until it has not read so many bytes, and again once some are given back', async (t) => {
-  const unread = new UnreadAnswers()
-  const first = unread.hold('a', UNREAD_ANSWERS_BYTES_MAX - UNREAD_SMALL_BYTES)
-  t.equal(unread.hasRoom('a'), true)
-  const second = unread.hold('a', UNREAD_SMALL_BYTES)
-  t.same([unread.hasRoom('a'), unread.hasRoom('b')], [false, true])
-  second()
-  t.equal(unread.hasRoom('a'), true)
-  first()
-  t.equal(unread.hasRoom('a'), true)
-})
+t.test(
+  'an organization has room until it has not read so many bytes, and again once some are given back',
+  async (t) => {
+    const unread = new UnreadAnswers()
+    const first = unread.hold('a', UNREAD_ANSWERS_BYTES_MAX - UNREAD_SMALL_BYTES)
+    t.equal(unread.hasRoom('a'), true)
+    const second = unread.hold('a', UNREAD_SMALL_BYTES)
+    t.same([unread.hasRoom('a'), unread.hasRoom('b')], [false, true])
+    second()
+    t.equal(unread.hasRoom('a'), true)
+    first()
+    t.equal(unread.hasRoom('a'), true)
+  },
+)
 
 t.test('of a download one piece counts, of a shared answer nothing, of others all', async (t) => {
-  const reply = (more: Partial<Reply>): Reply => ({ status: 200, statusLine: '200 OK', headers: [], body: null, ...more })
-  const pulled = { bytes: 10 * UNREAD_PIECE_BYTES, first: new Uint8Array(1), next: () => Promise.reject(new Error('nobody asks')) }
+  const reply = (more: Partial<Reply>): Reply => ({
+    status: 200,
+    statusLine: '200 OK',
+    headers: [],
+    body: null,
+    ...more,
+  })
+  const pulled = {
+    bytes: 10 * UNREAD_PIECE_BYTES,
+    first: new Uint8Array(1),
+    next: () => Promise.reject(new Error('nobody asks')),
+  }
   t.equal(unreadBytesOf(reply({ body: pulled })), UNREAD_PIECE_BYTES)
   t.equal(unreadBytesOf(reply({ body: { ...pulled, bytes: 7 } })), 7)
   t.equal(unreadBytesOf(reply({ body: [new Uint8Array(3), new Uint8Array(4)] })), 7)
   t.equal(unreadBytesOf(reply({ body: 'ä' })), 2)
-  t.same([unreadBytesOf(reply({ body: [new Uint8Array(3)], isShared: true })), unreadBytesOf(reply({}))], [0, 0])
+  t.same(
+    [unreadBytesOf(reply({ body: [new Uint8Array(3)], isShared: true })), unreadBytesOf(reply({}))],
+    [0, 0],
+  )
 })

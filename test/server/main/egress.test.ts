@@ -15,7 +15,11 @@ function configOf(texts: Texts): Config {
 }
 
 /** What a target on loopback says, or the name of the failure, to a caller of a node with these settings. */
-async function said(t: Test, texts: (port: number) => Texts, tls: { key: string; cert: string } | null = null): Promise<string> {
+async function said(
+  t: Test,
+  texts: (port: number) => Texts,
+  tls: { key: string; cert: string } | null = null,
+): Promise<string> {
   const target = await startTarget(tls)
   const gate = openGate(configOf(texts(target.port)))
   t.teardown(() => gate.close().then(() => target.close()))
@@ -25,19 +29,24 @@ async function said(t: Test, texts: (port: number) => Texts, tls: { key: string;
 
 const ALLOW = { SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8' }
 
-t.test('the gateway connects to no port of its own and to none of its stores, whatever the list admits', async (t) => {
-  t.equal(await said(t, () => ALLOW), 'here')
-  const own: Readonly<Record<string, (port: number) => Texts>> = {
-    'the service': (port) => ({ SLUICE_PORT: String(port) }),
-    'the admin port': (port) => ({ SLUICE_ADMIN_PORT: String(port) }),
-    Postgres: (port) => ({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` }),
-    'Postgres of several hosts': (port) => ({ DATABASE_URL: `postgres://u:p@10.0.0.1:5439,10.0.0.2:${port}/d` }),
-    Redis: (port) => ({ REDIS_URL: `rediss://10.0.0.1:${port}` }),
-  }
-  for (const [what, texts] of Object.entries(own)) {
-    t.equal(await said(t, (port) => ({ ...ALLOW, ...texts(port) })), 'destination_refused', what)
-  }
-})
+t.test(
+  'the gateway connects to no port of its own and to none of its stores, whatever the list admits',
+  async (t) => {
+    t.equal(await said(t, () => ALLOW), 'here')
+    const own: Readonly<Record<string, (port: number) => Texts>> = {
+      'the service': (port) => ({ SLUICE_PORT: String(port) }),
+      'the admin port': (port) => ({ SLUICE_ADMIN_PORT: String(port) }),
+      Postgres: (port) => ({ DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` }),
+      'Postgres of several hosts': (port) => ({
+        DATABASE_URL: `postgres://u:p@10.0.0.1:5439,10.0.0.2:${port}/d`,
+      }),
+      Redis: (port) => ({ REDIS_URL: `rediss://10.0.0.1:${port}` }),
+    }
+    for (const [what, texts] of Object.entries(own)) {
+      t.equal(await said(t, (port) => ({ ...ALLOW, ...texts(port) })), 'destination_refused', what)
+    }
+  },
+)
 
 t.test('the roots of SLUICE_EGRESS_CA are believed beside those of Node', { skip: NO_OPENSSL }, async (t) => {
   const authority = startAuthority(t)
@@ -55,14 +64,21 @@ t.test('roots are counted, and one that cannot be read is no root', { skip: NO_O
   t.equal(countRoots(`${root}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`), null)
 })
 
-t.test('the doctor warns of ranges that take in this machine or a metadata service, and of files without roots', async (t) => {
-  const file = join(t.testdir({}), 'roots.pem')
-  writeFileSync(file, 'none')
-  t.same(findings({ egressAllow: [], egressCaFile: null }), [])
-  const list = (...egressAllow: readonly string[]): unknown => findings({ egressAllow, egressCaFile: null })
-  t.match(list('10.0.0.0/8', 'http:127.0.0.1:8000'), [{ check: 'egress_allow', level: 'ok' }])
-  t.match(list('0.0.0.0/0'), [{ level: 'warning', detail: /this machine.*metadata.*virtual machine/ }])
-  t.match(list('http:169.254.0.0/16'), [{ level: 'warning', detail: /metadata/ }])
-  t.match(findings({ egressAllow: [], egressCaFile: file }), [{ check: 'egress_ca', level: 'problem', detail: 'no certificate in it' }])
-  t.match(findings({ egressAllow: [], egressCaFile: `${file}.gone` }), [{ check: 'egress_ca', level: 'problem' }])
-})
+t.test(
+  'the doctor warns of ranges that take in this machine or a metadata service, and of files without roots',
+  async (t) => {
+    const file = join(t.testdir({}), 'roots.pem')
+    writeFileSync(file, 'none')
+    t.same(findings({ egressAllow: [], egressCaFile: null }), [])
+    const list = (...egressAllow: readonly string[]): unknown => findings({ egressAllow, egressCaFile: null })
+    t.match(list('10.0.0.0/8', 'http:127.0.0.1:8000'), [{ check: 'egress_allow', level: 'ok' }])
+    t.match(list('0.0.0.0/0'), [{ level: 'warning', detail: /this machine.*metadata.*virtual machine/ }])
+    t.match(list('http:169.254.0.0/16'), [{ level: 'warning', detail: /metadata/ }])
+    t.match(findings({ egressAllow: [], egressCaFile: file }), [
+      { check: 'egress_ca', level: 'problem', detail: 'no certificate in it' },
+    ])
+    t.match(findings({ egressAllow: [], egressCaFile: `${file}.gone` }), [
+      { check: 'egress_ca', level: 'problem' },
+    ])
+  },
+)

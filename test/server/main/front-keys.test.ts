@@ -24,7 +24,14 @@ function means(...keys: readonly ReturnType<typeof testKey>[]) {
 t.test('a front knows the keys that were handed to it before it serves, and hands on its own', async (t) => {
   const keys = [testKey(), testKey(), testKey()]
   const { store, options } = means(...keys)
-  const channel = handing(Promise.resolve(keys.slice(1).map(({ record }) => record.hash).join(',')))
+  const channel = handing(
+    Promise.resolve(
+      keys
+        .slice(1)
+        .map(({ record }) => record.hash)
+        .join(','),
+    ),
+  )
   const access = await openAccess(options, { channel, log: SILENT })
   t.equal(store.queries.length, 1)
   for (const { bearer } of keys.slice(1)) t.match(access.authenticate(bearer), { ok: true })
@@ -41,7 +48,8 @@ t.test('the first front of a node has nothing to begin with, and asks for nothin
 })
 
 for (const [what, keys, isHeld] of [
-  ['supervisor says nothing', new Promise<string>(() => undefined), false], ['store answers late', Promise.resolve('hash'), true],
+  ['supervisor says nothing', new Promise<string>(() => undefined), false],
+  ['store answers late', Promise.resolve('hash'), true],
 ] as const) {
   t.test(`a front whose ${what} serves all the same, after a short while`, async (t) => {
     const { store, options } = means(testKey())

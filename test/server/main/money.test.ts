@@ -1,4 +1,7 @@
-/** Fronts that spend one budget, with the real authority, real journals, and the recovery of a front that died. Design §6. */
+/**
+ * Fronts that spend one budget, with the real authority, real journals, and the recovery of a front that
+ * died. Design §6.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,20 +50,40 @@ async function openStand(t: Test): Promise<Stand> {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const lender = openLender(store, SILENT)
   return {
-    store, owners, key,
+    store,
+    owners,
+    key,
     open() {
       let isFenced = false
       const owner = { id: newId(), node: 'n', bootId: 'b' }
-      const journal = openJournal({ folder, ...owner, holder: { pid: process.pid, startedAt: '' }, log: SILENT })
+      const journal = openJournal({
+        folder,
+        ...owner,
+        holder: { pid: process.pid, startedAt: '' },
+        log: SILENT,
+      })
       const spend = createSpend({
-        lender, journal, owner, fronts: { liveFronts: 2 }, feed: { subscribe: () => () => undefined }, timers: REAL_TIMERS, log: SILENT,
+        lender,
+        journal,
+        owner,
+        fronts: { liveFronts: 2 },
+        feed: { subscribe: () => () => undefined },
+        timers: REAL_TIMERS,
+        log: SILENT,
         fenced: () => (isFenced = true),
       })
       return { id: owner.id, spend, fenced: () => isFenced }
     },
     async recover(id) {
       const stateOf = (of: string) => journalState(store.sql, of)
-      const recovery = openRecovery({ folder, lender, stateOf, bootId: 'b', isRunning: () => false, log: SILENT })
+      const recovery = openRecovery({
+        folder,
+        lender,
+        stateOf,
+        bootId: 'b',
+        isRunning: () => false,
+        log: SILENT,
+      })
       recovery.frontEnded(id)
       await recovery.settled(60_000)
       await recovery.close()
@@ -93,7 +116,9 @@ t.test('two fronts spend a budget to its end, and never above it', async (t) => 
   const { store, owners, key, open, standing } = await openStand(t)
   const fronts = [open(), open()]
   const random = randomOf(5)
-  const refusals = await Promise.all(fronts.flatMap(({ spend }) => Array.from({ length: 20 }, () => callUntilRefused(spend, key, random))))
+  const refusals = await Promise.all(
+    fronts.flatMap(({ spend }) => Array.from({ length: 20 }, () => callUntilRefused(spend, key, random))),
+  )
   t.same(new Set(refusals), new Set(['budget_exceeded']))
   await fronts[1]?.spend.close()
   // What the other one gave back is there for single calls.
@@ -107,23 +132,26 @@ t.test('two fronts spend a budget to its end, and never above it', async (t) => 
   t.same(await imbalances(store.sql), [])
 })
 
-t.test('a front that died forfeits what its calls may have cost, returns the rest, and takes nothing more', async (t) => {
-  const { store, owners, key, open, recover, standing } = await openStand(t)
-  const front = open()
-  for (let call = 0; call < 3; call++) t.ok((await front.spend.hold(askOf(key))).ok)
-  const settled = await front.spend.hold(askOf(key))
-  if (settled.ok) settled.value.settle(costOf(500))
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  await recover(front.id)
-  t.same(await standing(owners.accounts.workspace), { spent: 3 * BOUND + 500, lent: 0 })
-  t.same(await standing(owners.accounts.organization), { spent: 500, lent: 0 })
-  t.same(await imbalances(store.sql), [])
-  for (let tries = 0; !front.fenced() && tries < 50; tries++) {
-    await front.spend.hold({ ...askOf(key), bound: { paidNano: 100_000, anyNano: 100_000 } })
-  }
-  t.ok(front.fenced())
-  t.match(await front.spend.hold(askOf(key)), { ok: false, failure: { name: 'store_unavailable' } })
-})
+t.test(
+  'a front that died forfeits what its calls may have cost, returns the rest, and takes nothing more',
+  async (t) => {
+    const { store, owners, key, open, recover, standing } = await openStand(t)
+    const front = open()
+    for (let call = 0; call < 3; call++) t.ok((await front.spend.hold(askOf(key))).ok)
+    const settled = await front.spend.hold(askOf(key))
+    if (settled.ok) settled.value.settle(costOf(500))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await recover(front.id)
+    t.same(await standing(owners.accounts.workspace), { spent: 3 * BOUND + 500, lent: 0 })
+    t.same(await standing(owners.accounts.organization), { spent: 500, lent: 0 })
+    t.same(await imbalances(store.sql), [])
+    for (let tries = 0; !front.fenced() && tries < 50; tries++) {
+      await front.spend.hold({ ...askOf(key), bound: { paidNano: 100_000, anyNano: 100_000 } })
+    }
+    t.ok(front.fenced())
+    t.match(await front.spend.hold(askOf(key)), { ok: false, failure: { name: 'store_unavailable' } })
+  },
+)
 
 t.test('a front that ends well leaves nothing to recover', async (t) => {
   const { store, key, open, recover } = await openStand(t)

@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { catalogueFile } from '../../support/models/catalogue.ts'
-import { firstKeys, nodeSettings, startNode, until, type Settings, type TestNode } from '../../support/nodes/node.ts'
+import {
+  firstKeys,
+  nodeSettings,
+  startNode,
+  until,
+  type Settings,
+  type TestNode,
+} from '../../support/nodes/node.ts'
 import { startVideos } from '../../support/videos/video-provider.ts'
 
 interface Reply {
@@ -17,23 +24,45 @@ t.setTimeout(600_000)
 async function videoNode(t: Parameters<typeof nodeSettings>[0]) {
   const provider = await startVideos({ makeMs: 100 })
   t.teardown(() => provider.close())
-  const settings: Settings = { ...await nodeSettings(t), SLUICE_RUNNERS: '2', FAKE_KEY: 'k', SLUICE_CATALOG: catalogueFile(t, {
-    providers: [{
-      slug: 'fake', name: 'Fake', protocol: 'openai', base_url: provider.baseUrl, api_key_env: 'FAKE_KEY',
-      video: { submit: 'token', poll_first_ms: 100, poll_max_ms: 500, polls_per_second: 100 },
-    }],
-    models: [{
-      id: 'fake/film', name: 'Film', architecture: { input_modalities: ['text'], output_modalities: ['video'] },
-      endpoints: [{ provider: 'fake', upstream_model: 'film-1' }],
-    }],
-  }) }
+  const settings: Settings = {
+    ...(await nodeSettings(t)),
+    SLUICE_RUNNERS: '2',
+    FAKE_KEY: 'k',
+    SLUICE_CATALOG: catalogueFile(t, {
+      providers: [
+        {
+          slug: 'fake',
+          name: 'Fake',
+          protocol: 'openai',
+          base_url: provider.baseUrl,
+          api_key_env: 'FAKE_KEY',
+          video: { submit: 'token', poll_first_ms: 100, poll_max_ms: 500, polls_per_second: 100 },
+        },
+      ],
+      models: [
+        {
+          id: 'fake/film',
+          name: 'Film',
+          architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+          endpoints: [{ provider: 'fake', upstream_model: 'film-1' }],
+        },
+      ],
+    }),
+  }
   const node = await startNode(t, settings)
-  const call = async (path: string, body?: unknown): Promise<{ readonly status: number; readonly body: Reply }> => {
+  const call = async (
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly body: Reply }> => {
     const answer = await fetch(`${node.ready.url}/api/v1${path}`, {
-      method: body === undefined ? 'GET' : 'POST', body: body === undefined ? null : JSON.stringify(body),
-      headers: { 'authorization': `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`, 'content-type': 'application/json' },
+      method: body === undefined ? 'GET' : 'POST',
+      body: body === undefined ? null : JSON.stringify(body),
+      headers: {
+        authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`,
+        'content-type': 'application/json',
+      },
     })
-    return { status: answer.status, body: await answer.json() as Reply }
+    return { status: answer.status, body: (await answer.json()) as Reply }
   }
   return { provider, node, call, submit: (prompt: string) => call('/videos', { model: 'fake/film', prompt }) }
 }
@@ -48,9 +77,15 @@ async function ended(call: (path: string) => Promise<{ readonly body: Reply }>, 
 }
 
 /** Ten jobs, of which the node knows that the provider makes them. */
-async function tenUnderWay({ call, submit }: Pick<Awaited<ReturnType<typeof videoNode>>, 'call' | 'submit'>): Promise<readonly string[]> {
-  const ids = await Promise.all(Array.from({ length: 10 }, async (_, n) => (await submit(`fox ${n}`)).body.id))
-  for (const id of ids) await until('it is under way', async () => (await call(`/videos/${id}`)).body.status === 'in_progress')
+async function tenUnderWay({
+  call,
+  submit,
+}: Pick<Awaited<ReturnType<typeof videoNode>>, 'call' | 'submit'>): Promise<readonly string[]> {
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, async (_, n) => (await submit(`fox ${n}`)).body.id),
+  )
+  for (const id of ids)
+    await until('it is under way', async () => (await call(`/videos/${id}`)).body.status === 'in_progress')
   return ids
 }
 
@@ -74,7 +109,10 @@ async function clipOf(id: string): Promise<{ readonly type: string | null; reado
   const clip = await fetch(`${node.ready.url}/api/v1/videos/${id}/content`, {
     headers: { authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}` },
   })
-  return { type: clip.headers.get('content-type'), brand: Buffer.from(await clip.arrayBuffer()).toString('latin1', 4, 8) }
+  return {
+    type: clip.headers.get('content-type'),
+    brand: Buffer.from(await clip.arrayBuffer()).toString('latin1', 4, 8),
+  }
 }
 
 t.test('a video job goes from its submission to a clip that can be downloaded', async (t) => {
@@ -90,7 +128,8 @@ t.test('sluice/clip-1 makes a clip without any provider, and beside it the node 
   t.equal(accepted.status, 202, JSON.stringify(accepted.body))
   const ending = ended(call, accepted.body.id)
   const isOver = ending.then(() => true)
-  for (let isEnded = false; !isEnded; isEnded = await Promise.race([isOver, pause(20, false)])) t.equal((await node.get('/api/v1/models')).status, 200)
+  for (let isEnded = false; !isEnded; isEnded = await Promise.race([isOver, pause(20, false)]))
+    t.equal((await node.get('/api/v1/models')).status, 200)
   t.match(await ending, { status: 'completed' })
   t.match(await clipOf(accepted.body.id), { brand: 'ftyp' })
 })

@@ -1,8 +1,18 @@
-/** What a front does with money that no call needs: flushes, gives back, ends a day. By the clock of a simulation. Design §6. */
+/**
+ * What a front does with money that no call needs: flushes, gives back, ends a day. By the clock of a
+ * simulation. Design §6.
+ */
 import t from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, COST_NANO_MAX, LEND_REPEAT_MS, MONEY_IDLE_MS, MONEY_PURSES_MAX, MONEY_TRY_MS, MONEY_WAIT_MS_MAX,
+  BOOKS_FLUSH_ENTRIES_MAX,
+  BOOKS_FLUSH_MS,
+  COST_NANO_MAX,
+  LEND_REPEAT_MS,
+  MONEY_IDLE_MS,
+  MONEY_PURSES_MAX,
+  MONEY_TRY_MS,
+  MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
 import { Balances } from '../../../src/server/money/balances.ts'
 import type { GiveBack } from '../../../src/server/ports/money/journal.ts'
@@ -33,7 +43,10 @@ t.test('what dear calls left goes back in amounts that a record of the journal h
   purse.settle(0, COST_NANO_MAX)
   purse.settle(0, COST_NANO_MAX)
   purses.giveBackAll()
-  t.same(entries.map(({ amountNano }) => amountNano), [COST_NANO_MAX, COST_NANO_MAX])
+  t.same(
+    entries.map(({ amountNano }) => amountNano),
+    [COST_NANO_MAX, COST_NANO_MAX],
+  )
   for (const entry of entries) purses.booked(entry)
   t.same([purse.balanceNano, purse.returningNano, purses.giveBacks], [0, 0, 1])
   t.end()
@@ -55,42 +68,54 @@ t.test('two fronts that each hold a part of what they need give way to one of th
   t.equal(held.filter(({ ok }) => ok).length, 1)
 })
 
-t.test('a front that held nothing and booked nothing while days went by books its next call on the day that it is', async (t) => {
-  const money = openMoney()
-  await money.runFor(5)
-  money.lender.today = '2026-11-23'
-  money.clock.aheadMs = 3 * 86_400_000
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  await money.paid(700)
-  const { pulse } = money.lender.asked
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.match(money.lender.usage, [{ day: '2026-11-23' }])
-  await money.runFor(5 * BOOKS_FLUSH_MS)
-  t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
-})
+t.test(
+  'a front that held nothing and booked nothing while days went by books its next call on the day that it is',
+  async (t) => {
+    const money = openMoney()
+    await money.runFor(5)
+    money.lender.today = '2026-11-23'
+    money.clock.aheadMs = 3 * 86_400_000
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    await money.paid(700)
+    const { pulse } = money.lender.asked
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    t.match(money.lender.usage, [{ day: '2026-11-23' }])
+    await money.runFor(5 * BOOKS_FLUSH_MS)
+    t.ok(money.lender.asked.pulse <= pulse + 2, 'once it knows the day it asks nothing more')
+  },
+)
 
-t.test('a day that ends gives back what is of it, and calls under way are paid on the day that they began', async (t) => {
-  const money = openMoney({ w1: { daily: 1_000 } })
-  await money.paid(800, 100)
-  const open = await money.held({ nano: 700 })
-  money.lender.today = '2026-11-21'
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  await money.paid(1_000)
-  if (open.ok) open.value.settle(costOf(300))
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
-  t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
-  t.equal(money.lender.lentOf('w1'), 0)
-  t.same(money.lender.violations, [])
-})
+t.test(
+  'a day that ends gives back what is of it, and calls under way are paid on the day that they began',
+  async (t) => {
+    const money = openMoney({ w1: { daily: 1_000 } })
+    await money.paid(800, 100)
+    const open = await money.held({ nano: 700 })
+    money.lender.today = '2026-11-21'
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    await money.paid(1_000)
+    if (open.ok) open.value.settle(costOf(300))
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    t.equal(money.lender.spentOf('w1', 'daily', '2026-11-20'), 400)
+    t.equal(money.lender.spentOf('w1', 'daily', '2026-11-21'), 1_000)
+    t.equal(money.lender.lentOf('w1'), 0)
+    t.same(money.lender.violations, [])
+  },
+)
 
-t.test('a day comes with a request for money too, and the call behind it gets all of it on the new day', async (t) => {
-  const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
-  await money.paid(500, 0)
-  money.lender.today = '2026-11-21'
-  t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
-  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }])
-})
+t.test(
+  'a day comes with a request for money too, and the call behind it gets all of it on the new day',
+  async (t) => {
+    const money = openMoney({ o1: { lifetime: 2_000 }, w1: { daily: 1_000 } })
+    await money.paid(500, 0)
+    money.lender.today = '2026-11-21'
+    t.equal(nameOf(await money.held({ nano: 900 }, 20)), 'ok')
+    t.match(
+      [...money.journal.open.values()],
+      [{ day: '2026-11-21', amounts: { organization: 900, workspace: 900 } }],
+    )
+  },
+)
 
 t.test('a calendar that is set back moves no front back', async (t) => {
   const money = openMoney({ o1: { lifetime: 2_000 }, k2: { lifetime: 2_000 } })
@@ -102,7 +127,7 @@ t.test('a calendar that is set back moves no front back', async (t) => {
   t.ok([...money.journal.open.values()].every(({ day }) => day === '2026-11-21'))
 })
 
-t.test('the front\'s own clock gives back what is of a day that is over, once', async (t) => {
+t.test("the front's own clock gives back what is of a day that is over, once", async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.paid(1_000, 0)
   money.clock.aheadMs = 13 * 3_600_000
@@ -110,23 +135,29 @@ t.test('the front\'s own clock gives back what is of a day that is over, once', 
   t.equal(money.lender.lentOf('o1'), 0)
   await money.paid(1_000, 0)
   await money.runFor(3 * BOOKS_FLUSH_MS)
-  t.notOk(money.hold({ nano: 1_000 }) instanceof Promise, 'the authority\'s day has not ended')
+  t.notOk(money.hold({ nano: 1_000 }) instanceof Promise, "the authority's day has not ended")
 })
 
-t.test('money that was lent for a day which ended on its way goes back, and pays nothing of the next day', async (t) => {
-  let latencyMs = 1
-  const money = openMoney({}, moneyWorld({ w1: { daily: 1_000 } }, () => latencyMs))
-  await money.paid(500, 0)
-  latencyMs = BOOKS_FLUSH_MS + 50
-  const held = money.held({ nano: 900 }, 10 * BOOKS_FLUSH_MS)
-  await money.runFor(latencyMs + 1)
-  latencyMs = 1
-  money.lender.today = '2026-11-21'
-  t.equal(nameOf(await held), 'ok')
-  t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { workspace: 900 } }])
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.same([...money.lender.leases], [['f1/w1|2026-11-21', 900]])
-})
+t.test(
+  'money that was lent for a day which ended on its way goes back, and pays nothing of the next day',
+  async (t) => {
+    let latencyMs = 1
+    const money = openMoney(
+      {},
+      moneyWorld({ w1: { daily: 1_000 } }, () => latencyMs),
+    )
+    await money.paid(500, 0)
+    latencyMs = BOOKS_FLUSH_MS + 50
+    const held = money.held({ nano: 900 }, 10 * BOOKS_FLUSH_MS)
+    await money.runFor(latencyMs + 1)
+    latencyMs = 1
+    money.lender.today = '2026-11-21'
+    t.equal(nameOf(await held), 'ok')
+    t.match([...money.journal.open.values()], [{ day: '2026-11-21', amounts: { workspace: 900 } }])
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    t.same([...money.lender.leases], [['f1/w1|2026-11-21', 900]])
+  },
+)
 
 t.test('books are kept in batches, and an outage loses and doubles nothing', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(1) } })
@@ -155,7 +186,10 @@ t.test('every outage of the books is told once', async (t) => {
     money.lender.mode = 'up'
     await money.runFor(2 * BOOKS_FLUSH_MS)
   }
-  t.same(log.events.map(({ event }) => event), ['money.flush_failed', 'money.flush_failed'])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['money.flush_failed', 'money.flush_failed'],
+  )
 })
 
 t.test('however many calls end, the books are kept five times a second', async (t) => {
@@ -180,24 +214,30 @@ t.test('a drain gives everything back and ends the journal', async (t) => {
   t.equal(nameOf(await money.held({ nano: 1 })), 'draining')
 })
 
-t.test('a drain whose journal cannot be read again leaves it to whoever can: what is lent would return as if nobody had spent it', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(900, 100)
-  money.journal.isUnreadable = true
-  await money.closed()
-  t.equal(money.lender.asked.close, 0)
-})
+t.test(
+  'a drain whose journal cannot be read again leaves it to whoever can: what is lent would return as if nobody had spent it',
+  async (t) => {
+    const money = openMoney({ o1: { lifetime: 1_000 } })
+    await money.paid(900, 100)
+    money.journal.isUnreadable = true
+    await money.closed()
+    t.equal(money.lender.asked.close, 0)
+  },
+)
 
-t.test('a call that ends in the turn in which a drain hears of its last batch is in the books before the journal ends', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(100)
-  const open = await money.held({ nano: 900 })
-  if (!open.ok) throw new Error('the money is there')
-  // The batch is a millisecond on its way, and its answer another.
-  money.simulation.after(2, () => open.value.settle(costOf(300)))
-  await money.closed()
-  t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
-})
+t.test(
+  'a call that ends in the turn in which a drain hears of its last batch is in the books before the journal ends',
+  async (t) => {
+    const money = openMoney({ o1: { lifetime: 1_000 } })
+    await money.paid(100)
+    const open = await money.held({ nano: 900 })
+    if (!open.ok) throw new Error('the money is there')
+    // The batch is a millisecond on its way, and its answer another.
+    money.simulation.after(2, () => open.value.settle(costOf(300)))
+    await money.closed()
+    t.same([money.lender.asked.close, money.lender.usage.map(({ costNano }) => costNano)], [1, [100, 300]])
+  },
+)
 
 t.test('a drain leaves calls that are still under way to whoever reads the journal', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
@@ -253,7 +293,8 @@ t.test('a front keeps balances of so many accounts and no more', async (t) => {
   const money = openMoney({})
   await money.runFor(5)
   const limited = { isKeyLimited: true }
-  for (let key = 0; key < MONEY_PURSES_MAX; key++) void money.hold({ nano: 1, owner: `${key}`, money: limited, deadlineMs: 1 })
+  for (let key = 0; key < MONEY_PURSES_MAX; key++)
+    void money.hold({ nano: 1, owner: `${key}`, money: limited, deadlineMs: 1 })
   await money.runFor(50)
   t.equal(money.spend.reading.waiting, 0)
   t.equal(nameOf(await money.held({ nano: 1, owner: 'one more', money: limited }, 1)), 'busy')

@@ -1,8 +1,17 @@
-/** How calls are paid by one front: by the clock of a simulation, with an authority and a journal in memory. Design §6. */
+/**
+ * How calls are paid by one front: by the clock of a simulation, with an authority and a journal in memory.
+ * Design §6.
+ */
 import t from 'tap'
 import type { Failure, Outcome } from '../../../src/schemas/failures.ts'
 import {
-  BOOKS_FLUSH_MS, LEND_ACCOUNTS_MAX, MONEY_IDLE_MS, MONEY_REFUSED_MS, MONEY_TRIED_MS_MAX, MONEY_WAIT_MS_MAX, MONEY_WAITING_MAX,
+  BOOKS_FLUSH_MS,
+  LEND_ACCOUNTS_MAX,
+  MONEY_IDLE_MS,
+  MONEY_REFUSED_MS,
+  MONEY_TRIED_MS_MAX,
+  MONEY_WAIT_MS_MAX,
+  MONEY_WAITING_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
 import { costOf, openMoney, usd } from '../../support/money/money-front.ts'
 
@@ -22,7 +31,11 @@ t.test('a call is paid without asking the authority while the balance lasts', as
 })
 
 t.test('of thousands of calls a second none asks the store by itself', async (t) => {
-  const money = openMoney({ o1: { lifetime: usd(1_000) }, w1: { daily: usd(900) }, k1: { monthly: usd(800) } })
+  const money = openMoney({
+    o1: { lifetime: usd(1_000) },
+    w1: { daily: usd(900) },
+    k1: { monthly: usd(800) },
+  })
   for (let second = 0; second < 5; second++) {
     for (let call = 0; call < 100; call++) {
       const held = await money.held({ nano: 50_000 }, 10)
@@ -42,7 +55,9 @@ t.test('a call that nothing limits takes nothing, and its usage is booked', asyn
   if (!(held instanceof Promise) && held.ok) held.value.settle(costOf(700))
   await money.runFor(2 * BOOKS_FLUSH_MS)
   t.equal(money.lender.asked.lend, 0)
-  t.match(money.lender.usage, [{ costNano: 700, paid: { organization: false, workspace: false, key: false } }])
+  t.match(money.lender.usage, [
+    { costNano: 700, paid: { organization: false, workspace: false, key: false } },
+  ])
 })
 
 t.test('the takes of one turn are written together, and who asks hears of his only then', async (t) => {
@@ -51,31 +66,44 @@ t.test('the takes of one turn are written together, and who asks hears of his on
   const { writes } = money.journal
   const heard: number[] = []
   for (let call = 0; call < 20; call++) {
-    void Promise.resolve(money.hold({ nano: 1 })).then(async (held) => held.ok && await held.value.written() && heard.push(money.journal.open.size))
+    void Promise.resolve(money.hold({ nano: 1 })).then(
+      async (held) => held.ok && (await held.value.written()) && heard.push(money.journal.open.size),
+    )
   }
   t.same([money.journal.open.size, money.spend.reading.takes, money.spend.reading.open], [0, 0, 20])
   await money.runFor(0)
-  t.same(heard, Array.from({ length: 20 }, () => 20))
+  t.same(
+    heard,
+    Array.from({ length: 20 }, () => 20),
+  )
   t.same([money.journal.writes - writes, money.spend.reading.takes], [1, 20])
 })
 
-t.test('of takes that could not be written nothing remains, and what they took is there for the next', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(1_000, 0)
-  await money.runFor(5)
-  const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) => (one instanceof Promise || !one.ok ? [] : [one.value]))
-  money.journal.isFull = true
-  const written = held.map((one) => one.written())
-  await money.runFor(0)
-  t.same(await Promise.all(written), [false, false])
-  t.same(held.map((one) => one.written()), [false, false])
-  for (const one of held) one.settle(costOf(100))
-  t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
-  money.journal.isFull = false
-  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.match(money.lender.usage, [{ costNano: 0 }])
-})
+t.test(
+  'of takes that could not be written nothing remains, and what they took is there for the next',
+  async (t) => {
+    const money = openMoney({ o1: { lifetime: 1_000 } })
+    await money.paid(1_000, 0)
+    await money.runFor(5)
+    const held = [money.hold({ nano: 400 }), money.hold({ nano: 600 })].flatMap((one) =>
+      one instanceof Promise || !one.ok ? [] : [one.value],
+    )
+    money.journal.isFull = true
+    const written = held.map((one) => one.written())
+    await money.runFor(0)
+    t.same(await Promise.all(written), [false, false])
+    t.same(
+      held.map((one) => one.written()),
+      [false, false],
+    )
+    for (const one of held) one.settle(costOf(100))
+    t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
+    money.journal.isFull = false
+    t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    t.match(money.lender.usage, [{ costNano: 0 }])
+  },
+)
 
 t.test('a call that ends before its take was written has both in the journal, or neither', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
@@ -88,7 +116,10 @@ t.test('a call that ends before its take was written has both in the journal, or
   }
   money.journal.isFull = false
   await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.same(money.lender.usage.map(({ costNano }) => costNano), [0, 300])
+  t.same(
+    money.lender.usage.map(({ costNano }) => costNano),
+    [0, 300],
+  )
   t.same([money.spend.reading.open, money.journal.open.size], [0, 0])
 })
 
@@ -124,10 +155,16 @@ t.test('a cost above the bound is cut to it, and the rest told as an overrun', a
 
 t.test('a call by own credentials is paid by the accounts that count such', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 }, w1: { lifetime: 1_000 }, k1: { lifetime: 1_000 } })
-  const held = await money.held({ nano: null, bound: { paidNano: 100, anyNano: 300 }, money: { workspaceCountsByok: true } })
+  const held = await money.held({
+    nano: null,
+    bound: { paidNano: 100, anyNano: 300 },
+    money: { workspaceCountsByok: true },
+  })
   if (held.ok) held.value.settle(costOf(250, { isByok: true }))
   await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.match(money.lender.usage, [{ costNano: 250, overrunNano: 0, paid: { organization: false, workspace: true, key: false } }])
+  t.match(money.lender.usage, [
+    { costNano: 250, overrunNano: 0, paid: { organization: false, workspace: true, key: false } },
+  ])
   t.equal(money.lender.spentOf('w1'), 250)
 })
 
@@ -152,7 +189,13 @@ t.test('the requests of one turn go out as one, and one is under way at a time',
   for (let call = 0; call < 100; call++) void money.hold({ nano: 10 })
   t.equal(money.lender.asked.lend, 1)
   await money.runFor(30)
-  t.same(money.lender.asks.map(({ accounts }) => accounts.map(({ needNano }) => needNano)), [[4_000, 4_000], [1_000, 1_000]])
+  t.same(
+    money.lender.asks.map(({ accounts }) => accounts.map(({ needNano }) => needNano)),
+    [
+      [4_000, 4_000],
+      [1_000, 1_000],
+    ],
+  )
   t.equal(money.spend.reading.open, 500)
 })
 
@@ -160,7 +203,8 @@ t.test('who waits is served in order', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   await money.runFor(5)
   const order: number[] = []
-  for (let call = 0; call < 5; call++) void Promise.resolve(money.hold({ nano: 200 })).then((held) => held.ok && order.push(call))
+  for (let call = 0; call < 5; call++)
+    void Promise.resolve(money.hold({ nano: 200 })).then((held) => held.ok && order.push(call))
   await money.runFor(30)
   t.same(order, [0, 1, 2, 3, 4])
 })
@@ -173,7 +217,10 @@ t.test('a small call takes nothing from under a large one that money is under wa
   t.ok(small instanceof Promise)
   await money.runFor(30)
   t.equal(money.lender.asks[1]?.accounts[0]?.needNano, 500)
-  t.same([...money.journal.open.values()].map(({ amounts }) => amounts.organization), [1_500, 800])
+  t.same(
+    [...money.journal.open.values()].map(({ amounts }) => amounts.organization),
+    [1_500, 800],
+  )
 })
 
 t.test('one call that can never fit keeps nobody waiting', async (t) => {
@@ -185,37 +232,52 @@ t.test('one call that can never fit keeps nobody waiting', async (t) => {
   t.equal(nameOf(await small), 'ok')
 })
 
-t.test('a call whose bound alone is above a limit is refused at once, and nothing is lent for it', async (t) => {
-  const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
-  const refused = failureOf(await money.held({ nano: 1_001 }, 10))
-  t.match(refused, { name: 'budget_exceeded', metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 } })
-  t.equal(money.lender.lentOf('w1'), 0)
-})
+t.test(
+  'a call whose bound alone is above a limit is refused at once, and nothing is lent for it',
+  async (t) => {
+    const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
+    const refused = failureOf(await money.held({ nano: 1_001 }, 10))
+    t.match(refused, {
+      name: 'budget_exceeded',
+      metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 },
+    })
+    t.equal(money.lender.lentOf('w1'), 0)
+  },
+)
 
-t.test('of several limits credit is named before the key\'s, and a broad budget before a narrow one', async (t) => {
-  const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
-  t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
-  const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
-  t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
-  const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
-  t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
-})
+t.test(
+  "of several limits credit is named before the key's, and a broad budget before a narrow one",
+  async (t) => {
+    const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
+    t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
+    const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
+    t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
+    const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
+    t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
+  },
+)
 
-t.test('what was paid here is told as used before the books say so, and what lies here as held by nobody', async (t) => {
-  const money = openMoney({ k1: { monthly: usd(10) } })
-  await money.paid(usd(10), usd(4))
-  t.equal(money.lender.asked.flush, 0)
-  for (const _ of ['before', 'behind']) {
-    const told = failureOf(await money.held({ nano: usd(7) }))
-    t.match(told.metadata, { limit: 10, spend: 4 })
-    t.match(told.detail, /^4 of 10 USD are used, and it may cost up to 7[;.]/)
-    await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
-  }
-})
+t.test(
+  'what was paid here is told as used before the books say so, and what lies here as held by nobody',
+  async (t) => {
+    const money = openMoney({ k1: { monthly: usd(10) } })
+    await money.paid(usd(10), usd(4))
+    t.equal(money.lender.asked.flush, 0)
+    for (const _ of ['before', 'behind']) {
+      const told = failureOf(await money.held({ nano: usd(7) }))
+      t.match(told.metadata, { limit: 10, spend: 4 })
+      t.match(told.detail, /^4 of 10 USD are used, and it may cost up to 7[;.]/)
+      await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
+    }
+  },
+)
 
 t.test('what nobody can bound is refused where there is a limit', async (t) => {
   const money = openMoney({ k1: { lifetime: usd(1) } })
-  t.match(failureOf(await money.held({ nano: null })), { name: 'cost_unbounded', metadata: { scope: 'key', limit_source: 'key_limit' } })
+  t.match(failureOf(await money.held({ nano: null })), {
+    name: 'cost_unbounded',
+    metadata: { scope: 'key', limit_source: 'key_limit' },
+  })
   t.equal(money.lender.asked.lend, 0)
 })
 
@@ -241,7 +303,11 @@ t.test('a limit that was raised is known with its change, however short ago it r
   await money.runFor(2 * BOOKS_FLUSH_MS)
   t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted')
   money.lender.limits.set('o1', { lifetime: 2_000 })
-  t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted', `remembered for ${MONEY_REFUSED_MS} ms`)
+  t.equal(
+    nameOf(await money.held({ nano: 1 }, 5)),
+    'credit_exhausted',
+    `remembered for ${MONEY_REFUSED_MS} ms`,
+  )
   money.change({ n: 2, kind: 'organization', id: '1' })
   t.equal(nameOf(await money.held({ nano: 1 }, 10)), 'ok')
 })
@@ -342,7 +408,11 @@ t.test('a full disk stops paid calls, and money that was sought for them stays',
   t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
 })
 
-for (const [kind, id, account] of [['organization', '1', 'o1'], ['workspace', '1', 'w1'], ['key', 'a hash', 'k1']] as const) {
+for (const [kind, id, account] of [
+  ['organization', '1', 'o1'],
+  ['workspace', '1', 'w1'],
+  ['key', 'a hash', 'k1'],
+] as const) {
   t.test(`a limit of a ${kind} that was raised pays the next call`, async (t) => {
     const money = openMoney({ [account]: { lifetime: 100 } })
     t.notOk((await money.held({ nano: 200 })).ok)

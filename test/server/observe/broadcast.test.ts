@@ -10,22 +10,36 @@ t.test('trace objects are posted whole, in one batch', async (t) => {
   broadcast.offer(whole, CALL)
   broadcast.offer({ trace_id: 'u' }, { ...CALL, sessionId: 's' })
   await broadcast.close()
-  t.match(posts, [{ url: 'http://receiver/', traces: [
-    { request_id: 'r-1', operation: 'embeddings.create', model: 'a/b', session_id: null, trace: { trace_id: 't', extra: { deep: [1] } } },
-    { session_id: 's', trace: { trace_id: 'u' } },
-  ] }])
+  t.match(posts, [
+    {
+      url: 'http://receiver/',
+      traces: [
+        {
+          request_id: 'r-1',
+          operation: 'embeddings.create',
+          model: 'a/b',
+          session_id: null,
+          trace: { trace_id: 't', extra: { deep: [1] } },
+        },
+        { session_id: 's', trace: { trace_id: 'u' } },
+      ],
+    },
+  ])
   t.same(counts, { sent: 2, dropped: 0, failed: 0 })
 })
 
-t.test('a receiver that stalls blocks nobody: the queue is bounded and what is over is counted', async (t) => {
-  const { broadcast, posts, counts } = open(() => new Promise(() => undefined), { postMsMax: 20 })
-  for (let i = 0; i < 20_000; i += 1) broadcast.offer({ trace_id: String(i) }, CALL)
-  t.equal(posts.length, 1, 'one post at a time')
-  t.equal(counts.dropped, 15_000)
-  await broadcast.close()
-  t.equal(counts.sent, 0)
-  t.equal(counts.dropped + counts.failed, 20_000, 'every one is accounted for')
-})
+t.test(
+  'a receiver that stalls blocks nobody: the queue is bounded and what is over is counted',
+  async (t) => {
+    const { broadcast, posts, counts } = open(() => new Promise(() => undefined), { postMsMax: 20 })
+    for (let i = 0; i < 20_000; i += 1) broadcast.offer({ trace_id: String(i) }, CALL)
+    t.equal(posts.length, 1, 'one post at a time')
+    t.equal(counts.dropped, 15_000)
+    await broadcast.close()
+    t.equal(counts.sent, 0)
+    t.equal(counts.dropped + counts.failed, 20_000, 'every one is accounted for')
+  },
+)
 
 t.test('large trace objects are bounded in bytes', async (t) => {
   const { broadcast, counts } = open(() => new Promise(() => undefined), { postMsMax: 20 })
@@ -56,10 +70,16 @@ t.test('a receiver that throws is a failed post, told once in the log', async (t
   broadcast.offer({}, CALL)
   await ticks(() => counts.failed === 1)
   await broadcast.close()
-  t.same(log.events.map(({ event }) => event), ['broadcast_failing'])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['broadcast_failing'],
+  )
 })
 
-function open(post: BroadcastPost, more: { flushMs?: number; postMsMax?: number } = {}): {
+function open(
+  post: BroadcastPost,
+  more: { flushMs?: number; postMsMax?: number } = {},
+): {
   broadcast: Broadcast
   posts: unknown[]
   counts: Record<'sent' | 'dropped' | 'failed', number>

@@ -16,10 +16,14 @@ t.test('what nobody catches is logged without secrets and ends the process, in e
   const node = await startNode(t, { ...(await nodeSettings(t)), NODE_OPTIONS: `--import ${preload}` })
   const crashOf = (role: string): Record<string, unknown> | undefined =>
     node.lines().find((line) => line['event'] === 'crashed' && line['role'] === role)
-  for (const [role, signal] of [['front', 'SIGUSR2'], ['runner', 'SIGURG']] as const) {
+  for (const [role, signal] of [
+    ['front', 'SIGUSR2'],
+    ['runner', 'SIGURG'],
+  ] as const) {
     await node.signal(role, signal)
     await until(`the ${role} tells`, () => crashOf(role) !== undefined)
-    const isEnd = (line: Record<string, unknown>): boolean => line['event'] === 'child_ended' && line['child'] === role
+    const isEnd = (line: Record<string, unknown>): boolean =>
+      line['event'] === 'child_ended' && line['child'] === role
     await until(`the ${role} is gone`, () => node.lines().some(isEnd))
     // Node 20 aborts a process that exits while one of its threads is still loading.
     t.match(node.lines().find(isEnd), { how: /^(exit code 1|SIGABRT)$/ })
@@ -27,7 +31,10 @@ t.test('what nobody catches is logged without secrets and ends the process, in e
   process.kill(node.pid, 'SIGUSR2')
   t.equal(await node.ended, 1)
   for (const role of ['front', 'runner', 'supervisor']) {
-    t.match(crashOf(role), { level: 'error', cause: { message: 'no answer from postgres://[secret]@db/x', stack: /at / } })
+    t.match(crashOf(role), {
+      level: 'error',
+      cause: { message: 'no answer from postgres://[secret]@db/x', stack: /at / },
+    })
   }
   t.notMatch(node.output(), /hunter2/)
 })

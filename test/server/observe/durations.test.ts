@@ -4,22 +4,39 @@ import { Durations } from '../../../src/server/observe/durations.ts'
 
 const SHAPE = { name: 'd_seconds', help: 'D.', label: 'operation', bounds: [0.001, 0.5, 1] }
 const VALUES: readonly (readonly [string, number])[] = [
-  ['a', 0], ['a', 0.001], ['a', 0.0011], ['b', 1], ['b', 1.5], ['a', 60], ['c', 0.5], ['b', -1],
+  ['a', 0],
+  ['a', 0.001],
+  ['a', 0.0011],
+  ['b', 1],
+  ['b', 1.5],
+  ['a', 60],
+  ['c', 0.5],
+  ['b', -1],
 ]
 
-t.test('text and JSON are those of the histogram of prom-client, also when processes are summed', async (t) => {
-  const [own, other] = [new Registry(), new Registry()]
-  const durations = new Durations(own, SHAPE)
-  const histogram = new Histogram({ name: SHAPE.name, help: SHAPE.help, labelNames: [SHAPE.label], buckets: SHAPE.bounds, registers: [other] })
-  for (const [label, value] of VALUES) {
-    durations.observe(label, value)
-    histogram.labels(label).observe(value)
-  }
-  t.equal(await own.metrics(), await other.metrics())
-  const summed = (registry: Registry) => registry.getMetricsAsJSON().then((one) => AggregatorRegistry.aggregate([one, one]).metrics())
-  t.equal(await summed(own), await summed(other))
-  t.match(await own.metrics(), 'd_seconds_bucket{le="+Inf",operation="b"} 3')
-})
+t.test(
+  'text and JSON are those of the histogram of prom-client, also when processes are summed',
+  async (t) => {
+    const [own, other] = [new Registry(), new Registry()]
+    const durations = new Durations(own, SHAPE)
+    const histogram = new Histogram({
+      name: SHAPE.name,
+      help: SHAPE.help,
+      labelNames: [SHAPE.label],
+      buckets: SHAPE.bounds,
+      registers: [other],
+    })
+    for (const [label, value] of VALUES) {
+      durations.observe(label, value)
+      histogram.labels(label).observe(value)
+    }
+    t.equal(await own.metrics(), await other.metrics())
+    const summed = (registry: Registry) =>
+      registry.getMetricsAsJSON().then((one) => AggregatorRegistry.aggregate([one, one]).metrics())
+    t.equal(await summed(own), await summed(other))
+    t.match(await own.metrics(), 'd_seconds_bucket{le="+Inf",operation="b"} 3')
+  },
+)
 
 t.test('nothing is told of a label before it is observed', async (t) => {
   const registry = new Registry()

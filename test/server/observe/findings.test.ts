@@ -1,6 +1,12 @@
 import t from 'tap'
 import type { LiveView } from '../../../src/schemas/operator/live-view.ts'
-import { FAILED_OF_MIN, FAILED_SHARE_MAX, findingsOf, JOURNAL_LAG_MS_MAX, type Found } from '../../../src/server/observe/findings.ts'
+import {
+  FAILED_OF_MIN,
+  FAILED_SHARE_MAX,
+  findingsOf,
+  JOURNAL_LAG_MS_MAX,
+  type Found,
+} from '../../../src/server/observe/findings.ts'
 import { coresSince, cpuTimes, timesOf } from '../../../src/server/observe/load-advice.ts'
 import { REFUSED_OF_MIN, REFUSED_SHARE_MAX, refusals } from '../../../src/server/observe/refusals.ts'
 import { READY } from '../../support/operator/admin-port.ts'
@@ -9,19 +15,35 @@ import { liveView } from '../../support/operator/live-view.ts'
 const QUIET = liveView({ readiness: READY, webhooks: { waiting: 0, dead: 0 } })
 const NO_CALLS: Found['calls'] = { all: 0, refused: 0, failed: 0, worst: null, codes: new Map() }
 const found = (view: Partial<typeof QUIET> = {}, more: Partial<Found> = {}): Found => ({
-  view: { ...QUIET, ...view }, load: { fronts: 1, workers: 1, runners: 1, each: [] }, cores: { all: 2, idle: 1 },
-  calls: NO_CALLS, advice: [], silent: [], ...more,
+  view: { ...QUIET, ...view },
+  load: { fronts: 1, workers: 1, runners: 1, each: [] },
+  cores: { all: 2, idle: 1 },
+  calls: NO_CALLS,
+  advice: [],
+  silent: [],
+  ...more,
 })
 const calls = (more: Partial<Found['calls']>): Pick<Found, 'calls'> => ({ calls: { ...NO_CALLS, ...more } })
-const away = (name: 'postgres' | 'redis', reasons: readonly string[] = []) => found({
-  readiness: {
-    ...READY, reasons: [`${name}_down`, ...reasons],
-    dependencies: { ...READY.dependencies, [name]: { state: 'down', mode: 'external', since: '2027-01-01T00:00:00.000Z', effect: 'it is missed' } },
-  },
-})
+const away = (name: 'postgres' | 'redis', reasons: readonly string[] = []) =>
+  found({
+    readiness: {
+      ...READY,
+      reasons: [`${name}_down`, ...reasons],
+      dependencies: {
+        ...READY.dependencies,
+        [name]: {
+          state: 'down',
+          mode: 'external',
+          since: '2027-01-01T00:00:00.000Z',
+          effect: 'it is missed',
+        },
+      },
+    },
+  })
 
 t.test('cores are idle as Linux says in its first line, waiting for disks included', (t) => {
-  const stat = (idle: number, ioWait: number): string => `cpu  100 5 50 ${idle} ${ioWait} 1 2 3 40 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`
+  const stat = (idle: number, ioWait: number): string =>
+    `cpu  100 5 50 ${idle} ${ioWait} 1 2 3 40 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`
   t.same(timesOf(stat(800, 39)), { idle: 839, all: 1_000 })
   const { all, idle } = coresSince(timesOf(stat(800, 39)), timesOf(stat(840, 99)))
   t.equal(idle, all)
@@ -32,8 +54,21 @@ t.test('cores are idle as Linux says in its first line, waiting for disks includ
 
 t.test('nothing is found of a node that nothing hurts', (t) => {
   t.same(findingsOf(found()), [])
-  t.same(findingsOf(found({ webhooks: null }, calls({ all: 1_000, failed: 1_000 * FAILED_SHARE_MAX, worst: 'a' }))), [])
-  t.same(findingsOf(found({}, calls({ all: 1_000, refused: 1_000 * REFUSED_SHARE_MAX, codes: new Map([['key_unknown', 1]]) }))), [])
+  t.same(
+    findingsOf(
+      found({ webhooks: null }, calls({ all: 1_000, failed: 1_000 * FAILED_SHARE_MAX, worst: 'a' })),
+    ),
+    [],
+  )
+  t.same(
+    findingsOf(
+      found(
+        {},
+        calls({ all: 1_000, refused: 1_000 * REFUSED_SHARE_MAX, codes: new Map([['key_unknown', 1]]) }),
+      ),
+    ),
+    [],
+  )
   t.same(findingsOf(found({}, calls({ all: REFUSED_OF_MIN - 1, refused: REFUSED_OF_MIN - 1 }))), [])
   t.same(findingsOf(found({}, calls({ all: FAILED_OF_MIN - 1, failed: FAILED_OF_MIN - 1, worst: 'a' }))), [])
   t.end()
@@ -42,24 +77,81 @@ t.test('nothing is found of a node that nothing hurts', (t) => {
 const SINCE = '2027-01-01T00:00:00.000Z'
 const counted = (name: 'fronts' | 'runners', ready: number, wanted: number) =>
   found({ readiness: { ...READY, [name]: { ready, wanted, configured: wanted } } })
-const REFUSED = calls({ all: 100, refused: 25, codes: new Map([['body_invalid', 5], ['key_unknown', 20]]) })
+const REFUSED = calls({
+  all: 100,
+  refused: 25,
+  codes: new Map([
+    ['body_invalid', 5],
+    ['key_unknown', 20],
+  ]),
+})
 const paid = (money: Partial<LiveView['money']>) => found({ money: { ...QUIET.money, ...money } })
 
 for (const [what, severity, text, given] of [
   ['Postgres is away', 'bad', `Postgres is away since ${SINCE}: it is missed`, away('postgres')],
-  ['Postgres is away for too long', 'bad', /^Postgres is away for longer than SLUICE_KEY_GRACE/, away('postgres', ['key_grace_over'])],
+  [
+    'Postgres is away for too long',
+    'bad',
+    /^Postgres is away for longer than SLUICE_KEY_GRACE/,
+    away('postgres', ['key_grace_over']),
+  ],
   ['Redis is away', 'warn', /^Redis is away since/, away('redis')],
   ['a front is missing', 'bad', '1 of 2 fronts serve', counted('fronts', 1, 2)],
   ['a runner is missing', 'bad', /^0 of 1 runners work/, counted('runners', 0, 1)],
-  ['a process is silent', 'bad', 'the runner with pid 5 does not answer', found({}, { silent: [{ role: 'runner', pid: 5 }] })],
-  ['calls fail', 'bad', '12 % of calls fail, most of them a.b', found({}, calls({ all: 100, failed: 12, worst: 'a.b' }))],
-  ['calls are refused', 'warn', '25 % of calls are refused (4xx), most of them with key_unknown', found({}, REFUSED)],
-  ['calls are refused without a code', 'warn', '25 % of calls are refused (4xx)', found({}, calls({ all: 100, refused: 25 }))],
-  ['something else is to be mended', 'warn', 'a key lies open', found({}, { advice: [{ detail: 'a key lies open', fix: 'put it away' }] })],
-  ['a journal is broken', 'bad', /^the journal of a front cannot be written/, paid({ is_journal_broken: true })],
-  ['the books are behind', 'warn', 'the books are 10001 ms behind the journals', paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 })],
-  ['webhooks were given up', 'warn', '1 dead letter, 2 wait for an attempt', found({ webhooks: { waiting: 2, dead: 1 } })],
-  ['there are more fronts than cores', 'warn', '3 fronts share 2 cores', found({}, { load: { fronts: 3, workers: 1, runners: 1, each: [] } })],
+  [
+    'a process is silent',
+    'bad',
+    'the runner with pid 5 does not answer',
+    found({}, { silent: [{ role: 'runner', pid: 5 }] }),
+  ],
+  [
+    'calls fail',
+    'bad',
+    '12 % of calls fail, most of them a.b',
+    found({}, calls({ all: 100, failed: 12, worst: 'a.b' })),
+  ],
+  [
+    'calls are refused',
+    'warn',
+    '25 % of calls are refused (4xx), most of them with key_unknown',
+    found({}, REFUSED),
+  ],
+  [
+    'calls are refused without a code',
+    'warn',
+    '25 % of calls are refused (4xx)',
+    found({}, calls({ all: 100, refused: 25 })),
+  ],
+  [
+    'something else is to be mended',
+    'warn',
+    'a key lies open',
+    found({}, { advice: [{ detail: 'a key lies open', fix: 'put it away' }] }),
+  ],
+  [
+    'a journal is broken',
+    'bad',
+    /^the journal of a front cannot be written/,
+    paid({ is_journal_broken: true }),
+  ],
+  [
+    'the books are behind',
+    'warn',
+    'the books are 10001 ms behind the journals',
+    paid({ journal_lag_ms: JOURNAL_LAG_MS_MAX + 1 }),
+  ],
+  [
+    'webhooks were given up',
+    'warn',
+    '1 dead letter, 2 wait for an attempt',
+    found({ webhooks: { waiting: 2, dead: 1 } }),
+  ],
+  [
+    'there are more fronts than cores',
+    'warn',
+    '3 fronts share 2 cores',
+    found({}, { load: { fronts: 3, workers: 1, runners: 1, each: [] } }),
+  ],
 ] as const) {
   t.test(`${what}: it is found, and what to do is said`, (t) => {
     const [first, ...others] = findingsOf(given)
@@ -78,15 +170,25 @@ t.test('a finding names the page that tells more, where there is one', (t) => {
 })
 
 t.test('what most refused calls have in common decides what is advised', (t) => {
-  const fixFor = (code: string): string => refusals({ all: 100, refused: 100, codes: new Map([[code, 100]]) })?.fix ?? ''
-  t.match(fixFor('rate_limited'), /^raise the requests a minute of the key.*`call_failed` of the failure `rate_limited`/)
+  const fixFor = (code: string): string =>
+    refusals({ all: 100, refused: 100, codes: new Map([[code, 100]]) })?.fix ?? ''
+  t.match(
+    fixFor('rate_limited'),
+    /^raise the requests a minute of the key.*`call_failed` of the failure `rate_limited`/,
+  )
   t.match(fixFor('budget_exceeded'), /^raise the budget/)
   t.match(fixFor('body_invalid'), /^the log tells whose calls/)
   t.end()
 })
 
 t.test('what hurts callers comes before what will', (t) => {
-  const given = found({ webhooks: { waiting: 0, dead: 1 }, readiness: away('redis').view.readiness }, calls({ all: 100, failed: 100, worst: null }))
-  t.same(findingsOf(given).map(({ severity }) => severity), ['bad', 'warn', 'warn'])
+  const given = found(
+    { webhooks: { waiting: 0, dead: 1 }, readiness: away('redis').view.readiness },
+    calls({ all: 100, failed: 100, worst: null }),
+  )
+  t.same(
+    findingsOf(given).map(({ severity }) => severity),
+    ['bad', 'warn', 'warn'],
+  )
   t.end()
 })

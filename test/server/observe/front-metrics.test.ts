@@ -1,45 +1,70 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { watchFrontLoad, type FrontReading, type PoolReading } from '../../../src/server/observe/front-metrics.ts'
+import {
+  watchFrontLoad,
+  type FrontReading,
+  type PoolReading,
+} from '../../../src/server/observe/front-metrics.ts'
 import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts'
 
 const IDLE: PoolReading = { threads: 1, begun: 0, waitS: 0, busyS: 0 }
-const START: FrontReading = { loop: { active: 500, idle: 500 }, shortJobs: IDLE, sessions: { ...IDLE, threads: 2 }, nowMs: 1_000 }
+const START: FrontReading = {
+  loop: { active: 500, idle: 500 },
+  shortJobs: IDLE,
+  sessions: { ...IDLE, threads: 2 },
+  nowMs: 1_000,
+}
 
-t.test('how busy a front and its pools were, and how long they were waited for, counts from the last look', async (t) => {
-  const registry = new Registry()
-  let reading = START
-  watchFrontLoad(registry, 3, () => reading)
-  reading = {
-    loop: { active: 1_300, idle: 700 }, nowMs: 2_000,
-    shortJobs: { threads: 1, begun: 4, waitS: 0.2, busyS: 0.5 }, sessions: { threads: 2, begun: 2, waitS: 0.5, busyS: 1 },
-  }
-  const text = await registry.metrics()
-  for (const line of [
-    'event_loop_utilization{front="3"} 0.8', 'pool_wait_seconds{front="3",pool="short_jobs"} 0.05', 'pool_wait_seconds{front="3",pool="sessions"} 0.25',
-    'pool_utilization{front="3",pool="short_jobs"} 0.5', 'pool_utilization{front="3",pool="sessions"} 0.5',
-  ]) t.match(text, `sluice_front_${line}\n`)
-  reading = { ...reading, nowMs: 3_000, loop: { active: 1_300, idle: 1_700 } }
-  const later = await registry.metrics()
-  t.match(later, 'sluice_front_event_loop_utilization{front="3"} 0\n')
-  t.match(later, 'sluice_front_pool_wait_seconds{front="3",pool="sessions"} 0\n')
-})
+t.test(
+  'how busy a front and its pools were, and how long they were waited for, counts from the last look',
+  async (t) => {
+    const registry = new Registry()
+    let reading = START
+    watchFrontLoad(registry, 3, () => reading)
+    reading = {
+      loop: { active: 1_300, idle: 700 },
+      nowMs: 2_000,
+      shortJobs: { threads: 1, begun: 4, waitS: 0.2, busyS: 0.5 },
+      sessions: { threads: 2, begun: 2, waitS: 0.5, busyS: 1 },
+    }
+    const text = await registry.metrics()
+    for (const line of [
+      'event_loop_utilization{front="3"} 0.8',
+      'pool_wait_seconds{front="3",pool="short_jobs"} 0.05',
+      'pool_wait_seconds{front="3",pool="sessions"} 0.25',
+      'pool_utilization{front="3",pool="short_jobs"} 0.5',
+      'pool_utilization{front="3",pool="sessions"} 0.5',
+    ])
+      t.match(text, `sluice_front_${line}\n`)
+    reading = { ...reading, nowMs: 3_000, loop: { active: 1_300, idle: 1_700 } }
+    const later = await registry.metrics()
+    t.match(later, 'sluice_front_event_loop_utilization{front="3"} 0\n')
+    t.match(later, 'sluice_front_pool_wait_seconds{front="3",pool="sessions"} 0\n')
+  },
+)
 
-t.test('two looks in one instant, and a long job that ends after many looks, give shares from 0 to 1', async (t) => {
-  const registry = new Registry()
-  let reading = START
-  watchFrontLoad(registry, 0, () => reading)
-  t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 0\n')
-  reading = { ...START, nowMs: 1_100, shortJobs: { ...IDLE, busyS: 9 } }
-  t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 1\n')
-})
+t.test(
+  'two looks in one instant, and a long job that ends after many looks, give shares from 0 to 1',
+  async (t) => {
+    const registry = new Registry()
+    let reading = START
+    watchFrontLoad(registry, 0, () => reading)
+    t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 0\n')
+    reading = { ...START, nowMs: 1_100, shortJobs: { ...IDLE, busyS: 9 } }
+    t.match(await registry.metrics(), 'sluice_front_pool_utilization{front="0",pool="short_jobs"} 1\n')
+  },
+)
 
 t.test('what short jobs waited and took is counted over all processes', async (t) => {
   const registry = new Registry()
-  watchFrontLoad(registry, 0, () => ({ ...START, shortJobs: { threads: 1, begun: 7, waitS: 1.5, busyS: 2.5 } }))
+  watchFrontLoad(registry, 0, () => ({
+    ...START,
+    shortJobs: { threads: 1, begun: 7, waitS: 1.5, busyS: 2.5 },
+  }))
   await registry.metrics()
   const text = await registry.metrics()
-  for (const line of ['jobs_total 7', 'job_wait_seconds_total 1.5', 'job_busy_seconds_total 2.5']) t.match(text, `sluice_short_${line}\n`)
+  for (const line of ['jobs_total 7', 'job_wait_seconds_total 1.5', 'job_busy_seconds_total 2.5'])
+    t.match(text, `sluice_short_${line}\n`)
 })
 
 t.test('each front has its delay, and one that is being replaced the larger of the two', async (t) => {
@@ -47,7 +72,8 @@ t.test('each front has its delay, and one that is being replaced the larger of t
   t.teardown(() => fronts.forEach((front) => front.close()))
   const text = await aggregate(await Promise.all(fronts.map((front) => front.snapshot())))
   for (const front of ['0', '1']) {
-    for (const quantile of ['0.5', '0.99', '1']) t.match(text, `sluice_front_event_loop_delay_seconds{front="${front}",quantile="${quantile}"} `)
+    for (const quantile of ['0.5', '0.99', '1'])
+      t.match(text, `sluice_front_event_loop_delay_seconds{front="${front}",quantile="${quantile}"} `)
   }
   t.equal(text.match(/sluice_front_event_loop_delay_seconds\{/g)?.length, 6)
 })

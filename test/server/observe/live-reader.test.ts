@@ -4,18 +4,33 @@ import { createMetrics } from '../../../src/server/observe/metrics.ts'
 import { createVideoMeters } from '../../../src/server/observe/video-metrics.ts'
 import { FRONT_LOAD, MONEY } from '../../support/operator/live-readings.ts'
 
-const call = (status: number, failure: FailureName | null = null) => ({ status, failure, durationMs: 2, overheadMs: 1 })
+const call = (status: number, failure: FailureName | null = null) => ({
+  status,
+  failure,
+  durationMs: 2,
+  overheadMs: 1,
+})
 
 t.test('a process tells its calls by operation, and the ends of them', (t) => {
   const metrics = createMetrics()
   t.teardown(() => metrics.close())
   for (const status of [200, 206, 404, 429, 500, 503, 0]) metrics.call('a', call(status))
-  const { calls: [reading], cpuS, memoryBytes } = metrics.live.read()
+  const {
+    calls: [reading],
+    cpuS,
+    memoryBytes,
+  } = metrics.live.read()
   t.match(reading, { operation: 'a', refused: 2, failed: 2 })
-  t.equal(reading?.counts.reduce((sum, count) => sum + count), 7)
+  t.equal(
+    reading?.counts.reduce((sum, count) => sum + count),
+    7,
+  )
   t.ok(cpuS > 0 && memoryBytes > 0)
   metrics.call('a', call(200))
-  t.equal(reading?.counts.reduce((sum, count) => sum + count), 7)
+  t.equal(
+    reading?.counts.reduce((sum, count) => sum + count),
+    7,
+  )
   t.end()
 })
 
@@ -43,19 +58,31 @@ t.test('of a provider only what is its doing counts as failed', (t) => {
   videos.polled('b', 'failed', 0)
   videos.polled('b', 'unavailable', 0)
   videos.ended('b', 'failed')
-  t.same(metrics.live.read().providers, [{ provider: 'a', attempts: 3, failed: 1 }, { provider: 'b', attempts: 4, failed: 2 }])
+  t.same(metrics.live.read().providers, [
+    { provider: 'a', attempts: 3, failed: 1 },
+    { provider: 'b', attempts: 4, failed: 2 },
+  ])
   t.end()
 })
 
-t.test('what parts are made later is told once they are, and nothing of those that a process has not', (t) => {
-  const metrics = createMetrics()
-  t.teardown(() => metrics.close())
-  t.match(metrics.live.read(), { front: null, money: null, heldVideos: null, deliveries: null, inFlight: 0 })
-  metrics.watch({ inFlight: () => 4 })
-  metrics.live.add({ front: { slot: 2, load: () => FRONT_LOAD }, money: () => MONEY })
-  t.match(metrics.live.read(), { front: { slot: 2, load: FRONT_LOAD }, money: MONEY, inFlight: 4 })
-  t.end()
-})
+t.test(
+  'what parts are made later is told once they are, and nothing of those that a process has not',
+  (t) => {
+    const metrics = createMetrics()
+    t.teardown(() => metrics.close())
+    t.match(metrics.live.read(), {
+      front: null,
+      money: null,
+      heldVideos: null,
+      deliveries: null,
+      inFlight: 0,
+    })
+    metrics.watch({ inFlight: () => 4 })
+    metrics.live.add({ front: { slot: 2, load: () => FRONT_LOAD }, money: () => MONEY })
+    t.match(metrics.live.read(), { front: { slot: 2, load: FRONT_LOAD }, money: MONEY, inFlight: 4 })
+    t.end()
+  },
+)
 
 t.test('a blocked loop is seen by the live view and by the metrics, whoever looks first', async (t) => {
   const metrics = createMetrics(0)
@@ -66,11 +93,15 @@ t.test('a blocked loop is seen by the live view and by the metrics, whoever look
   for (const end = performance.now() + 60; performance.now() < end;);
   await turns()
   t.ok((metrics.live.read().front?.delay.maxMs ?? 0) > 20)
-  const delays = (await metrics.snapshot()).find(({ name }) => name === 'sluice_event_loop_delay_seconds')?.values ?? []
+  const delays =
+    (await metrics.snapshot()).find(({ name }) => name === 'sluice_event_loop_delay_seconds')?.values ?? []
   t.ok(Number(delays.find(({ labels }) => labels['quantile'] === '1')?.value) > 0.02)
 })
 
-/** Until the samplers have run: what runs due timers in one turn may come to ours before theirs, but not again and again. */
+/**
+ * Until the samplers have run: what runs due timers in one turn may come to ours before theirs, but not again
+ * and again.
+ */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setTimeout(resolve, 10))
 }

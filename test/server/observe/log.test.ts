@@ -21,9 +21,15 @@ t.test('an event is one JSON line with its name, level, instant and the base fie
 t.test('a canary secret appears in no line, whatever field carries it', async (t) => {
   const { log, lines } = kept([new Secret(CANARY)])
   const places: Record<string, unknown> = {
-    plain: CANARY, nested: { deep: { deeper: [CANARY] } }, wrapped: new Secret(CANARY), inText: `url?key=${CANARY}&x`,
-    percent: encodeURIComponent(CANARY), json: JSON.stringify({ a: CANARY }), cause: new Error(`no ${CANARY}`, { cause: new Error(CANARY) }),
-    error: Object.assign(new Error('x'), { query: CANARY, parameters: [CANARY] }), [CANARY]: 'as a name',
+    plain: CANARY,
+    nested: { deep: { deeper: [CANARY] } },
+    wrapped: new Secret(CANARY),
+    inText: `url?key=${CANARY}&x`,
+    percent: encodeURIComponent(CANARY),
+    json: JSON.stringify({ a: CANARY }),
+    cause: new Error(`no ${CANARY}`, { cause: new Error(CANARY) }),
+    error: Object.assign(new Error('x'), { query: CANARY, parameters: [CANARY] }),
+    [CANARY]: 'as a name',
   }
   for (const [name, value] of Object.entries(places)) log.error('event', { [name]: value })
   log.error(CANARY, { authorization: CANARY, body: CANARY })
@@ -33,38 +39,79 @@ t.test('a canary secret appears in no line, whatever field carries it', async (t
   }
 })
 
-t.test('unknown secrets are struck out where their place tells: bearer tokens, passwords of URLs, named fields', async (t) => {
-  const { log, lines } = kept()
-  log.error('event', {
-    header: `Bearer ${CANARY}`, also: `authorization: bearer tok-${CANARY}`, url: 'postgres://sluice:canary-pw@host/db',
-    authorization: 'canary-a', request: { password: 'canary-b', input: ['canary-c'] }, a: { b: { token: 'canary-d' } },
-  })
-  t.notMatch(lines[0], /canary|5f2c/)
-  t.match(lines[0], /postgres:\/\/\[secret\]@host/)
-})
+t.test(
+  'unknown secrets are struck out where their place tells: bearer tokens, passwords of URLs, named fields',
+  async (t) => {
+    const { log, lines } = kept()
+    log.error('event', {
+      header: `Bearer ${CANARY}`,
+      also: `authorization: bearer tok-${CANARY}`,
+      url: 'postgres://sluice:canary-pw@host/db',
+      authorization: 'canary-a',
+      request: { password: 'canary-b', input: ['canary-c'] },
+      a: { b: { token: 'canary-d' } },
+    })
+    t.notMatch(lines[0], /canary|5f2c/)
+    t.match(lines[0], /postgres:\/\/\[secret\]@host/)
+  },
+)
 
-t.test('a field whose name tells of a secret is struck out at each of three levels, in lists and errors too, and nothing else is', async (t) => {
-  const { log, lines } = kept()
-  const names = ['authorization', 'cookie', 'apiKey', 'api_key', 'password', 'secret', 'token', 'value', 'body', 'input', 'prompt']
-  const held = Object.fromEntries(names.map((name) => [name, { canary: 1 }]))
-  const fields = {
-    ...held, one: held, list: [held, { tokens: 3 }], two: { deep: held, list: ['plain'] }, problem: Object.assign(new Error('x'), held),
-    cause: new Error('why', { cause: new Error('behind') }), at: new Date(0), none: null, count: 7,
-  }
-  log.error('event', fields)
-  t.notMatch(lines[0], 'canary')
-  const line = JSON.parse(lines[0] ?? '')
-  t.equal(lines[0]?.split('[redacted]').length, 5 * names.length + 1)
-  t.match(line, { two: { list: ['plain'] }, at: '1970-01-01T00:00:00.000Z', none: null, count: 7 })
-  t.match(line, { list: [{ body: '[redacted]' }, { tokens: 3 }], cause: { message: 'why', cause: { message: 'behind' } } })
-  t.ok(Array.isArray(line.list))
-  t.same(fields.one, held, 'what was logged is left as it was')
-})
+t.test(
+  'a field whose name tells of a secret is struck out at each of three levels, in lists and errors too, and nothing else is',
+  async (t) => {
+    const { log, lines } = kept()
+    const names = [
+      'authorization',
+      'cookie',
+      'apiKey',
+      'api_key',
+      'password',
+      'secret',
+      'token',
+      'value',
+      'body',
+      'input',
+      'prompt',
+    ]
+    const held = Object.fromEntries(names.map((name) => [name, { canary: 1 }]))
+    const fields = {
+      ...held,
+      one: held,
+      list: [held, { tokens: 3 }],
+      two: { deep: held, list: ['plain'] },
+      problem: Object.assign(new Error('x'), held),
+      cause: new Error('why', { cause: new Error('behind') }),
+      at: new Date(0),
+      none: null,
+      count: 7,
+    }
+    log.error('event', fields)
+    t.notMatch(lines[0], 'canary')
+    const line = JSON.parse(lines[0] ?? '')
+    t.equal(lines[0]?.split('[redacted]').length, 5 * names.length + 1)
+    t.match(line, { two: { list: ['plain'] }, at: '1970-01-01T00:00:00.000Z', none: null, count: 7 })
+    t.match(line, {
+      list: [{ body: '[redacted]' }, { tokens: 3 }],
+      cause: { message: 'why', cause: { message: 'behind' } },
+    })
+    t.ok(Array.isArray(line.list))
+    t.same(fields.one, held, 'what was logged is left as it was')
+  },
+)
 
 for (const text of [
-  'BEARER  canary', 'authorization: Bearer\tcanary', 'key sk-sluice-v1-canary is wrong', '{"a":"SK-SLUICE-mgmt-v1-canary"}',
-  'postgres://host/db?password=canary&x=1', 'redis://h/0?sslpassword=canary', 'https://h/?api_key=canary', 'https://h/?a=1&access_token=canary',
-  'postgres://u:canary/canary@host/db', 'postgres://u:canary@canary@host/db', 'https://tok_canary@host/', 'a://u:canary@h,b://u:canary@h',
+  'BEARER  canary',
+  'authorization: Bearer\tcanary',
+  'key sk-sluice-v1-canary is wrong',
+  '{"a":"SK-SLUICE-mgmt-v1-canary"}',
+  'postgres://host/db?password=canary&x=1',
+  'redis://h/0?sslpassword=canary',
+  'https://h/?api_key=canary',
+  'https://h/?a=1&access_token=canary',
+  'postgres://u:canary/canary@host/db',
+  'postgres://u:canary@canary@host/db',
+  'https://tok_canary@host/',
+  'a://u:canary@h,b://u:canary@h',
 ]) {
   t.test(`struck out: ${text.replaceAll('canary', '…')}`, async (t) => {
     const { log, lines } = kept()
@@ -76,7 +123,12 @@ for (const text of [
 
 t.test('places of code and addresses without a user are left as they are', async (t) => {
   const { log, lines } = kept()
-  const texts = ['at file:///srv/node_modules/@scope/part/index.js:1:2', 'https://host/path?page=2', 'someone@host', 'the monkey=7']
+  const texts = [
+    'at file:///srv/node_modules/@scope/part/index.js:1:2',
+    'https://host/path?page=2',
+    'someone@host',
+    'the monkey=7',
+  ]
   log.info('event', { texts })
   t.same(JSON.parse(lines[0] ?? '').texts, texts)
 })
@@ -89,30 +141,64 @@ t.test('a secret that is told later is struck out from then on', async (t) => {
 })
 
 t.test('the supervisor hides every secret setting and the keys of providers', async (t) => {
-  const reading = readFrom({ DATABASE_URL: 'postgres://u:pw@h/d', REDIS_URL: 'redis://:pw@h', SLUICE_BROADCAST: 'https://h/token' })
-  if (!reading.ok) throw new Error('a good configuration')
-  const secrets = secretsOf({ config: reading.generation.config, providerKeys: { OPENAI_API_KEY: 'sk-canary' } })
-  t.same(secrets.map((secret) => secret.reveal()).sort(), ['https://h/token', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])
-})
-
-t.test('a front hides what the supervisor hides, and the addresses of the stores that the node brought up', (t) => {
-  const settings = { SLUICE_BROADCAST: 'https://h/token', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp' }
-  const secrets = secretsOfPart({
-    role: 'front', slot: 0, node: 'n', settings, providerKeys: { OPENAI_API_KEY: 'sk-canary' },
-    databaseUrl: 'postgres://u:pw@h/d', redis: { url: 'redis://:pw@h' }, sessionThreads: 1, connections: 31,
+  const reading = readFrom({
+    DATABASE_URL: 'postgres://u:pw@h/d',
+    REDIS_URL: 'redis://:pw@h',
+    SLUICE_BROADCAST: 'https://h/token',
   })
-  const texts = secrets.map((secret) => secret.reveal()).sort()
-  t.same(texts, ['https://h/token', 'https://user:pw@otlp', 'postgres://u:pw@h/d', 'redis://:pw@h', 'sk-canary'])
-  t.end()
+  if (!reading.ok) throw new Error('a good configuration')
+  const secrets = secretsOf({
+    config: reading.generation.config,
+    providerKeys: { OPENAI_API_KEY: 'sk-canary' },
+  })
+  t.same(secrets.map((secret) => secret.reveal()).sort(), [
+    'https://h/token',
+    'postgres://u:pw@h/d',
+    'redis://:pw@h',
+    'sk-canary',
+  ])
 })
 
-t.test('of a cause neither query nor content is kept: a JSON syntax error quotes what it parsed', async (t) => {
-  const { log, lines } = kept()
-  log.error('event', { cause: syntaxError('{"prompt": oh the prompt}') })
-  log.error('event', { cause: { body: 'the content' } })
-  t.notMatch(lines.join(''), /oh the|the content/)
-  t.match(JSON.parse(lines[0] ?? '').cause, { name: 'SyntaxError', stack: /^ {4}at / })
-})
+t.test(
+  'a front hides what the supervisor hides, and the addresses of the stores that the node brought up',
+  (t) => {
+    const settings = {
+      SLUICE_BROADCAST: 'https://h/token',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:pw@otlp',
+    }
+    const secrets = secretsOfPart({
+      role: 'front',
+      slot: 0,
+      node: 'n',
+      settings,
+      providerKeys: { OPENAI_API_KEY: 'sk-canary' },
+      databaseUrl: 'postgres://u:pw@h/d',
+      redis: { url: 'redis://:pw@h' },
+      sessionThreads: 1,
+      connections: 31,
+    })
+    const texts = secrets.map((secret) => secret.reveal()).sort()
+    t.same(texts, [
+      'https://h/token',
+      'https://user:pw@otlp',
+      'postgres://u:pw@h/d',
+      'redis://:pw@h',
+      'sk-canary',
+    ])
+    t.end()
+  },
+)
+
+t.test(
+  'of a cause neither query nor content is kept: a JSON syntax error quotes what it parsed',
+  async (t) => {
+    const { log, lines } = kept()
+    log.error('event', { cause: syntaxError('{"prompt": oh the prompt}') })
+    log.error('event', { cause: { body: 'the content' } })
+    t.notMatch(lines.join(''), /oh the|the content/)
+    t.match(JSON.parse(lines[0] ?? '').cause, { name: 'SyntaxError', stack: /^ {4}at / })
+  },
+)
 
 t.test('a level below the chosen one is not written', async (t) => {
   const { log, lines } = kept()
@@ -127,30 +213,43 @@ t.test('lines that are still buffered are written when the process exits', async
     const log = createLog({ level: 'info', base: {} })
     for (let n = 0; n < 2000; n += 1) log.info('line', { n })
     process.exit(3)`
-  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) })
+  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+  })
   t.equal(ran.status, 3)
   t.equal(ran.stdout.trim().split('\n').length, 2000)
 })
 
-t.test('a reader that stalls costs no more memory than the buffer has, and does not keep the process from ending', async (t) => {
-  const module = new URL('../../../src/server/observe/log.js', import.meta.url).href
-  const program = `
+t.test(
+  'a reader that stalls costs no more memory than the buffer has, and does not keep the process from ending',
+  async (t) => {
+    const module = new URL('../../../src/server/observe/log.js', import.meta.url).href
+    const program = `
     const { createLog } = await import(${JSON.stringify(module)})
     const log = createLog({ level: 'info', base: {} })
     process.on('message', () => process.exit(3))
     for (let n = 0; n < 20000; n += 1) log.info('line', { text: 'x'.repeat(${LOG_BUFFER_BYTES_MAX / 10_000}) })
     setTimeout(() => process.send(log.dropped), 100)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const [dropped] = (await once(child, 'message')) as [number]
-  t.ok(dropped > 10_000 && dropped < 20_000, `${dropped} of 20000 lines were dropped`)
-  child.send('end')
-  t.same(await once(child, 'exit'), [3, null])
-})
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    t.teardown(() => void child.kill('SIGKILL'))
+    const [dropped] = (await once(child, 'message')) as [number]
+    t.ok(dropped > 10_000 && dropped < 20_000, `${dropped} of 20000 lines were dropped`)
+    child.send('end')
+    t.same(await once(child, 'exit'), [3, null])
+  },
+)
 
 function kept(secrets: readonly Secret[] = []): { log: OwnedLog; lines: string[] } {
   const lines: string[] = []
-  const log = createLog({ level: 'info', base: { role: 'front' }, secrets, write: (line) => void lines.push(line) })
+  const log = createLog({
+    level: 'info',
+    base: { role: 'front' },
+    secrets,
+    write: (line) => void lines.push(line),
+  })
   return { log, lines }
 }
 

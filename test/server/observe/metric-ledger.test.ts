@@ -15,22 +15,43 @@ async function snapshotOf(calls: number): Promise<Snapshot> {
 }
 
 /** Calls counted, calls timed, and calls in flight, as a scraper reads them. */
-async function read(ledger: MetricLedger, answers: Parameters<MetricLedger['read']>[0]): Promise<readonly number[]> {
+async function read(
+  ledger: MetricLedger,
+  answers: Parameters<MetricLedger['read']>[0],
+): Promise<readonly number[]> {
   const text = await aggregate(await ledger.read(answers))
-  return [/^sluice_requests_total\{.*\} (\d+)$/m, /^sluice_request_seconds_count\{.*\} (\d+)$/m, /^sluice_requests_in_flight (\d+)$/m]
-    .map((line) => Number(line.exec(text)?.[1] ?? 0))
+  return [
+    /^sluice_requests_total\{.*\} (\d+)$/m,
+    /^sluice_request_seconds_count\{.*\} (\d+)$/m,
+    /^sluice_requests_in_flight (\d+)$/m,
+  ].map((line) => Number(line.exec(text)?.[1] ?? 0))
 }
 
 t.test('a process that does not answer counts with what it said last', async (t) => {
   const ledger = new MetricLedger()
   const [one, two] = [await snapshotOf(3), await snapshotOf(4)]
-  t.same(await read(ledger, [{ id: 'a', metrics: one }, { id: 'b', metrics: two }]), [7, 7, 2])
-  t.same(await read(ledger, [{ id: 'a', metrics: null }, { id: 'b', metrics: two }]), [7, 7, 2])
+  t.same(
+    await read(ledger, [
+      { id: 'a', metrics: one },
+      { id: 'b', metrics: two },
+    ]),
+    [7, 7, 2],
+  )
+  t.same(
+    await read(ledger, [
+      { id: 'a', metrics: null },
+      { id: 'b', metrics: two },
+    ]),
+    [7, 7, 2],
+  )
 })
 
 t.test('counters and histograms outlast their processes, gauges do not', async (t) => {
   const ledger = new MetricLedger()
-  await read(ledger, [{ id: 'a', metrics: await snapshotOf(3) }, { id: 'b', metrics: await snapshotOf(4) }])
+  await read(ledger, [
+    { id: 'a', metrics: await snapshotOf(3) },
+    { id: 'b', metrics: await snapshotOf(4) },
+  ])
   t.same(await read(ledger, [{ id: 'b', metrics: await snapshotOf(5) }]), [8, 8, 1])
   t.same(await read(ledger, [{ id: 'c', metrics: await snapshotOf(1) }]), [9, 9, 1])
   t.same(await read(ledger, []), [9, 9, 0])

@@ -6,7 +6,12 @@ t.test('calls are counted by operation, status and failure, and timed', async (t
   const metrics = open(t)
   metrics.call('embeddings.create', { status: 200, failure: null, durationMs: 30, overheadMs: 0.3 })
   metrics.call('embeddings.create', { status: 200, failure: null, durationMs: 40, overheadMs: 0.3 })
-  metrics.call('embeddings.create', { status: 429, failure: 'rate_limited', durationMs: 0.1, overheadMs: 0.1 })
+  metrics.call('embeddings.create', {
+    status: 429,
+    failure: 'rate_limited',
+    durationMs: 0.1,
+    overheadMs: 0.1,
+  })
   const text = await metrics.registry.metrics()
   t.match(text, 'sluice_requests_total{operation="embeddings.create",status="200",failure=""} 2')
   t.match(text, 'sluice_requests_total{operation="embeddings.create",status="429",failure="rate_limited"} 1')
@@ -19,7 +24,10 @@ t.test('looking twice counts once', async (t) => {
   metrics.rateDecision('refused', 'purse')
   await metrics.registry.metrics()
   metrics.rateDecision('refused', 'purse')
-  t.match(await metrics.registry.metrics(), 'sluice_rate_decisions_total{decision="refused",source="purse"} 2')
+  t.match(
+    await metrics.registry.metrics(),
+    'sluice_rate_decisions_total{decision="refused",source="purse"} 2',
+  )
 })
 
 t.test('what other stages tell is counted', async (t) => {
@@ -47,23 +55,29 @@ t.test('gauges are read when somebody looks', async (t) => {
   t.match(text, /sluice_degraded\{mode="redis"\} 1\nsluice_degraded\{mode="postgres"\} 0/)
 })
 
-t.test('snapshots of several processes are summed after a trip as JSON, delays by the largest, with facts of the node', async (t) => {
-  const [one, other] = [open(t), open(t)]
-  one.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
-  other.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
-  one.watch({ degraded: () => ({ redis: true }) })
-  other.watch({ degraded: () => ({ redis: false }) })
-  const snapshots = JSON.parse(JSON.stringify([await one.snapshot(), await other.snapshot()]))
-  const text = await aggregate(snapshots, { sluice_fronts_ready: { help: 'Fronts.', value: 2 } })
-  t.match(text, 'sluice_requests_total{operation="model.read",status="200",failure=""} 2')
-  t.match(text, 'sluice_request_seconds_count{operation="model.read"} 2')
-  t.match(text, 'sluice_degraded{mode="redis"} 1')
-  t.match(text, 'sluice_fronts_ready 2')
-  t.equal(text.match(/sluice_event_loop_delay_seconds\{quantile="0.99"\}/g)?.length, 1)
-})
+t.test(
+  'snapshots of several processes are summed after a trip as JSON, delays by the largest, with facts of the node',
+  async (t) => {
+    const [one, other] = [open(t), open(t)]
+    one.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
+    other.call('model.read', { status: 200, failure: null, durationMs: 1, overheadMs: 1 })
+    one.watch({ degraded: () => ({ redis: true }) })
+    other.watch({ degraded: () => ({ redis: false }) })
+    const snapshots = JSON.parse(JSON.stringify([await one.snapshot(), await other.snapshot()]))
+    const text = await aggregate(snapshots, { sluice_fronts_ready: { help: 'Fronts.', value: 2 } })
+    t.match(text, 'sluice_requests_total{operation="model.read",status="200",failure=""} 2')
+    t.match(text, 'sluice_request_seconds_count{operation="model.read"} 2')
+    t.match(text, 'sluice_degraded{mode="redis"} 1')
+    t.match(text, 'sluice_fronts_ready 2')
+    t.equal(text.match(/sluice_event_loop_delay_seconds\{quantile="0.99"\}/g)?.length, 1)
+  },
+)
 
 t.test('an event-loop delay is quoted less its sampling, and an empty sample as none', async (t) => {
-  t.same([5e6, 0.4e6, 505e6, NaN].map((nanoseconds) => delayOf(nanoseconds, 5)), [0, 0, 0.5, 0])
+  t.same(
+    [5e6, 0.4e6, 505e6, NaN].map((nanoseconds) => delayOf(nanoseconds, 5)),
+    [0, 0, 0.5, 0],
+  )
   t.equal(delayOf(520e6, 20), 0.5)
 })
 
@@ -77,11 +91,15 @@ t.test('a blocked loop shows', async (t) => {
   const until = performance.now() + 80
   while (performance.now() < until);
   await turns()
-  const [, largest] = /sluice_event_loop_delay_seconds\{quantile="1"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
+  const [, largest] =
+    /sluice_event_loop_delay_seconds\{quantile="1"\} (\S+)/.exec(await metrics.registry.metrics()) ?? []
   t.ok(Number(largest) > 0.05, `largest ${largest} s`)
 })
 
-/** Until the sampler has run: what runs due timers in one turn may come to ours before its, but not again and again. */
+/**
+ * Until the sampler has run: what runs due timers in one turn may come to ours before its, but not again and
+ * again.
+ */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -9,7 +9,12 @@ t.test('an ordinary call is logged when it is drawn and else not', async (t) => 
   t.equal(log.events.length, 0)
   draw(0)
   observer.settled(call({}))
-  t.match(log.events, [{ event: 'call', fields: { operation: 'embeddings.create', requestId: 'r-1', status: 200, durationMs: 12.35 } }])
+  t.match(log.events, [
+    {
+      event: 'call',
+      fields: { operation: 'embeddings.create', requestId: 'r-1', status: 200, durationMs: 12.35 },
+    },
+  ])
 })
 
 t.test('a failure of ours is logged at its level, with its cause', async (t) => {
@@ -26,18 +31,24 @@ t.test('a call that another provider answered is logged with the attempts that f
   t.match(log.events, [{ event: 'call_fell_back', fields: { failedAttempts } }])
 })
 
-for (const [failure, whose] of [['rate_limited', 'its own'], ['busy', 'ours']] as const) {
-  t.test(`a caller cannot buy log lines by failures of ${whose}: what is over is counted and told`, async (t) => {
-    const { observer, log, advance } = open()
-    for (let i = 0; i < 5_000; i += 1) observer.settled(call({ status: 500, failure }))
-    t.equal(log.events.length, 50)
-    advance(1_000)
-    observer.settled(call({ status: 401, failure: 'key_unknown' }))
-    t.match(log.events.slice(50), [
-      { event: 'calls_failed_unlisted', fields: { failure, count: 4_950 } },
-      { event: 'call_failed', fields: { failure: 'key_unknown' } },
-    ])
-  })
+for (const [failure, whose] of [
+  ['rate_limited', 'its own'],
+  ['busy', 'ours'],
+] as const) {
+  t.test(
+    `a caller cannot buy log lines by failures of ${whose}: what is over is counted and told`,
+    async (t) => {
+      const { observer, log, advance } = open()
+      for (let i = 0; i < 5_000; i += 1) observer.settled(call({ status: 500, failure }))
+      t.equal(log.events.length, 50)
+      advance(1_000)
+      observer.settled(call({ status: 401, failure: 'key_unknown' }))
+      t.match(log.events.slice(50), [
+        { event: 'calls_failed_unlisted', fields: { failure, count: 4_950 } },
+        { event: 'call_failed', fields: { failure: 'key_unknown' } },
+      ])
+    },
+  )
 }
 
 t.test('a clock that is set back does not silence failures', async (t) => {
@@ -53,12 +64,18 @@ t.test('a slow call is always logged: slow in all, or slow by the gateway itself
   observer.settled(call({ durationMs: 6_000, notes: { upstreamMs: 5_990 } }))
   observer.settled(call({ durationMs: 900, notes: { upstreamMs: 100 } }))
   observer.settled(call({ durationMs: 900, notes: { upstreamMs: 890 } }))
-  t.same(log.events.map(({ event }) => event), ['call_slow', 'call_slow'])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['call_slow', 'call_slow'],
+  )
 })
 
 t.test('neither the session id nor the trace object is logged', async (t) => {
   const { observer, log } = open()
-  observer.trace({ trace_name: 'canary-trace' }, { requestId: 'r-1', operation: 'o', model: 'm', sessionId: 'canary-session', notes: {} })
+  observer.trace(
+    { trace_name: 'canary-trace' },
+    { requestId: 'r-1', operation: 'o', model: 'm', sessionId: 'canary-session', notes: {} },
+  )
   observer.settled(call({ failure: 'internal', notes: { sessionId: 'canary-session' } }))
   t.notMatch(JSON.stringify(log.events), /canary/)
 })
@@ -67,24 +84,40 @@ t.test('metrics get the overhead: the duration less the provider', async (t) => 
   const { observer, counted } = open()
   observer.settled(call({ durationMs: 100, notes: { upstreamMs: 97 } }))
   observer.settled(call({ durationMs: 1, notes: { upstreamMs: 2 } }))
-  t.match(counted, [['embeddings.create', { overheadMs: 3 }], ['embeddings.create', { overheadMs: 0 }]])
+  t.match(counted, [
+    ['embeddings.create', { overheadMs: 3 }],
+    ['embeddings.create', { overheadMs: 0 }],
+  ])
 })
 
 t.test('a call of an endpoint without a price is counted apart, by operation and provider', async (t) => {
   const { observer, counted } = open()
   observer.settled(call({ notes: { provider: 'acme', isUnpriced: true } }))
   observer.settled(call({ notes: { provider: 'acme' } }))
-  t.same(counted.filter((one) => Array.isArray(one) && one[0] === 'unpriced'), [['unpriced', 'embeddings.create', 'acme']])
+  t.same(
+    counted.filter((one) => Array.isArray(one) && one[0] === 'unpriced'),
+    [['unpriced', 'embeddings.create', 'acme']],
+  )
 })
 
-function open(): { observer: Observer; log: ReturnType<typeof keptLog>; counted: unknown[]; draw(next: number): void; advance(ms: number): void } {
+function open(): {
+  observer: Observer
+  log: ReturnType<typeof keptLog>
+  counted: unknown[]
+  draw(next: number): void
+  advance(ms: number): void
+} {
   const log = keptLog()
   const counted: unknown[] = []
   let drawn = 0.5
   let now = 1_000_000
   const observer = createObserver({
-    log, random: () => drawn, now: () => now, metrics: {
-      call: (...args) => void counted.push(args), unpriced: (...args) => void counted.push(['unpriced', ...args]),
+    log,
+    random: () => drawn,
+    now: () => now,
+    metrics: {
+      call: (...args) => void counted.push(args),
+      unpriced: (...args) => void counted.push(['unpriced', ...args]),
     },
   })
   return { observer, log, counted, draw: (next) => void (drawn = next), advance: (ms) => void (now += ms) }
@@ -92,7 +125,15 @@ function open(): { observer: Observer; log: ReturnType<typeof keptLog>; counted:
 
 function call(more: Partial<CallSettled>): CallSettled {
   return {
-    operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 12.3456,
-    workspaceId: 'w', keyHash: 'h', notes: {}, ...more,
+    operation: 'embeddings.create',
+    requestId: 'r-1',
+    status: 200,
+    failure: null,
+    isClientGone: false,
+    durationMs: 12.3456,
+    workspaceId: 'w',
+    keyHash: 'h',
+    notes: {},
+    ...more,
   }
 }

@@ -4,41 +4,57 @@ import t from 'tap'
 import { openTracing } from '../../../src/server/observe/tracing.ts'
 import type { CallSettled } from '../../../src/server/ports/observe.ts'
 
-t.test('a call becomes a span with the known trace keys as attributes, below the caller\'s own span', async (t) => {
-  const { endpoint, received } = await receiver(t)
-  const tracer = await openTracing({ endpoint, version: '1.2.3' })
-  const trace = { trace_id: 'abc', span_name: 'step', other: 'canary' }
-  tracer.remember(CALL.notes, trace)
-  tracer.settled({ ...CALL, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })
-  await tracer.close()
-  const text = received.join('')
-  t.match(text, '"traceId":"0af7651916cd43dd8448eb211c80319c"')
-  t.match(text, '"parentSpanId":"b7ad6b7169203331"')
-  t.match(text, '"name":"embeddings.create"')
-  t.match(text, '{"key":"trace.trace_id","value":{"stringValue":"abc"}}')
-  t.match(text, '{"key":"session.id","value":{"stringValue":"s-1"}}')
-  t.match(text, '{"key":"sluice.request_id","value":{"stringValue":"r-1"}}')
-  t.notMatch(text, 'canary', 'unknown keys are no attributes')
-})
+t.test(
+  "a call becomes a span with the known trace keys as attributes, below the caller's own span",
+  async (t) => {
+    const { endpoint, received } = await receiver(t)
+    const tracer = await openTracing({ endpoint, version: '1.2.3' })
+    const trace = { trace_id: 'abc', span_name: 'step', other: 'canary' }
+    tracer.remember(CALL.notes, trace)
+    tracer.settled({ ...CALL, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })
+    await tracer.close()
+    const text = received.join('')
+    t.match(text, '"traceId":"0af7651916cd43dd8448eb211c80319c"')
+    t.match(text, '"parentSpanId":"b7ad6b7169203331"')
+    t.match(text, '"name":"embeddings.create"')
+    t.match(text, '{"key":"trace.trace_id","value":{"stringValue":"abc"}}')
+    t.match(text, '{"key":"session.id","value":{"stringValue":"s-1"}}')
+    t.match(text, '{"key":"sluice.request_id","value":{"stringValue":"r-1"}}')
+    t.notMatch(text, 'canary', 'unknown keys are no attributes')
+  },
+)
 
-t.test('calls under one request id, which is the caller\'s to choose, keep their own trace objects', async (t) => {
-  const { endpoint, received } = await receiver(t)
-  const tracer = await openTracing({ endpoint, version: '1' })
-  const [one, other] = [{ ...CALL, notes: { model: 'one' } }, { ...CALL, notes: { model: 'other' } }]
-  tracer.remember(one.notes, { trace_id: 'of-one' })
-  tracer.remember(other.notes, { trace_id: 'of-other' })
-  tracer.settled(one)
-  tracer.settled(other)
-  await tracer.close()
-  const spans = received.join('').split('"name":"embeddings.create"').slice(1)
-  t.same(spans.map((span) => /"(?:one|other)"/.exec(span)?.[0]), ['"one"', '"other"'])
-  t.same(spans.map((span) => /of-(?:one|other)/.exec(span)?.[0]), ['of-one', 'of-other'])
-})
+t.test(
+  "calls under one request id, which is the caller's to choose, keep their own trace objects",
+  async (t) => {
+    const { endpoint, received } = await receiver(t)
+    const tracer = await openTracing({ endpoint, version: '1' })
+    const [one, other] = [
+      { ...CALL, notes: { model: 'one' } },
+      { ...CALL, notes: { model: 'other' } },
+    ]
+    tracer.remember(one.notes, { trace_id: 'of-one' })
+    tracer.remember(other.notes, { trace_id: 'of-other' })
+    tracer.settled(one)
+    tracer.settled(other)
+    await tracer.close()
+    const spans = received.join('').split('"name":"embeddings.create"').slice(1)
+    t.same(
+      spans.map((span) => /"(?:one|other)"/.exec(span)?.[0]),
+      ['"one"', '"other"'],
+    )
+    t.same(
+      spans.map((span) => /of-(?:one|other)/.exec(span)?.[0]),
+      ['of-one', 'of-other'],
+    )
+  },
+)
 
 t.test('a trace context that is not one is passed over', async (t) => {
   const { endpoint, received } = await receiver(t)
   const tracer = await openTracing({ endpoint: `${endpoint}/v1/traces`, version: '1' })
-  for (const traceparent of ['', 'x', '00-zz', `00-${'0'.repeat(31)}-b7ad6b7169203331-01`]) tracer.settled({ ...CALL, traceparent })
+  for (const traceparent of ['', 'x', '00-zz', `00-${'0'.repeat(31)}-b7ad6b7169203331-01`])
+    tracer.settled({ ...CALL, traceparent })
   await tracer.close()
   t.equal(received.join('').match(/"name":"embeddings.create"/g)?.length, 4)
   t.notMatch(received.join(''), 'b7ad6b7169203331')
@@ -52,11 +68,20 @@ t.test('a receiver that is not there fails nothing', async (t) => {
 })
 
 const CALL: CallSettled = {
-  operation: 'embeddings.create', requestId: 'r-1', status: 200, failure: null, isClientGone: false, durationMs: 5,
-  workspaceId: 'w', keyHash: 'h', notes: { model: 'a/b', sessionId: 's-1' },
+  operation: 'embeddings.create',
+  requestId: 'r-1',
+  status: 200,
+  failure: null,
+  isClientGone: false,
+  durationMs: 5,
+  workspaceId: 'w',
+  keyHash: 'h',
+  notes: { model: 'a/b', sessionId: 's-1' },
 }
 
-async function receiver(t: { teardown(done: () => void): unknown }): Promise<{ endpoint: string; received: string[] }> {
+async function receiver(t: {
+  teardown(done: () => void): unknown
+}): Promise<{ endpoint: string; received: string[] }> {
   const received: string[] = []
   const server = createServer((request, response) => {
     request.setEncoding('utf8').on('data', (text: string) => void received.push(text))

@@ -3,7 +3,10 @@ import { aggregate, createMetrics } from '../../../src/server/observe/metrics.ts
 import { watchWebhooks } from '../../../src/server/observe/webhook-metrics.ts'
 
 t.test('attempts of runners are summed; deliveries, which all of them count, are not', async (t) => {
-  const runners = [{ waiting: 3, dead: 1 }, { waiting: 2, dead: 2 }].map((counts) => {
+  const runners = [
+    { waiting: 3, dead: 1 },
+    { waiting: 2, dead: 2 },
+  ].map((counts) => {
     const metrics = createMetrics()
     t.teardown(() => metrics.close())
     const meters = watchWebhooks(metrics.registry, () => counts)

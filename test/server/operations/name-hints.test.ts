@@ -1,21 +1,31 @@
 import t from 'tap'
 import { openEmbeddings, type EmbeddingsFront } from '../../support/embeddings/embeddings-front.ts'
 
-const messageOf = async ({ post }: EmbeddingsFront, body: Record<string, unknown>) => (await post({ input: 'x', ...body })).body.error?.message ?? ''
+const messageOf = async ({ post }: EmbeddingsFront, body: Record<string, unknown>) =>
+  (await post({ input: 'x', ...body })).body.error?.message ?? ''
 
-t.test('a model that is not known is named, with those that it may be and that the key may use', async (t) => {
-  const front = await openEmbeddings(t)
-  t.match(await messageOf(front, { model: 'acme/embde' }), /no `acme\/embde`\. Nearest: `acme\/embed`\./)
-  t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
-  t.match(await messageOf(front, { model: 'completely/other' }), /`GET \/api\/v1\/models\?output_modalities=all` lists all\./)
-  t.notMatch(await messageOf(front, { model: `sk-sluice-v1-${'i'.repeat(43)}` }), /iiii/)
-  const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
-  t.notMatch(await messageOf(narrow, { model: 'acme/embde' }), /Nearest/)
-})
+t.test(
+  'a model that is not known is named, with those that it may be and that the key may use',
+  async (t) => {
+    const front = await openEmbeddings(t)
+    t.match(await messageOf(front, { model: 'acme/embde' }), /no `acme\/embde`\. Nearest: `acme\/embed`\./)
+    t.match(await messageOf(front, { model: 'lexical-1' }), /Nearest: `sluice\/lexical-1`\./)
+    t.match(
+      await messageOf(front, { model: 'completely/other' }),
+      /`GET \/api\/v1\/models\?output_modalities=all` lists all\./,
+    )
+    t.notMatch(await messageOf(front, { model: `sk-sluice-v1-${'i'.repeat(43)}` }), /iiii/)
+    const narrow = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
+    t.notMatch(await messageOf(narrow, { model: 'acme/embde' }), /Nearest/)
+  },
+)
 
 t.test('a model that does not serve the operation is told what does', async (t) => {
   const front = await openEmbeddings(t)
-  t.match(await messageOf(front, { model: 'acme/chat' }), /`acme\/chat` makes neither embeddings nor videos\. Embeddings are made by `acme\/embed`,/)
+  t.match(
+    await messageOf(front, { model: 'acme/chat' }),
+    /`acme\/chat` makes neither embeddings nor videos\. Embeddings are made by `acme\/embed`,/,
+  )
 })
 
 t.test('a provider that is not set up is named to callers, and its variable to the log alone', async (t) => {
@@ -29,6 +39,12 @@ t.test('a provider that is not set up is named to callers, and its variable to t
 
 t.test('a provider in `only` that the model has not is named, with the one that was meant', async (t) => {
   const front = await openEmbeddings(t)
-  t.match(await messageOf(front, { model: 'acme/embed', provider: { only: ['frist'] } }), /no provider `frist`\. Nearest: `first`\./)
-  t.match(await messageOf(front, { model: 'acme/embed', provider: { only: ['zzz'] } }), /no provider `zzz`\. It has: `first`, `second`\./)
+  t.match(
+    await messageOf(front, { model: 'acme/embed', provider: { only: ['frist'] } }),
+    /no provider `frist`\. Nearest: `first`\./,
+  )
+  t.match(
+    await messageOf(front, { model: 'acme/embed', provider: { only: ['zzz'] } }),
+    /no provider `zzz`\. It has: `first`, `second`\./,
+  )
 })

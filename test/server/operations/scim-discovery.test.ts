@@ -22,17 +22,29 @@ interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  readonly body: Readonly<Record<string, unknown>> & { readonly Resources: readonly { readonly id: string }[]; readonly attributes: readonly Attribute[] }
+  readonly body: Readonly<Record<string, unknown>> & {
+    readonly Resources: readonly { readonly id: string }[]
+    readonly attributes: readonly Attribute[]
+  }
 }
 
 async function openDiscovery(t: Test) {
   const operations = OPERATIONS.filter(({ tag, area }) => area === 'scim' && tag === 'scim')
   const { url } = await openFront(t, operations, { ports: { publicOrigin: ORIGIN } as Ports })
   return async (path: string, method = 'GET', body?: string): Promise<Answer> => {
-    const init = { method, headers: { authorization: `Bearer ${SCIM_KEY}` }, ...(body !== undefined && { body }) }
+    const init = {
+      method,
+      headers: { authorization: `Bearer ${SCIM_KEY}` },
+      ...(body !== undefined && { body }),
+    }
     const answer = await fetch(`${url}/scim/v2${path}`, init)
     const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, text, body: (text === '' ? {} : JSON.parse(text)) as Answer['body'] }
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
+    }
   }
 }
 
@@ -40,18 +52,21 @@ t.test('scim.get_config 200: what is served, and nothing that is not', async (t)
   const ask = await openDiscovery(t)
   const { status, headers, body } = await ask('/ServiceProviderConfig')
   t.same([status, headers.get('content-type')], [200, 'application/scim+json'])
-  t.same({ ...body, authenticationSchemes: [], documentationUri: '' }, {
-    schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
-    documentationUri: '',
-    patch: { supported: true },
-    bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
-    filter: { supported: true, maxResults: SCIM_RESULTS_MAX },
-    changePassword: { supported: false },
-    sort: { supported: true },
-    etag: { supported: true },
-    authenticationSchemes: [],
-    meta: { resourceType: 'ServiceProviderConfig', location: `${ORIGIN}/scim/v2/ServiceProviderConfig` },
-  })
+  t.same(
+    { ...body, authenticationSchemes: [], documentationUri: '' },
+    {
+      schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
+      documentationUri: '',
+      patch: { supported: true },
+      bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+      filter: { supported: true, maxResults: SCIM_RESULTS_MAX },
+      changePassword: { supported: false },
+      sort: { supported: true },
+      etag: { supported: true },
+      authenticationSchemes: [],
+      meta: { resourceType: 'ServiceProviderConfig', location: `${ORIGIN}/scim/v2/ServiceProviderConfig` },
+    },
+  )
   t.match(body['authenticationSchemes'], [{ type: 'oauthbearertoken', primary: true }])
 })
 
@@ -60,9 +75,17 @@ t.test('scim.list_resource_types 200: users with their extension, and groups', a
   const { status, body } = await ask('/ResourceTypes')
   t.equal(status, 200)
   t.match(body, {
-    schemas: [LIST], totalResults: 2, startIndex: 1, itemsPerPage: 2,
+    schemas: [LIST],
+    totalResults: 2,
+    startIndex: 1,
+    itemsPerPage: 2,
     Resources: [
-      { id: 'User', endpoint: '/Users', schema: USER, schemaExtensions: [{ schema: ENTERPRISE, required: false }] },
+      {
+        id: 'User',
+        endpoint: '/Users',
+        schema: USER,
+        schemaExtensions: [{ schema: ENTERPRISE, required: false }],
+      },
       { id: 'Group', endpoint: '/Groups', schema: GROUP, schemaExtensions: [] },
     ],
   })
@@ -71,11 +94,15 @@ t.test('scim.list_resource_types 200: users with their extension, and groups', a
 
 t.test('scim.get_resource_type 200: one by its id is what the list has', async (t) => {
   const ask = await openDiscovery(t)
-  const { body: { Resources } } = await ask('/ResourceTypes')
+  const {
+    body: { Resources },
+  } = await ask('/ResourceTypes')
   for (const resource of Resources) {
     const { status, body } = await ask(`/ResourceTypes/${resource.id}`)
     t.same([status, body], [200, resource])
-    t.match(body, { meta: { resourceType: 'ResourceType', location: `${ORIGIN}/scim/v2/ResourceTypes/${resource.id}` } })
+    t.match(body, {
+      meta: { resourceType: 'ResourceType', location: `${ORIGIN}/scim/v2/ResourceTypes/${resource.id}` },
+    })
   }
 })
 
@@ -83,12 +110,18 @@ t.test('scim.list_schemas 200: of users, groups and the extension of users', asy
   const ask = await openDiscovery(t)
   const { status, body } = await ask('/Schemas')
   t.equal(status, 200)
-  t.match(body, { schemas: [LIST], totalResults: 3, Resources: [{ id: USER }, { id: GROUP }, { id: ENTERPRISE }] })
+  t.match(body, {
+    schemas: [LIST],
+    totalResults: 3,
+    Resources: [{ id: USER }, { id: GROUP }, { id: ENTERPRISE }],
+  })
 })
 
 t.test('scim.get_schema 200: one by its URN, in any case, is what the list has', async (t) => {
   const ask = await openDiscovery(t)
-  const { body: { Resources } } = await ask('/Schemas')
+  const {
+    body: { Resources },
+  } = await ask('/Schemas')
   for (const resource of Resources) {
     for (const id of [resource.id, resource.id.toUpperCase(), encodeURIComponent(resource.id)]) {
       const { status, body } = await ask(`/Schemas/${id}`)
@@ -97,37 +130,69 @@ t.test('scim.get_schema 200: one by its URN, in any case, is what the list has',
   }
 })
 
-t.test('attributes have every characteristic of RFC 7643 §7, names of their own, and no password among them', async (t) => {
-  const ask = await openDiscovery(t)
-  const characteristics = ['caseExact', 'description', 'multiValued', 'mutability', 'name', 'required', 'returned', 'type', 'uniqueness']
-  const check = (attributes: readonly Attribute[]): void => {
-    const names = attributes.map(({ name }) => name)
-    t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
-    for (const attribute of attributes) {
-      t.match(Object.keys(attribute).sort().filter((name) => characteristics.includes(name)), characteristics)
-      t.match(attribute.name, /^\$?[a-zA-Z][\w-]*$/)
-      t.equal(attribute.subAttributes !== undefined, attribute.type === 'complex', attribute.name)
-      check(attribute.subAttributes ?? [])
-    }
-  }
-  for (const id of [USER, GROUP, ENTERPRISE]) {
-    const { body: { attributes }, text } = await ask(`/Schemas/${id}`)
-    check(attributes)
-    t.notMatch(text, /password/i)
-  }
-})
-
-for (const [id, path] of [['get_config', '/ServiceProviderConfig'], ['list_resource_types', '/ResourceTypes'], ['list_schemas', '/Schemas']] as const) {
-  t.test(`a filter of scim.${id} is refused: whoever filters must not take all for what matches`, async (t) => {
+t.test(
+  'attributes have every characteristic of RFC 7643 §7, names of their own, and no password among them',
+  async (t) => {
     const ask = await openDiscovery(t)
-    for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {
-      const told = await ask(`${path}${filter}`)
-      t.same([told.status, failureIn(told.text, told)], [403, 'scim_filter_refused'])
+    const characteristics = [
+      'caseExact',
+      'description',
+      'multiValued',
+      'mutability',
+      'name',
+      'required',
+      'returned',
+      'type',
+      'uniqueness',
+    ]
+    const check = (attributes: readonly Attribute[]): void => {
+      const names = attributes.map(({ name }) => name)
+      t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
+      for (const attribute of attributes) {
+        t.match(
+          Object.keys(attribute)
+            .sort()
+            .filter((name) => characteristics.includes(name)),
+          characteristics,
+        )
+        t.match(attribute.name, /^\$?[a-zA-Z][\w-]*$/)
+        t.equal(attribute.subAttributes !== undefined, attribute.type === 'complex', attribute.name)
+        check(attribute.subAttributes ?? [])
+      }
     }
-    const twice = await ask(`${path}?filter=a&filter=b`)
-    t.same([twice.status, failureIn(twice.text, twice)], [400, 'query_invalid'])
-    t.equal((await ask(`${path}?startIndex=7&count=1&sortBy=id&attributes=id`)).status, 200, 'what else RFC 7644 §4 names is ignored')
-  })
+    for (const id of [USER, GROUP, ENTERPRISE]) {
+      const {
+        body: { attributes },
+        text,
+      } = await ask(`/Schemas/${id}`)
+      check(attributes)
+      t.notMatch(text, /password/i)
+    }
+  },
+)
+
+for (const [id, path] of [
+  ['get_config', '/ServiceProviderConfig'],
+  ['list_resource_types', '/ResourceTypes'],
+  ['list_schemas', '/Schemas'],
+] as const) {
+  t.test(
+    `a filter of scim.${id} is refused: whoever filters must not take all for what matches`,
+    async (t) => {
+      const ask = await openDiscovery(t)
+      for (const filter of ['?filter=id%20eq%20%22User%22', '?filter=']) {
+        const told = await ask(`${path}${filter}`)
+        t.same([told.status, failureIn(told.text, told)], [403, 'scim_filter_refused'])
+      }
+      const twice = await ask(`${path}?filter=a&filter=b`)
+      t.same([twice.status, failureIn(twice.text, twice)], [400, 'query_invalid'])
+      t.equal(
+        (await ask(`${path}?startIndex=7&count=1&sortBy=id&attributes=id`)).status,
+        200,
+        'what else RFC 7644 §4 names is ignored',
+      )
+    },
+  )
 }
 
 t.test('scim.get_config 400: a filter that is given twice', async (t) => {
@@ -147,7 +212,11 @@ t.test('scim.list_schemas 400: a query that does not decode', async (t) => {
 
 t.test('scim.get_resource_type 400, 404: an id that does not decode, and those of nothing', async (t) => {
   const ask = await openDiscovery(t)
-  for (const [id, status, failure] of [['%ff', 400, 'params_invalid'], ['user', 404, 'scim_resource_unknown'], ['Me', 404, 'scim_resource_unknown']] as const) {
+  for (const [id, status, failure] of [
+    ['%ff', 400, 'params_invalid'],
+    ['user', 404, 'scim_resource_unknown'],
+    ['Me', 404, 'scim_resource_unknown'],
+  ] as const) {
     const told = await ask(`/ResourceTypes/${id}`)
     t.same([told.status, failureIn(told.text, told)], [status, failure])
   }
@@ -155,7 +224,11 @@ t.test('scim.get_resource_type 400, 404: an id that does not decode, and those o
 
 t.test('scim.get_schema 400, 404: an id that does not decode, and those of nothing', async (t) => {
   const ask = await openDiscovery(t)
-  const cases = [['%ff', 400, 'params_invalid'], ['User', 404, 'scim_resource_unknown'], [`${USER}:x`, 404, 'scim_resource_unknown']] as const
+  const cases = [
+    ['%ff', 400, 'params_invalid'],
+    ['User', 404, 'scim_resource_unknown'],
+    [`${USER}:x`, 404, 'scim_resource_unknown'],
+  ] as const
   for (const [id, status, failure] of cases) {
     const told = await ask(`/Schemas/${id}`)
     t.same([told.status, failureIn(told.text, told)], [status, failure])

@@ -43,7 +43,13 @@ t.test('what is no invalidation is passed over', async (t) => {
   // One of those that were published until the first arrived may still come.
   hints.subscribe((change) => void (change.n > CHANGE.n && got.push(change)))
   const strange = [
-    '', '{', 'null', '[]', '{"n":8}', '{"n":"8","kind":"key","id":"x"}', '{"n":8,"kind":"__proto__","id":"x"}',
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"n":8}',
+    '{"n":"8","kind":"key","id":"x"}',
+    '{"n":8,"kind":"__proto__","id":"x"}',
     '{"n":1e999,"kind":"key","id":"x"}',
   ]
   for (const text of strange) {
@@ -57,13 +63,23 @@ t.test('what is no invalidation is passed over', async (t) => {
 t.test('a change of every kind arrives', async (t) => {
   const redis = await openTestRedis(t)
   const { hints } = await open(t, redis)
-  const kinds: readonly Invalidation['kind'][] = ['key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint', 'preset']
+  const kinds: readonly Invalidation['kind'][] = [
+    'key',
+    'workspace',
+    'organization',
+    'catalogue',
+    'vault',
+    'private_endpoint',
+    'preset',
+  ]
   const got: string[] = []
   await hinted(hints, hints)
-  const done = new Promise<void>((resolve) => hints.subscribe(({ n, kind }) => {
-    if (n > CHANGE.n) got.push(kind)
-    if (got.length === kinds.length) resolve()
-  }))
+  const done = new Promise<void>((resolve) =>
+    hints.subscribe(({ n, kind }) => {
+      if (n > CHANGE.n) got.push(kind)
+      if (got.length === kinds.length) resolve()
+    }),
+  )
   for (const kind of kinds) await hints.publish({ n: CHANGE.n + 1, kind, id: 'x' })
   await done
   t.same(got, kinds)
@@ -78,7 +94,10 @@ t.test('publishing while Redis was never there is no failure', async (t) => {
   t.pass('resolved')
 })
 
-async function open(t: Parameters<typeof openTestRedis>[0], redis: TestRedis & { kind: RedisKind }): Promise<{ state: State; hints: Hints }> {
+async function open(
+  t: Parameters<typeof openTestRedis>[0],
+  redis: TestRedis & { kind: RedisKind },
+): Promise<{ state: State; hints: Hints }> {
   const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
   const hints = openHints(state)
   t.teardown(() => hints.close())

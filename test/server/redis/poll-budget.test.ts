@@ -1,5 +1,9 @@
 import t from 'tap'
-import { VIDEO_POLL_ASK_MS_MAX, VIDEO_POLL_BURST_MS, VIDEO_POLL_LAG_MS } from '../../../src/schemas/videos/video-limits.ts'
+import {
+  VIDEO_POLL_ASK_MS_MAX,
+  VIDEO_POLL_BURST_MS,
+  VIDEO_POLL_LAG_MS,
+} from '../../../src/schemas/videos/video-limits.ts'
 import type { RateAsk, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import { openState } from '../../../src/server/redis/open.ts'
 import { openPollBudget } from '../../../src/server/redis/poll-budget.ts'
@@ -10,9 +14,16 @@ import { openTestRedis } from '../../support/stores/redis.ts'
 t.setTimeout(600_000)
 
 /** A budget with a clock of its own, and an authority that answers what the test says. */
-function budgetOf({ lend, liveRunners = 1 }: { readonly lend?: (ask: RateAsk) => Promise<RateGrant>; readonly liveRunners?: number } = {}) {
+function budgetOf({
+  lend,
+  liveRunners = 1,
+}: { readonly lend?: (ask: RateAsk) => Promise<RateGrant>; readonly liveRunners?: number } = {}) {
   const clock = { now: 0 }
-  const authority: RateAuthority = { isReachable: lend !== undefined, lastAnswerAt: 0, lend: lend ?? (() => Promise.reject(new Error('away'))) }
+  const authority: RateAuthority = {
+    isReachable: lend !== undefined,
+    lastAnswerAt: 0,
+    lend: lend ?? (() => Promise.reject(new Error('away'))),
+  }
   return { clock, budget: openPollBudget({ authority, runners: { liveRunners }, now: () => clock.now }) }
 }
 
@@ -25,20 +36,31 @@ t.test('Redis is asked for the polls of the whole installation, with a burst of 
     },
   })
   t.same(await budget.take('veo', 40, 5), { granted: 3, retryAfterMs: 12 })
-  const burst = 40 * VIDEO_POLL_BURST_MS / 1_000
+  const burst = (40 * VIDEO_POLL_BURST_MS) / 1_000
   const limitRpm = 60 * 40 * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / 1_000)
-  t.same(asks, [{ key: 'polls:veo', limitRpm, burst, want: 5, giveBack: 0, waitMsMax: VIDEO_POLL_ASK_MS_MAX }])
+  t.same(asks, [
+    { key: 'polls:veo', limitRpm, burst, want: 5, giveBack: 0, waitMsMax: VIDEO_POLL_ASK_MS_MAX },
+  ])
 })
 
-for (const [liveRunners, perSecond] of [[1, 100], [4, 100], [2, 0.5], [16, 3]] as const) {
-  t.test(`without Redis ${liveRunners} runners keep to ${perSecond} polls a second between them`, async (t) => {
-    const { clock, budget } = budgetOf({ liveRunners })
-    let granted = 0
-    for (clock.now = 0; clock.now < 60_000; clock.now += 10) granted += (await budget.take('veo', perSecond, 50)).granted
-    const share = 60 * perSecond / liveRunners
-    t.ok(granted <= share + 1, `${granted} of ${share}`)
-    t.ok(granted >= 0.83 * share - 1, `${granted} of ${share}`)
-  })
+for (const [liveRunners, perSecond] of [
+  [1, 100],
+  [4, 100],
+  [2, 0.5],
+  [16, 3],
+] as const) {
+  t.test(
+    `without Redis ${liveRunners} runners keep to ${perSecond} polls a second between them`,
+    async (t) => {
+      const { clock, budget } = budgetOf({ liveRunners })
+      let granted = 0
+      for (clock.now = 0; clock.now < 60_000; clock.now += 10)
+        granted += (await budget.take('veo', perSecond, 50)).granted
+      const share = (60 * perSecond) / liveRunners
+      t.ok(granted <= share + 1, `${granted} of ${share}`)
+      t.ok(granted >= 0.83 * share - 1, `${granted} of ${share}`)
+    },
+  )
 }
 
 t.test('without Redis the share begins empty, and says when the next poll is free', async (t) => {
@@ -56,12 +78,15 @@ t.test('a Redis that refuses to answer leaves the runner its share', async (t) =
   t.equal((await budget.take('veo', 10, 1)).granted, 1)
 })
 
-t.test('providers do not use up each other\'s polls', async (t) => {
+t.test("providers do not use up each other's polls", async (t) => {
   const { clock, budget } = budgetOf()
   await budget.take('veo', 10, 1)
   await budget.take('sora', 10, 1)
   clock.now = 118
-  t.same([await budget.take('veo', 10, 1), await budget.take('sora', 10, 1)].map(({ granted }) => granted), [1, 1])
+  t.same(
+    [await budget.take('veo', 10, 1), await budget.take('sora', 10, 1)].map(({ granted }) => granted),
+    [1, 1],
+  )
 })
 
 t.test('with a real Redis two runners together get what one would', async (t) => {
@@ -69,11 +94,16 @@ t.test('with a real Redis two runners together get what one would', async (t) =>
   const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
   t.teardown(() => state.close())
   await state.whenReachable(5_000)
-  const open = () => openPollBudget({ authority: patient(openRateAuthority(state)), runners: { liveRunners: 2 }, now: () => performance.now() })
+  const open = () =>
+    openPollBudget({
+      authority: patient(openRateAuthority(state)),
+      runners: { liveRunners: 2 },
+      now: () => performance.now(),
+    })
   const startedAt = performance.now()
   const grants = await Promise.all([open(), open()].map((budget) => budget.take('veo', 100, 10)))
   const granted = grants.reduce((sum, one) => sum + one.granted, 0)
-  const burst = 100 * VIDEO_POLL_BURST_MS / 1_000
+  const burst = (100 * VIDEO_POLL_BURST_MS) / 1_000
   // What becomes free between the two asks is theirs too.
   t.ok(granted >= burst && granted <= burst + Math.ceil((performance.now() - startedAt) / 10), `${granted}`)
 })
@@ -81,8 +111,12 @@ t.test('with a real Redis two runners together get what one would', async (t) =>
 /** Waits for Redis as long as it takes: what a runner does without it is not what is asked. */
 function patient(authority: RateAuthority): RateAuthority {
   return {
-    get isReachable() { return authority.isReachable },
-    get lastAnswerAt() { return authority.lastAnswerAt },
+    get isReachable() {
+      return authority.isReachable
+    },
+    get lastAnswerAt() {
+      return authority.lastAnswerAt
+    },
     lend: (ask) => authority.lend({ ...ask, waitMsMax: 60_000 }),
   }
 }

@@ -16,15 +16,24 @@ t.setTimeout(600_000)
 const PATIENT = 5_000
 
 for (const kind of REDIS_KINDS) {
-  t.test(`${kind}: a fresh key has its whole burst, then nothing, and says when one more is free`, async (t) => {
-    const { authority } = await open(t, kind)
-    t.match(await authority.lend(ask({ want: 60 })), { granted: 60, remaining: 0, retryAfterMs: 0 })
-    t.match(await authority.lend(ask({ key: 'slow', limitRpm: 1 })), { granted: 1 })
-    const refused = await authority.lend(ask({ key: 'slow', limitRpm: 1 }))
-    t.equal(refused.granted, 0)
-    t.ok(refused.retryAfterMs >= 1 && refused.retryAfterMs <= 60_001, `one token of 1/min: ${refused.retryAfterMs} ms`)
-    t.ok(refused.resetAfterMs >= 1 && refused.resetAfterMs <= 60_000, 'the burst of one empties in a minute')
-  })
+  t.test(
+    `${kind}: a fresh key has its whole burst, then nothing, and says when one more is free`,
+    async (t) => {
+      const { authority } = await open(t, kind)
+      t.match(await authority.lend(ask({ want: 60 })), { granted: 60, remaining: 0, retryAfterMs: 0 })
+      t.match(await authority.lend(ask({ key: 'slow', limitRpm: 1 })), { granted: 1 })
+      const refused = await authority.lend(ask({ key: 'slow', limitRpm: 1 }))
+      t.equal(refused.granted, 0)
+      t.ok(
+        refused.retryAfterMs >= 1 && refused.retryAfterMs <= 60_001,
+        `one token of 1/min: ${refused.retryAfterMs} ms`,
+      )
+      t.ok(
+        refused.resetAfterMs >= 1 && refused.resetAfterMs <= 60_000,
+        'the burst of one empties in a minute',
+      )
+    },
+  )
 
   t.test(`${kind}: it grants what is left when that is less than wanted`, async (t) => {
     const { authority } = await open(t, kind)
@@ -71,7 +80,10 @@ for (const kind of REDIS_KINDS) {
     const refused = await authority.lend(ask({ limitRpm: 6_000 }))
     t.equal(refused.granted, 0)
     t.ok(refused.retryAfterMs <= 11, 'one token of 6000/min')
-    t.ok(Number(await state.redis.get(KEY)) < (Date.now() + 60_000) * 1000, 'the state itself was brought back')
+    t.ok(
+      Number(await state.redis.get(KEY)) < (Date.now() + 60_000) * 1000,
+      'the state itself was brought back',
+    )
   })
 
   t.test(`${kind}: a state that is no number counts as none`, async (t) => {
@@ -98,13 +110,18 @@ for (const kind of REDIS_KINDS) {
     t.match(await authority.lend(once), { granted: 1 }, 'one more burst')
   })
 
-  t.test(`${kind}: asks that are made together are all answered, also right after a script flush`, async (t) => {
-    const { authority, state } = await open(t, kind)
-    await state.redis.script('FLUSH')
-    const asks = Array.from({ length: 200 }, (_, i) => authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2 })))
-    const granted = (await Promise.all(asks)).reduce((sum, grant) => sum + grant.granted, 0)
-    t.equal(granted, 50, 'fifty keys, a burst of one each')
-  })
+  t.test(
+    `${kind}: asks that are made together are all answered, also right after a script flush`,
+    async (t) => {
+      const { authority, state } = await open(t, kind)
+      await state.redis.script('FLUSH')
+      const asks = Array.from({ length: 200 }, (_, i) =>
+        authority.lend(ask({ key: `key-${i % 50}`, limitRpm: 2 })),
+      )
+      const granted = (await Promise.all(asks)).reduce((sum, grant) => sum + grant.granted, 0)
+      t.equal(granted, 50, 'fifty keys, a burst of one each')
+    },
+  )
 
   t.test(`${kind}: the state of a key is forgotten when its window is empty`, async (t) => {
     const { authority, state } = await open(t, kind)
@@ -113,16 +130,19 @@ for (const kind of REDIS_KINDS) {
     t.ok(lifeMs > 0 && lifeMs <= resetAfterMs, `${lifeMs} of ${resetAfterMs} ms`)
   })
 
-  t.test(`${kind}: a frozen Redis is given up in the caller's time and used again when it goes on`, async (t) => {
-    const { authority, redis } = await open(t, kind)
-    await authority.lend(ask({}))
-    redis.freeze()
-    await t.rejects(authority.lend(ask({ waitMsMax: 20 })), /in time/)
-    t.equal(authority.isReachable, false, 'the breaker is open')
-    redis.thaw()
-    await reachable(authority)
-    t.match(await authority.lend(ask({})), { granted: 1 })
-  })
+  t.test(
+    `${kind}: a frozen Redis is given up in the caller's time and used again when it goes on`,
+    async (t) => {
+      const { authority, redis } = await open(t, kind)
+      await authority.lend(ask({}))
+      redis.freeze()
+      await t.rejects(authority.lend(ask({ waitMsMax: 20 })), /in time/)
+      t.equal(authority.isReachable, false, 'the breaker is open')
+      redis.thaw()
+      await reachable(authority)
+      t.match(await authority.lend(ask({})), { granted: 1 })
+    },
+  )
 
   t.test(`${kind}: a stopped Redis rejects at once, and is used again when it is back`, async (t) => {
     const { authority, redis } = await open(t, kind)

@@ -1,7 +1,12 @@
 import t, { type Test } from 'tap'
 import type { VideoStatus } from '../../../src/schemas/videos/video-jobs.ts'
 import {
-  VIDEO_VIEW_DOUBT_MS, VIDEO_VIEW_ENDED_MS, VIDEO_VIEW_MS_MAX, VIDEO_VIEW_OPEN_MS, VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_LATE_MAX,
+  VIDEO_VIEW_DOUBT_MS,
+  VIDEO_VIEW_ENDED_MS,
+  VIDEO_VIEW_MS_MAX,
+  VIDEO_VIEW_OPEN_MS,
+  VIDEO_VIEWS_AGAIN_MS_MAX,
+  VIDEO_VIEWS_LATE_MAX,
   VIDEO_VIEWS_PUT_AT_ONCE,
 } from '../../../src/schemas/videos/video-limits.ts'
 import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
@@ -11,7 +16,16 @@ import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
 
 function view(status: VideoStatus, more: Partial<VideoView> = {}): VideoView {
-  return { id: 'vid_1', workspaceId: 'w', status, generationId: null, error: null, outputs: 0, usage: null, ...more }
+  return {
+    id: 'vid_1',
+    workspaceId: 'w',
+    status,
+    generationId: null,
+    error: null,
+    outputs: 0,
+    usage: null,
+    ...more,
+  }
 }
 const ENDED = view('completed', { generationId: 'gen_1', outputs: 1, usage: { costNano: 5, isByok: false } })
 
@@ -26,22 +40,46 @@ async function open(t: Test, redis: TestRedis, now: () => number = () => Infinit
 
 type Opened = Awaited<ReturnType<typeof open>>
 
-/** What a Redis that is held for away, since it took longer than calls wait for it, did not do is asked for again. */
-async function asked<T>({ state }: Opened, ask: () => Promise<T>, isDone: (answer: T) => boolean): Promise<T> {
+/**
+ * What a Redis that is held for away, since it took longer than calls wait for it, did not do is asked for
+ * again.
+ */
+async function asked<T>(
+  { state }: Opened,
+  ask: () => Promise<T>,
+  isDone: (answer: T) => boolean,
+): Promise<T> {
   for (;;) {
     const answer = await ask()
     if (isDone(answer) || state.isReachable) return answer
     await state.whenReachable(60_000)
   }
 }
-const put = (one: Opened, ...views: readonly VideoView[]): Promise<boolean> => asked(one, () => one.views.putAll(views), (isPut) => isPut)
-const got = (one: Opened, id: string): Promise<VideoView | null> => asked(one, () => one.views.get(id), (found) => found !== null)
+const put = (one: Opened, ...views: readonly VideoView[]): Promise<boolean> =>
+  asked(
+    one,
+    () => one.views.putAll(views),
+    (isPut) => isPut,
+  )
+const got = (one: Opened, id: string): Promise<VideoView | null> =>
+  asked(
+    one,
+    () => one.views.get(id),
+    (found) => found !== null,
+  )
 
 for (const kind of REDIS_KINDS) {
   t.test(`${kind}: a view that is put is what others read`, async (t) => {
     const redis = await openTestRedis(t, kind)
     const [one, other] = [await open(t, redis), await open(t, redis)]
-    t.equal(await asked(one, () => one.views.put(ENDED), (isPut) => isPut), true)
+    t.equal(
+      await asked(
+        one,
+        () => one.views.put(ENDED),
+        (isPut) => isPut,
+      ),
+      true,
+    )
     t.same(await got(other, 'vid_1'), ENDED)
     t.equal(await other.views.get('vid_2'), null)
   })
@@ -63,7 +101,8 @@ for (const kind of REDIS_KINDS) {
     await redis.start()
     t.ok(await state.whenReachable(10_000))
     let got = await views.get('vid_1')
-    for (; got === null; got = await views.get('vid_1')) await new Promise((resolve) => setTimeout(resolve, 5))
+    for (; got === null; got = await views.get('vid_1'))
+      await new Promise((resolve) => setTimeout(resolve, 5))
     t.same(got, ENDED)
   })
 }
@@ -92,8 +131,16 @@ t.test('views of open jobs are forgotten sooner than those of ended ones', async
 
 t.test('what is no view, or that of another job, is none', async (t) => {
   const { views, state } = await open(t, await openTestRedis(t))
-  const strange = ['', '2', '2{', '2null', '2[]', `2${JSON.stringify({ ...ENDED, outputs: -1 })}`, `2${JSON.stringify({ ...ENDED, status: 'done' })}`,
-    `2${JSON.stringify({ ...ENDED, id: 'vid_2' })}`]
+  const strange = [
+    '',
+    '2',
+    '2{',
+    '2null',
+    '2[]',
+    `2${JSON.stringify({ ...ENDED, outputs: -1 })}`,
+    `2${JSON.stringify({ ...ENDED, status: 'done' })}`,
+    `2${JSON.stringify({ ...ENDED, id: 'vid_2' })}`,
+  ]
   for (const text of strange) {
     await state.redis.set('sluice:video:{vid_1}', text)
     t.equal(await views.get('vid_1'), null, text)
@@ -117,7 +164,8 @@ t.test('a process holds only so many views for a Redis that is away', async (t) 
   for (let n = 0; n < VIDEO_VIEWS_LATE_MAX + 10; n++) void views.put(view('pending', { id: `vid_${n}` }))
   await redis.start()
   t.ok(await state.whenReachable(10_000))
-  while (await state.redis.dbsize() < VIDEO_VIEWS_LATE_MAX) await new Promise((resolve) => setTimeout(resolve, 20))
+  while ((await state.redis.dbsize()) < VIDEO_VIEWS_LATE_MAX)
+    await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(await state.redis.dbsize(), VIDEO_VIEWS_LATE_MAX)
 })
 
@@ -126,14 +174,18 @@ function notingState() {
   const told = new Set<(isReachable: boolean) => void>()
   const parts: string[][] = []
   const fake = {
-    parts, isReachable: false, refusal: null as Error | null, slowMs: 0,
+    parts,
+    isReachable: false,
+    refusal: null as Error | null,
+    slowMs: 0,
     redis: {
       pipeline() {
         const part: string[] = []
         return {
           evalsha: (_sha: string, _keys: number, _key: string, text: string) => void part.push(text),
           async exec() {
-            if (fake.slowMs > 0) await new Promise((resolve) => fake.slowMs < Infinity && setTimeout(resolve, fake.slowMs))
+            if (fake.slowMs > 0)
+              await new Promise((resolve) => fake.slowMs < Infinity && setTimeout(resolve, fake.slowMs))
             if (fake.refusal === null) parts.push(part)
             return part.map(() => [fake.refusal, 1])
           },
@@ -156,11 +208,16 @@ t.test('views that waited for Redis are put in parts, those of jobs that have en
   const fake = notingState()
   const views = openVideoViews(fake as unknown as State)
   t.teardown(() => views.close())
-  const openJobs = Array.from({ length: VIDEO_VIEWS_PUT_AT_ONCE }, (_, n) => view('pending', { id: `vid_${n}` }))
+  const openJobs = Array.from({ length: VIDEO_VIEWS_PUT_AT_ONCE }, (_, n) =>
+    view('pending', { id: `vid_${n}` }),
+  )
   t.equal(await views.putAll([...openJobs, { ...ENDED, id: 'vid_ended' }]), false)
   fake.comeBack()
   await new Promise((resolve) => setImmediate(resolve))
-  t.same(fake.parts.map(({ length }) => length), [VIDEO_VIEWS_PUT_AT_ONCE, 1])
+  t.same(
+    fake.parts.map(({ length }) => length),
+    [VIDEO_VIEWS_PUT_AT_ONCE, 1],
+  )
   t.match(fake.parts[0]?.[0], 'vid_ended')
 })
 
@@ -207,9 +264,14 @@ t.test('wake-ups of a turn are told once each, and what is none is passed over',
     one.views.wake({ kind: 'webhooks' })
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}']) await one.state.redis.publish('sluice:videos', text)
+  for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}'])
+    await one.state.redis.publish('sluice:videos', text)
   for (let n = 0; n < 100; n++) one.views.wake({ kind: 'jobs', provider: 'openai' })
   one.views.wake({ kind: 'cancelled', id: 'vid_1' })
-  while (!told.some(({ kind }) => kind === 'cancelled')) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.same(told, [{ kind: 'jobs', provider: 'openai' }, { kind: 'cancelled', id: 'vid_1' }])
+  while (!told.some(({ kind }) => kind === 'cancelled'))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  t.same(told, [
+    { kind: 'jobs', provider: 'openai' },
+    { kind: 'cancelled', id: 'vid_1' },
+  ])
 })

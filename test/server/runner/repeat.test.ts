@@ -5,15 +5,18 @@ import { keptLog } from '../../support/log.ts'
 t.test('a chore that fails comes round again, and the log says why', async (t) => {
   const log = keptLog()
   let turns = 0
-  const stop = repeat({
-    name: 'swept',
-    everyMs: 1,
-    async run() {
-      turns++
-      if (turns === 1) throw new Error('no room')
-      return { rows: turns }
+  const stop = repeat(
+    {
+      name: 'swept',
+      everyMs: 1,
+      async run() {
+        turns++
+        if (turns === 1) throw new Error('no room')
+        return { rows: turns }
+      },
     },
-  }, { log, random: () => 0.5 })
+    { log, random: () => 0.5 },
+  )
   while (turns < 3) await new Promise((resolve) => setImmediate(resolve))
   await stop()
   t.match(log.events, [{ event: 'swept_failed' }, { event: 'swept', fields: { rows: 2 } }])
@@ -22,16 +25,19 @@ t.test('a chore that fails comes round again, and the log says why', async (t) =
 t.test('stopping waits for the turn under way, and none follows', async (t) => {
   let [began, ended] = [0, 0]
   let finish = (): void => undefined
-  const stop = repeat({
-    name: 'swept',
-    everyMs: 1,
-    async run() {
-      began++
-      await new Promise<void>((resolve) => (finish = resolve))
-      ended++
-      return {}
+  const stop = repeat(
+    {
+      name: 'swept',
+      everyMs: 1,
+      async run() {
+        began++
+        await new Promise<void>((resolve) => (finish = resolve))
+        ended++
+        return {}
+      },
     },
-  }, { log: keptLog(), random: () => 0.5 })
+    { log: keptLog(), random: () => 0.5 },
+  )
   while (began < 1) await new Promise((resolve) => setImmediate(resolve))
   const stopped = stop()
   finish()
@@ -43,16 +49,19 @@ t.test('a turn that is asked for comes at once, and behind one under way; none a
   let turns = 0
   let finish = (): void => undefined
   let ask = (): void => undefined
-  const stop = repeat({
-    name: 'swept',
-    everyMs: 3_600_000,
-    onAsked: (comeRound) => (ask = comeRound),
-    async run() {
-      turns++
-      await new Promise<void>((resolve) => (finish = resolve))
-      return {}
+  const stop = repeat(
+    {
+      name: 'swept',
+      everyMs: 3_600_000,
+      onAsked: (comeRound) => (ask = comeRound),
+      async run() {
+        turns++
+        await new Promise<void>((resolve) => (finish = resolve))
+        return {}
+      },
     },
-  }, { log: keptLog(), random: () => 0.5 })
+    { log: keptLog(), random: () => 0.5 },
+  )
   ask()
   t.equal(turns, 1)
   for (let times = 0; times < 3; times++) ask()

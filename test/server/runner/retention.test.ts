@@ -1,6 +1,15 @@
 import t from 'tap'
-import { PRUNE_EVERY_MS, PRUNE_REST_MS_MAX, PRUNE_REST_TIMES } from '../../../src/schemas/operator/retention-limits.ts'
-import type { PruneEnd, PruneStep, RetentionKind, RetentionLease } from '../../../src/server/ports/operator/retention.ts'
+import {
+  PRUNE_EVERY_MS,
+  PRUNE_REST_MS_MAX,
+  PRUNE_REST_TIMES,
+} from '../../../src/schemas/operator/retention-limits.ts'
+import type {
+  PruneEnd,
+  PruneStep,
+  RetentionKind,
+  RetentionLease,
+} from '../../../src/server/ports/operator/retention.ts'
 import { prune, type PruneDeps } from '../../../src/server/runner/retention.ts'
 import { keptLog } from '../../support/log.ts'
 
@@ -14,7 +23,10 @@ interface Stand {
 }
 
 /** Batches by their rows; a batch takes ten milliseconds. */
-function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>>, more: Partial<PruneDeps> & { readonly end?: PruneEnd } = {}): Stand {
+function stand(
+  kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>>,
+  more: Partial<PruneDeps> & { readonly end?: PruneEnd } = {},
+): Stand {
   let now = 0
   const told: (string | number)[] = []
   const ended: number[] = []
@@ -22,8 +34,11 @@ function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>
   const log = keptLog()
   const turn: RetentionLease = { id: 'all', attempt: 1 }
   const steps = Object.entries(kinds).map(([kind, batches]): PruneStep => ({
-    kind: kind as RetentionKind, keptFor: null, due: () => Promise.resolve(0), oldest: () => Promise.resolve(null),
-    async* run(given) {
+    kind: kind as RetentionKind,
+    keptFor: null,
+    due: () => Promise.resolve(0),
+    oldest: () => Promise.resolve(null),
+    async *run(given) {
       t.equal(given, turn)
       for (const batch of batches) {
         await Promise.resolve()
@@ -36,9 +51,13 @@ function stand(kinds: Partial<Record<RetentionKind, readonly (number | Error)[]>
     },
   }))
   const deps: PruneDeps = {
-    steps, log, now: () => now, isEnding: () => false,
+    steps,
+    log,
+    now: () => now,
+    isEnding: () => false,
     turns: {
-      begin: () => Promise.resolve(turn), hasten: () => Promise.resolve(),
+      begin: () => Promise.resolve(turn),
+      hasten: () => Promise.resolve(),
       end: (_, dueInMs) => Promise.resolve(void ended.push(dueInMs)),
     },
     meters: { pruned: (kind, rows) => (counted[kind] = (counted[kind] ?? 0) + rows) },
@@ -74,13 +93,16 @@ t.test('what fails is told and keeps no other kind', async (t) => {
 
 t.test('who is to end stops after a batch and leaves the turn to the next at once', async (t) => {
   let isEnding = false
-  const { deps, told, ended } = stand({ jobs: [5, 7], webhooks: [1] }, { isEnding: () => isEnding, rest: async () => void (isEnding = true) })
+  const { deps, told, ended } = stand(
+    { jobs: [5, 7], webhooks: [1] },
+    { isEnding: () => isEnding, rest: async () => void (isEnding = true) },
+  )
   t.match(await prune(deps), { rows: { jobs: 5 }, isWhole: false })
   t.same(told, ['jobs'])
   t.same(ended, [0])
 })
 
-t.test('a turn that is another\'s by now is not given back, and nothing follows', async (t) => {
+t.test("a turn that is another's by now is not given back, and nothing follows", async (t) => {
   const { deps, told, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
   t.match(await prune(deps), { rows: {}, isWhole: false })
   t.same([told, ended], [[], []])

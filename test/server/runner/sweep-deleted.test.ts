@@ -7,14 +7,26 @@ import { openFileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import { openDisk, putInContainer } from '../../support/files/storage.ts'
 
-t.test('containers of a deleted workspace go with the next sweep, however young; those of another one stay', async (t) => {
-  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
-  const { storage } = await openDisk(t)
-  const uses = openContainerUses(store)
-  for (const id of [workspaceId, otherWorkspaceId]) await putInContainer(storage, 'a', 'a', { workspaceId: id, containerId: 'sess_a' })
-  must(await uses.touch(workspaceId, 'sess_a'))
-  await store.sql`UPDATE workspaces SET deleted_at = now() WHERE id = ${workspaceId}`
-  const parts = { rows: openFileSweep(store), uses, sizes: openContainerSizes(store), storage, now: () => Date.now() + 1_000 }
-  t.match(await sweep(parts), { report: { containers: 1, container_files: 1 }, failures: [] })
-  t.match(await storage.containers.stat({ workspaceId: otherWorkspaceId, containerId: 'sess_a' }, 'a'), { ok: true })
-})
+t.test(
+  'containers of a deleted workspace go with the next sweep, however young; those of another one stay',
+  async (t) => {
+    const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+    const { storage } = await openDisk(t)
+    const uses = openContainerUses(store)
+    for (const id of [workspaceId, otherWorkspaceId])
+      await putInContainer(storage, 'a', 'a', { workspaceId: id, containerId: 'sess_a' })
+    must(await uses.touch(workspaceId, 'sess_a'))
+    await store.sql`UPDATE workspaces SET deleted_at = now() WHERE id = ${workspaceId}`
+    const parts = {
+      rows: openFileSweep(store),
+      uses,
+      sizes: openContainerSizes(store),
+      storage,
+      now: () => Date.now() + 1_000,
+    }
+    t.match(await sweep(parts), { report: { containers: 1, container_files: 1 }, failures: [] })
+    t.match(await storage.containers.stat({ workspaceId: otherWorkspaceId, containerId: 'sess_a' }, 'a'), {
+      ok: true,
+    })
+  },
+)

@@ -14,19 +14,40 @@ import { IDEMPOTENCY_KEPT_MS } from '../../../src/schemas/limits/idempotency-lim
 import type { ContainerUses } from '../../../src/server/ports/containers/container-rows.ts'
 import type { FileSweep } from '../../../src/server/ports/files/files.ts'
 import type { ContainerFolders, ObjectPage, Storage } from '../../../src/server/ports/files/storage.ts'
-import { sweep, type SweepOptions, type SweepDeps, type SweepReport } from '../../../src/server/runner/sweep.ts'
+import {
+  sweep,
+  type SweepOptions,
+  type SweepDeps,
+  type SweepReport,
+} from '../../../src/server/runner/sweep.ts'
 import { openContainerSizes } from '../../../src/server/store/containers/container-sizes.ts'
 import { openContainerUses } from '../../../src/server/store/containers/container-uses.ts'
 import { openFileSweep } from '../../../src/server/store/files/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../support/files/files.ts'
 import { must } from '../../support/must.ts'
 import type { FakeS3 } from '../../support/files/s3.ts'
-import { openDescriptors, openDisk, openS3, put, putInContainer, staged } from '../../support/files/storage.ts'
+import {
+  openDescriptors,
+  openDisk,
+  openS3,
+  put,
+  putInContainer,
+  staged,
+} from '../../support/files/storage.ts'
 import { failing } from '../../support/files/transfers.ts'
 
 t.setTimeout(600_000)
 
-const NOTHING: SweepReport = { uploads: 0, expired: 0, objects: 0, staging_files: 0, containers: 0, container_files: 0, recounted: 0, idempotency: 0 }
+const NOTHING: SweepReport = {
+  uploads: 0,
+  expired: 0,
+  objects: 0,
+  staging_files: 0,
+  containers: 0,
+  container_files: 0,
+  recounted: 0,
+  idempotency: 0,
+}
 const AWAY = { name: 'storage_unavailable' } as const
 const STORE_AWAY = { name: 'store_unavailable' } as const
 
@@ -44,12 +65,18 @@ async function standOn(t: Test, driver: 'disk' | 'S3', leaseMs = -1): Promise<Sw
   const stand = await openFileStand(t, { leaseMs })
   const opened = driver === 'disk' ? { ...(await openDisk(t)), s3: null } : await openS3(t)
   const deps: SweepDeps = {
-    rows: openFileSweep(stand.store), uses: openContainerUses(stand.store), sizes: openContainerSizes(stand.store),
-    storage: opened.storage, now: Date.now,
+    rows: openFileSweep(stand.store),
+    uses: openContainerUses(stand.store),
+    sizes: openContainerSizes(stand.store),
+    storage: opened.storage,
+    now: Date.now,
   }
   return {
-    ...stand, ...opened, deps,
-    run: (laterMs = 0, more = {}, options = {}) => sweep({ ...deps, now: () => Date.now() + laterMs, ...more }, options),
+    ...stand,
+    ...opened,
+    deps,
+    run: (laterMs = 0, more = {}, options = {}) =>
+      sweep({ ...deps, now: () => Date.now() + laterMs, ...more }, options),
   }
 }
 
@@ -68,7 +95,13 @@ async function litter({ store, files, storage, workspaceId, folder, open }: Swee
   await writeFile(join(folder, 'staging', 'young'), 'young')
   await putInContainer(storage, 'a', 'a', { workspaceId, containerId: 'sess_old' })
   await putInContainer(storage, 'b/c', 'c', { workspaceId, containerId: 'sess_old' })
-  const keyed = must(await files.begin({ workspaceId, reserveBytes: 1, idempotency: { key: 'k', apiKeyHash: 'h', requestDigest: 'd' } }))
+  const keyed = must(
+    await files.begin({
+      workspaceId,
+      reserveBytes: 1,
+      idempotency: { key: 'k', apiKeyHash: 'h', requestDigest: 'd' },
+    }),
+  )
   if (keyed.kind !== 'new') throw new Error('not new')
   must(await files.commit(keyed.upload, FACTS))
   must(await files.remove(workspaceId, keyed.upload.id))
@@ -91,7 +124,16 @@ for (const driver of ['disk', 'S3'] as const) {
     await litter(stand)
     const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
     t.same(failures, [])
-    t.same(report, { uploads: 1, expired: 0, objects: 1, staging_files: 1, containers: 1, container_files: 2, recounted: 0, idempotency: 1 })
+    t.same(report, {
+      uploads: 1,
+      expired: 0,
+      objects: 1,
+      staging_files: 1,
+      containers: 1,
+      container_files: 2,
+      recounted: 0,
+      idempotency: 1,
+    })
     const rows = await stand.store.sql<{ id: string; state: string }[]>`SELECT id, state FROM files`
     t.same(rows.map(({ state }) => state).sort(), ['pending', 'ready'])
     t.same(await objectsOf(stand), rows.map(({ id }) => id).sort())
@@ -104,8 +146,16 @@ for (const driver of ['disk', 'S3'] as const) {
     await litter(stand)
     const listed = async () => Promise.reject(new Error('it lists'))
     const { storage } = stand
-    const blind = { ...storage, list: listed, sweepStaging: listed, containers: { ...storage.containers, listContainers: listed } }
-    t.same(await stand.run(0, { storage: blind }, { isUploadsOnly: true }), { report: { ...NOTHING, uploads: 1 }, failures: [] })
+    const blind = {
+      ...storage,
+      list: listed,
+      sweepStaging: listed,
+      containers: { ...storage.containers, listContainers: listed },
+    }
+    t.same(await stand.run(0, { storage: blind }, { isUploadsOnly: true }), {
+      report: { ...NOTHING, uploads: 1 },
+      failures: [],
+    })
   })
 
   t.test(`${driver}: an object without a row is removed at ORPHAN_AGE_MS and not before`, async (t) => {
@@ -114,26 +164,38 @@ for (const driver of ['disk', 'S3'] as const) {
     t.equal((await stand.run(ORPHAN_AGE_MS - 60_000)).report.objects, 0)
     t.equal((await stand.run(ORPHAN_AGE_MS)).report.objects, 1)
     await put(stand.storage, 'file_young', Buffer.from('young'))
-    t.equal((await stand.run(2_000, {}, { orphanAgeMs: 0 })).report.objects, 1, 'an operator may say otherwise')
+    t.equal(
+      (await stand.run(2_000, {}, { orphanAgeMs: 0 })).report.objects,
+      1,
+      'an operator may say otherwise',
+    )
   })
 
-  t.test(`${driver}: a container goes at CONTAINER_KEPT_MS after its last use and its newest change, and not before`, async (t) => {
-    const stand = await standOn(t, driver)
-    const { workspaceId, storage, deps, store } = stand
-    const container = { workspaceId, containerId: 'sess_a' }
-    await putInContainer(storage, 'a', 'a', container)
-    t.equal((await stand.run(CONTAINER_KEPT_MS - 60_000)).report.containers, 0, 'a new file keeps it')
-    must(await deps.uses.touch(workspaceId, 'sess_a'))
-    await store.sql`UPDATE container_uses SET used_at = used_at + interval '1 hour'`
-    t.equal((await stand.run(CONTAINER_KEPT_MS + 1_800_000)).report.containers, 0, 'a use keeps it')
-    t.equal(must(await storage.containers.list(container, null, 9)).files.length, 1)
-    t.match((await stand.run(CONTAINER_KEPT_MS + 3_610_000)).report, { containers: 1, container_files: 1 })
-    t.same(await store.sql`SELECT 1 FROM container_uses`, [])
-  })
+  t.test(
+    `${driver}: a container goes at CONTAINER_KEPT_MS after its last use and its newest change, and not before`,
+    async (t) => {
+      const stand = await standOn(t, driver)
+      const { workspaceId, storage, deps, store } = stand
+      const container = { workspaceId, containerId: 'sess_a' }
+      await putInContainer(storage, 'a', 'a', container)
+      t.equal((await stand.run(CONTAINER_KEPT_MS - 60_000)).report.containers, 0, 'a new file keeps it')
+      must(await deps.uses.touch(workspaceId, 'sess_a'))
+      await store.sql`UPDATE container_uses SET used_at = used_at + interval '1 hour'`
+      t.equal((await stand.run(CONTAINER_KEPT_MS + 1_800_000)).report.containers, 0, 'a use keeps it')
+      t.equal(must(await storage.containers.list(container, null, 9)).files.length, 1)
+      t.match((await stand.run(CONTAINER_KEPT_MS + 3_610_000)).report, { containers: 1, container_files: 1 })
+      t.same(await store.sql`SELECT 1 FROM container_uses`, [])
+    },
+  )
 
   t.test(`${driver}: a use while the sweep looks keeps the container`, async (t) => {
     const stand = await standOn(t, driver)
-    const { workspaceId, storage, deps: { uses }, store } = stand
+    const {
+      workspaceId,
+      storage,
+      deps: { uses },
+      store,
+    } = stand
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     const containers = {
@@ -145,23 +207,31 @@ for (const driver of ['disk', 'S3'] as const) {
         return newest
       },
     }
-    t.equal((await stand.run(CONTAINER_KEPT_MS + 1_000, { storage: { ...storage, containers } })).report.containers, 0)
+    t.equal(
+      (await stand.run(CONTAINER_KEPT_MS + 1_000, { storage: { ...storage, containers } })).report.containers,
+      0,
+    )
     t.equal(must(await storage.containers.list(container, null, 9)).files.length, 1)
   })
 
   t.test(`${driver}: a file that is written while its old container is being removed stays`, async (t) => {
     const stand = await standOn(t, driver)
-    const { workspaceId, storage, deps: { uses } } = stand
+    const {
+      workspaceId,
+      storage,
+      deps: { uses },
+    } = stand
     const container = { workspaceId, containerId: 'sess_a' }
     await putInContainer(storage, 'a', 'a', container)
     const later = new Date(Date.now() + CONTAINER_KEPT_MS + 10_000)
     const meanwhile: ContainerUses = {
       ...uses,
-      removal: (asked, since, remove) => uses.removal(asked, since, async () => {
-        await putInContainer(storage, 'new', 'new', container)
-        await age(stand, 'new', later)
-        return remove()
-      }),
+      removal: (asked, since, remove) =>
+        uses.removal(asked, since, async () => {
+          await putInContainer(storage, 'new', 'new', container)
+          await age(stand, 'new', later)
+          return remove()
+        }),
     }
     must(await storage.containers.list(container, null, 9))
     await stand.run(CONTAINER_KEPT_MS + 5_000, { uses: meanwhile })
@@ -171,8 +241,14 @@ for (const driver of ['disk', 'S3'] as const) {
   t.test(`${driver}: two sweeps at once remove everything once`, async (t) => {
     const stand = await standOn(t, driver)
     await litter(stand)
-    const both = await Promise.all([stand.run(CONTAINER_KEPT_MS + 1_000), stand.run(CONTAINER_KEPT_MS + 1_000)])
-    t.same(both.flatMap(({ failures }) => failures), [])
+    const both = await Promise.all([
+      stand.run(CONTAINER_KEPT_MS + 1_000),
+      stand.run(CONTAINER_KEPT_MS + 1_000),
+    ])
+    t.same(
+      both.flatMap(({ failures }) => failures),
+      [],
+    )
     t.equal(both[0].report.uploads + both[1].report.uploads, 1)
     t.equal((await objectsOf(stand)).length, 2)
     t.equal(must(await stand.storage.containers.listContainers(null)).containers.length, 0)
@@ -184,47 +260,73 @@ for (const driver of ['disk', 'S3'] as const) {
     ['list', (storage) => failing(storage, 'list', AWAY), 'objects'],
     ['stagingOwners', (storage) => failing(storage, 'stagingOwners', AWAY), 'staging_files'],
     ['sweepStaging', (storage) => failing(storage, 'sweepStaging', AWAY), 'staging_files'],
-    ...(['listContainers', 'newestChange', 'removeContainer'] satisfies (keyof ContainerFolders)[]).map((call) => [
-      `containers.${call}`, (storage: Storage) => ({ ...storage, containers: failing(storage.containers, call, AWAY) }), 'containers',
-    ] as const),
+    ...(['listContainers', 'newestChange', 'removeContainer'] satisfies (keyof ContainerFolders)[]).map(
+      (call) =>
+        [
+          `containers.${call}`,
+          (storage: Storage) => ({ ...storage, containers: failing(storage.containers, call, AWAY) }),
+          'containers',
+        ] as const,
+    ),
   ]
   for (const [call, broken, count] of storageCalls) {
-    t.test(`${driver}: when storage fails at ${call} it is told, the other steps run, and the next sweep does the rest`, async (t) => {
-      const stand = await standOn(t, driver)
-      await litter(stand)
-      const first = await stand.run(CONTAINER_KEPT_MS + 1_000, { storage: broken(stand.storage) })
-      t.match(first.failures, call === 'remove' ? [AWAY, AWAY] : [AWAY])
-      t.equal(first.report[count], 0)
-      t.equal(first.report.idempotency, 1)
-      await stand.store.sql`UPDATE files SET lease_until = '-infinity' WHERE state = 'abandoned'`
-      const second = await stand.run(CONTAINER_KEPT_MS + 1_000)
-      t.same(second.failures, [])
-      t.ok(second.report[count] > 0)
-      t.same(await stand.run(CONTAINER_KEPT_MS + 1_000), { report: NOTHING, failures: [] })
-    })
+    t.test(
+      `${driver}: when storage fails at ${call} it is told, the other steps run, and the next sweep does the rest`,
+      async (t) => {
+        const stand = await standOn(t, driver)
+        await litter(stand)
+        const first = await stand.run(CONTAINER_KEPT_MS + 1_000, { storage: broken(stand.storage) })
+        t.match(first.failures, call === 'remove' ? [AWAY, AWAY] : [AWAY])
+        t.equal(first.report[count], 0)
+        t.equal(first.report.idempotency, 1)
+        await stand.store.sql`UPDATE files SET lease_until = '-infinity' WHERE state = 'abandoned'`
+        const second = await stand.run(CONTAINER_KEPT_MS + 1_000)
+        t.same(second.failures, [])
+        t.ok(second.report[count] > 0)
+        t.same(await stand.run(CONTAINER_KEPT_MS + 1_000), { report: NOTHING, failures: [] })
+      },
+    )
   }
 
-  const rowCalls: readonly (readonly [string, (deps: SweepDeps) => Partial<SweepDeps>, keyof SweepReport])[] = [
-    ...([
-      ['claimStale', 'uploads'], ['forget', 'uploads'], ['goneFronts', 'staging_files'], ['withoutRow', 'objects'], ['expire', 'idempotency'],
-    ] satisfies [keyof FileSweep, keyof SweepReport][])
-      .map(([call, count]) => [call, ({ rows }: SweepDeps) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const),
-    ...(['lastUses', 'removal'] satisfies (keyof ContainerUses)[])
-      .map((call) => [`uses.${call}`, ({ uses }: SweepDeps) => ({ uses: failing(uses, call, STORE_AWAY) }), 'containers'] as const),
-  ]
+  const rowCalls: readonly (readonly [string, (deps: SweepDeps) => Partial<SweepDeps>, keyof SweepReport])[] =
+    [
+      ...(
+        [
+          ['claimStale', 'uploads'],
+          ['forget', 'uploads'],
+          ['goneFronts', 'staging_files'],
+          ['withoutRow', 'objects'],
+          ['expire', 'idempotency'],
+        ] satisfies [keyof FileSweep, keyof SweepReport][]
+      ).map(
+        ([call, count]) =>
+          [call, ({ rows }: SweepDeps) => ({ rows: failing(rows, call, STORE_AWAY) }), count] as const,
+      ),
+      ...(['lastUses', 'removal'] satisfies (keyof ContainerUses)[]).map(
+        (call) =>
+          [
+            `uses.${call}`,
+            ({ uses }: SweepDeps) => ({ uses: failing(uses, call, STORE_AWAY) }),
+            'containers',
+          ] as const,
+      ),
+    ]
   for (const [call, broken, count] of rowCalls) {
-    t.test(`${driver}: when the store fails at ${call} it is told, the other steps run, and the next sweep does the rest`, async (t) => {
-      const stand = await standOn(t, driver)
-      await litter(stand)
-      const first = await stand.run(CONTAINER_KEPT_MS + 1_000, broken(stand.deps))
-      t.match(first.failures, [STORE_AWAY])
-      t.equal(first.failures.length, 1)
-      t.equal(first.report[count], 0)
-      await stand.store.sql`UPDATE files SET lease_until = '-infinity' WHERE state = 'abandoned'`
-      const second = await stand.run(CONTAINER_KEPT_MS + 1_000)
-      t.same(second.failures, [])
-      t.equal(second.report[count], 1)
-    })
+    t.test(
+      `${driver}: when the store fails at ${call} it is told, the other steps run, and the next sweep does the rest`,
+      async (t) => {
+        const stand = await standOn(t, driver)
+        await litter(stand)
+        const first = await stand.run(CONTAINER_KEPT_MS + 1_000, broken(stand.deps))
+        t.match(first.failures, [STORE_AWAY])
+        t.equal(first.failures.length, 1)
+        t.equal(first.report[count], 0)
+        await stand.store.sql`UPDATE files SET lease_until = '-infinity' WHERE state = 'abandoned'`
+        const second = await stand.run(CONTAINER_KEPT_MS + 1_000)
+        t.same(second.failures, [])
+        t.equal(second.report[count], 1)
+      },
+    )
   }
 
   t.test(`${driver}: a thing that storage refuses alone does not keep the others`, async (t) => {
@@ -240,7 +342,9 @@ for (const driver of ['disk', 'S3'] as const) {
       containers: {
         ...storage.containers,
         removeContainer: (container, since) =>
-          container.containerId === 'sess_1' ? Promise.resolve({ ok: false, failure: AWAY }) : storage.containers.removeContainer(container, since),
+          container.containerId === 'sess_1'
+            ? Promise.resolve({ ok: false, failure: AWAY })
+            : storage.containers.removeContainer(container, since),
       },
     }
     const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000, { storage: stuck })
@@ -248,16 +352,19 @@ for (const driver of ['disk', 'S3'] as const) {
     t.match(failures, [AWAY, AWAY])
   })
 
-  t.test(`${driver}: a sweep that is to end stops before the next thing, and the next one does the rest`, async (t) => {
-    const stand = await standOn(t, driver)
-    for (const nth of [1, 2, 3, 4]) await put(stand.storage, `file_${nth}`, Buffer.from('orphan'))
-    await putInContainer(stand.storage, 'a', 'a', { workspaceId: stand.workspaceId, containerId: 'sess_a' })
-    let removed = 0
-    const storage: Storage = { ...stand.storage, remove: (id) => (removed++, stand.storage.remove(id)) }
-    const first = await stand.run(CONTAINER_KEPT_MS + 1_000, { storage, isEnding: () => removed >= 2 })
-    t.same(first, { report: { ...NOTHING, objects: 2 }, failures: [] })
-    t.match((await stand.run(CONTAINER_KEPT_MS + 1_000)).report, { objects: 2, containers: 1 })
-  })
+  t.test(
+    `${driver}: a sweep that is to end stops before the next thing, and the next one does the rest`,
+    async (t) => {
+      const stand = await standOn(t, driver)
+      for (const nth of [1, 2, 3, 4]) await put(stand.storage, `file_${nth}`, Buffer.from('orphan'))
+      await putInContainer(stand.storage, 'a', 'a', { workspaceId: stand.workspaceId, containerId: 'sess_a' })
+      let removed = 0
+      const storage: Storage = { ...stand.storage, remove: (id) => (removed++, stand.storage.remove(id)) }
+      const first = await stand.run(CONTAINER_KEPT_MS + 1_000, { storage, isEnding: () => removed >= 2 })
+      t.same(first, { report: { ...NOTHING, objects: 2 }, failures: [] })
+      t.match((await stand.run(CONTAINER_KEPT_MS + 1_000)).report, { objects: 2, containers: 1 })
+    },
+  )
 }
 
 /** Gives a container file another time of change. */
@@ -283,21 +390,25 @@ t.test('uploads that storage never lets go end the step instead of turning for e
   t.match(failures, [AWAY])
 })
 
-t.test('S3: listings of many pages are swept to their end, with containers whose ids sort around the slash', async (t) => {
-  const stand = await standOn(t, 'S3')
-  const { storage, workspaceId, s3 } = stand
-  if (s3 === null) throw new Error('not S3')
-  s3.pageMax = 3
-  for (let nth = 0; nth < 10; nth++) await put(storage, `file_${nth}`, Buffer.from('orphan'))
-  const ids = ['sess_a', 'sess_a-', 'sess_a-b', 'sess_a0', 'sess_aa', 'gen_a', 'x']
-  for (const containerId of ids) {
-    for (let nth = 0; nth < 7; nth++) await putInContainer(storage, `f/${nth}`, 'f', { workspaceId, containerId })
-  }
-  const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
-  t.same(failures, [])
-  t.match(report, { objects: 10, containers: ids.length, container_files: ids.length * 7 })
-  t.equal(s3.objects.size, 0)
-})
+t.test(
+  'S3: listings of many pages are swept to their end, with containers whose ids sort around the slash',
+  async (t) => {
+    const stand = await standOn(t, 'S3')
+    const { storage, workspaceId, s3 } = stand
+    if (s3 === null) throw new Error('not S3')
+    s3.pageMax = 3
+    for (let nth = 0; nth < 10; nth++) await put(storage, `file_${nth}`, Buffer.from('orphan'))
+    const ids = ['sess_a', 'sess_a-', 'sess_a-b', 'sess_a0', 'sess_aa', 'gen_a', 'x']
+    for (const containerId of ids) {
+      for (let nth = 0; nth < 7; nth++)
+        await putInContainer(storage, `f/${nth}`, 'f', { workspaceId, containerId })
+    }
+    const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
+    t.same(failures, [])
+    t.match(report, { objects: 10, containers: ids.length, container_files: ids.length * 7 })
+    t.equal(s3.objects.size, 0)
+  },
+)
 
 t.test('S3: an answer that is lost leaves the rest to the next sweep, whichever call it was', async (t) => {
   for (const call of ['list', 'head', 'delete'] as const) {
@@ -352,7 +463,8 @@ t.test('disk: a folder in the place of staging files is left alone', async (t) =
 t.test('disk: what cannot be removed keeps nothing else from being removed', async (t) => {
   const stand = await standOn(t, 'disk')
   const { storage, workspaceId, folder } = stand
-  for (const nth of [1, 2, 3]) await putInContainer(storage, 'a', 'a', { workspaceId, containerId: `sess_${nth}` })
+  for (const nth of [1, 2, 3])
+    await putInContainer(storage, 'a', 'a', { workspaceId, containerId: `sess_${nth}` })
   const stuck = join(folder, 'containers', workspaceId, 'sess_1', 'stuck')
   await mkdir(stuck)
   try {
@@ -373,25 +485,29 @@ t.test('disk: what cannot be removed keeps nothing else from being removed', asy
   t.same(await readdir(join(folder, 'trash')), [])
 })
 
-t.test('disk: folders of any depth are removed, a few open at a time, and so is the container after them', async (t) => {
-  const stand = await standOn(t, 'disk')
-  const { storage, workspaceId, folder } = stand
-  const place = join(folder, 'containers', workspaceId, 'sess_a')
-  await mkdir(join(place, ...Array.from({ length: 800 }, () => 'd')), { recursive: true })
-  await writeFile(join(place, ...Array.from({ length: 700 }, () => 'd'), 'leaf'), 'x')
-  await putInContainer(storage, 'a', 'a', { workspaceId, containerId: 'sess_b' })
-  const before = await openDescriptors()
-  let most = 0
-  const watch = setInterval(() => void openDescriptors().then((count) => (most = Math.max(most, count))), 1)
-  const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
-  clearInterval(watch)
-  t.same(failures, [])
-  t.match(report, { containers: 2, container_files: 2 })
-  t.ok(most < before + 150, `${most} descriptors`)
-  t.same(await readdir(join(folder, 'trash')), [])
-})
+t.test(
+  'disk: folders of any depth are removed, a few open at a time, and so is the container after them',
+  async (t) => {
+    const stand = await standOn(t, 'disk')
+    const { storage, workspaceId, folder } = stand
+    const place = join(folder, 'containers', workspaceId, 'sess_a')
+    await mkdir(join(place, ...Array.from({ length: 800 }, () => 'd')), { recursive: true })
+    await writeFile(join(place, ...Array.from({ length: 700 }, () => 'd'), 'leaf'), 'x')
+    await putInContainer(storage, 'a', 'a', { workspaceId, containerId: 'sess_b' })
+    const before = await openDescriptors()
+    let most = 0
+    const watch = setInterval(() => void openDescriptors().then((count) => (most = Math.max(most, count))), 1)
+    const { report, failures } = await stand.run(CONTAINER_KEPT_MS + 1_000)
+    clearInterval(watch)
+    t.same(failures, [])
+    t.match(report, { containers: 2, container_files: 2 })
+    t.ok(most < before + 150, `${most} descriptors`)
+    t.same(await readdir(join(folder, 'trash')), [])
+  },
+)
 
 t.test('sweeps come more often than anything that they remove grows old', async (t) => {
-  for (const age of [ORPHAN_AGE_MS, STAGING_IDLE_MS, CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS]) t.ok(SWEEP_MS <= age)
+  for (const age of [ORPHAN_AGE_MS, STAGING_IDLE_MS, CONTAINER_KEPT_MS, IDEMPOTENCY_KEPT_MS])
+    t.ok(SWEEP_MS <= age)
   t.ok(SWEEP_UPLOADS_MS * 10 <= SWEEP_MS)
 })

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { FSYNCS_MAX } from '../../../src/schemas/files/file-limits.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, leftOpen, openDisk, openStoredFiles, putInContainer, type openFolder } from '../../support/files/storage.ts'
+import {
+  CONTAINER,
+  leftOpen,
+  openDisk,
+  openStoredFiles,
+  putInContainer,
+  type openFolder,
+} from '../../support/files/storage.ts'
 
 /** Counts the calls of `fsync` on every handle until the test has ended. */
 async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count: number; most: number }> {
@@ -27,14 +34,19 @@ async function watchSyncs(t: Parameters<typeof openFolder>[0]): Promise<{ count:
   return seen
 }
 
-t.test(`folders that writes make are brought to the disk ${FSYNCS_MAX} at a time, and at most three syncs a write`, async (t) => {
-  const { storage } = await openDisk(t)
-  const syncs = await watchSyncs(t)
-  const writes = Array.from({ length: 40 }, (_, nth) => putInContainer(storage, `${nth}/b/c/d/e/f/g/h/file`, 'x'))
-  await Promise.all(writes)
-  t.ok(syncs.most <= FSYNCS_MAX, `${syncs.most} at once`)
-  t.ok(syncs.count > 0 && syncs.count <= 3 * writes.length, `${syncs.count} in all`)
-})
+t.test(
+  `folders that writes make are brought to the disk ${FSYNCS_MAX} at a time, and at most three syncs a write`,
+  async (t) => {
+    const { storage } = await openDisk(t)
+    const syncs = await watchSyncs(t)
+    const writes = Array.from({ length: 40 }, (_, nth) =>
+      putInContainer(storage, `${nth}/b/c/d/e/f/g/h/file`, 'x'),
+    )
+    await Promise.all(writes)
+    t.ok(syncs.most <= FSYNCS_MAX, `${syncs.most} at once`)
+    t.ok(syncs.count > 0 && syncs.count <= 3 * writes.length, `${syncs.count} in all`)
+  },
+)
 
 /** A container with so many of these. */
 async function filled(t: Parameters<typeof openFolder>[0], count: number, make: (path: string) => void) {
@@ -56,10 +68,13 @@ t.test('a listing ends when its caller leaves, and closes what it had open', asy
   t.same(await leftOpen(before), [])
 })
 
-t.test('a container with more folders than one listing may open is told from storage that is away', async (t) => {
-  const { list } = await filled(t, 2_600, (path) => mkdirSync(path))
-  t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
-})
+t.test(
+  'a container with more folders than one listing may open is told from storage that is away',
+  async (t) => {
+    const { list } = await filled(t, 2_600, (path) => mkdirSync(path))
+    t.match(await list(CONTAINER, null, 1), { failure: { name: 'container_too_large' } })
+  },
+)
 
 t.test('two listings run at once, some wait, and the rest are told to come again', async (t) => {
   const { list } = await filled(t, 3, (path) => writeFileSync(path, ''))
@@ -70,34 +85,43 @@ t.test('two listings run at once, some wait, and the rest are told to come again
   t.match(await list(CONTAINER, null, 1), { ok: true })
 })
 
-t.test('what a crash left in the trash goes when it is old, and what was just moved there stays', async (t) => {
-  const { emptyTrash, folder } = await filled(t, 0, () => undefined)
-  mkdirSync(join(folder, 'trash', 'left', 'a', 'b'), { recursive: true })
-  writeFileSync(join(folder, 'trash', 'left', 'a', 'f'), 'x')
-  writeFileSync(join(folder, 'trash', 'file'), 'x')
-  t.equal(must(await emptyTrash(60_000)), 0)
-  // The clock of files is finer than ours: what was made in this millisecond may seem to come yet.
-  t.equal(must(await emptyTrash(-1)), 2)
-  t.same(await readdir(join(folder, 'trash')), [])
-})
+t.test(
+  'what a crash left in the trash goes when it is old, and what was just moved there stays',
+  async (t) => {
+    const { emptyTrash, folder } = await filled(t, 0, () => undefined)
+    mkdirSync(join(folder, 'trash', 'left', 'a', 'b'), { recursive: true })
+    writeFileSync(join(folder, 'trash', 'left', 'a', 'f'), 'x')
+    writeFileSync(join(folder, 'trash', 'file'), 'x')
+    t.equal(must(await emptyTrash(60_000)), 0)
+    // The clock of files is finer than ours: what was made in this millisecond may seem to come yet.
+    t.equal(must(await emptyTrash(-1)), 2)
+    t.same(await readdir(join(folder, 'trash')), [])
+  },
+)
 
-t.test('a file that was written into a container while it was moved away stays, also when a new container has its place', async (t) => {
-  const { storage, folder } = await openDisk(t)
-  const { containers } = storage
-  const place = join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId)
-  const limit = new Date(Date.now() - 60_000)
-  for (const path of ['deep/new', 'both', 'old']) await putInContainer(storage, path, path)
-  utimesSync(join(place, 'old'), limit, limit)
-  await onceAtStat(t, () => {
-    mkdirSync(place)
-    writeFileSync(join(place, 'both'), 'later')
-  })
-  t.equal(must(await containers.removeContainer(CONTAINER, limit)), 2)
-  t.same(must(await containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['both', 'deep/new'])
-  t.equal(readFileSync(join(place, 'both'), 'utf8'), 'later')
-  t.equal(readFileSync(join(place, 'deep', 'new'), 'utf8'), 'deep/new')
-  t.same(await readdir(join(folder, 'trash')), [])
-})
+t.test(
+  'a file that was written into a container while it was moved away stays, also when a new container has its place',
+  async (t) => {
+    const { storage, folder } = await openDisk(t)
+    const { containers } = storage
+    const place = join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId)
+    const limit = new Date(Date.now() - 60_000)
+    for (const path of ['deep/new', 'both', 'old']) await putInContainer(storage, path, path)
+    utimesSync(join(place, 'old'), limit, limit)
+    await onceAtStat(t, () => {
+      mkdirSync(place)
+      writeFileSync(join(place, 'both'), 'later')
+    })
+    t.equal(must(await containers.removeContainer(CONTAINER, limit)), 2)
+    t.same(
+      must(await containers.list(CONTAINER, null, 9)).files.map(({ path }) => path),
+      ['both', 'deep/new'],
+    )
+    t.equal(readFileSync(join(place, 'both'), 'utf8'), 'later')
+    t.equal(readFileSync(join(place, 'deep', 'new'), 'utf8'), 'deep/new')
+    t.same(await readdir(join(folder, 'trash')), [])
+  },
+)
 
 /** Runs before the next `fstat` on a handle: a removal makes it first on what it has just moved away. */
 async function onceAtStat(t: Parameters<typeof openFolder>[0], run: () => void): Promise<void> {

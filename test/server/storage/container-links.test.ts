@@ -8,18 +8,33 @@ import { CAN_WALK } from '../../../src/server/storage/container-paths.ts'
 import { openDiskContainers } from '../../../src/server/storage/disk-containers.ts'
 import { raceLinks } from '../../support/files/link-race.ts'
 import { must } from '../../support/must.ts'
-import { CONTAINER, leftOpen, openDisk, openFolder, openStoredFiles, putInContainer, staged } from '../../support/files/storage.ts'
+import {
+  CONTAINER,
+  leftOpen,
+  openDisk,
+  openFolder,
+  openStoredFiles,
+  putInContainer,
+  staged,
+} from '../../support/files/storage.ts'
 
 type Tap = Parameters<typeof openDisk>[0]
 
-async function planted(t: Tap): Promise<{ storage: Storage; container: string; outside: string; folder: string }> {
+async function planted(
+  t: Tap,
+): Promise<{ storage: Storage; container: string; outside: string; folder: string }> {
   const { storage, folder } = await openDisk(t)
   const outside = await mkdtemp(join(folder, 'outside-'))
   await writeFile(join(outside, 'secret'), 'secret')
   await mkdir(join(outside, 'deep'))
   await writeFile(join(outside, 'deep', 'secret'), 'secret')
   await putInContainer(storage, 'plain', 'plain')
-  return { storage, container: join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId), outside, folder }
+  return {
+    storage,
+    container: join(folder, 'containers', CONTAINER.workspaceId, CONTAINER.containerId),
+    outside,
+    folder,
+  }
 }
 
 /** Elsewhere shared prefixes are refused, which the last test shows. */
@@ -32,11 +47,30 @@ t.test('no link is followed, wherever it stands in the path and wherever it lead
   await symlink('plain', join(container, 'inner-link'))
   await symlink('../../../..', join(container, 'up'))
   await link(join(outside, 'secret'), join(container, 'hard-link'))
-  for (const path of ['file-link', 'dir-link/secret', 'dir-link/deep/secret', 'inner-link', 'up/etc/passwd', 'hard-link', 'dir-link']) {
-    t.match(await storage.containers.open(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, path)
-    t.match(await storage.containers.stat(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, path)
+  for (const path of [
+    'file-link',
+    'dir-link/secret',
+    'dir-link/deep/secret',
+    'inner-link',
+    'up/etc/passwd',
+    'hard-link',
+    'dir-link',
+  ]) {
+    t.match(
+      await storage.containers.open(CONTAINER, path),
+      { failure: { name: 'container_file_unknown' } },
+      path,
+    )
+    t.match(
+      await storage.containers.stat(CONTAINER, path),
+      { failure: { name: 'container_file_unknown' } },
+      path,
+    )
   }
-  t.same(must(await storage.containers.list(CONTAINER, null, 100)).files.map(({ path }) => path), ['plain'])
+  t.same(
+    must(await storage.containers.list(CONTAINER, null, 100)).files.map(({ path }) => path),
+    ['plain'],
+  )
 })
 
 t.test('a container that is itself a link, and a workspace that is one, are empty', LINKS, async (t) => {
@@ -47,29 +81,41 @@ t.test('a container that is itself a link, and a workspace that is one, are empt
   t.match(await storage.containers.open(other, 'secret'), { failure: { name: 'container_file_unknown' } })
   const workspaceId = CONTAINER.workspaceId.replace('0190', '0192')
   await symlink(join(folder, 'containers', CONTAINER.workspaceId), join(folder, 'containers', workspaceId))
-  t.match(await storage.containers.open({ ...CONTAINER, workspaceId }, 'plain'), { failure: { name: 'container_file_unknown' } })
+  t.match(await storage.containers.open({ ...CONTAINER, workspaceId }, 'plain'), {
+    failure: { name: 'container_file_unknown' },
+  })
 })
 
-t.test('a write goes through no link: a link with its name is replaced, one on its way is refused', LINKS, async (t) => {
-  const { storage, container, outside } = await planted(t)
-  await symlink(join(outside, 'secret'), join(container, 'file-link'))
-  await symlink(outside, join(container, 'dir-link'))
-  await putInContainer(storage, 'file-link', 'written')
-  t.equal(await readFile(join(container, 'file-link'), 'utf8'), 'written')
-  for (const path of ['dir-link/new', 'dir-link/deep/new', 'plain/below', 'dir-link/new/folder/x']) {
-    const staging = await staged(storage, Buffer.from('x'))
-    t.match(await storage.containers.publish(CONTAINER, path, staging), { failure: { name: 'container_path_invalid' } }, path)
-    await staging.discard()
-  }
-  t.equal(await readFile(join(outside, 'secret'), 'utf8'), 'secret')
-  t.same((await readdir(outside)).sort(), ['deep', 'secret'])
-})
+t.test(
+  'a write goes through no link: a link with its name is replaced, one on its way is refused',
+  LINKS,
+  async (t) => {
+    const { storage, container, outside } = await planted(t)
+    await symlink(join(outside, 'secret'), join(container, 'file-link'))
+    await symlink(outside, join(container, 'dir-link'))
+    await putInContainer(storage, 'file-link', 'written')
+    t.equal(await readFile(join(container, 'file-link'), 'utf8'), 'written')
+    for (const path of ['dir-link/new', 'dir-link/deep/new', 'plain/below', 'dir-link/new/folder/x']) {
+      const staging = await staged(storage, Buffer.from('x'))
+      t.match(
+        await storage.containers.publish(CONTAINER, path, staging),
+        { failure: { name: 'container_path_invalid' } },
+        path,
+      )
+      await staging.discard()
+    }
+    t.equal(await readFile(join(outside, 'secret'), 'utf8'), 'secret')
+    t.same((await readdir(outside)).sort(), ['deep', 'secret'])
+  },
+)
 
 t.test('a folder in the place of a file is refused and stays', LINKS, async (t) => {
   const { storage, container } = await planted(t)
   await putInContainer(storage, 'folder/kept', 'kept')
   const staging = await staged(storage, Buffer.from('x'))
-  t.match(await storage.containers.publish(CONTAINER, 'folder', staging), { failure: { name: 'container_path_invalid' } })
+  t.match(await storage.containers.publish(CONTAINER, 'folder', staging), {
+    failure: { name: 'container_path_invalid' },
+  })
   await staging.discard()
   t.equal(await readFile(join(container, 'folder', 'kept'), 'utf8'), 'kept')
 })
@@ -78,7 +124,10 @@ t.test('a planted pipe neither answers nor holds the thread', LINKS, async (t) =
   const { storage, container } = await planted(t)
   execFileSync('mkfifo', [join(container, 'pipe')])
   t.match(await storage.containers.open(CONTAINER, 'pipe'), { failure: { name: 'container_file_unknown' } })
-  t.same(must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['plain'])
+  t.same(
+    must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path),
+    ['plain'],
+  )
 })
 
 t.test('names that are not UTF-8 and paths too long for an id are left out of listings', LINKS, async (t) => {
@@ -87,7 +136,10 @@ t.test('names that are not UTF-8 and paths too long for an id are left out of li
   let deep = container
   for (let nth = 0; nth < 5; nth++) await mkdir((deep = join(deep, 'd'.repeat(200))))
   await writeFile(join(deep, 'x'), 'x')
-  t.same(must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path), ['plain'])
+  t.same(
+    must(await storage.containers.list(CONTAINER, null, 9)).files.map(({ path }) => path),
+    ['plain'],
+  )
 })
 
 t.test('removing a container removes links and nothing behind them', LINKS, async (t) => {
@@ -117,7 +169,10 @@ t.test('links swapped in while files are opened, listed and written never lead o
   const result = await raceLinks(storage, folder, 1_000)
   t.same(result.leaks, [])
   t.equal(result.descriptorsLeaked, 0)
-  t.ok(result.swaps > 0 && result.read > 0, `${result.read} read, ${result.unknown} unknown, ${result.swaps} swaps`)
+  t.ok(
+    result.swaps > 0 && result.read > 0,
+    `${result.read} read, ${result.unknown} unknown, ${result.swaps} swaps`,
+  )
 })
 
 t.test('no descriptor is left open by reads that fail', LINKS, async (t) => {

@@ -2,7 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { FSYNCS_MAX, STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../../src/schemas/files/file-limits.ts'
+import {
+  FSYNCS_MAX,
+  STORAGE_SPARE_BYTES,
+  STORAGE_SPARE_INODES,
+} from '../../../src/schemas/files/file-limits.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { Semaphore } from '../../../src/server/structures/semaphore.ts'
@@ -14,14 +18,24 @@ t.test('a full disk is storage_full, and what fits afterwards is stored', async 
   const folder = await tinyDisk(t)
   if (folder === null) return void t.pass('skipped: no file system may be mounted here')
   const storage = await openDiskStorage({ folder })
-  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'the spare room is larger than this disk')
+  t.match(
+    await storage.stage(1),
+    { failure: { name: 'storage_full' } },
+    'the spare room is larger than this disk',
+  )
   const staging = { path: join(folder, 'staging', 'left'), discard: () => Promise.resolve() }
   await writeFile(staging.path, Buffer.alloc(1))
-  const noBytes = await writeFile(join(folder, 'filler'), Buffer.alloc(8 << 20)).catch((cause: unknown) => cause)
+  const noBytes = await writeFile(join(folder, 'filler'), Buffer.alloc(8 << 20)).catch(
+    (cause: unknown) => cause,
+  )
   t.equal(storage.failureOf(noBytes).name, 'storage_full')
   await rm(join(folder, 'filler'))
   // The disk runs out of names: the folder of the object cannot be made.
-  for (let nth = 0, isFull = false; !isFull; nth++) isFull = await writeFile(join(folder, `filler-${nth}`), '').then(() => false, () => true)
+  for (let nth = 0, isFull = false; !isFull; nth++)
+    isFull = await writeFile(join(folder, `filler-${nth}`), '').then(
+      () => false,
+      () => true,
+    )
   t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_full' } })
   t.equal(must(await storage.stat('file_a')), null)
   for (let nth = 0; nth < 5; nth++) await rm(join(folder, `filler-${nth}`))
@@ -32,27 +46,32 @@ t.test('errors of system calls become named failures', async (t) => {
   const named = (code: string) => diskFailure(Object.assign(new Error(code), { code })).name
   t.equal(named('ENOSPC'), 'storage_full')
   t.equal(named('EDQUOT'), 'storage_full')
-  for (const code of ['EIO', 'EMFILE', 'ENFILE', 'EROFS', 'EACCES', 'ESTALE']) t.equal(named(code), 'storage_unavailable', code)
+  for (const code of ['EIO', 'EMFILE', 'ENFILE', 'EROFS', 'EACCES', 'ESTALE'])
+    t.equal(named(code), 'storage_unavailable', code)
 })
 
-t.test('a staging file that vanished, and folders that cannot be used, are failures and not thrown', async (t) => {
-  const { storage, folder } = await openDisk(t)
-  const staging = must(await storage.stage(1))
-  t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable' } })
-  await put(storage, 'file_b', Buffer.from('b'))
-  const objects = join(folder, 'objects')
-  const [fan = ''] = await readdir(objects)
-  execFileSync('rm', ['-rf', join(objects, fan)])
-  await writeFile(join(objects, fan), 'a file in the way')
-  t.match(await storage.stat('file_b'), { failure: { name: 'storage_unavailable' } })
-  t.match(await storage.open('file_b'), { failure: { name: 'storage_unavailable' } })
-})
+t.test(
+  'a staging file that vanished, and folders that cannot be used, are failures and not thrown',
+  async (t) => {
+    const { storage, folder } = await openDisk(t)
+    const staging = must(await storage.stage(1))
+    t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable' } })
+    await put(storage, 'file_b', Buffer.from('b'))
+    const objects = join(folder, 'objects')
+    const [fan = ''] = await readdir(objects)
+    execFileSync('rm', ['-rf', join(objects, fan)])
+    await writeFile(join(objects, fan), 'a file in the way')
+    t.match(await storage.stat('file_b'), { failure: { name: 'storage_unavailable' } })
+    t.match(await storage.open('file_b'), { failure: { name: 'storage_unavailable' } })
+  },
+)
 
 t.test('objects and staging files are for their owner alone', async (t) => {
   const { storage, folder } = await openDisk(t)
   await put(storage, 'file_a', Buffer.from('a'))
   const [fan = ''] = await readdir(join(folder, 'objects'))
-  for (const name of ['staging', 'objects', `objects/${fan}`]) t.equal((await stat(join(folder, name))).mode & 0o777, 0o700, name)
+  for (const name of ['staging', 'objects', `objects/${fan}`])
+    t.equal((await stat(join(folder, name))).mode & 0o777, 0o700, name)
   t.equal((await stat(join(folder, 'objects', fan, 'file_a'))).mode & 0o777, 0o600)
 })
 
@@ -63,14 +82,18 @@ t.test('strange things in the folders are not listed as objects', async (t) => {
   await mkdir(join(folder, 'objects', fan, 'folder'))
   await writeFile(join(folder, 'objects', fan, 'no.object'), '')
   await mkdir(join(folder, 'objects', 'lost+found'))
-  t.same(must(await storage.list(null)).objects.map(({ objectId }) => objectId), ['file_a'])
+  t.same(
+    must(await storage.list(null)).objects.map(({ objectId }) => objectId),
+    ['file_a'],
+  )
 })
 
 t.test('a listing goes on where the page before ended, whatever was removed meanwhile', async (t) => {
   const { storage, folder } = await openDisk(t)
   for (const fan of ['0aa', '1bb']) {
     await mkdir(join(folder, 'objects', fan))
-    for (let nth = 0; nth < 700; nth++) await writeFile(join(folder, 'objects', fan, `f${String(nth).padStart(3, '0')}${fan}`), '')
+    for (let nth = 0; nth < 700; nth++)
+      await writeFile(join(folder, 'objects', fan, `f${String(nth).padStart(3, '0')}${fan}`), '')
   }
   const first = must(await storage.list(null))
   t.equal(first.objects.length, 1_000)
@@ -128,25 +151,32 @@ t.test('two readers at once never share a buffer', async (t) => {
   }
 })
 
-t.test(`no more than ${FSYNCS_MAX} pieces of work run at once, all run, and a failure passes its turn on`, async (t) => {
-  const turns = new Semaphore(FSYNCS_MAX)
-  let running = 0
-  let most = 0
-  const ends: (() => void)[] = []
-  const work = Array.from({ length: 60 }, (_, nth) => turns.run(async () => {
-    most = Math.max(most, ++running)
-    await new Promise<void>((resolve) => ends.push(resolve))
-    running--
-    if (nth % 3 === 0) throw new Error('failed')
-  }).catch(() => undefined))
-  for (let done = 0; done < 60; done++) {
-    ends.shift()?.()
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  await Promise.all(work)
-  t.equal(most, FSYNCS_MAX)
-  t.equal(running, 0)
-})
+t.test(
+  `no more than ${FSYNCS_MAX} pieces of work run at once, all run, and a failure passes its turn on`,
+  async (t) => {
+    const turns = new Semaphore(FSYNCS_MAX)
+    let running = 0
+    let most = 0
+    const ends: (() => void)[] = []
+    const work = Array.from({ length: 60 }, (_, nth) =>
+      turns
+        .run(async () => {
+          most = Math.max(most, ++running)
+          await new Promise<void>((resolve) => ends.push(resolve))
+          running--
+          if (nth % 3 === 0) throw new Error('failed')
+        })
+        .catch(() => undefined),
+    )
+    for (let done = 0; done < 60; done++) {
+      ends.shift()?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await Promise.all(work)
+    t.equal(most, FSYNCS_MAX)
+    t.equal(running, 0)
+  },
+)
 
 t.test('uploads leave STORAGE_SPARE_BYTES free on the disk', async (t) => {
   const folder = await tinyDisk(t)
@@ -157,7 +187,11 @@ t.test('uploads leave STORAGE_SPARE_BYTES free on the disk', async (t) => {
   const room = bavail * bsize - STORAGE_SPARE_BYTES
   t.match(await storage.stage(room + 1), { failure: { name: 'storage_full' } })
   const all = must(await storage.stage(room))
-  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'two that come together share the room')
+  t.match(
+    await storage.stage(1),
+    { failure: { name: 'storage_full' } },
+    'two that come together share the room',
+  )
   await all.discard()
 })
 
@@ -171,7 +205,11 @@ t.test('uploads leave inodes free: a hundredth of them, STORAGE_SPARE_INODES at 
   const { ffree } = await statfs(folder)
   for (let nth = ffree; nth > spare + 1; nth--) await writeFile(join(folder, `n${nth}`), '')
   const last = must(await storage.stage(1))
-  t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'two that come together share what is left')
+  t.match(
+    await storage.stage(1),
+    { failure: { name: 'storage_full' } },
+    'two that come together share what is left',
+  )
   await last.discard()
   await writeFile(join(folder, 'one more'), '')
   t.match(await storage.stage(1), { failure: { name: 'storage_full' } }, 'with all of its bytes free')
@@ -183,7 +221,11 @@ t.test('room is counted once: what an upload has written is no longer wanted', a
   execFileSync('mount', ['-o', 'remount,size=80m', folder])
   const storage = await openDiskStorage({ folder })
   const first = await staged(storage, Buffer.alloc(10 << 20))
-  t.match(await storage.stage(8 << 20), { failure: { name: 'storage_full' } }, 'room for 6 MiB is left beside the spare 64')
+  t.match(
+    await storage.stage(8 << 20),
+    { failure: { name: 'storage_full' } },
+    'room for 6 MiB is left beside the spare 64',
+  )
   const second = must(await storage.stage(5 << 20))
   await second.discard()
   await first.discard()

@@ -63,7 +63,7 @@ async function stand(t: Test): Promise<Stand> {
 
 /** Lets the reader keep up until it has a large piece. @returns the bytes that it gave out by then */
 async function hurry(reader: ByteReader): Promise<number> {
-  for (let bytes = 0; ; ) {
+  for (let bytes = 0; ;) {
     const { length } = present(must(await reader.next()))
     bytes += length
     if (length > STORAGE_PIECE_BYTES || bytes > KEEPING_UP_BYTES + 2 * STORAGE_PIECE_BYTES) return bytes
@@ -73,7 +73,11 @@ async function hurry(reader: ByteReader): Promise<number> {
 t.test('a reader that keeps up gets larger pieces, and every byte of its range', async (t) => {
   const { file, buffers } = await stand(t)
   const object = await file()
-  for (const [from, to] of [[0, CONTENT.length], [1, CONTENT.length - 1], [300_000, KEEPING_UP_BYTES + 2 * LARGE_PIECE_BYTES]] as const) {
+  for (const [from, to] of [
+    [0, CONTENT.length],
+    [1, CONTENT.length - 1],
+    [300_000, KEEPING_UP_BYTES + 2 * LARGE_PIECE_BYTES],
+  ] as const) {
     t.ok((await drain(object.read(from, to))).equals(CONTENT.subarray(from, to)), `${from} to ${to}`)
   }
   const reader = object.read(0, CONTENT.length)
@@ -91,7 +95,10 @@ t.test('a reader that does not keep up holds one small piece, however far it com
     t.equal(must(await reader.next())?.length, STORAGE_PIECE_BYTES)
     clock.ms += KEEPING_UP_MS + 1
   }
-  t.same([...buffers.lent].map(({ length }) => length), [STORAGE_PIECE_BYTES])
+  t.same(
+    [...buffers.lent].map(({ length }) => length),
+    [STORAGE_PIECE_BYTES],
+  )
   reader.close()
   await object.close()
 })
@@ -124,19 +131,22 @@ t.test('readers that keep up share READ_AHEAD_BYTES_MAX, and the others go on in
   t.equal(buffers.lent.size, 0)
 })
 
-t.test('a reader that is left while it reads ahead gives back its buffers, and its file is closed behind that read', async (t) => {
-  const { file, buffers } = await stand(t)
-  const before = await openStoredFiles()
-  const object = await file()
-  const reader = object.read(0, CONTENT.length)
-  await hurry(reader)
-  t.equal(buffers.lent.size, 2, 'one piece is worked off, one is read')
-  reader.close()
-  reader.close()
-  await object.close()
-  t.equal(buffers.lent.size, 0)
-  t.same(await leftOpen(before), [])
-})
+t.test(
+  'a reader that is left while it reads ahead gives back its buffers, and its file is closed behind that read',
+  async (t) => {
+    const { file, buffers } = await stand(t)
+    const before = await openStoredFiles()
+    const object = await file()
+    const reader = object.read(0, CONTENT.length)
+    await hurry(reader)
+    t.equal(buffers.lent.size, 2, 'one piece is worked off, one is read')
+    reader.close()
+    reader.close()
+    await object.close()
+    t.equal(buffers.lent.size, 0)
+    t.same(await leftOpen(before), [])
+  },
+)
 
 t.test('a reader that is left while it waits for what is read ahead is told so', async (t) => {
   const { file, buffers } = await stand(t)

@@ -6,18 +6,36 @@ import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { must, present } from '../../support/must.ts'
 import { atPace } from '../../support/load/pace.ts'
 import type { S3Call, S3Fault } from '../../support/files/s3.ts'
-import { CONTAINER, contentOf, drain, openS3, put, putInContainer, SHORT_STALL_MS, staged } from '../../support/files/storage.ts'
+import {
+  CONTAINER,
+  contentOf,
+  drain,
+  openS3,
+  put,
+  putInContainer,
+  SHORT_STALL_MS,
+  staged,
+} from '../../support/files/storage.ts'
 
 const CONTENT = randomBytes(600_000)
 
-t.test('a wrong secret, key id or bucket is refused by the server and named as storage, without a repetition', async (t) => {
-  for (const wrong of [{ secretAccessKey: new Secret('wrong') }, { accessKeyId: 'WRONG' }, { bucket: 'other' }]) {
-    const { storage, s3 } = await openS3(t, wrong)
-    t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { failure: { name: 'storage_unavailable' } })
-    t.equal(s3.objects.size, 0)
-    t.equal(s3.calls.length, 1)
-  }
-})
+t.test(
+  'a wrong secret, key id or bucket is refused by the server and named as storage, without a repetition',
+  async (t) => {
+    for (const wrong of [
+      { secretAccessKey: new Secret('wrong') },
+      { accessKeyId: 'WRONG' },
+      { bucket: 'other' },
+    ]) {
+      const { storage, s3 } = await openS3(t, wrong)
+      t.match(await storage.publish('file_a', await staged(storage, CONTENT)), {
+        failure: { name: 'storage_unavailable' },
+      })
+      t.equal(s3.objects.size, 0)
+      t.equal(s3.calls.length, 1)
+    }
+  },
+)
 
 t.test('an upload is one request of known length that never replaces, under its prefix', async (t) => {
   const { storage, s3 } = await openS3(t)
@@ -31,7 +49,9 @@ t.test('a staging file that cannot be read fails its upload at once, and nothing
   const staging = must(await storage.stage(1))
   // It can be opened and looked at, and each read is refused, as by a disk that breaks.
   await mkdir(staging.path)
-  t.match(await storage.publish('file_a', staging), { failure: { name: 'storage_unavailable', cause: { code: 'EISDIR' } } })
+  t.match(await storage.publish('file_a', staging), {
+    failure: { name: 'storage_unavailable', cause: { code: 'EISDIR' } },
+  })
   t.equal(s3.objects.size, 0)
   await rmdir(staging.path)
 })
@@ -41,44 +61,55 @@ const CALLS: readonly (readonly [S3Call, (storage: Storage) => Promise<{ readonl
   ['head', (storage) => storage.open('file_a')],
   ['list', (storage) => storage.list(null)],
   ['delete', (storage) => storage.remove('file_a')],
-  ['get', async (storage) => {
-    const object = must(await storage.open('file_a'))
-    const piece = await object.read(0, CONTENT.length).next()
-    return piece.ok ? { ok: piece.value !== null && CONTENT.subarray(0, piece.value.length).equals(piece.value) } : piece
-  }],
+  [
+    'get',
+    async (storage) => {
+      const object = must(await storage.open('file_a'))
+      const piece = await object.read(0, CONTENT.length).next()
+      return piece.ok
+        ? { ok: piece.value !== null && CONTENT.subarray(0, piece.value.length).equals(piece.value) }
+        : piece
+    },
+  ],
 ]
 
 for (const [call, run] of CALLS) {
   for (const fault of ['error', 'reset', 'slow', 'lost'] as const satisfies readonly S3Fault[]) {
-    t.test(`${call}: a server that answers ${fault} twice is tried again, one that always does is storage_unavailable`, async (t) => {
-      await atPace(SHORT_STALL_MS, async (stallMs) => {
-        const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs } : {})
-        s3.put('node/objects/file_a', CONTENT)
-        s3.failNext(call, fault, fault)
-        const again = await run(storage)
-        // The tries that were left met a machine that stood still.
-        if (fault === 'slow' && !again.ok) return false
-        t.equal(again.ok, true)
-        s3.put('node/objects/file_a', CONTENT)
-        s3.objects.delete('node/objects/file_new')
-        s3.failNext(call, ...Array<S3Fault>(12).fill(fault))
-        t.match(await run(storage), { ok: false, failure: { name: 'storage_unavailable', retryAfterS: 1 } })
-        return true
-      })
-    })
+    t.test(
+      `${call}: a server that answers ${fault} twice is tried again, one that always does is storage_unavailable`,
+      async (t) => {
+        await atPace(SHORT_STALL_MS, async (stallMs) => {
+          const { storage, s3 } = await openS3(t, fault === 'slow' ? { stallMs } : {})
+          s3.put('node/objects/file_a', CONTENT)
+          s3.failNext(call, fault, fault)
+          const again = await run(storage)
+          // The tries that were left met a machine that stood still.
+          if (fault === 'slow' && !again.ok) return false
+          t.equal(again.ok, true)
+          s3.put('node/objects/file_a', CONTENT)
+          s3.objects.delete('node/objects/file_new')
+          s3.failNext(call, ...Array<S3Fault>(12).fill(fault))
+          t.match(await run(storage), { ok: false, failure: { name: 'storage_unavailable', retryAfterS: 1 } })
+          return true
+        })
+      },
+    )
   }
 }
 
-t.test('a put whose answer was lost is known again as ours, and another object of the name is not', async (t) => {
-  const { storage, s3 } = await openS3(t)
-  s3.failNext('put', 'lost')
-  t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })
-  t.same(s3.calls, ['put node/objects/file_a', 'put node/objects/file_a', 'head node/objects/file_a'])
-  s3.put('node/objects/file_b', Buffer.from('other'))
-  s3.failNext('put', 'reset')
-  t.match(await storage.publish('file_b', await staged(storage, CONTENT)), { ok: false })
-  t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
-})
+t.test(
+  'a put whose answer was lost is known again as ours, and another object of the name is not',
+  async (t) => {
+    const { storage, s3 } = await openS3(t)
+    s3.failNext('put', 'lost')
+    t.match(await storage.publish('file_a', await staged(storage, CONTENT)), { ok: true })
+    t.same(s3.calls, ['put node/objects/file_a', 'put node/objects/file_a', 'head node/objects/file_a'])
+    s3.put('node/objects/file_b', Buffer.from('other'))
+    s3.failNext('put', 'reset')
+    t.match(await storage.publish('file_b', await staged(storage, CONTENT)), { ok: false })
+    t.equal(present(s3.objects.get('node/objects/file_b')).body.toString(), 'other')
+  },
+)
 
 t.test('a failed publish leaves the staging file to its owner', async (t) => {
   const { storage, s3 } = await openS3(t)
@@ -111,7 +142,9 @@ t.test('an object that was replaced is not spliced onto its predecessor', async 
   must(await reader.next())
   await putInContainer(storage, 'a', randomBytes(CONTENT.length))
   t.match(await reader.next(), { failure: { name: 'storage_unavailable', retryAfterS: 1 } })
-  t.match(await file.read(0, CONTENT.length).next(), { failure: { name: 'storage_unavailable', retryAfterS: 1 } })
+  t.match(await file.read(0, CONTENT.length).next(), {
+    failure: { name: 'storage_unavailable', retryAfterS: 1 },
+  })
 })
 
 t.test('a server that ignores ranges is refused before a byte of it is given out', async (t) => {
@@ -170,7 +203,8 @@ t.test('a reader that is closed while its request is under way leaves no body op
   s3.failNext('get', 'slow')
   const reader = object.read(0, CONTENT.length)
   const next = reader.next()
-  while (!s3.calls.some((call) => call.startsWith('get'))) await new Promise((resolve) => setTimeout(resolve, 1))
+  while (!s3.calls.some((call) => call.startsWith('get')))
+    await new Promise((resolve) => setTimeout(resolve, 1))
   reader.close()
   t.match(await next, { failure: { name: 'client_gone' } })
 })
@@ -180,7 +214,8 @@ t.test('the removal of a container leaves what was put in the place of a listed 
   await putInContainer(storage, 'a', 'old')
   await putInContainer(storage, 'b', 'old')
   const key = [...s3.objects.keys()].find((name) => name.endsWith('/a')) ?? ''
-  s3.beforeCall = (call, asked) => void (call === 'delete' && asked === key && s3.put(key, Buffer.from('new')))
+  s3.beforeCall = (call, asked) =>
+    void (call === 'delete' && asked === key && s3.put(key, Buffer.from('new')))
   t.equal(must(await storage.containers.removeContainer(CONTAINER, new Date(Date.now() + 1_000))), 1)
   t.same([...s3.objects.keys()], [key])
 })
@@ -201,7 +236,10 @@ t.test('keys that no path names are left out of a container, without shortening 
   for (const name of ['c', 'd\u0001e', 'f%2Fg']) s3.put(prefix + name, Buffer.from('x'))
   s3.pageMax = 2
   const page = must(await storage.containers.list(CONTAINER, null, 3))
-  t.same(page.files.map(({ path }) => path), ['c', 'd\u0001e', 'f%2Fg'])
+  t.same(
+    page.files.map(({ path }) => path),
+    ['c', 'd\u0001e', 'f%2Fg'],
+  )
   t.equal(page.hasMore, false)
 })
 
@@ -209,12 +247,15 @@ t.test('many containers and many objects come page by page', async (t) => {
   const { storage, s3 } = await openS3(t)
   s3.pageMax = 7
   const ids = Array.from({ length: 30 }, (_, nth) => `c${nth}`)
-  for (const id of ids) for (let nth = 0; nth < 9; nth++) s3.put(`node/containers/${CONTAINER.workspaceId}/${id}/${nth}`, Buffer.alloc(0))
+  for (const id of ids)
+    for (let nth = 0; nth < 9; nth++)
+      s3.put(`node/containers/${CONTAINER.workspaceId}/${id}/${nth}`, Buffer.alloc(0))
   for (const id of ids) s3.put(`node/objects/${id}`, Buffer.alloc(0))
   const containers: string[] = []
   const objects: string[] = []
   for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-    const page: Awaited<ReturnType<Storage['containers']['listContainers']>> = await storage.containers.listContainers(cursor)
+    const page: Awaited<ReturnType<Storage['containers']['listContainers']>> =
+      await storage.containers.listContainers(cursor)
     containers.push(...must(page).containers.map(({ containerId }) => containerId))
     cursor = must(page).cursor
   }

@@ -6,12 +6,24 @@ import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import { STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
 import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { must, present } from '../../support/must.ts'
-import { CONTAINER, contentOf, drain, openDisk, openS3, put, putInContainer, staged } from '../../support/files/storage.ts'
+import {
+  CONTAINER,
+  contentOf,
+  drain,
+  openDisk,
+  openS3,
+  put,
+  putInContainer,
+  staged,
+} from '../../support/files/storage.ts'
 
 type Tap = Parameters<typeof openDisk>[0]
 type Open = (t: Tap) => Promise<{ storage: Storage; folder: string }>
 
-for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]] as const satisfies readonly (readonly [string, Open])[]) {
+for (const [driver, open] of [
+  ['disk', openDisk],
+  ['S3', (t: Tap) => openS3(t)],
+] as const satisfies readonly (readonly [string, Open])[]) {
   t.test(`${driver}: what was published reads back, and its staging file is gone`, async (t) => {
     const { storage } = await open(t)
     for (const size of [0, 1, STORAGE_PIECE_BYTES, STORAGE_PIECE_BYTES + 1, 1_000_000]) {
@@ -30,8 +42,15 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     await put(storage, 'file_a', content)
     const object = must(await storage.open('file_a'))
     for (let round = 0; round < 20; round++) {
-      const [from = 0, to = 0] = [randomInt(content.length + 1), randomInt(content.length + 1)].sort((a, b) => a - b)
-      if (!(await drain(object.read(from, to, { mayTransfer: round % 2 === 0 }))).equals(content.subarray(from, to))) t.fail(`${from} to ${to}`)
+      const [from = 0, to = 0] = [randomInt(content.length + 1), randomInt(content.length + 1)].sort(
+        (a, b) => a - b,
+      )
+      if (
+        !(await drain(object.read(from, to, { mayTransfer: round % 2 === 0 }))).equals(
+          content.subarray(from, to),
+        )
+      )
+        t.fail(`${from} to ${to}`)
     }
     const first = must(await object.read(0, content.length).next())
     t.equal(first?.length, STORAGE_PIECE_BYTES)
@@ -46,7 +65,10 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     const [one, two] = [present(must(await reader.next())), present(must(await reader.next()))]
     t.not(one.buffer, two.buffer)
     t.equal(one.buffer.byteLength, one.length)
-    t.equal(structuredClone(one.buffer, { transfer: [one.buffer as ArrayBuffer] }).byteLength, STORAGE_PIECE_BYTES)
+    t.equal(
+      structuredClone(one.buffer, { transfer: [one.buffer as ArrayBuffer] }).byteLength,
+      STORAGE_PIECE_BYTES,
+    )
     reader.close()
     await object.close()
   })
@@ -76,7 +98,8 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     await putInContainer(storage, 'not/an/object', 'x')
     const found = new Set<string>()
     for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-      const page: { objects: readonly { objectId: string; sizeBytes: number }[]; cursor: string | null } = must(await storage.list(cursor))
+      const page: { objects: readonly { objectId: string; sizeBytes: number }[]; cursor: string | null } =
+        must(await storage.list(cursor))
       for (const { objectId, sizeBytes } of page.objects) if (sizeBytes === 3) found.add(objectId)
       cursor = page.cursor
     }
@@ -85,7 +108,8 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
 
   t.test(`${driver}: names that are no object ids are bugs`, async (t) => {
     const { storage } = await open(t)
-    for (const id of ['', '..', 'a/b', '../../etc/passwd', 'a.b', 'x'.repeat(129)]) await t.rejects(async () => storage.stat(id), id)
+    for (const id of ['', '..', 'a/b', '../../etc/passwd', 'a.b', 'x'.repeat(129)])
+      await t.rejects(async () => storage.stat(id), id)
   })
 
   t.test(`${driver}: an upload beyond the room is refused, one within it is not`, async (t) => {
@@ -100,7 +124,9 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
   t.test(`${driver}: a call that has ended publishes and opens nothing, and is told why`, async (t) => {
     const { storage } = await open(t)
     const gone = AbortSignal.abort(new CallEnded('deadline'))
-    t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), { failure: { name: 'deadline_exceeded' } })
+    t.match(await storage.publish('file_a', await staged(storage, Buffer.from('a')), gone), {
+      failure: { name: 'deadline_exceeded' },
+    })
     t.equal(must(await storage.stat('file_a')), null)
     await putInContainer(storage, 'a', 'a')
     t.match(await storage.containers.open(CONTAINER, 'a', gone), { failure: { name: 'deadline_exceeded' } })
@@ -129,28 +155,56 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     await mkdir(`${folder}/staging/${gone}.folder`)
     t.same([...must(await storage.stagingOwners())].sort(), [gone, living].sort())
     t.equal(must(await storage.sweepStaging(60_000, new Set([gone]))), 1)
-    t.same((await readdir(`${folder}/staging`)).sort(), [basename(active.path), ...left.slice(1), `${gone}.folder`].sort())
+    t.same(
+      (await readdir(`${folder}/staging`)).sort(),
+      [basename(active.path), ...left.slice(1), `${gone}.folder`].sort(),
+    )
   })
 
   t.test(`${driver}: container files are listed in the order of their bytes, page by page`, async (t) => {
     const { storage } = await open(t)
-    const paths = ['a', 'a.b', 'a-b/c', 'a0', 'b/c/d', 'b/c.d', 'b/c', 'é', '\u{1f600}', '\uffee', '\ufeffa', 'z z+%', 'Z'].filter((path) => path !== 'b/c')
+    const paths = [
+      'a',
+      'a.b',
+      'a-b/c',
+      'a0',
+      'b/c/d',
+      'b/c.d',
+      'b/c',
+      'é',
+      '\u{1f600}',
+      '\uffee',
+      '\ufeffa',
+      'z z+%',
+      'Z',
+    ].filter((path) => path !== 'b/c')
     for (const path of paths) await putInContainer(storage, path, path)
-    const sorted = paths.map((path) => Buffer.from(path)).sort((a, b) => a.compare(b)).map(String)
+    const sorted = paths
+      .map((path) => Buffer.from(path))
+      .sort((a, b) => a.compare(b))
+      .map(String)
     for (const countMax of [1, 2, 5, 100]) {
       const listed: string[] = []
       for (let after: string | null = null, hasMore = true; hasMore; after = listed.at(-1) ?? null) {
-        const page: { files: readonly { path: string }[]; hasMore: boolean } = must(await storage.containers.list(CONTAINER, after, countMax))
+        const page: { files: readonly { path: string }[]; hasMore: boolean } = must(
+          await storage.containers.list(CONTAINER, after, countMax),
+        )
         listed.push(...page.files.map(({ path }) => path))
         hasMore = page.hasMore
       }
       t.same(listed, sorted, `pages of ${countMax}`)
     }
-    t.same(must(await storage.containers.list(CONTAINER, 'b/zzz', 2)).files.map(({ path }) => path), ['z z+%', 'é'])
+    t.same(
+      must(await storage.containers.list(CONTAINER, 'b/zzz', 2)).files.map(({ path }) => path),
+      ['z z+%', 'é'],
+    )
   })
 
   t.test(`${driver}: a container file is written, replaced, read and told apart`, async (t) => {
-    const { storage: { containers }, storage } = await open(t)
+    const {
+      storage: { containers },
+      storage,
+    } = await open(t)
     await putInContainer(storage, 'out/a.txt', 'one')
     const before = must(await containers.stat(CONTAINER, 'out/a.txt'))
     await putInContainer(storage, 'out/a.txt', 'other')
@@ -163,29 +217,50 @@ for (const [driver, open] of [['disk', openDisk], ['S3', (t: Tap) => openS3(t)]]
     await file.close()
   })
 
-  t.test(`${driver}: the same id in two workspaces is two containers, and an unknown one is empty`, async (t) => {
-    const { storage } = await open(t)
-    const other = { ...CONTAINER, workspaceId: CONTAINER.workspaceId.replace('0190', '0191') }
-    await putInContainer(storage, 'a', 'a')
-    t.match(await storage.containers.stat(other, 'a'), { failure: { name: 'container_file_unknown' } })
-    t.same(must(await storage.containers.list(other, null, 10)), { files: [], hasMore: false })
-    t.equal(must(await storage.containers.newestChange(other)), null)
-  })
+  t.test(
+    `${driver}: the same id in two workspaces is two containers, and an unknown one is empty`,
+    async (t) => {
+      const { storage } = await open(t)
+      const other = { ...CONTAINER, workspaceId: CONTAINER.workspaceId.replace('0190', '0191') }
+      await putInContainer(storage, 'a', 'a')
+      t.match(await storage.containers.stat(other, 'a'), { failure: { name: 'container_file_unknown' } })
+      t.same(must(await storage.containers.list(other, null, 10)), { files: [], hasMore: false })
+      t.equal(must(await storage.containers.newestChange(other)), null)
+    },
+  )
 
-  t.test(`${driver}: a path that leaves the container is unknown to reads and invalid for writes`, async (t) => {
-    const { storage } = await open(t)
-    await putInContainer(storage, 'a', 'a')
-    for (const path of ['../a', '/etc/passwd', 'a/../a', './a', 'a\0', '', '..', 'a//b']) {
-      t.match(await storage.containers.stat(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, JSON.stringify(path))
-      t.match(await storage.containers.open(CONTAINER, path), { failure: { name: 'container_file_unknown' } }, JSON.stringify(path))
-      const staging = await staged(storage, Buffer.from('x'))
-      t.match(await storage.containers.publish(CONTAINER, path, staging), { failure: { name: 'container_path_invalid' } }, JSON.stringify(path))
-      await staging.discard()
-    }
-  })
+  t.test(
+    `${driver}: a path that leaves the container is unknown to reads and invalid for writes`,
+    async (t) => {
+      const { storage } = await open(t)
+      await putInContainer(storage, 'a', 'a')
+      for (const path of ['../a', '/etc/passwd', 'a/../a', './a', 'a\0', '', '..', 'a//b']) {
+        t.match(
+          await storage.containers.stat(CONTAINER, path),
+          { failure: { name: 'container_file_unknown' } },
+          JSON.stringify(path),
+        )
+        t.match(
+          await storage.containers.open(CONTAINER, path),
+          { failure: { name: 'container_file_unknown' } },
+          JSON.stringify(path),
+        )
+        const staging = await staged(storage, Buffer.from('x'))
+        t.match(
+          await storage.containers.publish(CONTAINER, path, staging),
+          { failure: { name: 'container_path_invalid' } },
+          JSON.stringify(path),
+        )
+        await staging.discard()
+      }
+    },
+  )
 
   t.test(`${driver}: containers are found, dated and removed whole`, async (t) => {
-    const { storage: { containers }, storage } = await open(t)
+    const {
+      storage: { containers },
+      storage,
+    } = await open(t)
     const other = { ...CONTAINER, containerId: 'gen_x' }
     for (const path of ['a', 'b/c', 'b/d/e']) await putInContainer(storage, path, path)
     await putInContainer(storage, 'kept', 'kept', other)

@@ -20,32 +20,47 @@ function held(turns: FairSemaphore, workspaceId: string, weight: number) {
     await told.opened
     return ok('done')
   })
-  return { done, end: () => told.open(), get hasBegun() { return hasBegun } }
+  return {
+    done,
+    end: () => told.open(),
+    get hasBegun() {
+      return hasBegun
+    },
+  }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('works weigh no more at once than there are places, and of one workspace all come to their turn in their order', async (t) => {
-  const turns = new FairSemaphore(OPTIONS)
-  const works = [60, 60, 40, 100].map((weight) => held(turns, 'w', weight))
-  const begun: boolean[][] = []
-  for (const { end, done } of works) {
-    await settled()
-    begun.push(works.map(({ hasBegun }) => hasBegun))
-    end()
-    await done
-  }
-  t.same(begun, [[true, false, false, false], [true, true, true, false], [true, true, true, false], [true, true, true, true]])
-})
+t.test(
+  'works weigh no more at once than there are places, and of one workspace all come to their turn in their order',
+  async (t) => {
+    const turns = new FairSemaphore(OPTIONS)
+    const works = [60, 60, 40, 100].map((weight) => held(turns, 'w', weight))
+    const begun: boolean[][] = []
+    for (const { end, done } of works) {
+      await settled()
+      begun.push(works.map(({ hasBegun }) => hasBegun))
+      end()
+      await done
+    }
+    t.same(begun, [
+      [true, false, false, false],
+      [true, true, true, false],
+      [true, true, true, false],
+      [true, true, true, true],
+    ])
+  },
+)
 
 t.test('workspaces come by turns: one that waits with many keeps no other one waiting', async (t) => {
   const turns = new FairSemaphore({ ...OPTIONS, places: 1 })
   const order: string[] = []
-  const work = (workspaceId: string) => turns.within({ workspaceId, weight: 1 }, async () => {
-    order.push(workspaceId)
-    await settled()
-    return ok(null)
-  })
+  const work = (workspaceId: string) =>
+    turns.within({ workspaceId, weight: 1 }, async () => {
+      order.push(workspaceId)
+      await settled()
+      return ok(null)
+    })
   const all = ['flood', 'flood', 'flood', 'flood', 'flood', 'a', 'b'].map(work)
   await Promise.all(all)
   t.same(order, ['flood', 'flood', 'a', 'b', 'flood', 'flood', 'flood'])
@@ -82,29 +97,41 @@ t.test('a work that fails or throws leaves its place', async (t) => {
   must(await turns.within({ workspaceId: 'w', weight: 100 }, () => Promise.resolve(ok(1))))
 })
 
-t.test('many callers that copy at once read no more secrets at a time than one may, and all get their copies', async (t) => {
-  const { rows, keys, jobs, workspace, addIntern } = await openVaultStand(t)
-  let [reading, most] = [0, 0]
-  const vaults = openVaults({ keys, jobs, turnWaitMs: OPTIONS.waitMs, rows: {
-    ...rows,
-    sources(scope, names) {
-      reading += names.length
-      most = Math.max(most, reading)
-      return rows.sources(scope, names)
-    },
-    async write(write) {
-      try {
-        return await rows.write(write)
-      } finally {
-        if (write.copyOf !== null) reading -= write.copyOf.length
-      }
-    },
-  } })
-  const names = Array.from({ length: 40 }, (_, nth) => `s${nth}`)
-  for (const name of names) must(await vaults.put(workspace, { name, hosts: [HOST], value: new Secret('v') }, BY))
-  const interns = await Promise.all(Array.from({ length: 6 }, () => addIntern(workspace)))
-  const copied = await Promise.all(interns.map((intern) => vaults.copy(intern, names, BY)))
-  t.same(copied.map((copy) => must(copy).length), interns.map(() => 40))
-  t.equal(most, 80)
-  t.ok(interns.length <= COPIES_WAITING_WORKSPACE_MAX && COPIES_WAITING_WORKSPACE_MAX < COPIES_WAITING_MAX)
-})
+t.test(
+  'many callers that copy at once read no more secrets at a time than one may, and all get their copies',
+  async (t) => {
+    const { rows, keys, jobs, workspace, addIntern } = await openVaultStand(t)
+    let [reading, most] = [0, 0]
+    const vaults = openVaults({
+      keys,
+      jobs,
+      turnWaitMs: OPTIONS.waitMs,
+      rows: {
+        ...rows,
+        sources(scope, names) {
+          reading += names.length
+          most = Math.max(most, reading)
+          return rows.sources(scope, names)
+        },
+        async write(write) {
+          try {
+            return await rows.write(write)
+          } finally {
+            if (write.copyOf !== null) reading -= write.copyOf.length
+          }
+        },
+      },
+    })
+    const names = Array.from({ length: 40 }, (_, nth) => `s${nth}`)
+    for (const name of names)
+      must(await vaults.put(workspace, { name, hosts: [HOST], value: new Secret('v') }, BY))
+    const interns = await Promise.all(Array.from({ length: 6 }, () => addIntern(workspace)))
+    const copied = await Promise.all(interns.map((intern) => vaults.copy(intern, names, BY)))
+    t.same(
+      copied.map((copy) => must(copy).length),
+      interns.map(() => 40),
+    )
+    t.equal(most, 80)
+    t.ok(interns.length <= COPIES_WAITING_WORKSPACE_MAX && COPIES_WAITING_WORKSPACE_MAX < COPIES_WAITING_MAX)
+  },
+)

@@ -11,6 +11,12 @@ t.test('a look at each meets every member once, whichever of them it takes out',
       if (taken.includes(member.nth)) list.delete(member)
     })
     t.same(met.sort(), [0, 1, 2, 3, 4])
-    t.same(list.list().map(({ nth }) => nth).sort(), [0, 1, 2, 3, 4].filter((nth) => !taken.includes(nth)))
+    t.same(
+      list
+        .list()
+        .map(({ nth }) => nth)
+        .sort(),
+      [0, 1, 2, 3, 4].filter((nth) => !taken.includes(nth)),
+    )
   }
 })

@@ -3,8 +3,16 @@ import { banner, type BannerOptions } from '../../../src/server/supervisor/banne
 
 const OPTIONS: BannerOptions = {
   facts: {
-    url: 'http://127.0.0.1:8080', docs_url: 'http://127.0.0.1:8080/docs', admin_url: 'http://127.0.0.1:9090', fronts: 4, workers: 4,
-    postgres: 'embedded', redis: 'child', objects: '/data/objects', degraded: [], version: '1.0.0',
+    url: 'http://127.0.0.1:8080',
+    docs_url: 'http://127.0.0.1:8080/docs',
+    admin_url: 'http://127.0.0.1:9090',
+    fronts: 4,
+    workers: 4,
+    postgres: 'embedded',
+    redis: 'child',
+    objects: '/data/objects',
+    degraded: [],
+    version: '1.0.0',
   },
   configuredWorkers: 4,
   keys: { inference: null, management: null, file: null },
@@ -13,12 +21,24 @@ const OPTIONS: BannerOptions = {
   hasColour: false,
 }
 
-t.test('the banner tells the numbers in force, and of threads what the settings say where that is less', async (t) => {
-  t.match(banner(OPTIONS), /\n {2}Workers {5}4 fronts, 4 worker threads\n/)
-  t.match(banner({ ...OPTIONS, configuredWorkers: 1 }), /4 fronts, 4 worker threads \(SLUICE_WORKERS is 1; each front has at least one\)\n/)
-  t.match(banner({ ...OPTIONS, facts: { ...OPTIONS.facts, fronts: 1, workers: 1 }, configuredWorkers: 1 }), /1 front, 1 worker thread\n/)
-})
+t.test(
+  'the banner tells the numbers in force, and of threads what the settings say where that is less',
+  async (t) => {
+    t.match(banner(OPTIONS), /\n {2}Workers {5}4 fronts, 4 worker threads\n/)
+    t.match(
+      banner({ ...OPTIONS, configuredWorkers: 1 }),
+      /4 fronts, 4 worker threads \(SLUICE_WORKERS is 1; each front has at least one\)\n/,
+    )
+    t.match(
+      banner({ ...OPTIONS, facts: { ...OPTIONS.facts, fronts: 1, workers: 1 }, configuredWorkers: 1 }),
+      /1 front, 1 worker thread\n/,
+    )
+  },
+)
 
 t.test('the banner names the page of the dashboard itself, and what opens it', async (t) => {
-  t.match(banner(OPTIONS), /\n {2}Dashboard {3}http:\/\/127\.0\.0\.1:9090\/dashboard\/ {2}\(sign in with a management key\)\n/)
+  t.match(
+    banner(OPTIONS),
+    /\n {2}Dashboard {3}http:\/\/127\.0\.0\.1:9090\/dashboard\/ {2}\(sign in with a management key\)\n/,
+  )
 })

@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gate } from '../../support/gate.ts'
-import { firstKeys, isGone, nodeSettings, sluice, startNode, until, type Settings } from '../../support/nodes/node.ts'
+import {
+  firstKeys,
+  isGone,
+  nodeSettings,
+  sluice,
+  startNode,
+  until,
+  type Settings,
+} from '../../support/nodes/node.ts'
 import { processes, tree, type ProcessRow } from '../../support/load/process-cpu.ts'
 import { startProvider } from '../../support/embeddings/provider.ts'
 import { answers } from '../../support/embeddings/provider-behaviours.ts'
@@ -32,7 +40,12 @@ t.test('SIGTERM while a call is in flight', async (t) => {
 
   t.test('a node that drains takes no new connections and is not ready', async (t) => {
     const headers = { connection: 'close' }
-    await until('the port is closed', () => fetch(url, { headers }).then(() => false, () => true))
+    await until('the port is closed', () =>
+      fetch(url, { headers }).then(
+        () => false,
+        () => true,
+      ),
+    )
     t.equal((await stand.admin('/readyz')).status, 503)
   })
 
@@ -67,20 +80,27 @@ t.test('nodes one after the other in the same data directory', async (t) => {
     t.same(processes().filter(isLeft), [])
   })
 
-  t.test('the next start works with the same keys; what it leaves is killed by the one after it, and nobody else who has its pid now', async (t) => {
-    const node = await startNode(t, settings)
-    t.ok(await node.answers())
-    const [front = 0] = node.pidsOf('front')
-    // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
-    process.kill(front, 'SIGSTOP')
-    process.kill(node.pid, 'SIGKILL')
-    await until('the supervisor is gone', () => isGone(node.pid))
-    t.notOk(isGone(front))
-    const records = JSON.parse(readFileSync(join(node.dataDir, 'processes.json'), 'utf8')) as { pid: number }[]
-    t.ok(records.some(({ pid }) => pid === front))
-    await t.test('a node whose output nobody ever reads starts, serves and drains', (t) => unread(t, settings))
-    t.ok(isGone(front))
-  })
+  t.test(
+    'the next start works with the same keys; what it leaves is killed by the one after it, and nobody else who has its pid now',
+    async (t) => {
+      const node = await startNode(t, settings)
+      t.ok(await node.answers())
+      const [front = 0] = node.pidsOf('front')
+      // A stopped front does not see that its channel closed: the one thing that outlives a supervisor.
+      process.kill(front, 'SIGSTOP')
+      process.kill(node.pid, 'SIGKILL')
+      await until('the supervisor is gone', () => isGone(node.pid))
+      t.notOk(isGone(front))
+      const records = JSON.parse(readFileSync(join(node.dataDir, 'processes.json'), 'utf8')) as {
+        pid: number
+      }[]
+      t.ok(records.some(({ pid }) => pid === front))
+      await t.test('a node whose output nobody ever reads starts, serves and drains', (t) =>
+        unread(t, settings),
+      )
+      t.ok(isGone(front))
+    },
+  )
 })
 
 async function unread(t: Test, settings: Settings): Promise<void> {
@@ -89,9 +109,16 @@ async function unread(t: Test, settings: Settings): Promise<void> {
   child.stdout?.destroy()
   child.stderr?.destroy()
   const ready = `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}/readyz`
-  await until('it is ready', () => fetch(ready).then(({ status }) => status === 200, () => false))
+  await until('it is ready', () =>
+    fetch(ready).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  )
   const authorization = `Bearer ${firstKeys(settings['SLUICE_DATA'] ?? '')['inference_key']}`
-  const answer = await fetch(`http://127.0.0.1:${settings['SLUICE_PORT']}/api/v1/models/count`, { headers: { authorization, connection: 'close' } })
+  const answer = await fetch(`http://127.0.0.1:${settings['SLUICE_PORT']}/api/v1/models/count`, {
+    headers: { authorization, connection: 'close' },
+  })
   t.equal(answer.status, 200)
   // Its ready line went into a closed pipe, and so does the log of its drain.
   const ended = once(child, 'exit')

@@ -20,8 +20,14 @@ async function readiness(node: TestNode): Promise<{ http: number; body: Readines
   return { http: status, body: JSON.parse(body) as ReadinessBody }
 }
 
-/** Waits until these are the reasons, and no other one: a store that was slow for a moment counts as away for as long. */
-async function untilReasons(node: TestNode, ...wanted: readonly string[]): Promise<Awaited<ReturnType<typeof readiness>>> {
+/**
+ * Waits until these are the reasons, and no other one: a store that was slow for a moment counts as away for
+ * as long.
+ */
+async function untilReasons(
+  node: TestNode,
+  ...wanted: readonly string[]
+): Promise<Awaited<ReturnType<typeof readiness>>> {
   let seen = await readiness(node)
   await until(`readiness has ${wanted.join()}, and nothing else`, async () => {
     seen = await readiness(node)
@@ -43,41 +49,61 @@ url.port = String(relay.port)
 const redis = await outsideRedis()
 t.teardown(() => redis?.close())
 const node = await startNode(t, {
-  ...settings, DATABASE_URL: url.href, SLUICE_KEY_GRACE: KEY_GRACE, ...(redis !== null && { REDIS_URL: redis.url }),
+  ...settings,
+  DATABASE_URL: url.href,
+  SLUICE_KEY_GRACE: KEY_GRACE,
+  ...(redis !== null && { REDIS_URL: redis.url }),
 })
 
 for (const how of ['cut', 'freeze'] as const) {
-  t.test(`a Postgres that is gone (${how}) makes the node degraded, serving known keys, until it is back`, async (t) => {
-    await untilStatus(node, 'ready')
-    t.ok(await node.answers())
-    await relay[how]()
-    const { http, body } = await untilReasons(node, 'postgres_down')
-    t.match({ http, body }, { http: 200, body: { status: 'degraded' } })
-    t.match(body.dependencies['postgres'], { state: 'down', mode: 'external', effect: /known keys/ })
-    t.ok(await node.answers())
-    t.match((await node.admin('/metrics')).body, /sluice_postgres_up 0/)
-    await relay.restore()
-    await untilStatus(node, 'ready')
-  })
+  t.test(
+    `a Postgres that is gone (${how}) makes the node degraded, serving known keys, until it is back`,
+    async (t) => {
+      await untilStatus(node, 'ready')
+      t.ok(await node.answers())
+      await relay[how]()
+      const { http, body } = await untilReasons(node, 'postgres_down')
+      t.match({ http, body }, { http: 200, body: { status: 'degraded' } })
+      t.match(body.dependencies['postgres'], { state: 'down', mode: 'external', effect: /known keys/ })
+      t.ok(await node.answers())
+      t.match((await node.admin('/metrics')).body, /sluice_postgres_up 0/)
+      await relay.restore()
+      await untilStatus(node, 'ready')
+    },
+  )
 }
 
 t.test('beyond the grace a node without Postgres wants no traffic', async (t) => {
   await relay.cut()
-  t.match(await untilReasons(node, 'postgres_down', 'key_grace_over'), { http: 503, body: { status: 'unavailable' } })
+  t.match(await untilReasons(node, 'postgres_down', 'key_grace_over'), {
+    http: 503,
+    body: { status: 'unavailable' },
+  })
   await relay.restore()
   await untilStatus(node, 'ready')
 })
 
-t.test('a Redis that is gone makes the node degraded until it is back', { skip: redis === null && 'redis-server is not on the PATH' }, async (t) => {
-  await redis?.kill()
-  t.match(await untilReasons(node, 'redis_down'), { http: 200, body: { status: 'degraded', dependencies: { redis: { mode: 'external' } } } })
-  t.ok(await node.answers())
-  await redis?.start()
-  await untilStatus(node, 'ready')
-})
+t.test(
+  'a Redis that is gone makes the node degraded until it is back',
+  { skip: redis === null && 'redis-server is not on the PATH' },
+  async (t) => {
+    await redis?.kill()
+    t.match(await untilReasons(node, 'redis_down'), {
+      http: 200,
+      body: { status: 'degraded', dependencies: { redis: { mode: 'external' } } },
+    })
+    t.ok(await node.answers())
+    await redis?.start()
+    await untilStatus(node, 'ready')
+  },
+)
 
 t.test('a node without its Redis', async (t) => {
-  const node = await startNode(t, { ...(await nodeSettings(t)), REDIS_URL: 'redis://127.0.0.1:1', SLUICE_FRONTS: '2' })
+  const node = await startNode(t, {
+    ...(await nodeSettings(t)),
+    REDIS_URL: 'redis://127.0.0.1:1',
+    SLUICE_FRONTS: '2',
+  })
 
   t.test('it starts, and says so', async (t) => {
     t.ok(await node.answers())
@@ -91,7 +117,8 @@ t.test('a node without its Redis', async (t) => {
 
   t.test('metrics are those of all processes of the node', async (t) => {
     // A process that is busy counts with what it said last.
-    const untilCounted = (calls: number): Promise<void> => until(`${calls} calls are counted`, async () => await counted(node) === calls)
+    const untilCounted = (calls: number): Promise<void> =>
+      until(`${calls} calls are counted`, async () => (await counted(node)) === calls)
     await untilCounted(1)
     // Connections are spread by the kernel: enough of them reach both fronts.
     for (let call = 0; call < 40; call++) await node.get('/api/v1/models/count')
@@ -103,5 +130,7 @@ t.test('a node without its Redis', async (t) => {
 /** Calls of one operation, as the metrics of the node have it. */
 async function counted(node: TestNode): Promise<number> {
   const { body } = await node.admin('/metrics')
-  return Number(/sluice_requests_total\{operation="models.count",status="200",failure=""\} (\d+)/.exec(body)?.[1] ?? 0)
+  return Number(
+    /sluice_requests_total\{operation="models.count",status="200",failure=""\} (\d+)/.exec(body)?.[1] ?? 0,
+  )
 }

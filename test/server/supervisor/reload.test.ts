@@ -18,8 +18,16 @@ t.test('a reload that is asked for during a roll is done once, after it', async 
   endRoll()
   await first
   t.equal(rolls.length, 2)
-  t.same(tell.map(({ number, state }) => [number, state]),
-    [[0, 'none'], [1, 'running'], [1, 'done'], [2, 'running'], [2, 'done']])
+  t.same(
+    tell.map(({ number, state }) => [number, state]),
+    [
+      [0, 'none'],
+      [1, 'running'],
+      [1, 'done'],
+      [2, 'running'],
+      [2, 'done'],
+    ],
+  )
 })
 
 t.test('a reload that is queued when the node drains is not done', async (t) => {
@@ -46,39 +54,55 @@ t.test('a roll that fails leaves the generation as it was, and is told with its 
   t.match(tell.at(-1), { state: 'refused', reason: 'front 1 ended 5 times in a row' })
 })
 
-t.test('what only a restart takes keeps its old value, in the settings of children and in the config', async (t) => {
-  const { reloader, endRoll, next, log, tell } = scriptedReload({ SLUICE_PORT: '8081' })
-  next({ SLUICE_PORT: '8082', DATABASE_URL: 'postgres://h/other', SLUICE_FRONTS: '3' })
-  const asked = reloader.ask()
-  await turnOfLoop()
-  endRoll()
-  await asked
-  const { settings, config } = reloader.current
-  t.same(settings, { SLUICE_PORT: '8081', SLUICE_FRONTS: '3' })
-  t.match(config, { port: 8081, databaseUrl: null, fronts: 3 })
-  t.match(log.events[0], { event: 'settings_need_restart', fields: { settings: ['SLUICE_PORT', 'DATABASE_URL'] } })
-  t.same(tell.at(-1)?.needRestart, ['SLUICE_PORT', 'DATABASE_URL'])
-})
-
-t.test('TLS is not turned on or off by a reload: one port would speak both', { skip: NO_OPENSSL }, async (t) => {
-  const files = selfSigned(t)
-  const tls = { SLUICE_TLS_CERT: files.certFile, SLUICE_TLS_KEY: files.keyFile }
-  for (const [before, after] of [[tls, {}], [{}, tls]] as const) {
-    const { reloader, endRoll, next, first } = scriptedReload(before)
-    next(after)
+t.test(
+  'what only a restart takes keeps its old value, in the settings of children and in the config',
+  async (t) => {
+    const { reloader, endRoll, next, log, tell } = scriptedReload({ SLUICE_PORT: '8081' })
+    next({ SLUICE_PORT: '8082', DATABASE_URL: 'postgres://h/other', SLUICE_FRONTS: '3' })
     const asked = reloader.ask()
     await turnOfLoop()
     endRoll()
     await asked
-    t.same(reloader.current.settings, before)
-    t.same(reloader.current.config.tls, first.config.tls)
-    t.same(reloader.current.frozen, first.frozen)
-  }
-})
+    const { settings, config } = reloader.current
+    t.same(settings, { SLUICE_PORT: '8081', SLUICE_FRONTS: '3' })
+    t.match(config, { port: 8081, databaseUrl: null, fronts: 3 })
+    t.match(log.events[0], {
+      event: 'settings_need_restart',
+      fields: { settings: ['SLUICE_PORT', 'DATABASE_URL'] },
+    })
+    t.same(tell.at(-1)?.needRestart, ['SLUICE_PORT', 'DATABASE_URL'])
+  },
+)
+
+t.test(
+  'TLS is not turned on or off by a reload: one port would speak both',
+  { skip: NO_OPENSSL },
+  async (t) => {
+    const files = selfSigned(t)
+    const tls = { SLUICE_TLS_CERT: files.certFile, SLUICE_TLS_KEY: files.keyFile }
+    for (const [before, after] of [
+      [tls, {}],
+      [{}, tls],
+    ] as const) {
+      const { reloader, endRoll, next, first } = scriptedReload(before)
+      next(after)
+      const asked = reloader.ask()
+      await turnOfLoop()
+      endRoll()
+      await asked
+      t.same(reloader.current.settings, before)
+      t.same(reloader.current.config.tls, first.config.tls)
+      t.same(reloader.current.frozen, first.frozen)
+    }
+  },
+)
 
 t.test('another certificate is taken, unless it does not fit its key', { skip: NO_OPENSSL }, async (t) => {
   const [old, renewed] = [selfSigned(t), selfSigned(t)]
-  const { reloader, rolls, endRoll, next, tell } = scriptedReload({ SLUICE_TLS_CERT: old.certFile, SLUICE_TLS_KEY: old.keyFile })
+  const { reloader, rolls, endRoll, next, tell } = scriptedReload({
+    SLUICE_TLS_CERT: old.certFile,
+    SLUICE_TLS_KEY: old.keyFile,
+  })
   next({ SLUICE_TLS_CERT: renewed.certFile, SLUICE_TLS_KEY: old.keyFile })
   await reloader.ask()
   t.match(tell.at(-1), { state: 'refused', reason: /do not work together/ })

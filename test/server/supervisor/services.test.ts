@@ -12,32 +12,53 @@ import { nodeSettings } from '../../support/nodes/node.ts'
 // A cluster is made here, on a machine that may be busy.
 t.setTimeout(600_000)
 
-t.test('the embedded Postgres has connections for 64 fronts, also for a reload that doubles them', async (t) => {
-  const { SLUICE_DATA = '' } = await nodeSettings(t, { isEmbedded: true })
-  const undone: (() => Promise<void>)[] = []
-  const data = await openDataDirectory(SLUICE_DATA, SILENT)
-  const generation = { config: withFronts(64), settings: {}, unknown: [], frozen: {}, providerKeys: {}, advice: [] }
-  const services = await startServices(generation, { data, log: holdLog(SILENT), undo: (step) => undone.push(step) })
-  t.teardown(async () => {
-    for (const step of undone.reverse()) await step()
-    data.release()
-  })
-  await migrate(services.databaseUrl, SILENT)
-  const store = openStore({ url: services.databaseUrl, poolMax: 1, applicationName: 'test' })
-  undone.push(() => store.close())
-  const given = { connections: (wanted: number) => connectionBudget(store.sql, data.node, wanted) }
-  await checkConnections(given, { config: withFronts(64) }, services.postgres)
-  await checkConnections(given, { config: withFronts(128) }, services.postgres)
-  await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres),
-    { message: /need 4113 connections; Postgres gives 2077 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/ })
-})
+t.test(
+  'the embedded Postgres has connections for 64 fronts, also for a reload that doubles them',
+  async (t) => {
+    const { SLUICE_DATA = '' } = await nodeSettings(t, { isEmbedded: true })
+    const undone: (() => Promise<void>)[] = []
+    const data = await openDataDirectory(SLUICE_DATA, SILENT)
+    const generation = {
+      config: withFronts(64),
+      settings: {},
+      unknown: [],
+      frozen: {},
+      providerKeys: {},
+      advice: [],
+    }
+    const services = await startServices(generation, {
+      data,
+      log: holdLog(SILENT),
+      undo: (step) => undone.push(step),
+    })
+    t.teardown(async () => {
+      for (const step of undone.reverse()) await step()
+      data.release()
+    })
+    await migrate(services.databaseUrl, SILENT)
+    const store = openStore({ url: services.databaseUrl, poolMax: 1, applicationName: 'test' })
+    undone.push(() => store.close())
+    const given = { connections: (wanted: number) => connectionBudget(store.sql, data.node, wanted) }
+    await checkConnections(given, { config: withFronts(64) }, services.postgres)
+    await checkConnections(given, { config: withFronts(128) }, services.postgres)
+    await t.rejects(checkConnections(given, { config: withFronts(256) }, services.postgres), {
+      message:
+        /need 4113 connections; Postgres gives 2077 by its max_connections, .*: restart the node with so many, or lower SLUICE_FRONTS/,
+    })
+  },
+)
 
-t.test('a Postgres of the operator that gives too few names its setting, and what is needed in all', async (t) => {
-  const given = { connections: () => Promise.resolve({ fits: false, available: 97, elsewhere: 10 }) }
-  await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'),
-    { message: '9 fronts and 1 runners may need 161 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: '
-      + 'raise its max_connections or lower SLUICE_FRONTS' })
-})
+t.test(
+  'a Postgres of the operator that gives too few names its setting, and what is needed in all',
+  async (t) => {
+    const given = { connections: () => Promise.resolve({ fits: false, available: 97, elsewhere: 10 }) }
+    await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'), {
+      message:
+        '9 fronts and 1 runners may need 161 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: ' +
+        'raise its max_connections or lower SLUICE_FRONTS',
+    })
+  },
+)
 
 function withFronts(fronts: number): Config {
   const reading = readFrom({ SLUICE_FRONTS: String(fronts) })

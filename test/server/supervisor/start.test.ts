@@ -22,22 +22,36 @@ const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKER
 t.test('the first line of stdout is the ready line, with exactly its members', async (t) => {
   const port = settings['SLUICE_PORT']
   t.match(node.lines()[0], { event: 'ready' })
-  t.same({ ...node.ready, redis: null, version: null }, {
-    event: 'ready', url: `http://127.0.0.1:${port}`, docs_url: `http://127.0.0.1:${port}/docs`,
-    admin_url: `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}`, fronts: 2, workers: 3,
-    postgres: 'external', redis: null, objects: join(node.dataDir, 'files'), degraded: [], version: null,
-  })
+  t.same(
+    { ...node.ready, redis: null, version: null },
+    {
+      event: 'ready',
+      url: `http://127.0.0.1:${port}`,
+      docs_url: `http://127.0.0.1:${port}/docs`,
+      admin_url: `http://127.0.0.1:${settings['SLUICE_ADMIN_PORT']}`,
+      fronts: 2,
+      workers: 3,
+      postgres: 'external',
+      redis: null,
+      objects: join(node.dataDir, 'files'),
+      degraded: [],
+      version: null,
+    },
+  )
   t.match(node.ready, { redis: /^(child|in-memory)$/, version: /^\d+\.\d+\.\d+/ })
 })
 
-t.test('a start on an empty data directory leaves keys that work, in a file of its owner alone', async (t) => {
-  const file = join(node.dataDir, 'first-keys.json')
-  t.equal(statSync(file).mode & 0o777, 0o600)
-  t.equal(statSync(node.dataDir).mode & 0o777, 0o700)
-  const members = ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id']
-  t.same(Object.keys(firstKeys(node.dataDir)).sort(), members)
-  t.equal((await node.get('/api/v1/models/count')).status, 200)
-})
+t.test(
+  'a start on an empty data directory leaves keys that work, in a file of its owner alone',
+  async (t) => {
+    const file = join(node.dataDir, 'first-keys.json')
+    t.equal(statSync(file).mode & 0o777, 0o600)
+    t.equal(statSync(node.dataDir).mode & 0o777, 0o700)
+    const members = ['base_url', 'inference_key', 'management_key', 'organization_id', 'workspace_id']
+    t.same(Object.keys(firstKeys(node.dataDir)).sort(), members)
+    t.equal((await node.get('/api/v1/models/count')).status, 200)
+  },
+)
 
 t.test('a start says within seconds which Postgres it waits for, without its password', async (t) => {
   const [settings, port] = await Promise.all([nodeSettings(t, { isEmbedded: true }), freePort()])
@@ -45,18 +59,31 @@ t.test('a start says within seconds which Postgres it waits for, without its pas
   const env = { ...settings, DATABASE_URL: `postgres://me:hunter2hunter2@127.0.0.1:${port}/db` }
   const node = spawnServer(command, args, { env, cwd: ROOT })
   t.teardown(() => stopServer(node.child))
-  await untilPrinted(node, new RegExp(`^waiting for Postgres at 127.0.0.1:${port} \\(ECONNREFUSED\\)`, 'm'), 60_000)
+  await untilPrinted(
+    node,
+    new RegExp(`^waiting for Postgres at 127.0.0.1:${port} \\(ECONNREFUSED\\)`, 'm'),
+    60_000,
+  )
   await stopServer(node.child)
   t.notMatch(node.output(), /hunter2/)
 })
 
-t.test('a start without its Redis says so in the banner and in the ready line, and runs beside a node with other ports and data', async (t) => {
-  const other = await startNode(t, { ...(await nodeSettings(t)), REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
-  t.match(other.ready, { redis: 'external', degraded: ['redis'] })
-  t.match(other.output(), /Redis external \(cannot be reached/)
-  const answers = await Promise.all([node, other].map((one) => one.get('/api/v1/models/count')))
-  t.same(answers.map(({ status }) => status), [200, 200])
-})
+t.test(
+  'a start without its Redis says so in the banner and in the ready line, and runs beside a node with other ports and data',
+  async (t) => {
+    const other = await startNode(t, {
+      ...(await nodeSettings(t)),
+      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    })
+    t.match(other.ready, { redis: 'external', degraded: ['redis'] })
+    t.match(other.output(), /Redis external \(cannot be reached/)
+    const answers = await Promise.all([node, other].map((one) => one.get('/api/v1/models/count')))
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 200],
+    )
+  },
+)
 
 t.test('a second node on the same data directory is refused, and the first goes on', async (t) => {
   const other = await nodeSettings(t)
@@ -99,7 +126,10 @@ t.test('a node that is told to end while it waits for Postgres ends with 0', asy
   await once(notYet, 'listening')
   t.teardown(() => void notYet.close())
   const { port } = notYet.address() as AddressInfo
-  const env = { ...(await nodeSettings(t, { isEmbedded: true })), DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` }
+  const env = {
+    ...(await nodeSettings(t, { isEmbedded: true })),
+    DATABASE_URL: `postgres://u@127.0.0.1:${port}/d`,
+  }
   const { child, output } = spawnServer(process.execPath, sluice('serve').slice(1), { env })
   t.teardown(() => stopServer(child))
   await until('it tried again', () => tries > 1)
@@ -109,7 +139,11 @@ t.test('a node that is told to end while it waits for Postgres ends with 0', asy
 
 t.test('a folder that cannot keep files refuses the start before any store is touched', async (t) => {
   const absent = 'postgres://nobody@127.0.0.1:1/none'
-  const { code, stderr } = await runToEnd({ ...(await nodeSettings(t)), SLUICE_OBJECTS: '/dev/null/x', DATABASE_URL: absent })
+  const { code, stderr } = await runToEnd({
+    ...(await nodeSettings(t)),
+    SLUICE_OBJECTS: '/dev/null/x',
+    DATABASE_URL: absent,
+  })
   t.equal(code, 1)
   t.match(stderr, /SLUICE_OBJECTS: files cannot be kept in \/dev\/null\/x/)
   t.notMatch(stderr, /waiting for Postgres/)
@@ -124,7 +158,10 @@ t.test('the port of a running node is refused too, though fronts share theirs', 
 t.test('a bad configuration ends the start with 2, every problem told and nothing left behind', async (t) => {
   const settings = await nodeSettings(t)
   const { code, stdout, stderr } = await runToEnd({
-    ...settings, SLUICE_FRONTS: '0', SLUICE_LOG_LEVEL: 'loud', REDIS_URL: 'http://:hunter2@cache.example',
+    ...settings,
+    SLUICE_FRONTS: '0',
+    SLUICE_LOG_LEVEL: 'loud',
+    REDIS_URL: 'http://:hunter2@cache.example',
   })
   t.equal(code, 2)
   t.equal(stdout, '')
@@ -178,15 +215,19 @@ t.test('a node that starts a second time on its own Postgres', async (t) => {
   })
 
   const skip = redis === null && 'redis-server is not on the PATH'
-  t.test('verbs publish their changes without the address of Redis in their environment', { skip }, async (t) => {
-    const state = openState({ url: redis?.url ?? '', log: SILENT })
-    const hints = openHints(state)
-    t.teardown(() => Promise.all([hints.close(), state.close()]))
-    const kinds: string[] = []
-    hints.subscribe(({ kind }) => void kinds.push(kind))
-    // Subscribing takes a moment of which nothing tells.
-    const create = sluice('keys', 'create', '--name', 'k', '--kind', 'inference')
-    for (let tries = 0; tries < 5 && kinds.length === 0; tries++) await runToEnd(settings, create)
-    t.equal(kinds[0], 'key')
-  })
+  t.test(
+    'verbs publish their changes without the address of Redis in their environment',
+    { skip },
+    async (t) => {
+      const state = openState({ url: redis?.url ?? '', log: SILENT })
+      const hints = openHints(state)
+      t.teardown(() => Promise.all([hints.close(), state.close()]))
+      const kinds: string[] = []
+      hints.subscribe(({ kind }) => void kinds.push(kind))
+      // Subscribing takes a moment of which nothing tells.
+      const create = sluice('keys', 'create', '--name', 'k', '--kind', 'inference')
+      for (let tries = 0; tries < 5 && kinds.length === 0; tries++) await runToEnd(settings, create)
+      t.equal(kinds[0], 'key')
+    },
+  )
 })

@@ -1,8 +1,18 @@
 import t from 'tap'
 import { atPace } from '../../support/load/pace.ts'
-import { answers, hangsUp, neverAnswers, refuses, type Behaviour } from '../../support/embeddings/provider-behaviours.ts'
+import {
+  answers,
+  hangsUp,
+  neverAnswers,
+  refuses,
+  type Behaviour,
+} from '../../support/embeddings/provider-behaviours.ts'
 import { KEY, OTHER_KEY } from '../../support/front.ts'
-import { openEmbeddings, type EmbeddingsReply, type FrontOptions } from '../../support/embeddings/embeddings-front.ts'
+import {
+  openEmbeddings,
+  type EmbeddingsReply,
+  type FrontOptions,
+} from '../../support/embeddings/embeddings-front.ts'
 
 const BOTH = { model: 'acme/embed', input: 'one two three' }
 const FREE_FACTS = { pricing: { prompt: '0.000001' } }
@@ -53,24 +63,30 @@ t.test('when every endpoint fails the one that may soon answer is told, the othe
 })
 
 for (const status of [401, 404, 422, 429]) {
-  t.test(`a provider that answers ${status} is named to the operator with it, and the caller is told`, async (t) => {
-    const { post, first, settled, untilSettled } = await openEmbeddings(t)
-    first.script(refuses(status))
-    const reply = await post({ model: 'acme/one', input: 'one' })
-    t.match(reply.body.error?.message, new RegExp(`It answered ${status}[.:]`))
-    t.notMatch(reply.body.error?.message, /reached/)
-    await untilSettled(1)
-    t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
-  })
+  t.test(
+    `a provider that answers ${status} is named to the operator with it, and the caller is told`,
+    async (t) => {
+      const { post, first, settled, untilSettled } = await openEmbeddings(t)
+      first.script(refuses(status))
+      const reply = await post({ model: 'acme/one', input: 'one' })
+      t.match(reply.body.error?.message, new RegExp(`It answered ${status}[.:]`))
+      t.notMatch(reply.body.error?.message, /reached/)
+      await untilSettled(1)
+      t.same(settled[0]?.notes.failedAttempts, [{ provider: 'first', status, code: 'scripted' }])
+    },
+  )
 }
 
-t.test('a provider that nobody listens for could not be reached, and the log says by which error', async (t) => {
-  const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
-  const reply = await post({ model: 'acme/one', input: 'one' })
-  t.equal(reply.body.error?.message, 'The provider failed. It could not be reached.')
-  await untilSettled(1)
-  t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
-})
+t.test(
+  'a provider that nobody listens for could not be reached, and the log says by which error',
+  async (t) => {
+    const { post, settled, untilSettled } = await openEmbeddings(t, { oneAt: 'http://127.0.0.1:1' })
+    const reply = await post({ model: 'acme/one', input: 'one' })
+    t.equal(reply.body.error?.message, 'The provider failed. It could not be reached.')
+    await untilSettled(1)
+    t.same(settled[0]?.notes.failedAttempts, [{ provider: 'elsewhere', status: null, code: 'ECONNREFUSED' }])
+  },
+)
 
 t.test('a call that the preferences leave no endpoint is told which of them', async (t) => {
   const { post } = await openEmbeddings(t)
@@ -78,7 +94,10 @@ t.test('a call that the preferences leave no endpoint is told which of them', as
   t.match(await told({ zdr: true, max_price: { prompt: 5 } }), /Excluded by: zdr\.$/)
   t.match(await told({ only: ['first'], ignore: ['first'] }), /Excluded by: only, ignore\.$/)
   const ordered = await told({ order: ['nobody'], allow_fallbacks: false })
-  t.match(ordered, /Excluded by: order, allow_fallbacks\. The model has no provider `nobody`\. It has: `first`, `second`\.$/)
+  t.match(
+    ordered,
+    /Excluded by: order, allow_fallbacks\. The model has no provider `nobody`\. It has: `first`, `second`\.$/,
+  )
 })
 
 t.test('the local model takes text parts as one text', async (t) => {
@@ -87,7 +106,14 @@ t.test('the local model takes text parts as one text', async (t) => {
     const { body } = await post({ model: 'sluice/lexical-1', input, dimensions: 8 })
     return body.data?.[0]?.embedding
   }
-  const parts = [{ content: [{ type: 'text', text: 'one two' }, { type: 'text', text: 'three' }] }]
+  const parts = [
+    {
+      content: [
+        { type: 'text', text: 'one two' },
+        { type: 'text', text: 'three' },
+      ],
+    },
+  ]
   t.same(await vectorOf(parts), await vectorOf('one two three'))
   const large = [{ content: [{ type: 'text', text: 'one two three '.repeat(10_000) }] }]
   t.same(await vectorOf(large), await vectorOf('one two three '.repeat(10_000)))
@@ -95,10 +121,17 @@ t.test('the local model takes text parts as one text', async (t) => {
 
 t.test('an input of a form that the model does not take is told the forms that it does', async (t) => {
   const { post } = await openEmbeddings(t)
-  const told = async (input: unknown) => (await post({ model: 'sluice/lexical-1', input })).body.error?.message
-  t.match(await told([1, 2]), /It takes: a string, an array of strings, an array of objects with content parts\.$/)
+  const told = async (input: unknown) =>
+    (await post({ model: 'sluice/lexical-1', input })).body.error?.message
+  t.match(
+    await told([1, 2]),
+    /It takes: a string, an array of strings, an array of objects with content parts\.$/,
+  )
   const image = { type: 'image_url', image_url: { url: `data:${'x'.repeat(100_000)}` } }
-  t.match(await told([{ content: [image] }]), /(It takes parts of type text only|It does not take image; it takes text)\.$/)
+  t.match(
+    await told([{ content: [image] }]),
+    /(It takes parts of type text only|It does not take image; it takes text)\.$/,
+  )
 })
 
 t.test('a call whose deadline ends during the second attempt lists the first one', async (t) => {
@@ -202,19 +235,22 @@ t.test('sort by price weighs what the call itself would cost, its request price 
   t.same([first.calls.length, second.calls.length], [1, 1])
 })
 
-t.test('an endpoint without a price beside others is not the cheapest, and its calls are said to be unpriced', async (t) => {
-  const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
-  for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
-    const { status, headers } = await post({ ...BOTH, provider })
-    t.same([status, headers.get('x-sluice-unpriced')], [200, null])
-  }
-  t.same([first.calls.length, second.calls.length], [2, 0])
-  t.equal((await post({ ...BOTH, provider: { only: ['second'], max_price: { prompt: 5 } } })).status, 404)
-  const { headers, body } = await post({ ...BOTH, provider: { order: ['second'] } })
-  t.same([headers.get('x-sluice-unpriced'), body.usage?.cost], ['true', 0])
-  const free = await post({ model: 'acme/free', input: 'x', provider: { max_price: { prompt: 0 } } })
-  t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
-})
+t.test(
+  'an endpoint without a price beside others is not the cheapest, and its calls are said to be unpriced',
+  async (t) => {
+    const { post, first, second } = await openEmbeddings(t, { secondFacts: { pricing: undefined } })
+    for (const provider of [{ sort: 'price' }, { max_price: { prompt: 5 } }]) {
+      const { status, headers } = await post({ ...BOTH, provider })
+      t.same([status, headers.get('x-sluice-unpriced')], [200, null])
+    }
+    t.same([first.calls.length, second.calls.length], [2, 0])
+    t.equal((await post({ ...BOTH, provider: { only: ['second'], max_price: { prompt: 5 } } })).status, 404)
+    const { headers, body } = await post({ ...BOTH, provider: { order: ['second'] } })
+    t.same([headers.get('x-sluice-unpriced'), body.usage?.cost], ['true', 0])
+    const free = await post({ model: 'acme/free', input: 'x', provider: { max_price: { prompt: 0 } } })
+    t.same([free.status, free.headers.get('x-sluice-unpriced')], [200, 'true'])
+  },
+)
 
 t.test('require_parameters leaves endpoints that declare what the call asks for', async (t) => {
   const facts = {
@@ -276,7 +312,9 @@ t.test('an open breaker sends calls straight to the next endpoint', async (t) =>
     log.events.filter(({ event }) => event === 'upstream.breaker_opened'),
     [{ fields: { endpoint: 'first/embed-1' } }],
   )
-  t.same(breakers(), [{ provider: 'first', openings: 1, open: [{ endpoint: 'first/embed-1', openForMs: 0, probeInMs: 1_100 }] }])
+  t.same(breakers(), [
+    { provider: 'first', openings: 1, open: [{ endpoint: 'first/embed-1', openForMs: 0, probeInMs: 1_100 }] },
+  ])
 })
 
 t.test('one key alone does not open the breaker, nor do vectors that are missing', async (t) => {

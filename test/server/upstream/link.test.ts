@@ -15,7 +15,14 @@ for (const [credentialHeader, header, before] of [
     const egress = openEgress()
     t.teardown(() => Promise.all([egress.close(), server.close()]))
     const provider: Provider = {
-      slug: 'p', name: 'P', protocol: 'openai', baseUrl: `${server.origin}/v1`, apiKeyEnv: 'K', timeoutMs: 1, rename: {}, video: null,
+      slug: 'p',
+      name: 'P',
+      protocol: 'openai',
+      baseUrl: `${server.origin}/v1`,
+      apiKeyEnv: 'K',
+      timeoutMs: 1,
+      rename: {},
+      video: null,
     }
     const key = 'Bearer of news'
     const link = new ProviderLink(provider, { origin: egress.trusted(server.origin), key, credentialHeader })

@@ -3,70 +3,116 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
 import { plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
-import { openEmbeddings, PROVIDER_KEY, type EmbeddingsFront } from '../../support/embeddings/embeddings-front.ts'
+import {
+  openEmbeddings,
+  PROVIDER_KEY,
+  type EmbeddingsFront,
+} from '../../support/embeddings/embeddings-front.ts'
 import { KEY } from '../../support/front.ts'
 import { refuses } from '../../support/embeddings/provider-behaviours.ts'
 
 const AZURE_KEY = 'azure-key-0123456789'
 const HEADERS = { 'Api-Key': { env: 'AZURE_KEY' }, 'x-portkey-provider': 'openai' }
 
-t.test('a provider gets the headers of the catalogue, those of variables among them, and callers never read such a value', async (t) => {
-  const firstProvider = { api_key_env: undefined, headers: HEADERS }
-  const front = await openEmbeddings(t, { firstProvider, settings: { AZURE_KEY } })
-  t.equal((await front.post({ model: 'acme/free', input: 'x' })).status, 200)
-  t.match(front.first.calls[0]?.headers, { 'api-key': AZURE_KEY, 'x-portkey-provider': 'openai', authorization: undefined })
-  front.first.script(refuses(400, `The key ${AZURE_KEY} of openai may not do this`))
-  const { status, text } = await front.post({ model: 'acme/free', input: 'x' })
-  t.equal(status, 400)
-  t.match(text, /of openai may not/)
-  t.notMatch(text + JSON.stringify(front.log.events), new RegExp(AZURE_KEY))
-})
+t.test(
+  'a provider gets the headers of the catalogue, those of variables among them, and callers never read such a value',
+  async (t) => {
+    const firstProvider = { api_key_env: undefined, headers: HEADERS }
+    const front = await openEmbeddings(t, { firstProvider, settings: { AZURE_KEY } })
+    t.equal((await front.post({ model: 'acme/free', input: 'x' })).status, 200)
+    t.match(front.first.calls[0]?.headers, {
+      'api-key': AZURE_KEY,
+      'x-portkey-provider': 'openai',
+      authorization: undefined,
+    })
+    front.first.script(refuses(400, `The key ${AZURE_KEY} of openai may not do this`))
+    const { status, text } = await front.post({ model: 'acme/free', input: 'x' })
+    t.equal(status, 400)
+    t.match(text, /of openai may not/)
+    t.notMatch(text + JSON.stringify(front.log.events), new RegExp(AZURE_KEY))
+  },
+)
 
 t.test('a provider whose header has a variable that is not set is not set up', async (t) => {
   const front = await openEmbeddings(t, { firstProvider: { headers: HEADERS } })
-  t.match(await front.post({ model: 'acme/free', input: 'x' }), { status: 404, body: { error: { metadata: { error_type: 'endpoint_unconfigured' } } } })
+  t.match(await front.post({ model: 'acme/free', input: 'x' }), {
+    status: 404,
+    body: { error: { metadata: { error_type: 'endpoint_unconfigured' } } },
+  })
 })
 
-t.test('under a workspace\'s own key nothing of the operator\'s goes along', async (t) => {
+t.test("under a workspace's own key nothing of the operator's goes along", async (t) => {
   const headers = [
-    { name: 'api-key', value: 'k', env: null }, { name: 'x-a', value: '', env: 'A' }, { name: 'x-portkey-provider', value: 'openai', env: null },
+    { name: 'api-key', value: 'k', env: null },
+    { name: 'x-a', value: '', env: 'A' },
+    { name: 'x-portkey-provider', value: 'openai', env: null },
   ]
-  const provider = { slug: 'p', name: 'P', protocol: 'openai' as const, baseUrl: '', apiKeyEnv: 'K', timeoutMs: 1, rename: {}, video: null, headers }
+  const provider = {
+    slug: 'p',
+    name: 'P',
+    protocol: 'openai' as const,
+    baseUrl: '',
+    apiKeyEnv: 'K',
+    timeoutMs: 1,
+    rename: {},
+    video: null,
+    headers,
+  }
   t.same(plainHeaders(provider), { sent: ['x-portkey-provider', 'openai'], secrets: [] })
 })
 
 /** What a load balancer before the front is, for one model: nobody can tell by the address whose it is. */
-async function openCircle(t: { teardown(run: () => void): void }): Promise<{ readonly front: EmbeddingsFront; readonly hops: readonly unknown[] }> {
+async function openCircle(t: {
+  teardown(run: () => void): void
+}): Promise<{ readonly front: EmbeddingsFront; readonly hops: readonly unknown[] }> {
   const hops: unknown[] = []
   let port = 0
   const balancer = createServer((req, res) => {
     hops.push(req.headers['x-sluice-hops'])
-    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'x-sluice-hops': String(req.headers['x-sluice-hops']) }
-    const on = request({ host: '127.0.0.1', port, method: 'POST', path: '/api/v1/embeddings', headers }, (answer) => {
-      res.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' })
-      answer.pipe(res)
-    })
+    const headers = {
+      authorization: `Bearer ${KEY}`,
+      'content-type': 'application/json',
+      'x-sluice-hops': String(req.headers['x-sluice-hops']),
+    }
+    const on = request(
+      { host: '127.0.0.1', port, method: 'POST', path: '/api/v1/embeddings', headers },
+      (answer) => {
+        res.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' })
+        answer.pipe(res)
+      },
+    )
     req.resume().on('end', () => on.end('{"model":"acme/one","input":"x"}'))
   })
   await new Promise<void>((listening) => balancer.listen(0, '127.0.0.1', listening))
   t.teardown(() => balancer.close())
-  const front = await openEmbeddings(t as never, { oneAt: `http://127.0.0.1:${(balancer.address() as AddressInfo).port}` })
+  const front = await openEmbeddings(t as never, {
+    oneAt: `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`,
+  })
   port = front.port
   return { front, hops }
 }
 
-t.test('a provider that leads back to this node is called EMBEDDINGS_HOPS_MAX + 1 times, and then the call fails', async (t) => {
-  const { front, hops } = await openCircle(t)
-  const { status, body } = await front.post({ model: 'acme/one', input: 'x' })
-  t.equal(status, 502)
-  t.equal(body.error?.metadata['error_type'], 'upstream_failed')
-  t.same(hops, Array.from({ length: EMBEDDINGS_HOPS_MAX + 1 }, (_, nth) => String(nth + 1)))
-  t.notMatch(JSON.stringify(body), PROVIDER_KEY)
-})
+t.test(
+  'a provider that leads back to this node is called EMBEDDINGS_HOPS_MAX + 1 times, and then the call fails',
+  async (t) => {
+    const { front, hops } = await openCircle(t)
+    const { status, body } = await front.post({ model: 'acme/one', input: 'x' })
+    t.equal(status, 502)
+    t.equal(body.error?.metadata['error_type'], 'upstream_failed')
+    t.same(
+      hops,
+      Array.from({ length: EMBEDDINGS_HOPS_MAX + 1 }, (_, nth) => String(nth + 1)),
+    )
+    t.notMatch(JSON.stringify(body), PROVIDER_KEY)
+  },
+)
 
 t.test('beyond the last hop a model of this node is still served', async (t) => {
   const front = await openEmbeddings(t)
   const far = { 'x-sluice-hops': String(EMBEDDINGS_HOPS_MAX + 1) }
   t.equal((await front.post({ model: 'sluice/lexical-1', input: 'x' }, far)).status, 200)
-  t.match(await front.post({ model: 'acme/one', input: 'x' }, far), { status: 502, body: { error: { metadata: { error_type: 'hops_exceeded' } } } })
+  t.match(await front.post({ model: 'acme/one', input: 'x' }, far), {
+    status: 502,
+    body: { error: { metadata: { error_type: 'hops_exceeded' } } },
+  })
 })

@@ -54,9 +54,33 @@ t.test('a code that is no code is not passed on', async (t) => {
 
 t.test('addresses, hosts of any suffix, our key and our host do not reach the caller', async (t) => {
   const clean = (message: string): string | null => read({ error: { message } }).text
-  const hidden = ['10.0.0.7', '10.0.0.7:8080', 'http:10.0.0.7', '::1', '[::1]:8080', '2001:db8::7', 'fe80::1%eth0']
-  hidden.push('embedder:8080', 'tei-7', 'TEI-7:80', 'tei-7/v1', 'a.b.svc.cluster.prod2', 'bücher.example', 'me@host')
-  hidden.push('localhost', 'Bearer abc', 'AIzaSyA', 'ab****yz', 'xtop-secretx', '(node.corp)', 'host=node.corp,')
+  const hidden = [
+    '10.0.0.7',
+    '10.0.0.7:8080',
+    'http:10.0.0.7',
+    '::1',
+    '[::1]:8080',
+    '2001:db8::7',
+    'fe80::1%eth0',
+  ]
+  hidden.push(
+    'embedder:8080',
+    'tei-7',
+    'TEI-7:80',
+    'tei-7/v1',
+    'a.b.svc.cluster.prod2',
+    'bücher.example',
+    'me@host',
+  )
+  hidden.push(
+    'localhost',
+    'Bearer abc',
+    'AIzaSyA',
+    'ab****yz',
+    'xtop-secretx',
+    '(node.corp)',
+    'host=node.corp,',
+  )
   for (const part of hidden) {
     const text = clean(`before ${part} after`)
     t.match(text, /^before .*\[(?:link|…)\].* after$/, part)

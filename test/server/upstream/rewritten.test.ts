@@ -12,7 +12,8 @@ import { refuses } from '../../support/embeddings/provider-behaviours.ts'
 import { startProvider } from '../../support/embeddings/provider.ts'
 
 /** A bulky input, which a job writes anew. */
-const bulky = () => new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)
+const bulky = () =>
+  new BulkBytes(Buffer.from(JSON.stringify(Array(20_000).fill('some text'))), 'strings', 20_000)
 
 /** An embedder with one model at two endpoints of a Cohere provider. */
 async function opened(test: Test) {
@@ -21,7 +22,10 @@ async function opened(test: Test) {
   const egress = openEgress()
   test.teardown(() => Promise.all([pools.close(), egress.close(), provider.close()]))
   const ran: string[] = []
-  const jobs: ShortJobs = { here: (name, input) => pools.jobs.here(name, input), run: (name, ...more) => (ran.push(name), pools.jobs.run(name, ...more)) }
+  const jobs: ShortJobs = {
+    here: (name, input) => pools.jobs.here(name, input),
+    run: (name, ...more) => (ran.push(name), pools.jobs.run(name, ...more)),
+  }
   const embedder = createEmbedder({
     egress,
     jobs,
@@ -32,11 +36,19 @@ async function opened(test: Test) {
     random: () => 0.5,
   })
   const catalogue = catalogueOf(test, {
-    providers: ['one', 'two'].map((slug) => ({ slug, protocol: 'cohere', base_url: `${provider.origin}/v2` })),
-    models: [{
-      id: 'acme/c', name: 'C', architecture: { output_modalities: ['embeddings'] },
-      endpoints: ['one', 'two'].map((slug) => ({ provider: slug, upstream_model: 'c' })),
-    }],
+    providers: ['one', 'two'].map((slug) => ({
+      slug,
+      protocol: 'cohere',
+      base_url: `${provider.origin}/v2`,
+    })),
+    models: [
+      {
+        id: 'acme/c',
+        name: 'C',
+        architecture: { output_modalities: ['embeddings'] },
+        endpoints: ['one', 'two'].map((slug) => ({ provider: slug, upstream_model: 'c' })),
+      },
+    ],
   })
   const embed = async (call: AbortController) => {
     const plan = embedder.plan({

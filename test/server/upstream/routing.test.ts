@@ -8,7 +8,14 @@ const UNMEASURED = { latencyMs: () => null, throughput: () => null }
 /** A model whose only endpoint has these prices. */
 function modelAt(promptNanoPerMillion: number, requestNano: number): CallableModel {
   const endpoint = { promptNanoPerMillion, requestNano, isUnpriced: false } as Endpoint
-  return { id: 'm', isEmbedding: true, isUnpriced: false, inputModalities: ['text'], video: null, endpoints: [endpoint] }
+  return {
+    id: 'm',
+    isEmbedding: true,
+    isUnpriced: false,
+    inputModalities: ['text'],
+    video: null,
+    endpoints: [endpoint],
+  }
 }
 
 t.test('an endpoint whose price is exactly the highest that is wanted may be used', async (t) => {

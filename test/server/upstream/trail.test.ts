@@ -5,7 +5,14 @@ import { isStrike, mayFallBack } from '../../../src/server/upstream/fallbacks.ts
 import { Trail } from '../../../src/server/upstream/trail.ts'
 
 const PROVIDER: Provider = {
-  slug: 'p', name: 'P', protocol: 'openai', baseUrl: '', apiKeyEnv: null, timeoutMs: 1, rename: {}, video: null,
+  slug: 'p',
+  name: 'P',
+  protocol: 'openai',
+  baseUrl: '',
+  apiKeyEnv: null,
+  timeoutMs: 1,
+  rename: {},
+  video: null,
 }
 const NAMES = Object.keys(FAILURES) as FailureName[]
 
@@ -19,15 +26,18 @@ function toldOf(names: readonly FailureName[]): string {
   return trail.last().name
 }
 
-t.test('an overloaded provider is told before every other failure that led on, whatever their order', async (t) => {
-  const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
-  t.ok(others.length > 0)
-  for (const other of others) {
-    t.equal(toldOf([other, 'upstream_overloaded']), 'upstream_overloaded')
-    t.equal(toldOf(['upstream_overloaded', other]), 'upstream_overloaded')
-    t.equal(toldOf([other, 'input_unsupported']), other)
-  }
-})
+t.test(
+  'an overloaded provider is told before every other failure that led on, whatever their order',
+  async (t) => {
+    const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
+    t.ok(others.length > 0)
+    for (const other of others) {
+      t.equal(toldOf([other, 'upstream_overloaded']), 'upstream_overloaded')
+      t.equal(toldOf(['upstream_overloaded', other]), 'upstream_overloaded')
+      t.equal(toldOf([other, 'input_unsupported']), other)
+    }
+  },
+)
 
 t.test('what counts against an endpoint leads on to the next one', async (t) => {
   for (const name of NAMES) if (isStrike({ name })) t.ok(mayFallBack({ name }), name)

@@ -2,16 +2,28 @@ import t from 'tap'
 import { fail, ok, type Outcome } from '../../../src/schemas/failures.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { SecretMetadata, VaultScope } from '../../../src/server/ports/vault/vault.ts'
-import { GatheredPuts, VAULT_WRITES_TOGETHER_CHARS_MAX, VAULT_WRITES_TOGETHER_MAX, type Put } from '../../../src/server/vault/gathered-puts.ts'
+import {
+  GatheredPuts,
+  VAULT_WRITES_TOGETHER_CHARS_MAX,
+  VAULT_WRITES_TOGETHER_MAX,
+  type Put,
+} from '../../../src/server/vault/gathered-puts.ts'
 import { gate } from '../../support/gate.ts'
 import { BY, openVaultStand } from '../../support/vault/vault-front.ts'
 
 const SCOPE: VaultScope = { organizationId: 'o', workspaceId: 'w', internId: null }
 const put = (name: string, value = 'v'): Put => ({ name, hosts: [], value: new Secret(value), by: BY })
-const told = ({ name }: Put): SecretMetadata => ({ name, hosts: [], fingerprint: null, createdAt: new Date(0) })
+const told = ({ name }: Put): SecretMetadata => ({
+  name,
+  hosts: [],
+  fingerprint: null,
+  createdAt: new Date(0),
+})
 
 /** Puts whose first store waits for the gate; what was stored together, by names. */
-function held(answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[]> = (puts) => ok(puts.map(told))) {
+function held(
+  answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[]> = (puts) => ok(puts.map(told)),
+) {
   const [go, stores]: [ReturnType<typeof gate>, string[]] = [gate(), []]
   const puts = new GatheredPuts({
     waitingOfOneMax: 100,
@@ -25,14 +37,20 @@ function held(answer: (puts: readonly Put[]) => Outcome<readonly SecretMetadata[
   return { go, stores, puts }
 }
 
-t.test('puts of one vault that come while one is stored are stored together, and each is told its own', async (t) => {
-  const { go, stores, puts } = held()
-  const all = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
-  t.same(stores, ['a'])
-  go.open()
-  t.same((await Promise.all(all)).map((one) => one.ok && one.value.name), ['a', 'b', 'c'])
-  t.same(stores, ['a', 'b c'])
-})
+t.test(
+  'puts of one vault that come while one is stored are stored together, and each is told its own',
+  async (t) => {
+    const { go, stores, puts } = held()
+    const all = ['a', 'b', 'c'].map((name) => puts.put(SCOPE, put(name)))
+    t.same(stores, ['a'])
+    go.open()
+    t.same(
+      (await Promise.all(all)).map((one) => one.ok && one.value.name),
+      ['a', 'b', 'c'],
+    )
+    t.same(stores, ['a', 'b c'])
+  },
+)
 
 t.test('two puts of one name are never stored together, and stay in their order', async (t) => {
   const { go, stores, puts } = held()
@@ -50,7 +68,10 @@ t.test('so many and so long puts are stored together, and no more', async (t) =>
   go.open()
   await Promise.all(all)
   t.same(stores.slice(0, 3), ['a', 'b', 'c'])
-  t.same(stores.slice(3).map((names) => names.split(' ').length), [VAULT_WRITES_TOGETHER_MAX, 1])
+  t.same(
+    stores.slice(3).map((names) => names.split(' ').length),
+    [VAULT_WRITES_TOGETHER_MAX, 1],
+  )
 })
 
 t.test('puts of other vaults do not wait', async (t) => {
@@ -64,11 +85,16 @@ t.test('puts of other vaults do not wait', async (t) => {
 
 t.test('a vault that has no room for all of them stores those that it has room for', async (t) => {
   const { go, stores, puts } = held((together) => {
-    return together.some(({ name }) => name === 'new') ? fail('vault_full', { fields: { limit: 1 } }) : ok(together.map(told))
+    return together.some(({ name }) => name === 'new')
+      ? fail('vault_full', { fields: { limit: 1 } })
+      : ok(together.map(told))
   })
   const all = ['a', 'b', 'new', 'c'].map((name) => puts.put(SCOPE, put(name)))
   go.open()
-  t.same((await Promise.all(all)).map((one) => one.ok), [true, true, false, true])
+  t.same(
+    (await Promise.all(all)).map((one) => one.ok),
+    [true, true, false, true],
+  )
   t.same(stores, ['a', 'b new c', 'b', 'new', 'c'])
 })
 
@@ -80,7 +106,8 @@ t.test('so many wait in the vaults of one workspace and in all, and one more is 
     store: async (_, together) => go.opened.then(() => ok(together.map(told))),
   })
   const other = { ...SCOPE, workspaceId: 'x' }
-  const fill = (scope: VaultScope, count: number) => Array.from({ length: count }, (_, nth) => puts.put(scope, put(`n${nth}`)))
+  const fill = (scope: VaultScope, count: number) =>
+    Array.from({ length: count }, (_, nth) => puts.put(scope, put(`n${nth}`)))
   // The first of each vault is stored, and does not wait.
   const all = [...fill(SCOPE, 6), ...fill({ ...SCOPE, internId: 'i' }, 6)]
   const isBusy = async (scope: VaultScope): Promise<void> =>
@@ -108,11 +135,23 @@ t.test('a store that breaks is told to all of its puts, and the next ones are st
 t.test('of many puts that come together each is stored, with its own audit event', async (t) => {
   const { vaults, workspace, store } = await openVaultStand(t)
   const names = Array.from({ length: 40 }, (_, nth) => `n${nth}`)
-  const all = await Promise.all(names.map((name) =>
-    vaults.put(workspace, { name, hosts: ['a.example'], value: new Secret(`value of ${name}`) }, { ...BY, requestId: `request of ${name}` })))
-  t.same(all.map((one) => one.ok && one.value.name), names)
+  const all = await Promise.all(
+    names.map((name) =>
+      vaults.put(
+        workspace,
+        { name, hosts: ['a.example'], value: new Secret(`value of ${name}`) },
+        { ...BY, requestId: `request of ${name}` },
+      ),
+    ),
+  )
+  t.same(
+    all.map((one) => one.ok && one.value.name),
+    names,
+  )
   t.equal(new Set(all.map((one) => one.ok && one.value.fingerprint)).size, names.length)
-  const rows = await store.sql<{ text: string }[]>`SELECT text FROM audit WHERE operation = 'vault.put_secret'`
+  const rows = await store.sql<
+    { text: string }[]
+  >`SELECT text FROM audit WHERE operation = 'vault.put_secret'`
   const events = rows.map(({ text }) => JSON.parse(text) as { object_id: string; request_id: string })
   t.same(events.map((event) => event.request_id).sort(), names.map((name) => `request of ${name}`).sort())
   t.ok(events.every((event) => event.request_id === `request of ${event.object_id}`))

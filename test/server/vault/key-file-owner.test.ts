@@ -1,4 +1,14 @@
-import fs, { chownSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,26 +18,33 @@ import { writeKeyFile } from '../../../src/server/vault/root-key-file.ts'
 const USER = 65_534
 const skip = process.getuid?.() === 0 ? false : 'only root gives files away'
 
-t.test('what root writes for the user of a node is that user\'s, and nothing else is that this user lays in its place meanwhile', { skip }, (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const [own, victim, moved] = [join(folder, 'own'), join(folder, 'victim'), join(folder, 'moved')]
-  fs.mkdirSync(own)
-  chownSync(own, USER, USER)
-  writeFileSync(victim, 'of root')
-  const { closeSync } = fs
-  fs.closeSync = (file) => {
-    closeSync(file)
-    const [draft] = readdirSync(own)
-    if (draft === undefined || statSync(join(own, draft)).size === 0) return
-    fs.closeSync = closeSync
+t.test(
+  "what root writes for the user of a node is that user's, and nothing else is that this user lays in its place meanwhile",
+  { skip },
+  (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const [own, victim, moved] = [join(folder, 'own'), join(folder, 'victim'), join(folder, 'moved')]
+    fs.mkdirSync(own)
+    chownSync(own, USER, USER)
+    writeFileSync(victim, 'of root')
+    const { closeSync } = fs
+    fs.closeSync = (file) => {
+      closeSync(file)
+      const [draft] = readdirSync(own)
+      if (draft === undefined || statSync(join(own, draft)).size === 0) return
+      fs.closeSync = closeSync
+      syncBuiltinESMExports()
+      renameSync(join(own, draft), moved)
+      symlinkSync(victim, join(own, draft))
+    }
     syncBuiltinESMExports()
-    renameSync(join(own, draft), moved)
-    symlinkSync(victim, join(own, draft))
-  }
-  syncBuiltinESMExports()
-  writeKeyFile(join(own, 'file'), 'text', own)
-  t.match({ victim: statSync(victim), moved: statSync(moved) }, { victim: { uid: 0 }, moved: { uid: USER } })
-  t.equal(readFileSync(moved, 'utf8'), 'text')
-  t.end()
-})
+    writeKeyFile(join(own, 'file'), 'text', own)
+    t.match(
+      { victim: statSync(victim), moved: statSync(moved) },
+      { victim: { uid: 0 }, moved: { uid: USER } },
+    )
+    t.equal(readFileSync(moved, 'utf8'), 'text')
+    t.end()
+  },
+)

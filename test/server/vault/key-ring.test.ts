@@ -32,16 +32,23 @@ t.test('a workspace gets one key of its own, and always the same', async (t) => 
   const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
   const files = must(await ring.current(workspaceId, 'files'))
   t.equal(files.key.length, 32)
-  t.same(must(await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files')), files)
+  t.same(
+    must(
+      await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files'),
+    ),
+    files,
+  )
   t.same(must(await ring.byId(workspaceId, 'files', files.id)), files)
   t.not(Buffer.from(files.key).compare(must(await ring.current(otherWorkspaceId, 'files')).key), 0)
 })
 
 t.test('of many processes that make the first key all get the same', async (t) => {
   const { store, workspaceId } = await openFileStand(t)
-  const keys = await Promise.all(Array.from({ length: 20 }, () => (
-    openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files')
-  )))
+  const keys = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files'),
+    ),
+  )
   t.equal(new Set(keys.map((key) => Buffer.from(must(key).key).toString('hex'))).size, 1)
   t.equal((await store.sql`SELECT 1 FROM data_keys`).length, 1)
 })
@@ -87,14 +94,24 @@ t.test('a key whose root key is not here is unavailable, and no second one is ma
 })
 
 t.test('a wrapped key that was moved to another workspace or id, or changed, does not open', async (t) => {
-  const changes = [`workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`, `id = gen_random_uuid()`,
-    `wrapped = set_byte(wrapped, 20, get_byte(wrapped, 20) # 1)`, `wrapped = substring(wrapped FOR 59)`]
+  const changes = [
+    `workspace_id = (SELECT id FROM workspaces WHERE slug = 'other')`,
+    `id = gen_random_uuid()`,
+    `wrapped = set_byte(wrapped, 20, get_byte(wrapped, 20) # 1)`,
+    `wrapped = substring(wrapped FOR 59)`,
+  ]
   for (const change of changes) {
     const { store, workspaceId } = await openFileStand(t)
     must(await openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) }).current(workspaceId, 'files'))
-    const [moved] = await store.sql.unsafe(`UPDATE data_keys SET ${change} RETURNING id, workspace_id, purpose`)
+    const [moved] = await store.sql.unsafe(
+      `UPDATE data_keys SET ${change} RETURNING id, workspace_id, purpose`,
+    )
     const ring = openKeyRing({ rootKeys: rootKeys(), rows: openDataKeys(store) })
-    t.match(await ring.byId(moved?.['workspace_id'], moved?.['purpose'], moved?.['id']), { failure: { name: 'data_key_unavailable' } }, change)
+    t.match(
+      await ring.byId(moved?.['workspace_id'], moved?.['purpose'], moved?.['id']),
+      { failure: { name: 'data_key_unavailable' } },
+      change,
+    )
   }
 })
 

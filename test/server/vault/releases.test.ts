@@ -13,10 +13,18 @@ import { NEAR_MISSES } from '../../support/egress/near-hosts.ts'
 import { releasing } from '../../support/vault/tampering.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 
-const put = ({ vaults }: VaultStand, scope: VaultScope, name: string, value: string, hosts: readonly string[] = [HOST]) =>
-  vaults.put(scope, { name, hosts, value: new Secret(value) }, BY).then(must)
+const put = (
+  { vaults }: VaultStand,
+  scope: VaultScope,
+  name: string,
+  value: string,
+  hosts: readonly string[] = [HOST],
+) => vaults.put(scope, { name, hosts, value: new Secret(value) }, BY).then(must)
 
-const refusal = (outcome: unknown, name: string) => ({ outcome, same: { ok: false, failure: { name: 'secret_not_released', fields: { name } } } })
+const refusal = (outcome: unknown, name: string) => ({
+  outcome,
+  same: { ok: false, failure: { name: 'secret_not_released', fields: { name } } },
+})
 
 t.test('a value comes back as it was stored, whatever its characters', async (t) => {
   const stand = await openVaultStand(t)
@@ -34,7 +42,10 @@ t.test('a secret is released on equality of the host alone: no near miss gets it
   const released: string[] = []
   for (const host of NEAR_MISSES) if ((await release(stand.workspace, 'a', host)).ok) released.push(host)
   t.same(released, [], `${NEAR_MISSES.length} near misses`)
-  t.same(events.filter(({ outcome }) => outcome !== 'refused'), [])
+  t.same(
+    events.filter(({ outcome }) => outcome !== 'refused'),
+    [],
+  )
   t.equal(events.length, NEAR_MISSES.length)
   t.equal((await release(stand.workspace, 'a', HOST)).ok, true)
 })
@@ -54,11 +65,19 @@ t.test('an unknown name, another host, a legacy row and one that does not open a
   for (const name of ['legacy', 'broken', 'other']) await put(stand, stand.workspace, name, 'v')
   await stand.store.sql`UPDATE secrets SET hosts = NULL, fingerprint = NULL WHERE name = 'legacy'`
   await stand.store.sql`UPDATE secrets SET version = version + 1000 WHERE name = 'broken'`
-  for (const [name, host] of [['unknown', HOST], ['other', 'a.example'], ['legacy', HOST], ['broken', HOST]] as const) {
+  for (const [name, host] of [
+    ['unknown', HOST],
+    ['other', 'a.example'],
+    ['legacy', HOST],
+    ['broken', HOST],
+  ] as const) {
     const { outcome, same } = refusal(await release(stand.workspace, name, host), name)
     t.same(outcome, same)
   }
-  t.same(events.map(({ after }) => (after as { reason: string }).reason), ['no_such_secret', 'other_host', 'legacy', 'does_not_open'])
+  t.same(
+    events.map(({ after }) => (after as { reason: string }).reason),
+    ['no_such_secret', 'other_host', 'legacy', 'does_not_open'],
+  )
 })
 
 t.test('a text that is no name is refused and kept in no log', async (t) => {
@@ -68,36 +87,42 @@ t.test('a text that is no name is refused and kept in no log', async (t) => {
   t.notMatch(JSON.stringify(events), 'mistake')
 })
 
-t.test('an intern gets its own secret before that of its attached vault before that of the workspace', async (t) => {
-  const stand = await openVaultStand(t)
-  const { release } = releasing(stand)
-  const { workspace, intern, otherIntern, store } = stand
-  const vaultId = await stand.addVault('shared')
-  // An attachable vault takes its secrets from an intern that it was the own one of.
-  const keeper = await stand.addIntern(workspace)
-  await store.sql`UPDATE vaults SET kind = 'intern', name = NULL WHERE id = ${vaultId}`
-  await store.sql`UPDATE interns SET vault_id = ${vaultId} WHERE id = ${keeper.internId}`
-  await put(stand, keeper, 'a', 'attached')
-  await store.sql`DELETE FROM interns WHERE id = ${keeper.internId}`
-  await store.sql`UPDATE vaults SET kind = 'attachable', name = 'shared' WHERE id = ${vaultId}`
-  await put(stand, workspace, 'a', 'workspace')
-  const seen = async (scope: VaultScope) => must(await release(scope, 'a', HOST)).reveal()
-  t.equal(await seen(intern), 'workspace')
-  await stand.attach(intern, vaultId)
-  t.equal(await seen(intern), 'attached')
-  await put(stand, intern, 'a', 'intern')
-  t.equal(await seen(intern), 'intern')
-  t.equal(await seen(otherIntern), 'workspace')
-  t.equal(await seen(workspace), 'workspace')
-})
+t.test(
+  'an intern gets its own secret before that of its attached vault before that of the workspace',
+  async (t) => {
+    const stand = await openVaultStand(t)
+    const { release } = releasing(stand)
+    const { workspace, intern, otherIntern, store } = stand
+    const vaultId = await stand.addVault('shared')
+    // An attachable vault takes its secrets from an intern that it was the own one of.
+    const keeper = await stand.addIntern(workspace)
+    await store.sql`UPDATE vaults SET kind = 'intern', name = NULL WHERE id = ${vaultId}`
+    await store.sql`UPDATE interns SET vault_id = ${vaultId} WHERE id = ${keeper.internId}`
+    await put(stand, keeper, 'a', 'attached')
+    await store.sql`DELETE FROM interns WHERE id = ${keeper.internId}`
+    await store.sql`UPDATE vaults SET kind = 'attachable', name = 'shared' WHERE id = ${vaultId}`
+    await put(stand, workspace, 'a', 'workspace')
+    const seen = async (scope: VaultScope) => must(await release(scope, 'a', HOST)).reveal()
+    t.equal(await seen(intern), 'workspace')
+    await stand.attach(intern, vaultId)
+    t.equal(await seen(intern), 'attached')
+    await put(stand, intern, 'a', 'intern')
+    t.equal(await seen(intern), 'intern')
+    t.equal(await seen(otherIntern), 'workspace')
+    t.equal(await seen(workspace), 'workspace')
+  },
+)
 
-t.test('the effective secret decides alone: another host of it is not made good by the one behind it', async (t) => {
-  const stand = await openVaultStand(t)
-  const { release } = releasing(stand)
-  await put(stand, stand.workspace, 'a', 'v', [HOST])
-  await put(stand, stand.intern, 'a', 'v', ['other.example'])
-  t.notOk((await release(stand.intern, 'a', HOST)).ok)
-})
+t.test(
+  'the effective secret decides alone: another host of it is not made good by the one behind it',
+  async (t) => {
+    const stand = await openVaultStand(t)
+    const { release } = releasing(stand)
+    await put(stand, stand.workspace, 'a', 'v', [HOST])
+    await put(stand, stand.intern, 'a', 'v', ['other.example'])
+    t.notOk((await release(stand.intern, 'a', HOST)).ok)
+  },
+)
 
 t.test('an intern whose attached vault is gone gets nothing, and a deleted one neither', async (t) => {
   const stand = await openVaultStand(t)
@@ -128,7 +153,10 @@ t.test('a release that the audit log cannot take does not happen', async (t) => 
   const { rows, keys, jobs, workspace: scope } = stand
   const releases = openReleases({ rows, keys, jobs, audit: { note: () => false }, log: SILENT })
   for (const host of [HOST, 'other.example']) {
-    t.match(await releases.release({ scope, name: 'a', host, operation: 'test', by: BY }), { ok: false, failure: { name: 'busy' } })
+    t.match(await releases.release({ scope, name: 'a', host, operation: 'test', by: BY }), {
+      ok: false,
+      failure: { name: 'busy' },
+    })
   }
 })
 
@@ -138,11 +166,21 @@ t.test('a release and a refusal are in the audit log, without the value', async 
   const { rows, keys, jobs, workspace: scope, store } = stand
   const audit = openAuditTrail(store, SILENT)
   const releases = openReleases({ rows, keys, jobs, audit, log: SILENT })
-  for (const host of [HOST, 'other.example']) await releases.release({ scope, name: 'a', host, operation: 'egress.forward', by: BY })
+  for (const host of [HOST, 'other.example'])
+    await releases.release({ scope, name: 'a', host, operation: 'egress.forward', by: BY })
   await audit.close()
-  const texts = await store.sql<{ outcome: string; text: string }[]>`SELECT outcome, text FROM audit WHERE operation = 'egress.forward' ORDER BY n`
-  t.same(texts.map(({ outcome }) => outcome), ['released', 'refused'])
-  t.match(JSON.parse(texts[0]?.text ?? ''), { object_kind: 'secret', request_id: BY.requestId, after: { name: 'a', host: HOST, source: 'workspace' } })
+  const texts = await store.sql<
+    { outcome: string; text: string }[]
+  >`SELECT outcome, text FROM audit WHERE operation = 'egress.forward' ORDER BY n`
+  t.same(
+    texts.map(({ outcome }) => outcome),
+    ['released', 'refused'],
+  )
+  t.match(JSON.parse(texts[0]?.text ?? ''), {
+    object_kind: 'secret',
+    request_id: BY.requestId,
+    after: { name: 'a', host: HOST, source: 'workspace' },
+  })
   t.notMatch(texts.map(({ text }) => text).join(), 'value of mine')
 })
 
@@ -152,8 +190,16 @@ t.test('a row whose root key is not here is refused, and the operator is told', 
   const { rows, jobs, workspace: scope } = stand
   const strange = openRootKeys({ setting: new Secret('ab'.repeat(32)), file: null, dataDir: '/nowhere' })
   const log = keptLog()
-  const releases = openReleases({ rows, jobs, keys: new VaultKeys({ rootKeys: strange, rows }), audit: { note: () => true }, log })
-  t.match(await releases.release({ scope, name: 'a', host: HOST, operation: 'test', by: BY }), { failure: { name: 'secret_not_released' } })
+  const releases = openReleases({
+    rows,
+    jobs,
+    keys: new VaultKeys({ rootKeys: strange, rows }),
+    audit: { note: () => true },
+    log,
+  })
+  t.match(await releases.release({ scope, name: 'a', host: HOST, operation: 'test', by: BY }), {
+    failure: { name: 'secret_not_released' },
+  })
   t.match(log.events, [{ event: 'vault.secret_does_not_open', fields: { name: 'a' } }])
 })
 
@@ -161,35 +207,70 @@ t.test('a short-job pool that takes no more is told as such, and nothing is rele
   const stand = await openVaultStand(t)
   await put(stand, stand.workspace, 'a', 'v')
   const { rows, keys, workspace: scope } = stand
-  const releases = openReleases({ rows, keys, jobs: { run: () => Promise.resolve(fail('busy')) }, audit: { note: () => true }, log: SILENT })
-  t.match(await releases.release({ scope, name: 'a', host: HOST, operation: 'test', by: BY }), { failure: { name: 'busy' } })
+  const releases = openReleases({
+    rows,
+    keys,
+    jobs: { run: () => Promise.resolve(fail('busy')) },
+    audit: { note: () => true },
+    log: SILENT,
+  })
+  t.match(await releases.release({ scope, name: 'a', host: HOST, operation: 'test', by: BY }), {
+    failure: { name: 'busy' },
+  })
 })
 
-t.test('several secrets are released all or none: what is refused, by place or by size, is refused before any is opened', async (t) => {
-  const stand = await openVaultStand(t)
-  let opened = 0
-  const jobs: Pick<typeof stand.jobs, 'run'> = {
-    run: (task, ...more) => {
-      opened += Number(task === 'open_secret')
-      return stand.jobs.run(task, ...more)
-    },
-  }
-  const events: AuditEvent[] = []
-  const releases = openReleases({ rows: stand.rows, keys: stand.keys, jobs, audit: { note: (event) => events.push(event) > 0 }, log: SILENT })
-  await put(stand, stand.workspace, 'a', 'grüße')
-  await put(stand, stand.workspace, 'b', 'x'.repeat(65_536))
-  await put(stand, stand.workspace, 'c', 'v', ['other.example'])
-  const asked: unknown[] = []
-  const all = (names: readonly string[], fit: Outcome<null> = ok(null)) => releases.releaseAll({
-    scope: stand.workspace, names, host: HOST, operation: 'test', by: BY, fits: (bytes) => {
-      asked.push(Object.fromEntries(bytes))
-      return fit
-    },
-  })
-  t.match(await all(['a', 'b', 'c']), { failure: { name: 'secret_not_released', fields: { name: 'c' } } })
-  t.match(await all(['a', 'b'], fail('header_invalid')), { failure: { name: 'header_invalid' } })
-  t.same([opened, asked], [0, [{ a: Buffer.byteLength('grüße'), b: 65_536 }]])
-  t.same(events.map(({ outcome }) => outcome), ['refused'])
-  const released = must(await all(['b', 'a', 'b']))
-  t.same([[...released].map(([name, value]) => [name, value.reveal().length]), opened], [[['b', 65_536], ['a', 5]], 2])
-})
+t.test(
+  'several secrets are released all or none: what is refused, by place or by size, is refused before any is opened',
+  async (t) => {
+    const stand = await openVaultStand(t)
+    let opened = 0
+    const jobs: Pick<typeof stand.jobs, 'run'> = {
+      run: (task, ...more) => {
+        opened += Number(task === 'open_secret')
+        return stand.jobs.run(task, ...more)
+      },
+    }
+    const events: AuditEvent[] = []
+    const releases = openReleases({
+      rows: stand.rows,
+      keys: stand.keys,
+      jobs,
+      audit: { note: (event) => events.push(event) > 0 },
+      log: SILENT,
+    })
+    await put(stand, stand.workspace, 'a', 'grüße')
+    await put(stand, stand.workspace, 'b', 'x'.repeat(65_536))
+    await put(stand, stand.workspace, 'c', 'v', ['other.example'])
+    const asked: unknown[] = []
+    const all = (names: readonly string[], fit: Outcome<null> = ok(null)) =>
+      releases.releaseAll({
+        scope: stand.workspace,
+        names,
+        host: HOST,
+        operation: 'test',
+        by: BY,
+        fits: (bytes) => {
+          asked.push(Object.fromEntries(bytes))
+          return fit
+        },
+      })
+    t.match(await all(['a', 'b', 'c']), { failure: { name: 'secret_not_released', fields: { name: 'c' } } })
+    t.match(await all(['a', 'b'], fail('header_invalid')), { failure: { name: 'header_invalid' } })
+    t.same([opened, asked], [0, [{ a: Buffer.byteLength('grüße'), b: 65_536 }]])
+    t.same(
+      events.map(({ outcome }) => outcome),
+      ['refused'],
+    )
+    const released = must(await all(['b', 'a', 'b']))
+    t.same(
+      [[...released].map(([name, value]) => [name, value.reveal().length]), opened],
+      [
+        [
+          ['b', 65_536],
+          ['a', 5],
+        ],
+        2,
+      ],
+    )
+  },
+)

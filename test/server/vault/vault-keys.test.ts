@@ -11,9 +11,16 @@ async function vaultOf({ rows, workspace }: VaultStand): Promise<VaultForWriting
 
 t.test('of processes that make the first keys of a vault at once all get the same', async (t) => {
   const stand = await openVaultStand(t)
-  const processes = Array.from({ length: 8 }, () => new VaultKeys({ rootKeys: stand.rootKeys, rows: stand.rows }))
+  const processes = Array.from(
+    { length: 8 },
+    () => new VaultKeys({ rootKeys: stand.rootKeys, rows: stand.rows }),
+  )
   const all = await Promise.all(processes.map(async (keys) => must(await keys.current(await vaultOf(stand)))))
-  t.equal(new Set(all.map(({ fingerprint, sealing }) => Buffer.concat([fingerprint, sealing]).toString('hex'))).size, 1)
+  t.equal(
+    new Set(all.map(({ fingerprint, sealing }) => Buffer.concat([fingerprint, sealing]).toString('hex')))
+      .size,
+    1,
+  )
   t.equal((await stand.store.sql`SELECT 1 FROM vault_keys`).length, 2)
   t.equal((await stand.store.sql`SELECT 1 FROM vaults WHERE kind = 'workspace'`).length, 1)
 })
@@ -23,7 +30,10 @@ t.test('the two keys of a vault are 32 random bytes each, and no other vault has
   const one = must(await stand.keys.current(await vaultOf(stand)))
   const other = must(await stand.keys.current(must(await stand.rows.forWriting(stand.otherWorkspace, 1))))
   const keys = [one.fingerprint, one.sealing, other.fingerprint, other.sealing]
-  t.same(keys.map(({ length }) => length), [32, 32, 32, 32])
+  t.same(
+    keys.map(({ length }) => length),
+    [32, 32, 32, 32],
+  )
   t.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 4)
 })
 
@@ -36,22 +46,27 @@ t.test('a caller may clear what it got', async (t) => {
   t.ok(copy.equals(must(stand.keys.open(key))))
 })
 
-t.test('a key that was moved, edited or wrapped by a root key that is not here does not open, known or not', async (t) => {
-  const stand = await openVaultStand(t)
-  const { sealingKey, vaultId } = await vaultAfterKeys(stand)
-  const key = present(sealingKey)
-  must(stand.keys.open(key))
-  const wrapped = Buffer.from(key.wrapped)
-  const edits = [
-    { vaultId: vaultId.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) },
-    { purpose: 'fingerprint' as const },
-    { id: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b' },
-    { rootKeyId: 'another' },
-    ...Array.from(wrapped, (byte, at) => ({ wrapped: Buffer.concat([wrapped.subarray(0, at), Buffer.from([byte ^ 1]), wrapped.subarray(at + 1)]) })),
-  ]
-  const opened = edits.filter((edit) => stand.keys.open({ ...key, ...edit }).ok)
-  t.same(opened, [], `${edits.length} edits`)
-})
+t.test(
+  'a key that was moved, edited or wrapped by a root key that is not here does not open, known or not',
+  async (t) => {
+    const stand = await openVaultStand(t)
+    const { sealingKey, vaultId } = await vaultAfterKeys(stand)
+    const key = present(sealingKey)
+    must(stand.keys.open(key))
+    const wrapped = Buffer.from(key.wrapped)
+    const edits = [
+      { vaultId: vaultId.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')) },
+      { purpose: 'fingerprint' as const },
+      { id: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b' },
+      { rootKeyId: 'another' },
+      ...Array.from(wrapped, (byte, at) => ({
+        wrapped: Buffer.concat([wrapped.subarray(0, at), Buffer.from([byte ^ 1]), wrapped.subarray(at + 1)]),
+      })),
+    ]
+    const opened = edits.filter((edit) => stand.keys.open({ ...key, ...edit }).ok)
+    t.same(opened, [], `${edits.length} edits`)
+  },
+)
 
 t.test('at most a bounded number of keys is kept, and those that go are cleared', async (t) => {
   const stand = await openVaultStand(t)

@@ -1,6 +1,11 @@
 import t from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
-import { VAULT_WRITE_TRIES_MAX, VAULT_WRITES_MAX, VAULT_WRITES_WAITING_MAX, VAULT_WRITES_WAITING_WORKSPACE_MAX } from '../../../src/schemas/vault/vault-limits.ts'
+import {
+  VAULT_WRITE_TRIES_MAX,
+  VAULT_WRITES_MAX,
+  VAULT_WRITES_WAITING_MAX,
+  VAULT_WRITES_WAITING_WORKSPACE_MAX,
+} from '../../../src/schemas/vault/vault-limits.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { SecretRows } from '../../../src/server/ports/vault/secret-rows.ts'
 import type { VaultScope } from '../../../src/server/ports/vault/vault.ts'
@@ -9,8 +14,13 @@ import { gate } from '../../support/gate.ts'
 import { must } from '../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../support/vault/vault-front.ts'
 
-const input = (name: string, value = 'v', hosts: readonly string[] = [HOST]) => ({ name, hosts, value: new Secret(value) })
-const put = ({ vaults }: VaultStand, scope: VaultScope, name: string, value = 'v') => vaults.put(scope, input(name, value), BY)
+const input = (name: string, value = 'v', hosts: readonly string[] = [HOST]) => ({
+  name,
+  hosts,
+  value: new Secret(value),
+})
+const put = ({ vaults }: VaultStand, scope: VaultScope, name: string, value = 'v') =>
+  vaults.put(scope, input(name, value), BY)
 
 /** A stand whose next write waits, sealed and not yet stored, until the gate opens. */
 async function heldStand(t: Parameters<typeof openVaultStand>[0]) {
@@ -28,7 +38,12 @@ async function heldStand(t: Parameters<typeof openVaultStand>[0]) {
       return stand.rows.write(write)
     },
   }
-  return { ...stand, held: openVaults({ rows, keys: stand.keys, jobs: stand.jobs }), sealed: sealed.opened, go }
+  return {
+    ...stand,
+    held: openVaults({ rows, keys: stand.keys, jobs: stand.jobs }),
+    sealed: sealed.opened,
+    go,
+  }
 }
 
 t.test('a write that was sealed with a key that was replaced meanwhile is sealed again', async (t) => {
@@ -57,11 +72,14 @@ t.test('so many writes are in the store at once, so many wait, and one more is b
   const stand = await openVaultStand(t)
   const go = gate()
   let inStore = 0
-  const rows: SecretRows = { ...stand.rows, async remove() {
-    inStore++
-    await go.opened
-    return ok(null)
-  } }
+  const rows: SecretRows = {
+    ...stand.rows,
+    async remove() {
+      inStore++
+      await go.opened
+      return ok(null)
+    },
+  }
   const vaults = openVaults({ rows, keys: stand.keys, jobs: stand.jobs })
   const remove = () => vaults.remove(stand.workspace, 'a', BY)
   const all = Array.from({ length: VAULT_WRITES_MAX + VAULT_WRITES_WAITING_WORKSPACE_MAX }, remove)
@@ -104,15 +122,23 @@ t.test('a copy of which one source was deleted meanwhile copies nothing', async 
   t.same(must(await stand.vaults.list(stand.intern, { limit: 10, offset: 0 })).secrets, [])
 })
 
-t.test('of many writers of one name each succeeds, one row is left, and its creation is the first one', async (t) => {
-  const stand = await openVaultStand(t)
-  const { createdAt } = must(await put(stand, stand.workspace, 'a'))
-  const all = await Promise.all(Array.from({ length: 12 }, (_, nth) => put(stand, stand.workspace, 'a', `v${nth}`)))
-  t.same(all.map((one) => must(one).createdAt), all.map(() => createdAt))
-  const { secrets } = must(await stand.vaults.list(stand.workspace, { limit: 10, offset: 0 }))
-  t.equal(secrets.length, 1)
-  t.ok(all.some((one) => must(one).fingerprint === secrets[0]?.fingerprint))
-})
+t.test(
+  'of many writers of one name each succeeds, one row is left, and its creation is the first one',
+  async (t) => {
+    const stand = await openVaultStand(t)
+    const { createdAt } = must(await put(stand, stand.workspace, 'a'))
+    const all = await Promise.all(
+      Array.from({ length: 12 }, (_, nth) => put(stand, stand.workspace, 'a', `v${nth}`)),
+    )
+    t.same(
+      all.map((one) => must(one).createdAt),
+      all.map(() => createdAt),
+    )
+    const { secrets } = must(await stand.vaults.list(stand.workspace, { limit: 10, offset: 0 }))
+    t.equal(secrets.length, 1)
+    t.ok(all.some((one) => must(one).fingerprint === secrets[0]?.fingerprint))
+  },
+)
 
 t.test('a version never comes twice, also after a delete', async (t) => {
   const stand = await openVaultStand(t)
@@ -132,13 +158,34 @@ t.test('every change is in the audit log with what it was and became, without th
   must(await put(stand, stand.workspace, 'a', 'another value'))
   must(await stand.vaults.copy(stand.intern, ['a'], BY))
   must(await stand.vaults.remove(stand.workspace, 'a', BY))
-  const rows = await stand.store.sql<{ operation: string; text: string }[]>`SELECT operation, text FROM audit ORDER BY n`
-  t.same(rows.map(({ operation }) => operation), ['vault.put_secret', 'vault.put_secret', 'vault.copy_secrets', 'vault.delete_secret'])
-  const told = rows.map(({ text }) => JSON.parse(text) as { before: { hosts: string[] } | null; after: { hosts: string[] } | null; request_id: string })
-  t.same(told.map(({ before, after }) => [before?.hosts, after?.hosts]), [
-    [undefined, [HOST]], [[HOST], [HOST]], [undefined, [HOST]], [[HOST], undefined],
-  ])
-  t.same(told.map((event) => event.request_id), told.map(() => BY.requestId))
+  const rows = await stand.store.sql<
+    { operation: string; text: string }[]
+  >`SELECT operation, text FROM audit ORDER BY n`
+  t.same(
+    rows.map(({ operation }) => operation),
+    ['vault.put_secret', 'vault.put_secret', 'vault.copy_secrets', 'vault.delete_secret'],
+  )
+  const told = rows.map(
+    ({ text }) =>
+      JSON.parse(text) as {
+        before: { hosts: string[] } | null
+        after: { hosts: string[] } | null
+        request_id: string
+      },
+  )
+  t.same(
+    told.map(({ before, after }) => [before?.hosts, after?.hosts]),
+    [
+      [undefined, [HOST]],
+      [[HOST], [HOST]],
+      [undefined, [HOST]],
+      [[HOST], undefined],
+    ],
+  )
+  t.same(
+    told.map((event) => event.request_id),
+    told.map(() => BY.requestId),
+  )
   t.notMatch(rows.map(({ text }) => text).join(), 'value')
 })
 

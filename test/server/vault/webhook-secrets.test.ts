@@ -3,7 +3,11 @@ import t, { type Test } from 'tap'
 import { ok } from '../../../src/schemas/failures.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { WEBHOOK_OVERLAP_MS_MAX, WEBHOOK_SECRETS_MAX } from '../../../src/schemas/webhooks/webhook-limits.ts'
-import type { SealedWebhookSecret, WebhookSecretRows, WebhookSecrets } from '../../../src/server/ports/webhooks/webhooks.ts'
+import type {
+  SealedWebhookSecret,
+  WebhookSecretRows,
+  WebhookSecrets,
+} from '../../../src/server/ports/webhooks/webhooks.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { openRootRotation } from '../../../src/server/store/vault/root-rotation.ts'
@@ -45,7 +49,9 @@ t.test('of many processes that ask first all get the same secret, and it stays',
 t.test('nothing of a secret can be read in the database', async (t) => {
   const { store, workspaceId, secrets } = await stand(t)
   const [text = ''] = await texts(secrets, workspaceId)
-  const [row] = await store.sql<{ all: string; sealed: Buffer }[]>`SELECT s::text AS all, sealed FROM webhook_secrets s`
+  const [row] = await store.sql<
+    { all: string; sealed: Buffer }[]
+  >`SELECT s::text AS all, sealed FROM webhook_secrets s`
   t.notOk(present(row).all.includes(Buffer.from(text).toString('hex').slice(16, 32)))
   t.notOk(present(row).sealed.includes(text.slice(6, 16)))
 })
@@ -57,7 +63,10 @@ t.test('a new secret signs first, the one before it until its overlap is over', 
   t.equal(both.length, 2)
   t.not(both[0]?.text, old)
   t.match(both, [{ signsUntil: null }, { text: old, signsUntil: Date }])
-  t.same(await texts(secrets, workspaceId), both.map(({ text }) => text))
+  t.same(
+    await texts(secrets, workspaceId),
+    both.map(({ text }) => text),
+  )
 })
 
 t.test('with no overlap the old one signs nothing more', async (t) => {
@@ -70,7 +79,9 @@ t.test('with no overlap the old one signs nothing more', async (t) => {
 
 t.test('rotations at once leave one current secret, and no more than may sign', async (t) => {
   const { store, workspaceId } = await stand(t)
-  await Promise.all(Array.from({ length: 8 }, async () => must(await opened(store).rotate(workspaceId, 60_000, CLI))))
+  await Promise.all(
+    Array.from({ length: 8 }, async () => must(await opened(store).rotate(workspaceId, 60_000, CLI))),
+  )
   const current = must(await opened(store).current(workspaceId))
   t.equal(current.length, WEBHOOK_SECRETS_MAX)
   t.equal(current.filter(({ signsUntil }) => signsUntil === null).length, 1)
@@ -81,7 +92,14 @@ t.test('a rotation is told in the audit log, without the secret', async (t) => {
   const [old = ''] = await texts(secrets, workspaceId)
   const [fresh] = must(await secrets.rotate(workspaceId, 1_000, CLI))
   const events = await auditOf(store)
-  t.match(events, [{ operation: 'cli.webhooks-secret-rotate', outcome: 'changed', workspace_id: workspaceId, actor: { kind: 'cli' } }])
+  t.match(events, [
+    {
+      operation: 'cli.webhooks-secret-rotate',
+      outcome: 'changed',
+      workspace_id: workspaceId,
+      actor: { kind: 'cli' },
+    },
+  ])
   for (const text of [old, present(fresh).text]) t.notOk(JSON.stringify(events).includes(text.slice(6)))
 })
 
@@ -89,36 +107,53 @@ t.test('secrets outlive a rotation of the root key', async (t) => {
   const { store, workspaceId, secrets } = await stand(t)
   const before = await texts(secrets, workspaceId)
   const rootKeys = openRootKeys({ setting: new Secret(`${NEXT},${ROOT}`), file: null, dataDir: '/nowhere' })
-  must(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId: rootKeys.currentId, by: CLI, progress: () => undefined }))
+  must(
+    await rotateRoot({
+      rows: openRootRotation(store),
+      rootKeys,
+      rootKeyId: rootKeys.currentId,
+      by: CLI,
+      progress: () => undefined,
+    }),
+  )
   t.same(await texts(opened(store, NEXT), workspaceId), before)
 })
 
-t.test('a row that was moved to another workspace does not open, nor does one without its root key', async (t) => {
-  const { store, workspaceId, otherWorkspaceId, secrets } = await stand(t)
-  await texts(secrets, workspaceId)
-  t.match(await opened(store, NEXT).current(workspaceId), { failure: { name: 'data_key_unavailable' } })
-  await store.sql`UPDATE webhook_secrets SET workspace_id = ${otherWorkspaceId}`
-  t.match(await secrets.current(otherWorkspaceId), { failure: { name: 'data_key_unavailable' } })
-})
+t.test(
+  'a row that was moved to another workspace does not open, nor does one without its root key',
+  async (t) => {
+    const { store, workspaceId, otherWorkspaceId, secrets } = await stand(t)
+    await texts(secrets, workspaceId)
+    t.match(await opened(store, NEXT).current(workspaceId), { failure: { name: 'data_key_unavailable' } })
+    await store.sql`UPDATE webhook_secrets SET workspace_id = ${otherWorkspaceId}`
+    t.match(await secrets.current(otherWorkspaceId), { failure: { name: 'data_key_unavailable' } })
+  },
+)
 
-t.test('a sealed secret opens as the row and for the workspace that it was made for, though the key be the same', async (t) => {
-  const key = randomBytes(32)
-  const dataKey = async () => ok({ id: 'k', key: Buffer.from(key) })
-  let row: SealedWebhookSecret | null = null
-  const rows: WebhookSecretRows = {
-    signing: async () => ok(row === null ? [] : [row]),
-    addFirst: async (secret) => ok([row = secret]),
-    replace: async (secret) => ok([row = secret]),
-  }
-  const secrets = openWebhookSecrets({ rows, keyRing: { current: dataKey, byId: dataKey }, randomBytes })
-  const made = must(await secrets.current('w1'))
-  const mine = present<SealedWebhookSecret>(row)
-  t.same(must(await secrets.current('w1')), made)
-  for (const moved of [{ ...mine, id: 'another' }, { ...mine, workspaceId: 'w2' }]) {
-    row = moved
-    t.match(await secrets.current('w1'), { failure: { name: 'data_key_unavailable' } })
-  }
-})
+t.test(
+  'a sealed secret opens as the row and for the workspace that it was made for, though the key be the same',
+  async (t) => {
+    const key = randomBytes(32)
+    const dataKey = async () => ok({ id: 'k', key: Buffer.from(key) })
+    let row: SealedWebhookSecret | null = null
+    const rows: WebhookSecretRows = {
+      signing: async () => ok(row === null ? [] : [row]),
+      addFirst: async (secret) => ok([(row = secret)]),
+      replace: async (secret) => ok([(row = secret)]),
+    }
+    const secrets = openWebhookSecrets({ rows, keyRing: { current: dataKey, byId: dataKey }, randomBytes })
+    const made = must(await secrets.current('w1'))
+    const mine = present<SealedWebhookSecret>(row)
+    t.same(must(await secrets.current('w1')), made)
+    for (const moved of [
+      { ...mine, id: 'another' },
+      { ...mine, workspaceId: 'w2' },
+    ]) {
+      row = moved
+      t.match(await secrets.current('w1'), { failure: { name: 'data_key_unavailable' } })
+    }
+  },
+)
 
 t.test('a deleted workspace gets no secret', async (t) => {
   const { store, workspaceId, secrets } = await stand(t)

@@ -5,8 +5,17 @@ import type { Store } from '../../../src/server/store/base/open.ts'
 /** An event of an organization, with what a test gives. */
 export function auditEvent(organizationId: string, more: Partial<AuditEvent> = {}): AuditEvent {
   return {
-    organizationId, workspaceId: null, actor: { kind: 'system', id: null }, requestId: null, operation: 'test.change', outcome: 'changed',
-    objectKind: 'thing', objectId: 'a', before: null, after: { name: 'a' }, ...more,
+    organizationId,
+    workspaceId: null,
+    actor: { kind: 'system', id: null },
+    requestId: null,
+    operation: 'test.change',
+    outcome: 'changed',
+    objectKind: 'thing',
+    objectId: 'a',
+    before: null,
+    after: { name: 'a' },
+    ...more,
   }
 }
 

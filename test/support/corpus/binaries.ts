@@ -22,7 +22,11 @@ const PDFS: readonly CorpusFile[] = [
   file('pdf 2.0', 'application/pdf', pdf('2.0')),
   file('pdf of ASCII alone', 'application/pdf', bytes('%PDF-1.4\n', OBJECTS, END)),
   file('pdf behind a byte order mark', 'application/pdf', bytes([0xef, 0xbb, 0xbf], pdf())),
-  file('pdf behind a mark and white space', 'application/pdf', bytes([0xef, 0xbb, 0xbf], ' '.repeat(1_024), pdf())),
+  file(
+    'pdf behind a mark and white space',
+    'application/pdf',
+    bytes([0xef, 0xbb, 0xbf], ' '.repeat(1_024), pdf()),
+  ),
   file('pdf behind more white space', /not UTF-8/, bytes(' '.repeat(1_025), LATIN_PDF)),
   file('pdf behind 900 bytes of junk', 'application/pdf', () => bytes(noise(900, 77), pdf())),
   file('pdf behind lines of headers', 'application/pdf', () => bytes('HTTP/1.1 200 OK\r\n\r\n', LATIN_PDF)),
@@ -33,13 +37,31 @@ const PDFS: readonly CorpusFile[] = [
   file('pdf with a word behind', 'application/pdf', bytes(pdf(), 'end')),
   file('pdf with a comment behind', 'application/pdf', bytes(pdf(), '%made by hand, 2 copies\n')),
   file('pdf with the end mark of DOS behind', 'application/pdf', bytes(pdf(), '\x1a')),
-  file('pdf with lines of a proxy behind', 'application/pdf', bytes(pdf(), '\r\n0\r\nVia: 1.1 cache (squid); HIT from here\r\n\r\n')),
+  file(
+    'pdf with lines of a proxy behind',
+    'application/pdf',
+    bytes(pdf(), '\r\n0\r\nVia: 1.1 cache (squid); HIT from here\r\n\r\n'),
+  ),
   file('pdf without an end marker', 'application/pdf', () => pdf().subarray(0, -6)),
-  file('pdf that ends with its trailer', 'application/pdf', bytes('%PDF-1.4\n', OBJECTS, STREAM, 'trailer\n<< /Root 1 0 R >>')),
-  file('pdf whose table is a stream', 'application/pdf', bytes('%PDF-1.5\n', OBJECTS, TABLE_STREAM, 'startxref\n9\n%%EOF')),
+  file(
+    'pdf that ends with its trailer',
+    'application/pdf',
+    bytes('%PDF-1.4\n', OBJECTS, STREAM, 'trailer\n<< /Root 1 0 R >>'),
+  ),
+  file(
+    'pdf whose table is a stream',
+    'application/pdf',
+    bytes('%PDF-1.5\n', OBJECTS, TABLE_STREAM, 'startxref\n9\n%%EOF'),
+  ),
   file('pdf behind a newline', 'application/pdf', bytes('\n', LATIN_PDF)),
-  file('pdf of ASCII alone, cut short', /PDF document that is damaged/, () => bytes('%PDF-1.4\n', OBJECTS, END).subarray(0, 120)),
-  file('pdf of ASCII alone, cut short, behind white space', /PDF document that is damaged/, bytes('\r\n %PDF-1.4\n', OBJECTS)),
+  file('pdf of ASCII alone, cut short', /PDF document that is damaged/, () =>
+    bytes('%PDF-1.4\n', OBJECTS, END).subarray(0, 120),
+  ),
+  file(
+    'pdf of ASCII alone, cut short, behind white space',
+    /PDF document that is damaged/,
+    bytes('\r\n %PDF-1.4\n', OBJECTS),
+  ),
   file('pdf of 3 MB', 'application/pdf', () => bytes('%PDF-1.5\n', OBJECTS, noise(3_000_000), END)),
   file('pdf behind 1,100 bytes of junk', /unrecognised|not UTF-8/, () => bytes(noise(1100, 77), pdf())),
   file('pdf truncated', /PDF/, () => pdf().subarray(0, 300)),
@@ -51,7 +73,11 @@ const PDFS: readonly CorpusFile[] = [
   ),
   file('pdf without objects', /PDF/, bytes('%PDF-1.7\n%\xe2\xe3\nstartxref\n1\n%%EOF')),
   file('pdf with 5,000 bytes behind', 'application/pdf', () => bytes(pdf(), noise(5_000))),
-  file('text that begins as a PDF', /PDF document that is damaged/, bytes('%PDF-1.4 is how these files begin, and %%EOF how they end.')),
+  file(
+    'text that begins as a PDF',
+    /PDF document that is damaged/,
+    bytes('%PDF-1.4 is how these files begin, and %%EOF how they end.'),
+  ),
   file('text about PDF', 'text/plain', bytes('Files that begin with %PDF-1.4 end with %%EOF.')),
   file('mail that quotes a whole PDF', 'application/pdf', bytes('Look at this:\n%PDF-1.4\n', OBJECTS, END)),
 ]
@@ -61,34 +87,75 @@ const docxOf = (comment = ''): Buffer => office('word/document.xml', DOCX, {}, {
 /** A PDF with an attachment that is not compressed. */
 function attached(attachment: Uint8Array, { eol = '\n', before = '', behind = '' } = {}): Buffer {
   const head = `5 0 obj\n<< /Type /EmbeddedFile /Length ${attachment.length} >>\nstream${eol}`
-  return bytes('%PDF-1.7\n%\xe2\xe3\n', OBJECTS, head, before, attachment, behind, `${eol}endstream\nendobj\n`, END)
+  return bytes(
+    '%PDF-1.7\n%\xe2\xe3\n',
+    OBJECTS,
+    head,
+    before,
+    attachment,
+    behind,
+    `${eol}endstream\nendobj\n`,
+    END,
+  )
 }
 
-/** Zip readers look for the end of an archive near the end of a file: here it must be that of an attachment. */
+/**
+ * Zip readers look for the end of an archive near the end of a file: here it must be that of an attachment.
+ */
 const PDF_ARCHIVES: readonly CorpusFile[] = [
-  file('polyglot: pdf with an archive whose comment ends as a PDF', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf('startxref\n120\n%%EOF'))),
-  file('polyglot: pdf with an archive whose comment has a whole trailer', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf(END))),
-  file('polyglot: pdf with an archive whose comment is as long as it may be', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), docxOf(END.padStart(65_535))),
+  file('polyglot: pdf with an archive whose comment ends as a PDF', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), docxOf('startxref\n120\n%%EOF')),
   ),
-  file('polyglot: pdf with a trailer behind an archive without a comment', /PDF document that is a ZIP/, () => bytes(pdf(), docxOf(), END)),
+  file('polyglot: pdf with an archive whose comment has a whole trailer', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), docxOf(END)),
+  ),
+  file(
+    'polyglot: pdf with an archive whose comment is as long as it may be',
+    /PDF document that is a ZIP/,
+    () => bytes(pdf(), docxOf(END.padStart(65_535))),
+  ),
+  file('polyglot: pdf with a trailer behind an archive without a comment', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), docxOf(), END),
+  ),
   file('polyglot: pdf with an archive that claims to have been a stream', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), docxOf(), '\nendstream\nendobj\n', END)),
-  file('polyglot: pdf with an attachment whose comment reaches to the end', /PDF document that is a ZIP/, () => {
-    const behind = `\nendstream\nendobj\n${END}`
-    return attached(docxOf('x'.repeat(behind.length)).subarray(0, -behind.length))
-  }),
-  file('polyglot: pdf with an archive inside a longer stream', /PDF document that is a ZIP/, () => attached(docxOf(), { before: 'x' })),
-  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is a ZIP/, () => attached(docxOf(), { behind: 'more' })),
-  file('polyglot: pdf with an empty archive behind', /PDF document that is a ZIP/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18), END)),
+    bytes(pdf(), docxOf(), '\nendstream\nendobj\n', END),
+  ),
+  file(
+    'polyglot: pdf with an attachment whose comment reaches to the end',
+    /PDF document that is a ZIP/,
+    () => {
+      const behind = `\nendstream\nendobj\n${END}`
+      return attached(docxOf('x'.repeat(behind.length)).subarray(0, -behind.length))
+    },
+  ),
+  file('polyglot: pdf with an archive inside a longer stream', /PDF document that is a ZIP/, () =>
+    attached(docxOf(), { before: 'x' }),
+  ),
+  file('polyglot: pdf with an attachment, and more behind it', /PDF document that is a ZIP/, () =>
+    attached(docxOf(), { behind: 'more' }),
+  ),
+  file('polyglot: pdf with an empty archive behind', /PDF document that is a ZIP/, () =>
+    bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18), END),
+  ),
   file('polyglot: pdf with an archive of 64 bits behind', /PDF document that is a ZIP/, () =>
-    bytes(pdf(), office('word/document.xml', DOCX, {}, { zip64: true, comment: END }))),
+    bytes(pdf(), office('word/document.xml', DOCX, {}, { zip64: true, comment: END })),
+  ),
   file('pdf with a document attached', 'application/pdf', () => attached(docxOf())),
-  file('pdf with a document attached, its lines ended by CR LF', 'application/pdf', () => attached(docxOf('a comment'), { eol: '\r\n' })),
-  file('pdf with an empty archive attached', 'application/pdf', () => attached(bytes('PK\x05\x06', Buffer.alloc(18)))),
-  file('pdf with a document attached in an update', 'application/pdf', () => bytes(pdf(), attached(docxOf()).subarray(11))),
-  file('pdf with a document attached far from its end', 'application/pdf', () => bytes(attached(docxOf(), { behind: 'more' }), noise(70_000), END)),
-  file('pdf with the mark of an archive by chance', 'application/pdf', () => attached(bytes('PK\x05\x06', noise(500)))),
+  file('pdf with a document attached, its lines ended by CR LF', 'application/pdf', () =>
+    attached(docxOf('a comment'), { eol: '\r\n' }),
+  ),
+  file('pdf with an empty archive attached', 'application/pdf', () =>
+    attached(bytes('PK\x05\x06', Buffer.alloc(18))),
+  ),
+  file('pdf with a document attached in an update', 'application/pdf', () =>
+    bytes(pdf(), attached(docxOf()).subarray(11)),
+  ),
+  file('pdf with a document attached far from its end', 'application/pdf', () =>
+    bytes(attached(docxOf(), { behind: 'more' }), noise(70_000), END),
+  ),
+  file('pdf with the mark of an archive by chance', 'application/pdf', () =>
+    attached(bytes('PK\x05\x06', noise(500))),
+  ),
 ]
 
 /** Files that are two things at once: what stands first must be whole, or nothing is. */
@@ -96,13 +163,19 @@ const POLYGLOTS: readonly CorpusFile[] = [
   file('polyglot: pdf with a document behind', /PDF/, () =>
     bytes(pdf(), noise(2000), office('word/document.xml', DOCX)),
   ),
-  file('polyglot: pdf with a small archive behind', /PDF/, () => bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18))),
-  file('polyglot: pdf with a document close behind', /PDF/, () => bytes(pdf(), office('word/document.xml', DOCX))),
+  file('polyglot: pdf with a small archive behind', /PDF/, () =>
+    bytes(pdf(), 'PK\x05\x06', Buffer.alloc(18)),
+  ),
+  file('polyglot: pdf with a document close behind', /PDF/, () =>
+    bytes(pdf(), office('word/document.xml', DOCX)),
+  ),
   ...PDF_ARCHIVES,
   file('polyglot: page with a PDF behind', /PDF document that is an HTML page/, () =>
     bytes('<script>alert(1)</script>', LATIN_PDF),
   ),
-  file('polyglot: script with a PDF behind', /PDF document that is a script/, () => bytes('#!/bin/sh\nexit 0\n', LATIN_PDF)),
+  file('polyglot: script with a PDF behind', /PDF document that is a script/, () =>
+    bytes('#!/bin/sh\nexit 0\n', LATIN_PDF),
+  ),
   file('polyglot: jpeg that holds a PDF header, and a PDF behind', /JPEG/, bytes(jpeg(), pdf())),
   file('polyglot: jpeg with a whole PDF in its comment', 'image/jpeg', () => {
     const inner = pdf()

@@ -9,4 +9,11 @@ import { TRAILERS } from './trailers.ts'
 /**
  * Uploads of every kind, and what the contract says of each. Source: §4.7, contract C26.
  */
-export const CORPUS: readonly CorpusFile[] = [...IMAGES, ...AUDIO, ...OFFICE, ...BINARIES, ...TRAILERS, ...TEXTS]
+export const CORPUS: readonly CorpusFile[] = [
+  ...IMAGES,
+  ...AUDIO,
+  ...OFFICE,
+  ...BINARIES,
+  ...TRAILERS,
+  ...TEXTS,
+]

@@ -49,10 +49,15 @@ export const HARD_MARKS: readonly HardFile[] = [
   repeated('mp3 of ID3v1 marks', 'TAG', id3(40)),
   repeated('mp3 of letters that begin tags', 'T', id3(40)),
   repeated('mp3 of names of APE tags', 'APET', id3(40)),
-  repeated('mp3 of texts that end at once', bytes([0xff, 0xf3, 0x14, 0xc4], Buffer.alloc(20), 'LYRICSBEGIN000010LYRICS200')),
+  repeated(
+    'mp3 of texts that end at once',
+    bytes([0xff, 0xf3, 0x14, 0xc4], Buffer.alloc(20), 'LYRICSBEGIN000010LYRICS200'),
+  ),
 ]
 
-/** What makes each scanner work hardest for a byte: the shortest lines, blocks, chunks and segments there are. */
+/**
+ * What makes each scanner work hardest for a byte: the shortest lines, blocks, chunks and segments there are.
+ */
 export const HARD_FILES: readonly HardFile[] = [
   repeated('prose', 'The quick brown fox jumps over the lazy dog, and then it sleeps; really.\n'),
   repeated('one line', 'abcdefgh '),

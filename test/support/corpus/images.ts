@@ -139,9 +139,15 @@ export const IMAGES: readonly CorpusFile[] = [
   file('jpeg with zero padding behind', 'image/jpeg', bytes(jpeg(), Buffer.alloc(64))),
   file('jpeg whose thumbnail has its own EOI', 'image/jpeg', jpeg(segment(0xe1, 'Exif\0\0', jpeg()))),
   file('jpeg without EOI', 'image/jpeg', () => jpeg().subarray(0, -2)),
-  file('jpeg without EOI, with a page behind', /an HTML page/, () => bytes(jpeg().subarray(0, -2), '<html><script>1</script>')),
-  file('jpeg without EOI, with a motion photo behind', 'image/jpeg', () => bytes(jpeg().subarray(0, -2), 'ftypmp42', noise(3_000, 5))),
-  file('jpeg without EOI, with a script behind', /a script/, () => bytes(jpeg().subarray(0, -2), '\r\n#!/bin/sh\nexit\n')),
+  file('jpeg without EOI, with a page behind', /an HTML page/, () =>
+    bytes(jpeg().subarray(0, -2), '<html><script>1</script>'),
+  ),
+  file('jpeg without EOI, with a motion photo behind', 'image/jpeg', () =>
+    bytes(jpeg().subarray(0, -2), 'ftypmp42', noise(3_000, 5)),
+  ),
+  file('jpeg without EOI, with a script behind', /a script/, () =>
+    bytes(jpeg().subarray(0, -2), '\r\n#!/bin/sh\nexit\n'),
+  ),
   file('jpeg truncated in a segment', /JPEG/, () => jpeg().subarray(0, 60)),
   file('jpeg without a frame header', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, SCAN, ENTROPY, EOI)),
   file('jpeg without a scan', /JPEG/, bytes([0xff, 0xd8], JFIF, TABLES, FRAME, EOI)),

@@ -62,7 +62,8 @@ const declares = (...inner: string[]): Buffer => docxWith([], { types: types(...
 const MAIN = override('word/document.xml', `${DOCX}.main+xml`)
 
 const VBA_BIN = '<Default Extension="bin" ContentType="application/vnd.ms-office.vbaProject"/>'
-const XLSB_BIN = '<Default Extension="bin" ContentType="application/vnd.ms-excel.sheet.binary.macroEnabled.main"/>'
+const XLSB_BIN =
+  '<Default Extension="bin" ContentType="application/vnd.ms-excel.sheet.binary.macroEnabled.main"/>'
 const xlsxOf = (declared: string, extra: readonly EntryOptions[] = []): Buffer =>
   zip([entry(TYPES_NAME, declared), RELS, entry('xl/workbook.xml', '<w/>'), ...extra])
 const VBA = override('xl/vbaProject.bin', 'application/vnd.ms-office.vbaProject')
@@ -73,13 +74,25 @@ const BY_EXTENSION = `<?xml version="1.0"?><Types><Default Extension="xml" Conte
 
 /** Types as OPC reads them: of an extension where a part has none of its own, and of parts that are there. */
 const TYPED: readonly CorpusFile[] = [
-  file('xlsx of SheetJS, with the type of another format for an extension', XLSX, xlsxOf(types(XLSB_BIN, VBA_BIN, WORKBOOK))),
+  file(
+    'xlsx of SheetJS, with the type of another format for an extension',
+    XLSX,
+    xlsxOf(types(XLSB_BIN, VBA_BIN, WORKBOOK)),
+  ),
   file('xlsx with an unused type for macros', XLSX, xlsxOf(types(VBA, WORKBOOK))),
   file('xlsx typed by its extension', XLSX, xlsxOf(BY_EXTENSION)),
-  file('xlsx typed by its extension, its styles by name', XLSX, xlsxOf(
-    BY_EXTENSION.replace('</Types>', `${STYLES}</Types>`), [entry('xl/styles.xml', '<s/>')])),
-  file('xlsx whose printer settings have a type of their own', XLSX, xlsxOf(
-    types(VBA_BIN, override('xl/p.bin', 'application/x'), WORKBOOK), [{ name: 'xl/p.bin', data: noise(9) }])),
+  file(
+    'xlsx typed by its extension, its styles by name',
+    XLSX,
+    xlsxOf(BY_EXTENSION.replace('</Types>', `${STYLES}</Types>`), [entry('xl/styles.xml', '<s/>')]),
+  ),
+  file(
+    'xlsx whose printer settings have a type of their own',
+    XLSX,
+    xlsxOf(types(VBA_BIN, override('xl/p.bin', 'application/x'), WORKBOOK), [
+      { name: 'xl/p.bin', data: noise(9) },
+    ]),
+  ),
 ]
 
 /** What stands behind the end record, over which readers step back. */
@@ -89,7 +102,11 @@ const BEHIND: readonly CorpusFile[] = [
   file('docx with 65,535 zeros behind', DOCX, () => bytes(docx(), Buffer.alloc(65_535))),
   file('docx with 65,536 zeros behind', /Office/, () => bytes(docx(), Buffer.alloc(65_536))),
   file('docx with another archive behind', /Office document that is a ZIP/, () => bytes(docx(), docx())),
-  file('docx with a page in its comment', /Office document that is an HTML page/, docx({}, { comment: '<html><script>alert(1)</script>' })),
+  file(
+    'docx with a page in its comment',
+    /Office document that is an HTML page/,
+    docx({}, { comment: '<html><script>alert(1)</script>' }),
+  ),
 ]
 
 const WHOLE: readonly CorpusFile[] = [
@@ -217,11 +234,23 @@ const OTHER: readonly CorpusFile[] = [
       types: types(MAIN, override('word/vbaProject.bin', 'application/vnd.ms-office.vbaProject')),
     }),
   ),
-  file('docx with a project of macros by its extension', /macros/, docxWith([{ name: 'word/Any.BIN', data: noise(90) }], { types: types(MAIN, VBA_BIN) })),
-  file('docx with a sheet of macros', /macros/, docxWith([entry('word/m.xml', '<m/>')], {
-    types: types(MAIN, override('word/m.xml', 'application/vnd.ms-excel.macrosheet+xml')),
-  })),
-  file('docx that is a Java archive', /another archive/, docxWith([entry('META-INF/MANIFEST.MF', 'Main-Class: A\n')])),
+  file(
+    'docx with a project of macros by its extension',
+    /macros/,
+    docxWith([{ name: 'word/Any.BIN', data: noise(90) }], { types: types(MAIN, VBA_BIN) }),
+  ),
+  file(
+    'docx with a sheet of macros',
+    /macros/,
+    docxWith([entry('word/m.xml', '<m/>')], {
+      types: types(MAIN, override('word/m.xml', 'application/vnd.ms-excel.macrosheet+xml')),
+    }),
+  ),
+  file(
+    'docx that is a Java archive',
+    /another archive/,
+    docxWith([entry('META-INF/MANIFEST.MF', 'Main-Class: A\n')]),
+  ),
   file(
     'dotx',
     /template/,

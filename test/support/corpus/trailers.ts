@@ -3,7 +3,9 @@ import { frames, flac, page, wav } from './audio.ts'
 import { gif, jpeg, png, webp } from './images.ts'
 import { pdf } from './binaries.ts'
 
-/** What phones, cameras and editors write behind the end of a JPEG, by their own descriptions and ExifTool's. */
+/**
+ * What phones, cameras and editors write behind the end of a JPEG, by their own descriptions and ExifTool's.
+ */
 const sef = bytes(
   [0, 0, 0x30, 0x0a],
   u32le(13),
@@ -17,7 +19,18 @@ const sef = bytes(
   u32le(24),
   'SEFT',
 )
-const film = bytes(u32be(24), 'ftypmp42', u32be(0), 'isommp42', u32be(2_008), 'mdat', noise(2_000, 5), u32be(16), 'moov', noise(8))
+const film = bytes(
+  u32be(24),
+  'ftypmp42',
+  u32be(0),
+  'isommp42',
+  u32be(2_008),
+  'mdat',
+  noise(2_000, 5),
+  u32be(16),
+  'moov',
+  noise(8),
+)
 const fotoStation = bytes([0x1c, 2, 5, 0, 4], 'Name', [0xa1, 0xb2, 0xc3, 0xd4, 0, 2], u32be(19))
 const photoMechanic = bytes(noise(80, 3), u32be(80), 'cbipcbbl')
 const afcp = bytes('AXS!', [1, 0], u32be(1), 'IPTC', u32be(40), u32be(0), noise(40, 9), 'AXS!', u32be(9))
@@ -26,13 +39,25 @@ const canon = bytes('CANON OPTIONAL DATA\0', noise(60, 7), 'CANON OPTIONAL DATA\
 const JPEG_TRAILERS: readonly CorpusFile[] = [
   file('jpeg of a Samsung phone', 'image/jpeg', bytes(jpeg(), sef)),
   file('jpeg with a motion photo', 'image/jpeg', bytes(jpeg(), film)),
-  file('jpeg of a Samsung phone with a motion photo', 'image/jpeg', bytes(jpeg(), 'MotionPhoto_Data', film, sef)),
+  file(
+    'jpeg of a Samsung phone with a motion photo',
+    'image/jpeg',
+    bytes(jpeg(), 'MotionPhoto_Data', film, sef),
+  ),
   file('jpeg of FotoStation', 'image/jpeg', bytes(jpeg(), fotoStation)),
   file('jpeg of PhotoMechanic', 'image/jpeg', bytes(jpeg(), photoMechanic)),
   file('jpeg with AFCP', 'image/jpeg', bytes(jpeg(), afcp)),
   file('jpeg of a Canon program', 'image/jpeg', bytes(jpeg(), canon)),
-  file('jpeg of a Nikon with two pictures and room between', 'image/jpeg', bytes(jpeg(), Buffer.alloc(99, 0xff), noise(33, 3), jpeg(), Buffer.alloc(9))),
-  file('jpeg with an XMP packet behind', 'image/jpeg', bytes(jpeg(), '<?xpacket begin=""?><x:xmpmeta xmlns:x="adobe:ns:meta/"/>')),
+  file(
+    'jpeg of a Nikon with two pictures and room between',
+    'image/jpeg',
+    bytes(jpeg(), Buffer.alloc(99, 0xff), noise(33, 3), jpeg(), Buffer.alloc(9)),
+  ),
+  file(
+    'jpeg with an XMP packet behind',
+    'image/jpeg',
+    bytes(jpeg(), '<?xpacket begin=""?><x:xmpmeta xmlns:x="adobe:ns:meta/"/>'),
+  ),
 ]
 
 const WHOLE: readonly (readonly [string, string, Uint8Array])[] = [
@@ -53,7 +78,11 @@ const ANY_TRAILERS: readonly CorpusFile[] = WHOLE.flatMap(([name, type, whole]) 
 ])
 
 const OGG: readonly CorpusFile[] = [
-  file('ogg with CR LF behind', 'audio/ogg', bytes(page(2, 1, bytes('OpusHead', noise(20))), page(4, 1, noise(900)), '\r\n')),
+  file(
+    'ogg with CR LF behind',
+    'audio/ogg',
+    bytes(page(2, 1, bytes('OpusHead', noise(20))), page(4, 1, noise(900)), '\r\n'),
+  ),
   file('flac with CR LF behind', 'audio/flac', bytes(flac, '\r\n')),
 ]
 
@@ -64,7 +93,12 @@ const SCRIPT_HEADS: readonly CorpusFile[] = [
     return bytes(whole.subarray(0, 6), '/*', whole.subarray(8))
   }),
   file('polyglot: jpeg whose first segment opens a comment', /JPEG image that is a script/, () =>
-    bytes([0xff, 0xd8, 0xff, 0xe0, 0x2f, 0x2a], Buffer.alloc(0x2f2a - 2), jpeg([0xff, 0xfe, 0, 15], '*/=alert(1)/*').subarray(2))),
+    bytes(
+      [0xff, 0xd8, 0xff, 0xe0, 0x2f, 0x2a],
+      Buffer.alloc(0x2f2a - 2),
+      jpeg([0xff, 0xfe, 0, 15], '*/=alert(1)/*').subarray(2),
+    ),
+  ),
   file('polyglot: wav whose size opens a comment', /WAV audio file that is a script/, () => {
     const room = bytes('RIFF', '/*', u16le(0), wav.subarray(8), 'JUNK', u32le(10_700), Buffer.alloc(10_700))
     return room

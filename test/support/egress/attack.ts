@@ -7,7 +7,9 @@ import { hostileDestinations, type Hostile } from './hostile-destinations.ts'
 import { freePort } from '../nodes/spawned.ts'
 import { exchangeRequest, startTarget, textOf, type Target } from './vetted-stand.ts'
 
-/** An address of loopback that nothing else uses, and the only one that the allow-list of the attack admits. */
+/**
+ * An address of loopback that nothing else uses, and the only one that the allow-list of the attack admits.
+ */
 const GOOD_ADDRESS = '127.77.0.1'
 
 export interface Attack {
@@ -24,7 +26,8 @@ export interface Attack {
 
 /** Tries every hostile destination, for both purposes, against a trap on every address of this machine. */
 export async function attack(): Promise<Attack> {
-  // A port that nobody was ever given by the system: another test may still ask for a server of its own that has ended.
+  // A port that nobody was ever given by the system: another test may still ask for a server of its own that
+  // has ended.
   const trap = await startTarget(null, hasIpv6() ? '::' : '0.0.0.0', await freePort())
   const target = await startTarget(null, GOOD_ADDRESS)
   const answers = new Map<string, readonly (readonly string[])[]>()
@@ -54,8 +57,12 @@ export async function attack(): Promise<Attack> {
     const moving = await movingNames({ egress, target, trap, answers })
     const good = await ways({ egress, target, trap, answers })
     return {
-      tries: tries + moving.tries, wrong: [...wrong, ...moving.wrong], opened,
-      trapped: trap.connections, good, goodConnections: target.connections,
+      tries: tries + moving.tries,
+      wrong: [...wrong, ...moving.wrong],
+      opened,
+      trapped: trap.connections,
+      good,
+      goodConnections: target.connections,
     }
   } finally {
     sockets.stop()
@@ -72,7 +79,12 @@ interface Stand {
 }
 
 /** Names whose answer changes between the look and the connection, and between two connections. */
-async function movingNames({ egress, trap, target, answers }: Stand): Promise<{ tries: number; wrong: readonly string[] }> {
+async function movingNames({
+  egress,
+  trap,
+  target,
+  answers,
+}: Stand): Promise<{ tries: number; wrong: readonly string[] }> {
   const wrong: string[] = []
   const turns: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['public, then loopback', ['93.184.216.34'], ['127.0.0.1']],
@@ -95,10 +107,18 @@ async function movingNames({ egress, trap, target, answers }: Stand): Promise<{ 
 async function ways({ egress, target, trap, answers }: Stand): Promise<readonly string[]> {
   answers.set('good.example', [[GOOD_ADDRESS]])
   const said = [await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' })]
-  const places = ['http://169.254.169.254/latest/meta-data/', `http://127.0.0.1:${trap.port}/`, `//[::1]:${trap.port}/`, `https://localhost:${trap.port}/`]
+  const places = [
+    'http://169.254.169.254/latest/meta-data/',
+    `http://127.0.0.1:${trap.port}/`,
+    `//[::1]:${trap.port}/`,
+    `https://localhost:${trap.port}/`,
+  ]
   for (const status of [301, 302, 303, 307, 308]) {
     for (const location of places) {
-      target.answer((_req, res) => void res.writeHead(status, { location, refresh: `0; url=${location}` }).end(String(status)))
+      target.answer(
+        (_req, res) =>
+          void res.writeHead(status, { location, refresh: `0; url=${location}` }).end(String(status)),
+      )
       said.push(await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' }))
     }
   }
@@ -121,7 +141,9 @@ function countSockets(): { count: () => number; stop: () => void } {
 }
 
 function hasIpv6(): boolean {
-  return Object.values(networkInterfaces()).some((list) => list?.some(({ family }) => family === 'IPv6') === true)
+  return Object.values(networkInterfaces()).some(
+    (list) => list?.some(({ family }) => family === 'IPv6') === true,
+  )
 }
 
 function told({ what, host, port, resolves }: Hostile): string {

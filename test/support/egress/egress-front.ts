@@ -55,7 +55,8 @@ export async function openEgressFront(t: Test, options: EgressFrontOptions): Pro
     egress,
     releases: {
       releaseAll({ names, fits, ...request }: BundleRequest) {
-        const isBound = (name: string): boolean => request.host === 'localhost' && Object.hasOwn(secrets, name)
+        const isBound = (name: string): boolean =>
+          request.host === 'localhost' && Object.hasOwn(secrets, name)
         const refused = names.find((name) => !isBound(name))
         if (refused !== undefined) {
           releases.push({ ...request, name: refused })
@@ -68,10 +69,18 @@ export async function openEgressFront(t: Test, options: EgressFrontOptions): Pro
       },
     },
   } as unknown as Ports
-  const front = await openFront(t, [{ ...forwardRequest, ...operation }], { ports, timers: patient(), ...more })
+  const front = await openFront(t, [{ ...forwardRequest, ...operation }], {
+    ports,
+    timers: patient(),
+    ...more,
+  })
   const base = `${front.url}/egress/localhost:${(target.address() as AddressInfo).port}`
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${base}${path}`, { redirect: 'manual', ...init, headers: { 'x-sluice-key': KEY, ...init.headers } })
+    fetch(`${base}${path}`, {
+      redirect: 'manual',
+      ...init,
+      headers: { 'x-sluice-key': KEY, ...init.headers },
+    })
   return { ...front, base, target, egress, releases, ask }
 }
 
@@ -90,8 +99,13 @@ export interface OurError {
 
 /** What an error of ours says. */
 export async function errorOf(answer: Response): Promise<OurError> {
-  const { error } = await answer.json() as { error: { message: string; metadata: { error_type: string } } }
-  return { status: answer.status, type: error.metadata.error_type, header: answer.headers.get('x-sluice-error'), message: error.message }
+  const { error } = (await answer.json()) as { error: { message: string; metadata: { error_type: string } } }
+  return {
+    status: answer.status,
+    type: error.metadata.error_type,
+    header: answer.headers.get('x-sluice-error'),
+    message: error.message,
+  }
 }
 
 /** The body of a request or an answer, whole. */

@@ -1,10 +1,21 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
-import type { Destination, EgressExchange, EgressExchangeRequest, VettedOrigin } from '../../../src/server/ports/egress/egress.ts'
+import type {
+  Destination,
+  EgressExchange,
+  EgressExchangeRequest,
+  VettedOrigin,
+} from '../../../src/server/ports/egress/egress.ts'
 
 /** A server on loopback that counts who comes. */
 export interface Target {
@@ -17,8 +28,15 @@ export interface Target {
   close(): Promise<void>
 }
 
-/** @param tls key and certificate; null for plain HTTP. @param host where it listens. @param port any unless given */
-export async function startTarget(tls: { key: string; cert: string } | null = null, host = '127.0.0.1', port = 0): Promise<Target> {
+/**
+ * @param tls key and certificate; null for plain HTTP. @param host where it listens. @param port any unless
+ * given
+ */
+export async function startTarget(
+  tls: { key: string; cert: string } | null = null,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<Target> {
   let listener: RequestListener = (req, res) => void req.resume().on('end', () => res.end('here'))
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     req.on('error', () => undefined)
@@ -37,13 +55,18 @@ export async function startTarget(tls: { key: string; cert: string } | null = nu
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(port, host, listening))
   return {
     port: (server.address() as AddressInfo).port,
-    get connections() { return connections },
-    get open() { return sockets.size },
+    get connections() {
+      return connections
+    },
+    get open() {
+      return sockets.size
+    },
     answer: (next) => void (listener = next),
-    close: () => new Promise((closed) => {
-      server.close(() => closed())
-      for (const socket of sockets) socket.destroy()
-    }),
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed())
+        for (const socket of sockets) socket.destroy()
+      }),
   }
 }
 
@@ -54,8 +77,14 @@ const NEVER_MS = 2 ** 30
 export function exchangeRequest(more: Partial<EgressExchangeRequest> = {}): EgressExchangeRequest {
   const endsAt = performance.now() + NEVER_MS
   return {
-    method: 'GET', path: '/', headers: [], body: null, bodyBytes: null,
-    beginsBy: () => endsAt, stallMs: NEVER_MS, signal: new AbortController().signal,
+    method: 'GET',
+    path: '/',
+    headers: [],
+    body: null,
+    bodyBytes: null,
+    beginsBy: () => endsAt,
+    stallMs: NEVER_MS,
+    signal: new AbortController().signal,
     ...more,
   }
 }
@@ -69,10 +98,17 @@ export interface Rig {
   rest(): Promise<void>
 }
 
-/** A target and a gate that admits loopback without TLS and finds every name there, unless `options` say otherwise. */
+/**
+ * A target and a gate that admits loopback without TLS and finds every name there, unless `options` say
+ * otherwise.
+ */
 export async function rigged(test: Test, options: EgressOptions = {}): Promise<Rig> {
   const target = await startTarget()
-  const egress = openEgress({ allow: ['http:127.0.0.0/8'], resolve: () => Promise.resolve(['127.0.0.1']), ...options })
+  const egress = openEgress({
+    allow: ['http:127.0.0.0/8'],
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    ...options,
+  })
   test.teardown(async () => {
     await egress.close()
     await target.close()
@@ -83,7 +119,9 @@ export async function rigged(test: Test, options: EgressOptions = {}): Promise<R
     return found.value
   }
   return {
-    target, egress, origin,
+    target,
+    egress,
+    origin,
     exchange: (more) => origin().exchange(exchangeRequest(more)),
     rest: () => until(() => egress.load.calls === 0),
   }

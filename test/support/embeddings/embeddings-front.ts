@@ -1,6 +1,6 @@
 /**
- * A front that serves every operation, embeddings for real: catalogue, embedder, gate, worker threads, and loopback
- * providers that follow a script.
+ * A front that serves every operation, embeddings for real: catalogue, embedder, gate, worker threads, and
+ * loopback providers that follow a script.
  */
 import type { Test } from 'tap'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/models/provider-limits.ts'
@@ -102,8 +102,17 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
   const { spend, presetConfigs } = options
-  if (options.settings !== undefined) for (const [name, value] of Object.entries(options.settings)) credentials.set(name, { reveal: () => value })
-  const ports: Ports = { models, embedder, observer, ...NO_FILES, ...(spend && { spend }), ...(presetConfigs && { presetConfigs }) }
+  if (options.settings !== undefined)
+    for (const [name, value] of Object.entries(options.settings))
+      credentials.set(name, { reveal: () => value })
+  const ports: Ports = {
+    models,
+    embedder,
+    observer,
+    ...NO_FILES,
+    ...(spend && { spend }),
+    ...(presetConfigs && { presetConfigs }),
+  }
   const operations = OPERATIONS.map((operation) => ({
     ...operation,
     deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,
@@ -175,8 +184,16 @@ function catalogueDocument(at: Providers, options: FrontOptions): unknown {
   return {
     providers: [
       { slug: 'local', protocol: 'local' },
-      provider('first', `${at.first.origin}/v1`, { name: 'First', timeout_ms: options.timeoutMs ?? ATTEMPT_MS, ...options.firstProvider }),
-      provider('second', `${at.second.origin}/v1`, { name: 'Second', rename: RENAMED, timeout_ms: ATTEMPT_MS }),
+      provider('first', `${at.first.origin}/v1`, {
+        name: 'First',
+        timeout_ms: options.timeoutMs ?? ATTEMPT_MS,
+        ...options.firstProvider,
+      }),
+      provider('second', `${at.second.origin}/v1`, {
+        name: 'Second',
+        rename: RENAMED,
+        timeout_ms: ATTEMPT_MS,
+      }),
       provider('cohere', `${at.foreign.origin}/v2`, { protocol: 'cohere', timeout_ms: ATTEMPT_MS }),
       provider('google', `${at.foreign.origin}/v1beta`, { protocol: 'google', timeout_ms: ATTEMPT_MS }),
       provider('elsewhere', `${oneAt}/v1`, { timeout_ms: ATTEMPT_MS }),

@@ -1,6 +1,7 @@
 /**
- * A provider that costs almost nothing: a raw socket server that answers embeddings and chat completions with bytes
- * made once. In a process of its own; told by IPC, so that its own CPU can be told apart from the gateways'.
+ * A provider that costs almost nothing: a raw socket server that answers embeddings and chat completions with
+ * bytes made once. In a process of its own; told by IPC, so that its own CPU can be told apart from the
+ * gateways'.
  */
 import { createServer, type Socket } from 'node:net'
 
@@ -26,7 +27,9 @@ function embeddingsBody(dimensions: number): string {
   )
 }
 
-/** A chat completion of exactly as many bytes: what a gateway without embeddings of our kind is measured with. */
+/**
+ * A chat completion of exactly as many bytes: what a gateway without embeddings of our kind is measured with.
+ */
 function chatBody(bytes: number): string {
   const around = (text: string): string =>
     '{"id":"chatcmpl-bench","object":"chat.completion","created":1700000000,"model":"bench-chat",' +

@@ -9,7 +9,10 @@ export interface Mock extends MockReady {
   stop(): Promise<void>
 }
 
-/** Starts the quick provider of load runs in a process of its own. Scripted misbehaviour is provider.ts's matter. */
+/**
+ * Starts the quick provider of load runs in a process of its own. Scripted misbehaviour is provider.ts's
+ * matter.
+ */
 export async function startMock(settings: MockSettings): Promise<Mock> {
   const child = fork(fileURLToPath(new URL('./mock-provider.js', import.meta.url)), {
     env: plainEnvironment(),

@@ -144,7 +144,9 @@ export const sendsBrokenGzip: Behaviour = ({ res }) => {
     .end('this is not gzip')
 }
 
-/** The vector that the provider answers for a text: exact in float32, so that every encoding of it is equal. */
+/**
+ * The vector that the provider answers for a text: exact in float32, so that every encoding of it is equal.
+ */
 export function vectorOf(text: string, dimensions: number): number[] {
   let seed = 2166136261 ^ text.length
   for (const char of text.slice(0, 256)) seed = Math.imul(seed ^ (char.codePointAt(0) ?? 0), 16777619) >>> 0

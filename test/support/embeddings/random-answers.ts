@@ -237,7 +237,20 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
         '[1,"2",3]',
         '[1,"]",3]',
         ...['[1,{,2]', '[1 2]', '[1,[2]', '[1,,2]', '[--1]', '[1.2.3]', '[1,true,2]', '[1e999,1]', '[01]'],
-        ...['[.5]', '[-]', '[1e]', '[1e+]', '[1-2]', '[+1]', '[1,]', '[,1]', '[0x1]', '[1_0]', '[1é]', '[1.]'],
+        ...[
+          '[.5]',
+          '[-]',
+          '[1e]',
+          '[1e+]',
+          '[1-2]',
+          '[+1]',
+          '[1,]',
+          '[,1]',
+          '[0x1]',
+          '[1_0]',
+          '[1é]',
+          '[1.]',
+        ],
         ...['[1e5.2]', `[1${'0'.repeat(400)}]`, '[1\u00a02]', '["AAAA]', '"AAAA', '"AAA="', '"AA\nA"'],
         ...['"AA\\qAA"', '"AAAB AAA"'],
         ...['"AAAA\u0000AAA"', '"AAAAAAAé"', '"AADAfw=="', '"AACAfw=="', '"AAAAAB=="', '""', '"-_-_-_=="'],
@@ -256,8 +269,30 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
     'an index that is not the place of its item',
     (members, write) => {
       const indexes = write.pick<readonly (string | null)[]>([
-        ...[[null], ['null'], ['"0"'], ['1'], ['-0'], ['-1'], ['00'], ['0.0'], ['0e0'], ['.0'], ['[0]'], ['true']],
-        ...[['0', null], ['1', '0'], ['0', '0'], ['0', '2'], ['0', '01'], ['0', '1.0'], ['0', '10'], ['0', '2', '1']],
+        ...[
+          [null],
+          ['null'],
+          ['"0"'],
+          ['1'],
+          ['-0'],
+          ['-1'],
+          ['00'],
+          ['0.0'],
+          ['0e0'],
+          ['.0'],
+          ['[0]'],
+          ['true'],
+        ],
+        ...[
+          ['0', null],
+          ['1', '0'],
+          ['0', '0'],
+          ['0', '2'],
+          ['0', '01'],
+          ['0', '1.0'],
+          ['0', '10'],
+          ['0', '2', '1'],
+        ],
         ['0', `1${'0'.repeat(400)}`],
       ])
       const items = indexes.map((index) => write.item(index, false))
@@ -267,7 +302,9 @@ const ODDITIES: readonly (readonly [string, Bend])[] = [
   [
     'two indexes of one item',
     (members, write) => {
-      const item = write.item(write.pick(['0', '1', 'null']), false).replace(/}$/, `,"index":${write.pick(['1', 'null'])}}`)
+      const item = write
+        .item(write.pick(['0', '1', 'null']), false)
+        .replace(/}$/, `,"index":${write.pick(['1', 'null'])}}`)
       return write.object(replaced(members, 'data', write.list([item])))
     },
   ],

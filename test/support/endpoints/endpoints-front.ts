@@ -1,4 +1,7 @@
-/** Fronts that serve private endpoints for real: rows, gate, protocols; only the vault's release is the test's own. */
+/**
+ * Fronts that serve private endpoints for real: rows, gate, protocols; only the vault's release is the test's
+ * own.
+ */
 import type { Test } from 'tap'
 import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
 import { fail, ok } from '../../../src/schemas/failures.ts'
@@ -40,9 +43,15 @@ export interface Told {
   readonly status: number
   readonly headers: Headers
   readonly body: {
-    readonly data?: Readonly<Record<string, unknown>> & { readonly checks?: readonly Readonly<Record<string, unknown>>[] }
+    readonly data?: Readonly<Record<string, unknown>> & {
+      readonly checks?: readonly Readonly<Record<string, unknown>>[]
+    }
     readonly usage?: Readonly<Record<string, unknown>>
-    readonly error?: { readonly code: number; readonly message: string; readonly metadata: Readonly<Record<string, unknown>> }
+    readonly error?: {
+      readonly code: number
+      readonly message: string
+      readonly metadata: Readonly<Record<string, unknown>>
+    }
   }
 }
 
@@ -73,7 +82,12 @@ export interface EndpointsStand {
   /** Origins of the fronts. */
   readonly fronts: readonly string[]
   /** As the management key at the first front. */
-  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Told>
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Told>
   /** As the workspace's inference key. @param nth of the fronts */
   embed(model: string, nth?: number, more?: { readonly key?: string; readonly body?: object }): Promise<Told>
   /** A draft, as the test wants it. @returns its id */
@@ -87,7 +101,10 @@ export interface StandInput {
   readonly fronts?: number
   readonly prober?: (real: EndpointProber) => EndpointProber
   /** Instead of keys that pay nothing. */
-  readonly more?: (t: Test, parts: FrontDeps) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
+  readonly more?: (
+    t: Test,
+    parts: FrontDeps,
+  ) => Promise<{ readonly access: HttpOptions['access']; readonly ports: Partial<Ports> }>
 }
 
 export interface FrontDeps {
@@ -101,12 +118,22 @@ export interface FrontDeps {
 export async function openEndpoints(t: Test, given: StandInput = {}): Promise<EndpointsStand> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const other = must(await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }))
-  const [upstream, shipped, keyed] = await Promise.all([startProvider(), startProvider(), startProvider('localhost')])
+  const other = must(
+    await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }),
+  )
+  const [upstream, shipped, keyed] = await Promise.all([
+    startProvider(),
+    startProvider(),
+    startProvider('localhost'),
+  ])
   t.teardown(() => Promise.all([upstream.close(), shipped.close(), keyed.close()]))
   const lines: string[] = []
   const hints = testHints()
-  const vault = testVault(store, { organizationId: organization.id, workspaceId: workspace.id, tell: hints.send })
+  const vault = testVault(store, {
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    tell: hints.send,
+  })
   await vault.put(SECRET_NAME, CREDENTIAL, [UPSTREAM_HOST])
   const ids = { organizationId: organization.id, workspaceId: workspace.id, otherWorkspaceId: other.id }
   const deps = { store, vault, hints, upstream, shipped, keyed, lines, ids, given }
@@ -124,12 +151,20 @@ interface Deps {
   readonly shipped: ScriptedProvider
   readonly keyed: ScriptedProvider
   readonly lines: string[]
-  readonly ids: { readonly organizationId: string; readonly workspaceId: string; readonly otherWorkspaceId: string }
+  readonly ids: {
+    readonly organizationId: string
+    readonly workspaceId: string
+    readonly otherWorkspaceId: string
+  }
   readonly given: StandInput
 }
 
-async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, ids, given }: Deps): Promise<string> {
-  const write = (event: string, fields?: object): void => void lines.push(JSON.stringify({ event, ...fields }))
+async function openOne(
+  t: Test,
+  { store, vault, hints, shipped, keyed, lines, ids, given }: Deps,
+): Promise<string> {
+  const write = (event: string, fields?: object): void =>
+    void lines.push(JSON.stringify({ event, ...fields }))
   const now = (): number => performance.now()
   const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
   const feed = openEpochFeed({ store, hints, log: SILENT })
@@ -144,41 +179,83 @@ async function openOne(t: Test, { store, vault, hints, shipped, keyed, lines, id
     models,
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     embedder: createEmbedder({
-      egress, jobs, log: { debug: write, info: write, warn: write, error: write }, now, random: () => 0.5,
-      credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]), meters: { upstream: () => undefined },
+      egress,
+      jobs,
+      log: { debug: write, info: write, warn: write, error: write },
+      now,
+      random: () => 0.5,
+      credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]),
+      meters: { upstream: () => undefined },
     }),
     privateEndpoints,
     endpointProber: given.prober?.(prober) ?? prober,
     privateModels: createPrivateModels({
-      rows: privateEndpoints, bindings: openSecretBindings(store), releases: vault, catalogue: models, feed, graceMs: 60_000, now: Date.now,
+      rows: privateEndpoints,
+      bindings: openSecretBindings(store),
+      releases: vault,
+      catalogue: models,
+      feed,
+      graceMs: 60_000,
+      now: Date.now,
     }),
   }
   const { organizationId, workspaceId, otherWorkspaceId } = ids
-  const records = new Map([...keyRecords()].map(([hash, record]) => {
-    const at = hash === hashOfKey(OTHER_KEY) ? otherWorkspaceId : workspaceId
-    return [hash, { ...record, organizationId, workspaceId: record.kind === 'management' ? null : at, defaultWorkspaceId: workspaceId }]
-  }))
+  const records = new Map(
+    [...keyRecords()].map(([hash, record]) => {
+      const at = hash === hashOfKey(OTHER_KEY) ? otherWorkspaceId : workspaceId
+      return [
+        hash,
+        {
+          ...record,
+          organizationId,
+          workspaceId: record.kind === 'management' ? null : at,
+          defaultWorkspaceId: workspaceId,
+        },
+      ]
+    }),
+  )
   const access = accessTo(records)
   const more = await given.more?.(t, { store, hints, feed, access })
-  return (await openFront(t, OPERATIONS, { access: more?.access ?? access, ports: { ...ports, ...more?.ports } })).url
+  return (
+    await openFront(t, OPERATIONS, { access: more?.access ?? access, ports: { ...ports, ...more?.ports } })
+  ).url
 }
 
-function callsOf(stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId'>): Pick<EndpointsStand, 'call' | 'embed' | 'draft' | 'validated' | 'active'> {
-  const send = async (path: string, key: string, { nth = 0, ...init }: RequestInit & { readonly nth?: number }): Promise<Told> => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) }
+function callsOf(
+  stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId'>,
+): Pick<EndpointsStand, 'call' | 'embed' | 'draft' | 'validated' | 'active'> {
+  const send = async (
+    path: string,
+    key: string,
+    { nth = 0, ...init }: RequestInit & { readonly nth?: number },
+  ): Promise<Told> => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(init.headers as Record<string, string> | undefined),
+    }
     const answer = await fetch(`${stand.fronts[nth] ?? ''}/api/v1${path}`, { ...init, headers })
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Told['body'] }
   }
   const call: EndpointsStand['call'] = (method, path, body, headers = {}) =>
-    send(path, MANAGEMENT_KEY, { method: method.toUpperCase(), headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    send(path, MANAGEMENT_KEY, {
+      method: method.toUpperCase(),
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
   const draft: EndpointsStand['draft'] = async (more = {}) => {
-    const { status, body } = await call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), ...more })
+    const { status, body } = await call('post', '/private-endpoints', {
+      ...endpointBody(stand.baseUrl),
+      ...more,
+    })
     if (status !== 201) throw new Error(`no draft: ${JSON.stringify(body)}`)
     return String(body.data?.['id'])
   }
   const validated: EndpointsStand['validated'] = async (more = {}) => {
     const id = await draft(more)
-    const { body } = await call('post', `/private-endpoints/${id}/validate`, { workspace_id: stand.workspaceId })
+    const { body } = await call('post', `/private-endpoints/${id}/validate`, {
+      workspace_id: stand.workspaceId,
+    })
     if (body.data?.['passed'] !== true) throw new Error(`not validated: ${JSON.stringify(body)}`)
     return id
   }
@@ -187,7 +264,11 @@ function callsOf(stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId
     draft,
     validated,
     embed: (model, nth = 0, { key = KEY, body = {} } = {}) =>
-      send('/embeddings', key, { nth, method: 'POST', body: JSON.stringify({ model, input: 'some text', ...body }) }),
+      send('/embeddings', key, {
+        nth,
+        method: 'POST',
+        body: JSON.stringify({ model, input: 'some text', ...body }),
+      }),
     async active(more = {}) {
       const id = await validated(more)
       const { status, body } = await call('post', `/private-endpoints/${id}/activate`)
@@ -200,7 +281,11 @@ function callsOf(stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId
 /** The fields of a sound endpoint. */
 export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>> {
   return {
-    model_permaslug: 'acme/own', provider_slug: 'openai-compatible', upstream_model_id: 'bge-m3', base_url: baseUrl, secret_name: SECRET_NAME,
+    model_permaslug: 'acme/own',
+    provider_slug: 'openai-compatible',
+    upstream_model_id: 'bge-m3',
+    base_url: baseUrl,
+    secret_name: SECRET_NAME,
     pricing: { prompt: '0.000001', completion: '0' },
   }
 }
@@ -208,7 +293,11 @@ export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>>
 /** Released as the port says, and its rows are those that the store asks. */
 function testVault(
   store: Store,
-  { organizationId, workspaceId, tell }: {
+  {
+    organizationId,
+    workspaceId,
+    tell,
+  }: {
     readonly organizationId: string
     readonly workspaceId: string
     readonly tell: (change: { n: number; kind: 'vault'; id: string }) => void
@@ -244,9 +333,11 @@ function testVault(
       asked.push(request)
       const found = request.scope.workspaceId === workspaceId ? values.get(request.name) : undefined
       const isReleased = !this.isBroken && found?.hosts.includes(request.host) === true
-      return Promise.resolve(isReleased && found !== undefined
-        ? ok(new Secret(found.value))
-        : fail('secret_not_released', { fields: { name: request.name } }))
+      return Promise.resolve(
+        isReleased && found !== undefined
+          ? ok(new Secret(found.value))
+          : fail('secret_not_released', { fields: { name: request.name } }),
+      )
     },
   }
 }
@@ -256,17 +347,63 @@ function catalogue(origin: string, keyed: string): object {
   const endpoint = { provider: 'shipped', upstream_model: 'shipped-embed', pricing: { prompt: '0.0000005' } }
   return {
     providers: [
-      { slug: 'shipped', name: 'Shipped', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: 'SET_KEY' },
+      {
+        slug: 'shipped',
+        name: 'Shipped',
+        protocol: 'openai',
+        base_url: `${origin}/v1`,
+        api_key_env: 'SET_KEY',
+      },
       { slug: 'keyed', name: 'Keyed', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'SET_KEY' },
-      { slug: 'no-key', name: 'No Key', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'UNSET_KEY' },
-      { slug: 'cohere', name: 'Cohere', protocol: 'cohere', base_url: `${origin}/v2`, api_key_env: 'SET_KEY' },
-      { slug: 'google', name: 'Google', protocol: 'google', base_url: `${origin}/v1beta`, api_key_env: 'SET_KEY' },
+      {
+        slug: 'no-key',
+        name: 'No Key',
+        protocol: 'openai',
+        base_url: `${keyed}/v1`,
+        api_key_env: 'UNSET_KEY',
+      },
+      {
+        slug: 'cohere',
+        name: 'Cohere',
+        protocol: 'cohere',
+        base_url: `${origin}/v2`,
+        api_key_env: 'SET_KEY',
+      },
+      {
+        slug: 'google',
+        name: 'Google',
+        protocol: 'google',
+        base_url: `${origin}/v1beta`,
+        api_key_env: 'SET_KEY',
+      },
     ],
     models: [
-      { id: 'acme/embed', name: 'Acme Embed', canonical_slug: 'acme/embed-1', architecture: toVectors, endpoints: [endpoint] },
-      { id: 'acme/keyed', name: 'Keyed', architecture: toVectors, variants: ['floor'], endpoints: [{ ...endpoint, provider: 'keyed' }, endpoint] },
-      { id: 'acme/no-key', name: 'No Key', architecture: toVectors, endpoints: [{ ...endpoint, provider: 'no-key' }] },
-      { id: 'acme/chat', name: 'Acme Chat', architecture: { output_modalities: ['text'] }, endpoints: [endpoint] },
+      {
+        id: 'acme/embed',
+        name: 'Acme Embed',
+        canonical_slug: 'acme/embed-1',
+        architecture: toVectors,
+        endpoints: [endpoint],
+      },
+      {
+        id: 'acme/keyed',
+        name: 'Keyed',
+        architecture: toVectors,
+        variants: ['floor'],
+        endpoints: [{ ...endpoint, provider: 'keyed' }, endpoint],
+      },
+      {
+        id: 'acme/no-key',
+        name: 'No Key',
+        architecture: toVectors,
+        endpoints: [{ ...endpoint, provider: 'no-key' }],
+      },
+      {
+        id: 'acme/chat',
+        name: 'Acme Chat',
+        architecture: { output_modalities: ['text'] },
+        endpoints: [endpoint],
+      },
     ],
   }
 }
@@ -276,7 +413,11 @@ export const errorTypeOf = ({ body }: Told): unknown => body.error?.metadata['er
 /** Id of no endpoint and no workspace. */
 export const NOBODY = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-export function validate({ call, workspaceId }: EndpointsStand, id: string, asked = workspaceId): Promise<Told> {
+export function validate(
+  { call, workspaceId }: EndpointsStand,
+  id: string,
+  asked = workspaceId,
+): Promise<Told> {
   return call('post', `/private-endpoints/${id}/validate`, { workspace_id: asked })
 }
 
@@ -287,7 +428,9 @@ export function activate({ call }: EndpointsStand, id: string): Promise<Told> {
 /** A sound answer but for what `more` says of it. */
 export function answering(more: object): Behaviour {
   const data = [{ object: 'embedding', index: 0, embedding: [0.5] }]
-  return sends(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 }, ...more }))
+  return sends(
+    JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 1, total_tokens: 1 }, ...more }),
+  )
 }
 
 /** A prober whose probes tell that they began, and go on when they may. */

@@ -12,7 +12,10 @@ const HELD = {
 }
 
 /** @returns what lets them go on */
-export async function holdCommits({ store }: FileStand, table: keyof typeof HELD = 'files'): Promise<() => Promise<void>> {
+export async function holdCommits(
+  { store }: FileStand,
+  table: keyof typeof HELD = 'files',
+): Promise<() => Promise<void>> {
   await store.sql.unsafe(`
     CREATE OR REPLACE FUNCTION prove_hold() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NEW; END $$;

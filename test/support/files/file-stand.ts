@@ -1,4 +1,7 @@
-/** A whole node with its files seen from all sides: HTTP, the command line, its database, its storage, its processes. */
+/**
+ * A whole node with its files seen from all sides: HTTP, the command line, its database, its storage, its
+ * processes.
+ */
 import { readdir, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -43,7 +46,11 @@ export class FileStand {
   readonly s3: FakeS3 | null
   readonly folder: string
 
-  constructor(stand: Stand, store: Store, { s3 = null, folder }: { readonly s3: FakeS3 | null; readonly folder: string }) {
+  constructor(
+    stand: Stand,
+    store: Store,
+    { s3 = null, folder }: { readonly s3: FakeS3 | null; readonly folder: string },
+  ) {
     this.stand = stand
     this.store = store
     this.s3 = s3
@@ -55,16 +62,26 @@ export class FileStand {
   }
 
   client(sizeBytes: number, more: Partial<UploadPlan> = {}): UploadClient {
-    return new UploadClient({ port: this.stand.port, apiKey: this.stand.keys.inference_key, sizeBytes, ...more })
+    return new UploadClient({
+      port: this.stand.port,
+      apiKey: this.stand.keys.inference_key,
+      sizeBytes,
+      ...more,
+    })
   }
 
   upload(sizeBytes: number, more: Partial<UploadPlan> = {}): Promise<UploadAnswer> {
     return this.client(sizeBytes, more).run()
   }
 
-  async ask(method: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<{ readonly status: number; readonly text: string }> {
+  async ask(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly status: number; readonly text: string }> {
     const answer = await fetch(`http://127.0.0.1:${this.stand.port}/api/v1${path}`, {
-      method, headers: { authorization: `Bearer ${this.stand.keys.inference_key}`, connection: 'close', ...headers },
+      method,
+      headers: { authorization: `Bearer ${this.stand.keys.inference_key}`, connection: 'close', ...headers },
     })
     return { status: answer.status, text: await answer.text() }
   }
@@ -80,7 +97,8 @@ export class FileStand {
     const id = `cfile_${Buffer.from(name).toString('base64url')}`
     const answer = await this.ask('POST', `/containers/sess_prove/files/${id}/promote`)
     const found = (JSON.parse(answer.text) as { readonly id?: string }).id
-    if (put.status !== 200 || found === undefined) throw new Error(`no promoted file: ${put.status} ${put.type}, ${answer.text}`)
+    if (put.status !== 200 || found === undefined)
+      throw new Error(`no promoted file: ${put.status} ${put.type}, ${answer.text}`)
     return found
   }
 
@@ -100,8 +118,15 @@ export class FileStand {
       const keys = [...this.s3.objects.keys()].filter((key) => key.startsWith('node/objects/'))
       return new Map(keys.map((key) => [key.slice('node/objects/'.length), key]))
     }
-    const found = await promisify(readdir)(join(this.folder, 'objects'), { recursive: true, withFileTypes: true })
-    return new Map(found.filter((entry) => entry.isFile() && OBJECT_ID.test(entry.name)).map((entry) => [entry.name, join(entry.parentPath, entry.name)]))
+    const found = await promisify(readdir)(join(this.folder, 'objects'), {
+      recursive: true,
+      withFileTypes: true,
+    })
+    return new Map(
+      found
+        .filter((entry) => entry.isFile() && OBJECT_ID.test(entry.name))
+        .map((entry) => [entry.name, join(entry.parentPath, entry.name)]),
+    )
   }
 
   get stagingFolder(): string {
@@ -133,7 +158,8 @@ export class FileStand {
 
   /** Lets the leases of all uploads run out now, as a minute without their front would. */
   async expireLeases(): Promise<void> {
-    await this.store.sql`UPDATE files SET lease_until = clock_timestamp() - interval '1 s' WHERE state IN ('pending', 'abandoned')`
+    await this.store
+      .sql`UPDATE files SET lease_until = clock_timestamp() - interval '1 s' WHERE state IN ('pending', 'abandoned')`
   }
 
   sweep(): Promise<Record<string, unknown>> {
@@ -150,17 +176,25 @@ export function isClean(debris: Debris): boolean {
 }
 
 export function textOfDebris(debris: Debris): string {
-  const found = Object.entries(debris).filter(([, count]) => count !== 0).map(([what, count]) => `${what} ${count}`)
+  const found = Object.entries(debris)
+    .filter(([, count]) => count !== 0)
+    .map(([what, count]) => `${what} ${count}`)
   return found.length === 0 ? 'nothing left' : found.join(', ')
 }
 
 /** Files and client connections that the fronts hold while nobody transfers anything. */
 export function heldBy(node: FileStand): readonly string[] {
   const places = [node.folder, node.stand.dataDir]
-  return node.stand.fronts().flatMap((pid) => [
-    ...filesOf(pid).filter((path) => /\/(?:staging|objects|containers)(?:\/| |$)/.test(path) && places.some((place) => path.startsWith(place))),
-    ...[...clientPortsOf(pid, node.stand.port)].map((port) => `the connection of port ${port}`),
-  ])
+  return node.stand
+    .fronts()
+    .flatMap((pid) => [
+      ...filesOf(pid).filter(
+        (path) =>
+          /\/(?:staging|objects|containers)(?:\/| |$)/.test(path) &&
+          places.some((place) => path.startsWith(place)),
+      ),
+      ...[...clientPortsOf(pid, node.stand.port)].map((port) => `the connection of port ${port}`),
+    ])
 }
 
 function filesOf(pid: number): readonly string[] {
@@ -182,12 +216,22 @@ function pathAt(link: string): string {
   }
 }
 
-export async function startFileStand(proof: Proof, { settings = {}, s3 }: FileStandInput = {}): Promise<FileStand> {
-  const stand = await startStand({ settings: s3 === undefined ? settings : { ...settings, ...s3Settings(s3) } })
+export async function startFileStand(
+  proof: Proof,
+  { settings = {}, s3 }: FileStandInput = {},
+): Promise<FileStand> {
+  const stand = await startStand({
+    settings: s3 === undefined ? settings : { ...settings, ...s3Settings(s3) },
+  })
   proof.after(() => stand.stop())
   const runtime = runtimeOf(stand.dataDir)
   if (runtime === null) throw new Error(`the node published nothing:\n${stand.output()}`)
-  const store = await connected(openStore({ url: runtime.databaseUrl, poolMax: 4, applicationName: 'sluice-prove' }))
+  const store = await connected(
+    openStore({ url: runtime.databaseUrl, poolMax: 4, applicationName: 'sluice-prove' }),
+  )
   proof.after(() => store.close())
-  return new FileStand(stand, store, { s3: s3 ?? null, folder: settings['SLUICE_OBJECTS'] ?? join(stand.dataDir, 'files') })
+  return new FileStand(stand, store, {
+    s3: s3 ?? null,
+    folder: settings['SLUICE_OBJECTS'] ?? join(stand.dataDir, 'files'),
+  })
 }

@@ -29,12 +29,22 @@ export interface FilesFrontOptions extends TransferOptions {
   readonly ports?: (ports: Ports) => Ports
 }
 
-export async function openFilesFront(t: Parameters<typeof openTransfers>[0], options: FilesFrontOptions = {}): Promise<FilesFront> {
+export async function openFilesFront(
+  t: Parameters<typeof openTransfers>[0],
+  options: FilesFrontOptions = {},
+): Promise<FilesFront> {
   const stand = await openTransfers(t, options)
   const { workspaceId, store, storage, transfers, files } = stand
-  const records = new Map([...keyRecords()].map(([hash, record]) => [hash, {
-    ...record, workspaceId: record.kind === 'management' ? null : workspaceId, defaultWorkspaceId: workspaceId,
-  }]))
+  const records = new Map(
+    [...keyRecords()].map(([hash, record]) => [
+      hash,
+      {
+        ...record,
+        workspaceId: record.kind === 'management' ? null : workspaceId,
+        defaultWorkspaceId: workspaceId,
+      },
+    ]),
+  )
   const unused = (): never => {
     throw new Error('this test calls no model')
   }
@@ -52,7 +62,10 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
     containerUses: openContainerUses(store),
     idempotency,
   }
-  const front = await openFront(t, OPERATIONS, { access: accessTo(records), ports: options.ports?.(ports) ?? ports })
+  const front = await openFront(t, OPERATIONS, {
+    access: accessTo(records),
+    ports: options.ports?.(ports) ?? ports,
+  })
   const url = `${front.url}/api/v1`
   const container = { workspaceId, containerId: 'sess_abc' }
   return {
@@ -61,7 +74,10 @@ export async function openFilesFront(t: Parameters<typeof openTransfers>[0], opt
     url,
     container,
     call: (path, init = {}) =>
-      fetch(url + path, { ...init, headers: { authorization: AUTHORIZATION, ...(init.headers as Record<string, string> | undefined) } }),
+      fetch(url + path, {
+        ...init,
+        headers: { authorization: AUTHORIZATION, ...(init.headers as Record<string, string> | undefined) },
+      }),
     async write(path, content) {
       const id = `cfile_${Buffer.from(path).toString('base64url')}`
       must(await storage.containers.publish(container, path, await staged(storage, Buffer.from(content))))

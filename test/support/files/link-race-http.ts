@@ -1,4 +1,7 @@
-/** The race of link-race.ts against a whole node: reads, writes, listings and promotions by HTTP while a sandbox swaps links in. */
+/**
+ * The race of link-race.ts against a whole node: reads, writes, listings and promotions by HTTP while a
+ * sandbox swaps links in.
+ */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
@@ -15,8 +18,19 @@ export async function readOutside(node: FileStand): Promise<readonly string[]> {
   const wrong: string[] = []
   const agent = new Agent({ connections: 1 })
   const paths = [
-    '../outside/file', '..', '.', '/etc/passwd', `${outside}/file`, '../../outside/file', 'dir/../../outside/file', './file',
-    'file\0', 'dir//file', '', '/', 'dir/',
+    '../outside/file',
+    '..',
+    '.',
+    '/etc/passwd',
+    `${outside}/file`,
+    '../../outside/file',
+    'dir/../../outside/file',
+    './file',
+    'file\0',
+    'dir//file',
+    '',
+    '/',
+    'dir/',
   ]
   for (const path of paths) {
     for (const suffix of ['/content', '']) {
@@ -46,14 +60,16 @@ export async function raceLinksOverHttp(node: FileStand, opens: number): Promise
       const { status, text } = await get(agent, node, `${idOf(path)}/content`)
       if (status === 404) counts.unknown++
       else if (status === 200) counts.read++
-      if (text.includes(SECRET) || (status === 200 && text !== 'inside')) leaks.push(`read ${path}: ${status} ${text}`)
+      if (text.includes(SECRET) || (status === 200 && text !== 'inside'))
+        leaks.push(`read ${path}: ${status} ${text}`)
       if (nth % 50 === 0) leaks.push(...(await others(agent, node, { outside, nth })))
     }
   })
   await Promise.all(readers)
   const swaps = await swapper.stop()
   await agent.close()
-  for (let nth = 0; nth < 600 && heldBy(node).length > 0; nth++) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let nth = 0; nth < 600 && heldBy(node).length > 0; nth++)
+    await new Promise((resolve) => setTimeout(resolve, 50))
   return { opens, ...counts, swaps, leaks, descriptorsLeaked: heldBy(node).length }
 }
 
@@ -65,17 +81,28 @@ async function makeOutside(node: FileStand): Promise<string> {
 }
 
 /** A promotion, a listing and a write. */
-async function others(agent: Agent, node: FileStand, { outside, nth }: { readonly outside: string; readonly nth: number }): Promise<readonly string[]> {
+async function others(
+  agent: Agent,
+  node: FileStand,
+  { outside, nth }: { readonly outside: string; readonly nth: number },
+): Promise<readonly string[]> {
   const leaks: string[] = []
   const promoted = await get(agent, node, `${idOf('dir/file')}/promote`, 'POST')
   if (promoted.status === 200) {
-    const { id, size_bytes: sizeBytes } = JSON.parse(promoted.text) as { readonly id: string; readonly size_bytes: number }
+    const { id, size_bytes: sizeBytes } = JSON.parse(promoted.text) as {
+      readonly id: string
+      readonly size_bytes: number
+    }
     if (sizeBytes === SECRET.length) leaks.push(`promoted ${promoted.text}`)
     await node.remove(id)
   }
   const listed = await get(agent, node, '')
-  const { data } = JSON.parse(listed.text) as { readonly data: readonly { readonly size_bytes?: number; readonly bytes?: number }[] }
-  for (const row of data) if (row.size_bytes === SECRET.length || row.bytes === SECRET.length) leaks.push(`listed ${JSON.stringify(row)}`)
+  const { data } = JSON.parse(listed.text) as {
+    readonly data: readonly { readonly size_bytes?: number; readonly bytes?: number }[]
+  }
+  for (const row of data)
+    if (row.size_bytes === SECRET.length || row.bytes === SECRET.length)
+      leaks.push(`listed ${JSON.stringify(row)}`)
   await get(agent, node, `dir/put-${nth}`, 'PUT')
   const names = await readdir(outside)
   const isTouched = names.length !== 1 || (await readFile(join(outside, 'file'), 'utf8')) !== SECRET
@@ -87,9 +114,17 @@ interface Got {
   readonly text: string
 }
 
-async function get(agent: Agent, { stand }: FileStand, rest: string, method: 'GET' | 'POST' | 'PUT' = 'GET'): Promise<Got> {
+async function get(
+  agent: Agent,
+  { stand }: FileStand,
+  rest: string,
+  method: 'GET' | 'POST' | 'PUT' = 'GET',
+): Promise<Got> {
   const answer = await request(`http://127.0.0.1:${stand.port}${CONTAINER}${rest === '' ? '' : `/${rest}`}`, {
-    dispatcher: agent, method, headers: { authorization: `Bearer ${stand.keys.inference_key}` }, ...(method === 'PUT' ? { body: 'written' } : {}),
+    dispatcher: agent,
+    method,
+    headers: { authorization: `Bearer ${stand.keys.inference_key}` },
+    ...(method === 'PUT' ? { body: 'written' } : {}),
   })
   return { status: answer.statusCode, text: await answer.body.text() }
 }

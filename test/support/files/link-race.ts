@@ -1,4 +1,7 @@
-/** Reads and writes of a container against a sandbox that swaps links in; counts what came from, or went, outside. */
+/**
+ * Reads and writes of a container against a sandbox that swaps links in; counts what came from, or went,
+ * outside.
+ */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Storage } from '../../../src/server/ports/files/storage.ts'
@@ -7,7 +10,9 @@ import { must } from '../must.ts'
 import { CONTAINER, drain, openDescriptors, staged } from './storage.ts'
 
 const SECRET = 'from outside'
-/** Times the wanted number of opens until both have happened: one that found the file, and one that did not. */
+/**
+ * Times the wanted number of opens until both have happened: one that found the file, and one that did not.
+ */
 export const OPENS_TIMES_MAX = 50
 
 export interface RaceResult {
@@ -16,7 +21,10 @@ export interface RaceResult {
   readonly read: number
   readonly unknown: number
   readonly swaps: number
-  /** Bytes of the outside that a read gave, listings that named or sized something outside, files written outside. */
+  /**
+   * Bytes of the outside that a read gave, listings that named or sized something outside, files written
+   * outside.
+   */
   readonly leaks: readonly string[]
   readonly descriptorsLeaked: number
 }
@@ -46,14 +54,22 @@ export async function raceLinks(storage: Storage, folder: string, opens: number)
   }
   const swaps = await swapper.stop()
   // The thread's own descriptors are gone a moment after its last message.
-  for (let nth = 0; nth < 1_500 && (await openDescriptors()) > before; nth++) await new Promise((resolve) => setTimeout(resolve, 20))
-  return { opens, ...counts, swaps, leaks, descriptorsLeaked: Math.max(0, (await openDescriptors()) - before) }
+  for (let nth = 0; nth < 1_500 && (await openDescriptors()) > before; nth++)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  return {
+    opens,
+    ...counts,
+    swaps,
+    leaks,
+    descriptorsLeaked: Math.max(0, (await openDescriptors()) - before),
+  }
 }
 
 async function readText(storage: Storage, path: string): Promise<string | null> {
   const file = await storage.containers.open(CONTAINER, path)
   if (!file.ok) {
-    if (file.failure.name !== 'container_file_unknown') throw new Error(file.failure.name, { cause: file.failure.cause })
+    if (file.failure.name !== 'container_file_unknown')
+      throw new Error(file.failure.name, { cause: file.failure.cause })
     return null
   }
   const text = (await drain(file.value.read(0, file.value.sizeBytes))).toString()
@@ -63,7 +79,9 @@ async function readText(storage: Storage, path: string): Promise<string | null> 
 
 async function listed(storage: Storage): Promise<readonly string[]> {
   const { files } = must(await storage.containers.list(CONTAINER, null, 100))
-  return files.filter(({ sizeBytes, path }) => sizeBytes === SECRET.length || path.includes('link')).map(({ path }) => `listed ${path}`)
+  return files
+    .filter(({ sizeBytes, path }) => sizeBytes === SECRET.length || path.includes('link'))
+    .map(({ path }) => `listed ${path}`)
 }
 
 async function written(storage: Storage, outside: string, nth: number): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /**
- * A sandbox that means harm: in a thread of its own it makes a folder and a file of the container links to the outside
- * and back, as fast as it can, until it is told to end.
+ * A sandbox that means harm: in a thread of its own it makes a folder and a file of the container links to
+ * the outside and back, as fast as it can, until it is told to end.
  */
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,9 @@ export interface Swapper {
 export function startSwapper(input: SwapperInput): Swapper {
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: input })
   const begun = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
-  const count = begun.then(() => new Promise<number>((resolve, reject) => worker.on('message', resolve).on('error', reject)))
+  const count = begun.then(
+    () => new Promise<number>((resolve, reject) => worker.on('message', resolve).on('error', reject)),
+  )
   return {
     begun,
     async stop() {

@@ -3,18 +3,43 @@ import { fail } from '../../../src/schemas/failures.ts'
 import { FREE_SPEND } from '../money/free-spend.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 
-const unused = new Proxy({}, {
-  get(_target, name) {
-    throw new Error(`this test opened no such port, but ${String(name)} was asked of it`)
+const unused = new Proxy(
+  {},
+  {
+    get(_target, name) {
+      throw new Error(`this test opened no such port, but ${String(name)} was asked of it`)
+    },
   },
-}) as never
+) as never
 
 export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
-  files: unused, transfers: unused, providerFiles: unused, containers: unused, containerUses: unused, idempotency: unused,
-  interns: unused, apiKeys: unused, vaults: unused, releases: unused, egress: unused, privateEndpoints: unused, endpointProber: unused,
-  workspaces: unused, budgets: unused, credits: unused, caps: unused, operators: unused,
-  activity: unused, admin: unused, auditLog: unused, videos: unused, presets: unused,
-  groupMappings: unused, scimUsers: unused, scimGroups: unused, scimAnswers: unused,
+  files: unused,
+  transfers: unused,
+  providerFiles: unused,
+  containers: unused,
+  containerUses: unused,
+  idempotency: unused,
+  interns: unused,
+  apiKeys: unused,
+  vaults: unused,
+  releases: unused,
+  egress: unused,
+  privateEndpoints: unused,
+  endpointProber: unused,
+  workspaces: unused,
+  budgets: unused,
+  credits: unused,
+  caps: unused,
+  operators: unused,
+  activity: unused,
+  admin: unused,
+  auditLog: unused,
+  videos: unused,
+  presets: unused,
+  groupMappings: unused,
+  scimUsers: unused,
+  scimGroups: unused,
+  scimAnswers: unused,
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),
   spend: FREE_SPEND,

@@ -1,4 +1,6 @@
-/** `SLS1` written a second time from design §5 alone, whole objects at once: the oracle of the sealed format. */
+/**
+ * `SLS1` written a second time from design §5 alone, whole objects at once: the oracle of the sealed format.
+ */
 import { createCipheriv, createHash, createHmac } from 'node:crypto'
 
 export interface PlainSeal {
@@ -13,8 +15,13 @@ const SEGMENT = 65_536
 export function sealPlainly(seal: PlainSeal, content: Buffer): Buffer {
   const okm = hkdf(seal.dataKey, seal.salt, Buffer.from(`SLS1${seal.objectId}`), 71)
   const header = Buffer.concat([
-    Buffer.from('SLS1'), Buffer.from([1, 1, 0, 0]), Buffer.from(seal.dataKeyId.replace(/-/g, ''), 'hex'),
-    Buffer.from([0, 1, 0, 0, 0, 0, 0, 0]), seal.salt, okm.subarray(32, 64), Buffer.alloc(32),
+    Buffer.from('SLS1'),
+    Buffer.from([1, 1, 0, 0]),
+    Buffer.from(seal.dataKeyId.replace(/-/g, ''), 'hex'),
+    Buffer.from([0, 1, 0, 0, 0, 0, 0, 0]),
+    seal.salt,
+    okm.subarray(32, 64),
+    Buffer.alloc(32),
   ])
   const aad = Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from(seal.objectId)])
   const segments: Buffer[] = []
@@ -34,7 +41,11 @@ function hkdf(key: Buffer, salt: Buffer, info: Buffer, bytes: number): Buffer {
   let block = Buffer.alloc(0)
   let out = Buffer.alloc(0)
   for (let nth = 1; out.length < bytes; nth++) {
-    block = createHmac('sha256', prk).update(block).update(info).update(Buffer.from([nth])).digest()
+    block = createHmac('sha256', prk)
+      .update(block)
+      .update(info)
+      .update(Buffer.from([nth]))
+      .digest()
     out = Buffer.concat([out, block])
   }
   return out.subarray(0, bytes)

@@ -8,7 +8,11 @@ import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { fail, ok } from '../../../src/schemas/failures.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import type { FileHost, FilesCaller, ProviderFiles } from '../../../src/server/ports/files/file-hosts.ts'
-import { FILE_PROVIDERS, providerKeyName, type FileProvider } from '../../../src/schemas/workspaces/provider-keys.ts'
+import {
+  FILE_PROVIDERS,
+  providerKeyName,
+  type FileProvider,
+} from '../../../src/schemas/workspaces/provider-keys.ts'
 import type { SecretReleases } from '../../../src/server/ports/vault/vault.ts'
 import type { FilesTimes } from '../../../src/server/upstream/files/files-link.ts'
 import { createProviderFiles } from '../../../src/server/upstream/files/provider-files.ts'
@@ -61,8 +65,12 @@ type Teardown = Parameters<typeof openSessions>[0]
 export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
   const sockets = new Set<Socket>()
   const provider = {
-    baseUrl: '', calls: [] as string[], heads: [] as IncomingMessage['headers'][], files: new Map<string, KeptFile>(),
-    seen: { fileBytes: 0, broken: 0 }, behave: (next: FilesBehaviour) => void (behaviour = next),
+    baseUrl: '',
+    calls: [] as string[],
+    heads: [] as IncomingMessage['headers'][],
+    files: new Map<string, KeptFile>(),
+    seen: { fileBytes: 0, broken: 0 },
+    behave: (next: FilesBehaviour) => void (behaviour = next),
   }
   let behaviour: FilesBehaviour = ({ honest }) => honest()
   const server = createServer((req, res) => {
@@ -73,7 +81,8 @@ export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
     res.on('close', () => void (req.complete || provider.seen.broken++))
     behaviour({ req, res, honest: () => answer(provider, req, res) })
   })
-  // Longer than any stall: a connection that is closed just as it is used again is no fault that a test asks for.
+  // Longer than any stall: a connection that is closed just as it is used again is no fault that a test asks
+  // for.
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -81,10 +90,13 @@ export async function startFilesProvider(t: Teardown): Promise<FilesProvider> {
     socket.on('close', () => sockets.delete(socket))
   })
   await new Promise<void>((listening) => server.listen(0, 'localhost', listening))
-  t.teardown(() => new Promise<void>((closed) => {
-    server.close(() => closed())
-    for (const socket of sockets) socket.destroy()
-  }))
+  t.teardown(
+    () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed())
+        for (const socket of sockets) socket.destroy()
+      }),
+  )
   provider.baseUrl = `http://localhost:${(server.address() as AddressInfo).port}/v1`
   return provider
 }
@@ -106,7 +118,10 @@ export interface StandOptions {
   readonly times?: Partial<FilesTimes>
 }
 
-export async function openFilesStand(t: Teardown, { key = PROVIDER_KEY, times = {}, releases = releasing(key) }: StandOptions = {}): Promise<FilesStand> {
+export async function openFilesStand(
+  t: Teardown,
+  { key = PROVIDER_KEY, times = {}, releases = releasing(key) }: StandOptions = {},
+): Promise<FilesStand> {
   const provider = await startFilesProvider(t)
   const sessions = await openSessions(t)
   const egress = openEgress()
@@ -121,9 +136,12 @@ export async function openFilesStand(t: Teardown, { key = PROVIDER_KEY, times = 
 function releasing(key: string | null): SecretReleases {
   const names = FILE_PROVIDERS.map(providerKeyName)
   return {
-    release: ({ name, host }) => Promise.resolve(
-      key !== null && names.includes(name) && host === 'localhost' ? ok(new Secret(key)) : fail('secret_not_released', { fields: { name } }),
-    ),
+    release: ({ name, host }) =>
+      Promise.resolve(
+        key !== null && names.includes(name) && host === 'localhost'
+          ? ok(new Secret(key))
+          : fail('secret_not_released', { fields: { name } }),
+      ),
   }
 }
 
@@ -140,7 +158,10 @@ export async function hostAt({ providerFiles }: FilesStand, provider: FileProvid
 function answer(provider: FilesProvider, req: IncomingMessage, res: ServerResponse): void {
   const isAnthropic = req.headers['x-api-key'] !== undefined
   const key = req.headers['x-api-key'] ?? req.headers.authorization?.replace('Bearer ', '')
-  if (key !== PROVIDER_KEY) return send(res, 401, { error: { message: `Incorrect API key provided: ${String(key)}`, code: 'invalid_api_key' } })
+  if (key !== PROVIDER_KEY)
+    return send(res, 401, {
+      error: { message: `Incorrect API key provided: ${String(key)}`, code: 'invalid_api_key' },
+    })
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://provider')
   const [, , , id, part] = pathname.split('/').map(decodeURIComponent)
   const tell = isAnthropic ? asAnthropic : asOpenAi
@@ -150,7 +171,12 @@ function answer(provider: FilesProvider, req: IncomingMessage, res: ServerRespon
     const after = searchParams.get(isAnthropic ? 'after_id' : 'after')
     const from = all.findIndex((file) => file.id === after) + 1
     const to = from + Number(searchParams.get('limit'))
-    return send(res, 200, { data: all.slice(from, to).map(tell), has_more: to < all.length, first_id: null, last_id: null })
+    return send(res, 200, {
+      data: all.slice(from, to).map(tell),
+      has_more: to < all.length,
+      first_id: null,
+      last_id: null,
+    })
   }
   const file = provider.files.get(id)
   if (file === undefined) return send(res, 404, { error: { message: `No such File object: ${id}` } })
@@ -165,11 +191,18 @@ function answer(provider: FilesProvider, req: IncomingMessage, res: ServerRespon
 function sendContent({ content }: KeptFile, range: string | undefined, res: ServerResponse): void {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
   if (from === undefined || to === undefined) {
-    res.writeHead(200, { 'content-length': content.length, 'content-type': 'application/octet-stream' }).end(content)
+    res
+      .writeHead(200, { 'content-length': content.length, 'content-type': 'application/octet-stream' })
+      .end(content)
     return
   }
   const bytes = content.subarray(Number(from), Number(to) + 1)
-  res.writeHead(206, { 'content-length': bytes.length, 'content-range': `bytes ${from}-${to}/${content.length}` }).end(bytes)
+  res
+    .writeHead(206, {
+      'content-length': bytes.length,
+      'content-range': `bytes ${from}-${to}/${content.length}`,
+    })
+    .end(bytes)
 }
 
 function receive({ files, seen }: FilesProvider, req: IncomingMessage, done: (file: KeptFile) => void): void {
@@ -196,7 +229,15 @@ function receive({ files, seen }: FilesProvider, req: IncomingMessage, done: (fi
   form.on('close', () => {
     if (!req.complete) return
     const id = `file-${files.size + 1}`
-    const file = { id, filename, type, fields, sizeBytes, sha256: hash.digest('hex'), content: Buffer.concat(pieces) }
+    const file = {
+      id,
+      filename,
+      type,
+      fields,
+      sizeBytes,
+      sha256: hash.digest('hex'),
+      content: Buffer.concat(pieces),
+    }
     files.set(id, file)
     done(file)
   })
@@ -205,15 +246,37 @@ function receive({ files, seen }: FilesProvider, req: IncomingMessage, done: (fi
 
 function asOpenAi({ id, filename, sizeBytes, fields }: KeptFile): object {
   const expiresAfterS = Number(fields['expires_after[seconds]'] ?? NaN)
-  const expiry = fields['expires_after[anchor]'] === 'created_at' ? { expires_at: 1_700_000_000 + expiresAfterS } : { expires_at: null }
-  return { id, object: 'file', bytes: sizeBytes, created_at: 1_700_000_000, ...expiry, filename, purpose: fields['purpose'], status: 'processed' }
+  const expiry =
+    fields['expires_after[anchor]'] === 'created_at'
+      ? { expires_at: 1_700_000_000 + expiresAfterS }
+      : { expires_at: null }
+  return {
+    id,
+    object: 'file',
+    bytes: sizeBytes,
+    created_at: 1_700_000_000,
+    ...expiry,
+    filename,
+    purpose: fields['purpose'],
+    status: 'processed',
+  }
 }
 
 function asAnthropic({ id, filename, type, sizeBytes }: KeptFile): object {
-  return { id, type: 'file', filename, mime_type: type, size_bytes: sizeBytes, created_at: '2025-04-15T18:37:24.100435Z', downloadable: false }
+  return {
+    id,
+    type: 'file',
+    filename,
+    mime_type: type,
+    size_bytes: sizeBytes,
+    created_at: '2025-04-15T18:37:24.100435Z',
+    downloadable: false,
+  }
 }
 
 export function send(res: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body)
-  res.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
+  res
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text)
 }

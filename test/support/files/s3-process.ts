@@ -1,4 +1,6 @@
-/** The small S3 server in a process of its own, which keeps sizes and no bytes: gigabytes may be put into it. */
+/**
+ * The small S3 server in a process of its own, which keeps sizes and no bytes: gigabytes may be put into it.
+ */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../load/load.ts'

@@ -1,11 +1,15 @@
-/** A small S3 server for tests: path style, SigV4 checked, conditional writes, ranges, list pages, faults on demand. */
+/**
+ * A small S3 server for tests: path style, SigV4 checked, conditional writes, ranges, list pages, faults on
+ * demand.
+ */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * `error`: 500. `slow`: no answer ever. `reset`: cut before anything is done. `lost`: done, then cut before the answer.
- * `half`: the answer breaks off in mid-body. `stall`: it stops there instead. `hold`: done, and answered after `release`.
+ * `error`: 500. `slow`: no answer ever. `reset`: cut before anything is done. `lost`: done, then cut before
+ * the answer. `half`: the answer breaks off in mid-body. `stall`: it stops there instead. `hold`: done, and
+ * answered after `release`.
  */
 export type S3Fault = 'error' | 'slow' | 'reset' | 'lost' | 'half' | 'stall' | 'hold'
 export type S3Call = 'put' | 'get' | 'head' | 'delete' | 'list'
@@ -77,7 +81,8 @@ export class FakeS3 {
 
   /** Forgets the faults of a kind that nothing met. */
   clear(call: S3Call): void {
-    for (let at = this.#faults.length - 1; at >= 0; at--) if (this.#faults[at]?.call === call) this.#faults.splice(at, 1)
+    for (let at = this.#faults.length - 1; at >= 0; at--)
+      if (this.#faults[at]?.call === call) this.#faults.splice(at, 1)
   }
 
   /** Answers what `hold` held back. */
@@ -90,7 +95,12 @@ export class FakeS3 {
     this.#faults.length = 0
   }
 
-  put(key: string, body: Buffer, metadata: Readonly<Record<string, string>> = {}, sizeBytes = body.length): Stored {
+  put(
+    key: string,
+    body: Buffer,
+    metadata: Readonly<Record<string, string>> = {},
+    sizeBytes = body.length,
+  ): Stored {
     const etag = `"${createHash('md5').update(body).digest('hex')}"`
     const stored = { body, sizeBytes, etag, changedAt: new Date(), metadata }
     this.objects.set(key, stored)
@@ -101,7 +111,8 @@ export class FakeS3 {
     const url = new URL(req.url ?? '/', 'http://host')
     const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
     const key = rest.join('/')
-    const call: S3Call = req.method === 'GET' && key === '' ? 'list' : ((req.method ?? '').toLowerCase() as S3Call)
+    const call: S3Call =
+      req.method === 'GET' && key === '' ? 'list' : ((req.method ?? '').toLowerCase() as S3Call)
     this.calls.push(`${call} ${key}`)
     this.beforeCall(call, key)
     const fault = this.#takeFault(call)
@@ -117,7 +128,16 @@ export class FakeS3 {
       return void req.socket.resetAndDestroy()
     }
     const isHeld = fault === 'hold'
-    this.#answer({ call, key, url, req, body, sizeBytes, res: isHeld ? null : res, fault: isHeld ? null : fault })
+    this.#answer({
+      call,
+      key,
+      url,
+      req,
+      body,
+      sizeBytes,
+      res: isHeld ? null : res,
+      fault: isHeld ? null : fault,
+    })
     if (isHeld) this.#held.push(() => void res.writeHead(200).end())
   }
 
@@ -128,7 +148,8 @@ export class FakeS3 {
       if (this.keepsBodies) chunks.push(chunk)
       sizeBytes += chunk.length
       if (this.readBytesPerS === Infinity) continue
-      this.#readFreeAt = Math.max(this.#readFreeAt, performance.now()) + (chunk.length / this.readBytesPerS) * 1_000
+      this.#readFreeAt =
+        Math.max(this.#readFreeAt, performance.now()) + (chunk.length / this.readBytesPerS) * 1_000
       await new Promise((resolve) => setTimeout(resolve, this.#readFreeAt - performance.now()))
     }
     return { body: Buffer.concat(chunks), sizeBytes }
@@ -148,7 +169,8 @@ export class FakeS3 {
       const version = this.knowsIfMatch ? req.headers['if-match'] : undefined
       if (version !== undefined && there === undefined) return refuse(res, 404, 'NoSuchKey')
       if (version !== undefined && version !== there?.etag) return refuse(res, 412, 'PreconditionFailed')
-      if (req.headers['if-none-match'] === '*' && there !== undefined) return refuse(res, 412, 'PreconditionFailed')
+      if (req.headers['if-none-match'] === '*' && there !== undefined)
+        return refuse(res, 412, 'PreconditionFailed')
       const marks = Object.entries(req.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
       const metadata = Object.fromEntries(marks.map(([name, value]) => [name, String(value)]))
       const stored = this.put(key, asked.body, metadata, asked.sizeBytes)
@@ -162,25 +184,36 @@ export class FakeS3 {
       return void res?.writeHead(204).end()
     }
     if (there === undefined) return refuse(res, 404, 'NoSuchKey', call === 'head')
-    if (req.headers['if-match'] !== undefined && req.headers['if-match'] !== there.etag) return refuse(res, 412, 'PreconditionFailed')
+    if (req.headers['if-match'] !== undefined && req.headers['if-match'] !== there.etag)
+      return refuse(res, 412, 'PreconditionFailed')
     if (res !== null) this.#send(there, asked, res)
   }
 
   #send(stored: Stored, { call, req, fault }: Asked, res: ServerResponse): void {
     const isBare = call === 'head' && stored.body.length !== stored.sizeBytes
-    if (isBare) return void res.writeHead(200, { ...stored.metadata, etag: stored.etag, 'content-length': stored.sizeBytes }).end()
+    if (isBare)
+      return void res
+        .writeHead(200, { ...stored.metadata, etag: stored.etag, 'content-length': stored.sizeBytes })
+        .end()
     const range = this.ignoresRanges ? null : /^bytes=(\d+)-(\d+)$/.exec(req.headers.range ?? '')
-    const [from, to] = range === null ? [0, stored.body.length] : [Number(range[1]), Math.min(Number(range[2]) + 1, stored.body.length)]
+    const [from, to] =
+      range === null
+        ? [0, stored.body.length]
+        : [Number(range[1]), Math.min(Number(range[2]) + 1, stored.body.length)]
     if (range !== null && from >= stored.body.length) return refuse(res, 416, 'InvalidRange')
     res.writeHead(range === null ? 200 : 206, {
-      ...stored.metadata, etag: stored.etag, 'last-modified': stored.changedAt.toUTCString(), 'content-length': to - from,
+      ...stored.metadata,
+      etag: stored.etag,
+      'last-modified': stored.changedAt.toUTCString(),
+      'content-length': to - from,
       ...(range === null ? {} : { 'content-range': `bytes ${from}-${to - 1}/${stored.body.length}` }),
     })
     if (call === 'head') return void res.end()
     const sent = fault === null ? to : from + Math.floor((to - from) / 2)
     const write = (at: number): void => {
       if (res.destroyed) return
-      if (at >= sent) return fault === null ? void res.end() : fault === 'half' ? void res.destroy() : undefined
+      if (at >= sent)
+        return fault === null ? void res.end() : fault === 'half' ? void res.destroy() : undefined
       const piece = stored.body.subarray(at, Math.min(at + 65_536, sent))
       this.sentBytes += piece.length
       if (res.write(piece)) setImmediate(write, at + piece.length)
@@ -194,22 +227,34 @@ export class FakeS3 {
     const after = query.get('start-after') ?? ''
     const countMax = Math.min(Number(query.get('max-keys') ?? 1_000), this.pageMax)
     const bytes = (text: string): Buffer => Buffer.from(text)
-    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && bytes(key).compare(bytes(after)) > 0)
+    const keys = [...this.objects.keys()]
+      .filter((key) => key.startsWith(prefix) && bytes(key).compare(bytes(after)) > 0)
       .sort((a, b) => bytes(a).compare(bytes(b)))
     const contents = keys.slice(0, countMax).map((key) => {
-      const { sizeBytes, etag, changedAt } = this.objects.get(key) ?? { sizeBytes: 0, etag: '', changedAt: new Date() }
-      return `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')}</Key><Size>${sizeBytes}</Size>`
-        + `<ETag>${etag.replaceAll('"', '&quot;')}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
+      const { sizeBytes, etag, changedAt } = this.objects.get(key) ?? {
+        sizeBytes: 0,
+        etag: '',
+        changedAt: new Date(),
+      }
+      return (
+        `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')}</Key><Size>${sizeBytes}</Size>` +
+        `<ETag>${etag.replaceAll('"', '&quot;')}</ETag><LastModified>${changedAt.toISOString()}</LastModified></Contents>`
+      )
     })
-    res?.writeHead(200, { 'content-type': 'application/xml' }).end(
-      `<?xml version="1.0"?><ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${keys.length > countMax}</IsTruncated>`
-      + `<KeyCount>${contents.length}</KeyCount>${contents.join('')}</ListBucketResult>`)
+    res
+      ?.writeHead(200, { 'content-type': 'application/xml' })
+      .end(
+        `<?xml version="1.0"?><ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${keys.length > countMax}</IsTruncated>` +
+          `<KeyCount>${contents.length}</KeyCount>${contents.join('')}</ListBucketResult>`,
+      )
   }
 
   /** @returns the error's name, or null when the request is signed with our secret */
   #checkSignature(req: IncomingMessage, body: Buffer): string | null {
-    const header = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
-    const [, accessKeyId, day = '', region = '', signed = '', signature = ''] = header.exec(req.headers.authorization ?? '') ?? []
+    const header =
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
+    const [, accessKeyId, day = '', region = '', signed = '', signature = ''] =
+      header.exec(req.headers.authorization ?? '') ?? []
     if (accessKeyId !== this.accessKeyId || region !== this.region) return 'InvalidAccessKeyId'
     const payload = String(req.headers['x-amz-content-sha256'])
     if (/^[0-9a-f]{64}$/.test(payload) && payload !== sha256(body)) return 'XAmzContentSHA256Mismatch'
@@ -217,12 +262,30 @@ export class FakeS3 {
     const names = signed.split(';')
     if (!names.includes('host') || !names.includes('x-amz-date')) return 'AccessDenied'
     const canonical = [
-      req.method, path, query.split('&').filter((part) => part !== '').map((part) => (part.includes('=') ? part : `${part}=`)).sort().join('&'),
-      ...names.map((name) => `${name}:${String(req.headers[name]).trim().replace(/ +/g, ' ')}`), '', signed, payload,
+      req.method,
+      path,
+      query
+        .split('&')
+        .filter((part) => part !== '')
+        .map((part) => (part.includes('=') ? part : `${part}=`))
+        .sort()
+        .join('&'),
+      ...names.map((name) => `${name}:${String(req.headers[name]).trim().replace(/ +/g, ' ')}`),
+      '',
+      signed,
+      payload,
     ].join('\n')
     const scope = `${day}/${region}/s3/aws4_request`
-    const text = ['AWS4-HMAC-SHA256', String(req.headers['x-amz-date']), scope, sha256(Buffer.from(canonical))].join('\n')
-    const key = [day, region, 's3', 'aws4_request'].reduce<Buffer>((from, part) => hmac(from, part), Buffer.from(`AWS4${this.secretAccessKey}`))
+    const text = [
+      'AWS4-HMAC-SHA256',
+      String(req.headers['x-amz-date']),
+      scope,
+      sha256(Buffer.from(canonical)),
+    ].join('\n')
+    const key = [day, region, 's3', 'aws4_request'].reduce<Buffer>(
+      (from, part) => hmac(from, part),
+      Buffer.from(`AWS4${this.secretAccessKey}`),
+    )
     return timingSafeEqual(Buffer.from(signature, 'hex'), hmac(key, text)) ? null : 'SignatureDoesNotMatch'
   }
 }
@@ -240,7 +303,9 @@ interface Asked {
 }
 
 function refuse(res: ServerResponse | null, status: number, code: string, isHead = false): void {
-  const body = isHead ? '' : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`
+  const body = isHead
+    ? ''
+    : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`
   res?.writeHead(status, { 'content-type': 'application/xml' }).end(body)
 }
 

@@ -7,7 +7,12 @@ import { SessionPool, type SessionPoolOptions } from '../../../src/workers/sessi
 import { createUnsealing } from '../../../src/workers/sessions/unsealing.ts'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import type { FileRecord } from '../../../src/server/ports/files/files.ts'
-import type { IntakeSession, IntakeVerdict, IntakeInput, Unsealing } from '../../../src/server/ports/files/intake.ts'
+import type {
+  IntakeSession,
+  IntakeVerdict,
+  IntakeInput,
+  Unsealing,
+} from '../../../src/server/ports/files/intake.ts'
 import type { DataKey } from '../../../src/server/ports/vault/key-ring.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { diskFailure } from '../../../src/server/storage/disk-failure.ts'
@@ -32,22 +37,37 @@ export function dataKey(): DataKey {
   return { id: DATA_KEY_ID, key: Uint8Array.from(DATA_KEY) }
 }
 
-export async function openSessions(t: Teardown, options: Partial<SessionPoolOptions> = {}): Promise<SessionStand> {
+export async function openSessions(
+  t: Teardown,
+  options: Partial<SessionPoolOptions> = {},
+): Promise<SessionStand> {
   const folder = await openFolder(t)
   const sessions = new SessionPool({ threadCount: 1, log: SILENT, ...options })
   t.teardown(() => sessions.close())
   const failureOf = diskFailure
-  return { sessions, intake: createIntake({ sessions, failureOf }), unsealing: createUnsealing({ sessions, failureOf }), folder }
+  return {
+    sessions,
+    intake: createIntake({ sessions, failureOf }),
+    unsealing: createUnsealing({ sessions, failureOf }),
+    folder,
+  }
 }
 
 /** A session that writes a sealed file of its own. */
-export function openSealed({ intake, folder }: SessionStand, objectId: string, more: Partial<IntakeInput> = {}): IntakeSession {
+export function openSealed(
+  { intake, folder }: SessionStand,
+  objectId: string,
+  more: Partial<IntakeInput> = {},
+): IntakeSession {
   const target = { path: join(folder, objectId), seal: { dataKey: dataKey(), objectId } }
   return must(intake.open({ holder: 'w', target, content: 'refuse', bytesMax: 2 ** 40, ...more }))
 }
 
 /** Pushes all of it with regard to the window; @returns what `finish` says, or the failure before it. */
-export async function pushAll(session: IntakeSession, pieces: Iterable<Uint8Array>): Promise<Outcome<IntakeVerdict>> {
+export async function pushAll(
+  session: IntakeSession,
+  pieces: Iterable<Uint8Array>,
+): Promise<Outcome<IntakeVerdict>> {
   let wake = (): void => {}
   session.onRoom(() => wake())
   let hasFailed = false
@@ -67,8 +87,16 @@ export async function pushAll(session: IntakeSession, pieces: Iterable<Uint8Arra
 
 export function recordOf(objectId: string, { mimeType, sizeBytes, sha256 }: IntakeVerdict): FileRecord {
   return {
-    id: objectId, workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', filename: 'f', mimeType, sizeBytes, sha256, dataKeyId: DATA_KEY_ID,
-    isDownloadable: true, purpose: null, createdAt: new Date(0),
+    id: objectId,
+    workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
+    filename: 'f',
+    mimeType,
+    sizeBytes,
+    sha256,
+    dataKeyId: DATA_KEY_ID,
+    isDownloadable: true,
+    purpose: null,
+    createdAt: new Date(0),
   }
 }
 
@@ -77,12 +105,20 @@ export function text(bytes: number): Buffer {
 }
 
 /** Publishes what was staged on a disk and reads it back through a session. */
-export async function reopened(stand: SessionStand, objectId: string, verdict: IntakeVerdict): Promise<Buffer> {
+export async function reopened(
+  stand: SessionStand,
+  objectId: string,
+  verdict: IntakeVerdict,
+): Promise<Buffer> {
   const storage = await openDiskStorage({ folder: join(stand.folder, 'store') })
-  must(await storage.publish(objectId, { path: join(stand.folder, objectId), discard: () => Promise.resolve() }))
+  must(
+    await storage.publish(objectId, { path: join(stand.folder, objectId), discard: () => Promise.resolve() }),
+  )
   const object = must(await storage.open(objectId))
   const file = recordOf(objectId, verdict)
-  const bytes = await drain(must(await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: file.sizeBytes })))
+  const bytes = await drain(
+    must(await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: file.sizeBytes })),
+  )
   await object.close()
   await storage.close()
   return bytes

@@ -19,7 +19,10 @@ interface Teardown {
 /** For a bucket that stalls on purpose; elsewhere a slow machine is waited for. */
 export const SHORT_STALL_MS = 300
 
-export const CONTAINER: ContainerRef = { workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', containerId: 'sess_abc' }
+export const CONTAINER: ContainerRef = {
+  workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
+  containerId: 'sess_abc',
+}
 
 const FOLDER_PREFIX = 'sluice-storage-'
 /** Half a minute of them, on a slow machine. */
@@ -36,13 +39,25 @@ export async function openDisk(t: Teardown): Promise<{ storage: Storage; folder:
   return { storage: await openDiskStorage({ folder }), folder }
 }
 
-export async function openS3(t: Teardown, more: Partial<S3Options> = {}): Promise<{ storage: Storage; s3: FakeS3; folder: string }> {
+export async function openS3(
+  t: Teardown,
+  more: Partial<S3Options> = {},
+): Promise<{ storage: Storage; s3: FakeS3; folder: string }> {
   const s3 = await FakeS3.start(t)
   const folder = await openFolder(t)
   const storage = await openS3Storage({
-    bucket: s3.bucket, prefix: 'node/', region: s3.region, endpoint: s3.endpoint, accessKeyId: s3.accessKeyId,
-    secretAccessKey: new Secret(s3.secretAccessKey), isPathStyle: true, checksums: 'WHEN_REQUIRED', stagingFolder: join(folder, 'staging'),
-    stallMs: 20_000, backoffMs: 1, ...more,
+    bucket: s3.bucket,
+    prefix: 'node/',
+    region: s3.region,
+    endpoint: s3.endpoint,
+    accessKeyId: s3.accessKeyId,
+    secretAccessKey: new Secret(s3.secretAccessKey),
+    isPathStyle: true,
+    checksums: 'WHEN_REQUIRED',
+    stagingFolder: join(folder, 'staging'),
+    stallMs: 20_000,
+    backoffMs: 1,
+    ...more,
   })
   t.teardown(() => storage.close())
   return { storage, s3, folder }
@@ -59,7 +74,12 @@ export async function put(storage: Storage, objectId: string, content: Buffer): 
   must(await storage.publish(objectId, await staged(storage, content)))
 }
 
-export async function putInContainer(storage: Storage, path: string, content: string | Buffer, container = CONTAINER): Promise<void> {
+export async function putInContainer(
+  storage: Storage,
+  path: string,
+  content: string | Buffer,
+  container = CONTAINER,
+): Promise<void> {
   must(await storage.containers.publish(container, path, await staged(storage, Buffer.from(content))))
 }
 
@@ -89,11 +109,16 @@ export async function openDescriptors(): Promise<number> {
 /** Paths of the files below folders of `openFolder` that this process holds open. */
 export async function openStoredFiles(): Promise<readonly string[]> {
   const numbers = await readdir('/proc/self/fd')
-  const paths = await Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')))
+  const paths = await Promise.all(
+    numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')),
+  )
   return paths.filter((path) => path.includes(FOLDER_PREFIX))
 }
 
-/** Those that are open for good and were not `before`: some are closed a moment behind what a test waits for, and nobody waits for that. */
+/**
+ * Those that are open for good and were not `before`: some are closed a moment behind what a test waits for,
+ * and nobody waits for that.
+ */
 export async function leftOpen(before: readonly string[] = []): Promise<readonly string[]> {
   for (let nth = 0; ; nth++) {
     const left = (await openStoredFiles()).filter((path) => !before.includes(path))

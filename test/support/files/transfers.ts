@@ -62,9 +62,20 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
   const stand = await openFileStand(t, options.files)
   const storage = options.storage ?? (await openDisk(t)).storage
   const { sessions, intake, unsealing } = await openSessions(t, options.sessions)
-  const rootKeys = openRootKeys({ setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
+  const rootKeys = openRootKeys({
+    setting: options.rootKey ?? new Secret(randomBytes(32).toString('hex')),
+    file: null,
+    dataDir: '/nowhere',
+  })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(stand.store) })
-  const deps: TransferDeps = { files: stand.files, sizes: openContainerSizes(stand.store), storage, keyRing, intake, unsealing }
+  const deps: TransferDeps = {
+    files: stand.files,
+    sizes: openContainerSizes(stand.store),
+    storage,
+    keyRing,
+    intake,
+    unsealing,
+  }
   const transfers = createTransfers(options.wrap?.(deps) ?? deps)
   const front = await openFront(t, operationsOf(transfers, stand.workspaceId), options.http)
   const census = async (): Promise<Census> => {
@@ -77,7 +88,16 @@ export async function openTransfers(t: Teardown, options: TransferOptions = {}):
     if (row === undefined) throw new Error('a count has one row')
     return { ...row, objects: must(await storage.list(null)).objects.length }
   }
-  return { ...stand, storage, transfers, sessions, sweep: openFileSweep(stand.store), front, port: front.port, census }
+  return {
+    ...stand,
+    storage,
+    transfers,
+    sessions,
+    sweep: openFileSweep(stand.store),
+    front,
+    port: front.port,
+    census,
+  }
 }
 
 function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOperation[] {
@@ -88,7 +108,11 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
     outlivesClient: true,
     async run(call: Call) {
       if (call.upload === null) throw new Error('the pipeline gives every upload')
-      const stored = await transfers.store(call.upload, { workspaceId, signal: call.signal, idempotency: call.idempotency })
+      const stored = await transfers.store(call.upload, {
+        workspaceId,
+        signal: call.signal,
+        idempotency: call.idempotency,
+      })
       return stored.ok ? ok({ kind: 'json', value: stored.value }) : stored
     },
   })
@@ -99,7 +123,11 @@ function operationsOf(transfers: Transfers, workspaceId: string): readonly AnyOp
     outlivesClient: true,
     async run(call: Call) {
       if (call.upload === null) throw new Error('the pipeline gives every upload')
-      const written = await transfers.writeContainerFile(call.upload, inContainer(workspaceId, `out/${nameOf(call.params)}.txt`), call.signal)
+      const written = await transfers.writeContainerFile(
+        call.upload,
+        inContainer(workspaceId, `out/${nameOf(call.params)}.txt`),
+        call.signal,
+      )
       return written.ok ? ok({ kind: 'json', value: written.value }) : written
     },
   })
@@ -119,11 +147,16 @@ export function inContainer(workspaceId: string, path: string): ContainerPath {
 }
 
 /** Fails the so many-th call of one method, before it does anything, or after it did everything. */
-export function failing<T extends object>(target: T, method: keyof T, failure: Failure, when: 'before' | 'after' = 'before'): T {
+export function failing<T extends object>(
+  target: T,
+  method: keyof T,
+  failure: Failure,
+  when: 'before' | 'after' = 'before',
+): T {
   return new Proxy(target, {
     get(whole, name) {
       const value: unknown = Reflect.get(whole, name)
-      if (name !== method) return typeof value === 'function' ? value.bind(whole) as unknown : value
+      if (name !== method) return typeof value === 'function' ? (value.bind(whole) as unknown) : value
       return async (...args: unknown[]) => {
         if (when === 'after') await (value as (...all: unknown[]) => Promise<unknown>).apply(whole, args)
         return fail(failure.name)
@@ -131,7 +164,6 @@ export function failing<T extends object>(target: T, method: keyof T, failure: F
     },
   })
 }
-
 
 /** What the sweep does with uploads that only it may end. */
 export async function swept({ sweep, storage }: Pick<TransferStand, 'sweep' | 'storage'>): Promise<void> {

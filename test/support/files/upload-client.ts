@@ -66,11 +66,16 @@ export class UploadClient {
   async begin(): Promise<void> {
     const { sizeBytes, isChunked = false, put, query = '', apiKey } = this.#plan
     const [before, after] = this.#around()
-    const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${before.length + sizeBytes + after.length}`
+    const length = isChunked
+      ? 'transfer-encoding: chunked'
+      : `content-length: ${before.length + sizeBytes + after.length}`
     const type = put === undefined ? `multipart/form-data; boundary=${BOUNDARY}` : 'application/octet-stream'
     const line = put === undefined ? `POST /api/v1/files${query}` : `PUT ${put}`
-    await this.#write(Buffer.from(
-      `${line} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`))
+    await this.#write(
+      Buffer.from(
+        `${line} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: ${type}\r\n${length}\r\n\r\n`,
+      ),
+    )
     await this.#body(before)
   }
 
@@ -113,7 +118,9 @@ export class UploadClient {
 
   #body(bytes: Buffer): Promise<void> {
     if (this.#plan.isChunked !== true || bytes.length === 0) return this.#write(bytes)
-    return this.#write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]))
+    return this.#write(
+      Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]),
+    )
   }
 
   /** Resolves when the next piece may follow. */
@@ -133,8 +140,11 @@ export class UploadClient {
 function answerIn(text: string, isClosed: boolean): UploadAnswer | null {
   const at = text.indexOf('\r\n\r\n')
   const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? Number.NaN)
-  if (at < 0 || !(text.length >= at + 4 + length)) return isClosed ? { status: 0, body: {}, type: 'connection_ended' } : null
-  const body = JSON.parse(Buffer.from(text.slice(at + 4, at + 4 + length), 'latin1').toString()) as UploadAnswer['body']
+  if (at < 0 || !(text.length >= at + 4 + length))
+    return isClosed ? { status: 0, body: {}, type: 'connection_ended' } : null
+  const body = JSON.parse(
+    Buffer.from(text.slice(at + 4, at + 4 + length), 'latin1').toString(),
+  ) as UploadAnswer['body']
   const error = body['error'] as { readonly metadata?: { readonly error_type?: string } } | undefined
   return { status: Number(text.slice(9, 12)), body, type: error?.metadata?.error_type ?? '' }
 }

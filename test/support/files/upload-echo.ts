@@ -36,7 +36,8 @@ export function collect(upload: Upload, { onPiece, onFailure }: EchoOptions = {}
         sizeBytes += bytes.length
         return onPiece?.(upload, bytes) ?? true
       },
-      end: (fields) => resolve({ filename, sizeBytes, sha256: hash.digest('hex'), fields: Object.fromEntries(fields) }),
+      end: (fields) =>
+        resolve({ filename, sizeBytes, sha256: hash.digest('hex'), fields: Object.fromEntries(fields) }),
       fail(failure) {
         onFailure?.(failure)
         resolve(failure)
@@ -57,7 +58,9 @@ export function uploadEcho(kind: 'form' | 'raw', options: EchoOptions = {}): Any
       if (upload === null) throw new Error('the pipeline gives every upload')
       await options.before?.(upload, call)
       const echo = await collect(upload, options)
-      return 'name' in echo ? { ok: false, failure: echo } : { ok: true, value: { kind: 'json', value: echo } }
+      return 'name' in echo
+        ? { ok: false, failure: echo }
+        : { ok: true, value: { kind: 'json', value: echo } }
     },
   })
 }
@@ -101,14 +104,20 @@ export interface SendOptions {
 }
 
 /** Opens a connection and sends the head of an upload. */
-export function beginUpload(port: number, declared: number | null, { path = '/upload', method = 'POST', headers = {} }: SendOptions = {}): RawClient {
+export function beginUpload(
+  port: number,
+  declared: number | null,
+  { path = '/upload', method = 'POST', headers = {} }: SendOptions = {},
+): RawClient {
   const client = rawClient(port)
-  client.send(requestText(`${method} /api/v1${path}`, {
-    authorization: AUTHORIZATION,
-    'content-type': `multipart/form-data; boundary="${BOUNDARY}"`,
-    ...(declared === null ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(declared) }),
-    ...headers,
-  }))
+  client.send(
+    requestText(`${method} /api/v1${path}`, {
+      authorization: AUTHORIZATION,
+      'content-type': `multipart/form-data; boundary="${BOUNDARY}"`,
+      ...(declared === null ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(declared) }),
+      ...headers,
+    }),
+  )
   return client
 }
 
@@ -129,9 +138,17 @@ export interface Answer {
 export async function answerOf(client: RawClient): Promise<Answer> {
   const text = await client.until(/\r\n\r\n\{[^]*\}$/)
   client.destroy()
-  const body = JSON.parse(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1').toString()) as Record<string, unknown>
-  const error = body['error'] as { readonly message: string; readonly metadata: { readonly error_type: string } } | undefined
-  return { status: Number(text.slice(9, 12)), body, type: error?.metadata.error_type, message: error?.message ?? '' }
+  const body = JSON.parse(
+    Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1').toString(),
+  ) as Record<string, unknown>
+  const error = body['error'] as
+    { readonly message: string; readonly metadata: { readonly error_type: string } } | undefined
+  return {
+    status: Number(text.slice(9, 12)),
+    body,
+    type: error?.metadata.error_type,
+    message: error?.message ?? '',
+  }
 }
 
 /** Sends a whole body in one go. */

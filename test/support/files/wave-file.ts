@@ -1,4 +1,6 @@
-/** WAVE files of noise of any size: real structure, which costs a content scanner as little as any type does. */
+/**
+ * WAVE files of noise of any size: real structure, which costs a content scanner as little as any type does.
+ */
 import { randomBytes } from 'node:crypto'
 
 const BLOCK_BYTES = 1_048_576
@@ -19,7 +21,8 @@ export function fileBytes(sizeBytes: number, from: number, to: number): Buffer {
 
 export function wholeFile(sizeBytes: number): Buffer {
   const pieces: Buffer[] = []
-  for (let at = 0; at < sizeBytes; at += pieces.at(-1)?.length ?? 1) pieces.push(fileBytes(sizeBytes, at, sizeBytes))
+  for (let at = 0; at < sizeBytes; at += pieces.at(-1)?.length ?? 1)
+    pieces.push(fileBytes(sizeBytes, at, sizeBytes))
   return Buffer.concat(pieces)
 }
 

@@ -39,8 +39,12 @@ export class KeyModel {
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #clock = { ms: 0 }
   readonly #feed = {
-    epoch: 0, lastGoodPollAtMs: 0,
-    subscribe: (listener: (change: Change) => void) => (this.#listeners.add(listener), () => void this.#listeners.delete(listener)),
+    epoch: 0,
+    lastGoodPollAtMs: 0,
+    subscribe: (listener: (change: Change) => void) => (
+      this.#listeners.add(listener),
+      () => void this.#listeners.delete(listener)
+    ),
   }
   readonly #known = new KnownKeys(() => this.#clock.ms, KNOWN_MAX)
   readonly #loads: KeyLoads
@@ -52,8 +56,12 @@ export class KeyModel {
     for (const record of made) this.#rows.set(record.hash, record)
     this.#lives = Object.fromEntries(made.map(({ hash }) => [hash, [{ n: 0, isThere: true }]]))
     this.#loads = new KeyLoads({
-      store: { load: (hashes) => new Promise((settle) => this.#queries.push({ hashes, rows: null, settle })) },
-      known: this.#known, feed: this.#feed, now: () => this.#clock.ms,
+      store: {
+        load: (hashes) => new Promise((settle) => this.#queries.push({ hashes, rows: null, settle })),
+      },
+      known: this.#known,
+      feed: this.#feed,
+      now: () => this.#clock.ms,
     })
   }
 
@@ -96,9 +104,16 @@ export class KeyModel {
       this.#rows.set(hash, { ...row, workspaceId: ownerOf(what), rateLimitRpm: n })
     } else {
       const kind = what % 5 === 2 ? 'organization' : 'workspace'
-      const id = kind === 'organization' ? row.organizationId : what % 5 === 3 ? row.workspaceId ?? '' : row.defaultWorkspaceId
+      const id =
+        kind === 'organization'
+          ? row.organizationId
+          : what % 5 === 3
+            ? (row.workspaceId ?? '')
+            : row.defaultWorkspaceId
       this.#log.push({ n, kind, id })
-      for (const other of this.#rows.values()) if (touching(other).includes(`${kind}/${id}`)) this.#rows.set(other.hash, { ...other, rateLimitRpm: n })
+      for (const other of this.#rows.values())
+        if (touching(other).includes(`${kind}/${id}`))
+          this.#rows.set(other.hash, { ...other, rateLimitRpm: n })
     }
     this.#hints.push(...this.#log.slice(-1))
   }
@@ -111,7 +126,10 @@ export class KeyModel {
     if (what % 3 < 2) this.#tell(change)
   }
 
-  /** In turn: the poll reads the epoch and what changed, and its answer is obeyed. @param isWhole false: it missed some */
+  /**
+   * In turn: the poll reads the epoch and what changed, and its answer is obeyed. @param isWhole false: it
+   * missed some
+   */
   poll(isWhole: boolean): void {
     if (this.#poll === null) {
       this.#poll = { epoch: this.#log.length, changes: this.#log.slice(this.#feed.epoch) }
@@ -168,7 +186,8 @@ export class KeyModel {
 
   #checkRecord(record: KeyRecord, told: ReadonlyMap<string, number>): void {
     const newest = Math.max(...touching(record).map((name) => told.get(name) ?? 0))
-    if ((record.rateLimitRpm ?? 0) < newest) this.wrong.push(`a record of change ${record.rateLimitRpm ?? 0} where ${newest} was told`)
+    if ((record.rateLimitRpm ?? 0) < newest)
+      this.wrong.push(`a record of change ${record.rateLimitRpm ?? 0} where ${newest} was told`)
   }
 
   /** At some time from the newest change that was told on the key was not there. */
@@ -186,11 +205,21 @@ export class KeyModel {
 
 /** The changes that touch a record, spelled out apart from the code that is tested. */
 function touching({ hash, workspaceId, defaultWorkspaceId, organizationId }: KeyRecord): readonly string[] {
-  return [`key/${hash}`, `workspace/${workspaceId ?? ''}`, `workspace/${defaultWorkspaceId}`, `organization/${organizationId}`]
+  return [
+    `key/${hash}`,
+    `workspace/${workspaceId ?? ''}`,
+    `workspace/${defaultWorkspaceId}`,
+    `organization/${organizationId}`,
+  ]
 }
 
 function recordOf(at: number): KeyRecord {
-  const { record } = testKey({ organizationId: ownerOf(at), workspaceId: ownerOf(at >> 1), defaultWorkspaceId: ownerOf(at >> 2), rateLimitRpm: 0 })
+  const { record } = testKey({
+    organizationId: ownerOf(at),
+    workspaceId: ownerOf(at >> 1),
+    defaultWorkspaceId: ownerOf(at >> 2),
+    rateLimitRpm: 0,
+  })
   return record
 }
 

@@ -24,7 +24,9 @@ export function testFeed(): TestFeed {
   }
 }
 
-/** The truth of keys, which the test may change, hold up and take away between the question and the answer. */
+/**
+ * The truth of keys, which the test may change, hold up and take away between the question and the answer.
+ */
 export interface TestKeyStore extends KeyStore {
   readonly records: Map<string, KeyRecord>
   readonly asked: string[]
@@ -55,7 +57,9 @@ export function testKeyStore(): TestKeyStore {
     async load(hashes): Promise<Outcome<readonly KeyRecord[]>> {
       store.asked.push(...hashes)
       store.queries.push(hashes.length)
-      const read = store.isAway ? fail('store_unavailable') : ok(hashes.flatMap((hash) => store.records.get(hash) ?? []))
+      const read = store.isAway
+        ? fail('store_unavailable')
+        : ok(hashes.flatMap((hash) => store.records.get(hash) ?? []))
       const waits = held
       held = null
       waits?.read.open()
@@ -67,13 +71,29 @@ export function testKeyStore(): TestKeyStore {
 }
 
 /** A key of the workspace `w` of the organization `o`. */
-export function testKey(more: Partial<KeyRecord> = {}): { readonly bearer: string; readonly record: KeyRecord } {
+export function testKey(more: Partial<KeyRecord> = {}): {
+  readonly bearer: string
+  readonly record: KeyRecord
+} {
   const kind: KeyKind = more.kind ?? 'inference'
   const { key, hash } = newApiKey(kind)
   const record: KeyRecord = {
-    hash, kind, name: 'test', organizationId: 'o', workspaceId: kind === 'management' ? null : 'w', defaultWorkspaceId: 'd',
-    internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-    allowedModels: null, scopes: null, money: NO_LIMITS, ...more,
+    hash,
+    kind,
+    name: 'test',
+    organizationId: 'o',
+    workspaceId: kind === 'management' ? null : 'w',
+    defaultWorkspaceId: 'd',
+    internId: null,
+    rateLimitRpm: null,
+    isDisabled: false,
+    isInProgramme: true,
+    mayWriteVault: true,
+    expiresAtMs: null,
+    allowedModels: null,
+    scopes: null,
+    money: NO_LIMITS,
+    ...more,
   }
   return { bearer: `Bearer ${key}`, record }
 }

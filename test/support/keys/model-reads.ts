@@ -12,24 +12,38 @@ export interface ModelAnswer {
 }
 
 /**
- * Runs a model read over a real catalogue. Throws when the body is not what the operation declares, or when a failure
- * is returned that it does not list.
+ * Runs a model read over a real catalogue. Throws when the body is not what the operation declares, or when a
+ * failure is returned that it does not list.
  */
 export async function read(
   operation: AnyOperation,
   models: ModelCatalogue,
-  input: { readonly params?: object; readonly query?: object; readonly allowedModels?: readonly string[] } = {},
+  input: {
+    readonly params?: object
+    readonly query?: object
+    readonly allowedModels?: readonly string[]
+  } = {},
 ): Promise<ModelAnswer> {
   const { allowedModels = null, ...inputs } = input
   // A read sees its inputs, its key's list of models and nothing else of the call.
-  const outcome = await operation.run({ query: {}, ...inputs, key: { allowedModels } } as never, portsOf(models))
+  const outcome = await operation.run(
+    { query: {}, ...inputs, key: { allowedModels } } as never,
+    portsOf(models),
+  )
   if (!outcome.ok) {
-    if (!operation.failures.includes(outcome.failure.name)) throw new Error(`${outcome.failure.name} is not declared`)
-    return { status: statusOf(outcome.failure.name, operation.statuses), failure: outcome.failure, body: null }
+    if (!operation.failures.includes(outcome.failure.name))
+      throw new Error(`${outcome.failure.name} is not declared`)
+    return {
+      status: statusOf(outcome.failure.name, operation.statuses),
+      failure: outcome.failure,
+      body: null,
+    }
   }
   const success = outcome.value
-  if (!('value' in success || 'parts' in success) || operation.success.body === null) throw new Error('not a JSON answer')
-  const body: unknown = success.kind === 'json' ? success.value : JSON.parse(Buffer.concat(success.parts).toString())
+  if (!('value' in success || 'parts' in success) || operation.success.body === null)
+    throw new Error('not a JSON answer')
+  const body: unknown =
+    success.kind === 'json' ? success.value : JSON.parse(Buffer.concat(success.parts).toString())
   if (!Value.Check(operation.success.body, body)) throw new Error(`not as declared: ${JSON.stringify(body)}`)
   return { status: operation.success.status, failure: null, body }
 }
@@ -44,7 +58,12 @@ export function portsOf(models: ModelCatalogue): Ports {
     throw new Error('a model read needs the catalogue alone')
   }
   const log = { debug: unused, info: unused, warn: unused, error: unused }
-  return { models, embedder: { plan: unused }, observer: { log, settled: unused, trace: unused }, ...NO_FILES }
+  return {
+    models,
+    embedder: { plan: unused },
+    observer: { log, settled: unused, trace: unused },
+    ...NO_FILES,
+  }
 }
 
 /** Four models: two that write text, two that embed; made in this order. */
@@ -54,14 +73,40 @@ export const FOUR_MODELS = {
     { slug: 'here', protocol: 'local' },
   ],
   models: [
-    { id: 'acme/chat', name: 'Chat', created: '2024-01-01', context_length: 1_000, supported_parameters: ['tools', 'seed'],
-      architecture: { input_modalities: ['text', 'image'], tokenizer: 'GPT' }, categories: ['code'],
-      endpoints: [{ provider: 'near', upstream_model: 'chat', pricing: { prompt: '0.000002', completion: '0.000008' }, zdr: true }] },
-    { id: 'acme/embed', name: 'Embed', description: 'Puts text into a space', aliases: ['acme/e', 'embed'], variants: ['floor'],
-      created: '2024-06-01', context_length: 8_192, architecture: { output_modalities: ['embeddings'] },
-      endpoints: [{ provider: 'near', upstream_model: 'embed', pricing: { prompt: '0.00000002' } }] },
+    {
+      id: 'acme/chat',
+      name: 'Chat',
+      created: '2024-01-01',
+      context_length: 1_000,
+      supported_parameters: ['tools', 'seed'],
+      architecture: { input_modalities: ['text', 'image'], tokenizer: 'GPT' },
+      categories: ['code'],
+      endpoints: [
+        {
+          provider: 'near',
+          upstream_model: 'chat',
+          pricing: { prompt: '0.000002', completion: '0.000008' },
+          zdr: true,
+        },
+      ],
+    },
+    {
+      id: 'acme/embed',
+      name: 'Embed',
+      description: 'Puts text into a space',
+      aliases: ['acme/e', 'embed'],
+      variants: ['floor'],
+      created: '2024-06-01',
+      context_length: 8_192,
+      architecture: { output_modalities: ['embeddings'] },
+      endpoints: [{ provider: 'near', upstream_model: 'embed', pricing: { prompt: '0.00000002' } }],
+    },
     { id: 'other/chat', name: 'Other chat', endpoints: [{ provider: 'here', upstream_model: 'chat' }] },
-    { id: 'other/embed', name: 'Other embed', architecture: { output_modalities: ['embeddings'] },
-      endpoints: [{ provider: 'here', upstream_model: 'embed' }] },
+    {
+      id: 'other/embed',
+      name: 'Other embed',
+      architecture: { output_modalities: ['embeddings'] },
+      endpoints: [{ provider: 'here', upstream_model: 'embed' }],
+    },
   ],
 }

@@ -1,23 +1,67 @@
 /** Records as scenarios leave them, with figures of one's own. */
-import { resultRow, type ResultRow, type ResultsFile, type RowHead, type SampleRecord, type ScenarioRecord } from '../../../bench/record.ts'
+import {
+  resultRow,
+  type ResultRow,
+  type ResultsFile,
+  type RowHead,
+  type SampleRecord,
+  type ScenarioRecord,
+} from '../../../bench/record.ts'
 
 export function sampleRecord(cpuUs: number, more: Partial<SampleRecord> = {}): SampleRecord {
   return {
-    cpu_us_per_request: cpuUs, cpu_s_per_gb: null, requests_per_second: 1, mb_per_second: null, latency_us: null, rss_mb: null,
-    generator_cores: 0.1, failed: 0, failures: [], ...more,
+    cpu_us_per_request: cpuUs,
+    cpu_s_per_gb: null,
+    requests_per_second: 1,
+    mb_per_second: null,
+    latency_us: null,
+    rss_mb: null,
+    generator_cores: 0.1,
+    failed: 0,
+    failures: [],
+    ...more,
   }
 }
 
-export function rowRecord(subject: string, cpuUs: readonly number[], more: Partial<SampleRecord> & { readonly head?: Partial<RowHead> } = {}): ResultRow {
+export function rowRecord(
+  subject: string,
+  cpuUs: readonly number[],
+  more: Partial<SampleRecord> & { readonly head?: Partial<RowHead> } = {},
+): ResultRow {
   const { head = {}, ...figures } = more
-  const whole: RowHead = { scenario: 'a', case: 'b', subject, pace: 'closed', connections: 1, offered_per_second: null, payload_bytes: null, ...head }
-  return resultRow(whole, cpuUs.map((one) => sampleRecord(one, figures)))
+  const whole: RowHead = {
+    scenario: 'a',
+    case: 'b',
+    subject,
+    pace: 'closed',
+    connections: 1,
+    offered_per_second: null,
+    payload_bytes: null,
+    ...head,
+  }
+  return resultRow(
+    whole,
+    cpuUs.map((one) => sampleRecord(one, figures)),
+  )
 }
 
-export function scenarioRecord(rows: readonly ResultRow[], more: Partial<ScenarioRecord> = {}): ScenarioRecord {
+export function scenarioRecord(
+  rows: readonly ResultRow[],
+  more: Partial<ScenarioRecord> = {},
+): ScenarioRecord {
   return {
-    scenario: rows[0]?.scenario ?? 'a', question: 'what it costs', settings: {}, took_seconds: 1, subjects: [], absent: [], rows, ratios: [],
-    curves: [], checks: [], notes: [], ...more,
+    scenario: rows[0]?.scenario ?? 'a',
+    question: 'what it costs',
+    settings: {},
+    took_seconds: 1,
+    subjects: [],
+    absent: [],
+    rows,
+    ratios: [],
+    curves: [],
+    checks: [],
+    notes: [],
+    ...more,
   }
 }
 
@@ -26,7 +70,16 @@ export function resultsFile(scenarios: readonly ScenarioRecord[]): ResultsFile {
     form: 1,
     at: '2026-01-01T00:00:00.000Z',
     command: 'npm run bench',
-    machine: { cpu: 'a', cores: 2, memoryGb: 1, kernel: '1', node: 'v20', glibc: '2', loadBefore: 0, stolenPerMille: 0 },
+    machine: {
+      cpu: 'a',
+      cores: 2,
+      memoryGb: 1,
+      kernel: '1',
+      node: 'v20',
+      glibc: '2',
+      loadBefore: 0,
+      stolenPerMille: 0,
+    },
     versions: { sluice: '0.1.0' },
     took_seconds: 1,
     scenarios,

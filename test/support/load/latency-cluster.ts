@@ -1,4 +1,7 @@
-/** Whether latencies gather at one place, as they do when a timer of the kernel, not work, decides when a packet leaves. */
+/**
+ * Whether latencies gather at one place, as they do when a timer of the kernel, not work, decides when a
+ * packet leaves.
+ */
 import type { Histogram } from 'hdr-histogram-js'
 
 /** Half of the width of the place that is looked at. */
@@ -17,7 +20,8 @@ export interface Cluster {
 
 /** Counts what lies within 5 ms of a place, and in as wide a place on each side of it. */
 export function clusterAt(histogram: Histogram, ms: number): Cluster {
-  const within = (from: number): number => countBelow(histogram, from + 2 * HALF_MS) - countBelow(histogram, from)
+  const within = (from: number): number =>
+    countBelow(histogram, from + 2 * HALF_MS) - countBelow(histogram, from)
   const [before, count, after] = [within(ms - 3 * HALF_MS), within(ms - HALF_MS), within(ms + HALF_MS)]
   const isCluster = count > SHARE_MIN * histogram.totalCount && count > OVER_BEFORE * before && count > after
   return { count, before, after, isCluster }

@@ -13,8 +13,8 @@ export interface LoadAnswer {
 export type LoadOutcome = LoadAnswer | { readonly failure: string }
 
 /**
- * One keep-alive HTTP/1.1 connection that reads just enough to find where an answer ends: half the CPU of a real
- * client, so that a bench measures the server. Answers are counted, not kept.
+ * One keep-alive HTTP/1.1 connection that reads just enough to find where an answer ends: half the CPU of a
+ * real client, so that a bench measures the server. Answers are counted, not kept.
  */
 export class LoadConnection {
   readonly #socket: Socket
@@ -52,8 +52,15 @@ export class LoadConnection {
     this.#socket.write(request)
   }
 
-  /** The same with a body of so many bytes more, taken from `piece` as often as it takes and as fast as the socket does; `last` ends it. */
-  stream(head: Buffer, body: { readonly bytes: number; readonly piece: Buffer; readonly last: Buffer }, settle: (outcome: LoadOutcome) => void): void {
+  /**
+   * The same with a body of so many bytes more, taken from `piece` as often as it takes and as fast as the
+   * socket does; `last` ends it.
+   */
+  stream(
+    head: Buffer,
+    body: { readonly bytes: number; readonly piece: Buffer; readonly last: Buffer },
+    settle: (outcome: LoadOutcome) => void,
+  ): void {
     this.#settle = settle
     this.#isWriting = true
     this.#socket.write(head)
@@ -166,14 +173,24 @@ export interface LoadAddress {
   readonly origin?: LoadOrigin
 }
 
-/** The certificate is checked always, whatever the environment says: a load test of the wrong server is an attack on it. */
+/**
+ * The certificate is checked always, whatever the environment says: a load test of the wrong server is an
+ * attack on it.
+ */
 function openSocket({ host, port, origin }: LoadAddress): Socket {
   const name = origin?.serverName ?? null
   if (name === null) return connect(port, host)
   const issuers = origin?.issuers ?? null
   // An address is no server name: it is checked against the certificate all the same.
   const named = isIP(name) === 0 ? { servername: name } : {}
-  return connectSecurely({ host, port, ...named, ...(issuers === null ? {} : { ca: issuers }), ALPNProtocols: ['http/1.1'], rejectUnauthorized: true })
+  return connectSecurely({
+    host,
+    port,
+    ...named,
+    ...(issuers === null ? {} : { ca: issuers }),
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+  })
 }
 
 const HEAD = -1

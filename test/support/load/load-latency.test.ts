@@ -6,7 +6,10 @@ t.test('each percentile is its own, in milliseconds, and none is above what was 
   for (let us = 1; us <= 10_000; us++) noteMs(histogram, us / 1_000)
   const { p50, p90, p99, p99_9, max, mean } = latencyOf(histogram)
   const near = (found: number, wanted: number): boolean => Math.abs(found - wanted) <= wanted / 1_000
-  t.same([near(p50, 5), near(p90, 9), near(p99, 9.9), near(p99_9, 9.99), near(max, 10), near(mean, 5)], Array.from({ length: 6 }, () => true))
+  t.same(
+    [near(p50, 5), near(p90, 9), near(p99, 9.9), near(p99_9, 9.99), near(max, 10), near(mean, 5)],
+    Array.from({ length: 6 }, () => true),
+  )
   t.same(latenessOf(histogram), { p50, p99, max })
 })
 

@@ -5,7 +5,11 @@ import type { LoadLatency, LoadResult } from './load-plan.ts'
 const MOST_US = 600_000_000
 
 export function latencies(): Histogram {
-  return build({ lowestDiscernibleValue: 1, highestTrackableValue: MOST_US, numberOfSignificantValueDigits: 3 })
+  return build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: MOST_US,
+    numberOfSignificantValueDigits: 3,
+  })
 }
 
 export function noteMs(histogram: Histogram, ms: number): void {

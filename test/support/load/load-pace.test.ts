@@ -22,20 +22,30 @@ function stallingServer(t: Parameters<typeof bytesServer>[0]): Promise<number> {
 
 t.test('what is due while a server stands still is sent all the same, and its wait is latency', async (t) => {
   const port = await stallingServer(t)
-  const found = await runLoad(plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  const found = await runLoad(
+    plan(port, { connections: 2, pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }),
+  )
   t.ok(found.requests >= 600, 'one of each instant at which one was due')
   t.same(Object.keys(found.statuses), ['200'])
   t.equal(found.unsent, 0)
   t.ok(found.latency.p99 >= 400, `from when they were due ${found.latency.p99}`)
   t.ok(found.latency.p99_9 >= found.latency.p99 && found.latency.max >= found.latency.p99_9)
-  t.ok(found.latencyFromSent.p99 < found.latency.p99, `a generator that waits would show ${found.latencyFromSent.p99}`)
+  t.ok(
+    found.latencyFromSent.p99 < found.latency.p99,
+    `a generator that waits would show ${found.latencyFromSent.p99}`,
+  )
 })
 
 t.test('what was due and never found a connection counts as failed and as late as it is', async (t) => {
   const server = await rawServer(t, [''])
-  const found = await runLoad(plan(server.port, {
-    pace: { kind: 'open', ratePerS: 50 }, durationMs: 400, drainMs: 200, answerTimeoutMs: 1_200,
-  }))
+  const found = await runLoad(
+    plan(server.port, {
+      pace: { kind: 'open', ratePerS: 50 },
+      durationMs: 400,
+      drainMs: 200,
+      answerTimeoutMs: 1_200,
+    }),
+  )
   t.ok(found.unsent >= 15 && found.requests > found.unsent)
   t.ok([20, 21].includes(found.requests), 'each that was due counts once')
   t.same(found.statuses, { 0: found.requests })
@@ -78,7 +88,12 @@ t.test('what is made up for keeps under the highest rate, and is sent all the sa
     sentAt.push(performance.now())
     setTimeout(() => socket.write(OK), Math.max(0, begunAt + 900 - performance.now()))
   })
-  const open = { pace: { kind: 'open', ratePerS: 100 }, ratePerSMax: 60, connections: 8, durationMs: 1_000 } as const
+  const open = {
+    pace: { kind: 'open', ratePerS: 100 },
+    ratePerSMax: 60,
+    connections: 8,
+    durationMs: 1_000,
+  } as const
   const found = await runLoad(plan(port, { ...open, drainMs: 5_000 }))
   t.same([Object.keys(found.statuses), found.unsent], [['200'], 0])
   t.ok(found.requests >= 100, `${found.requests} of those that were due`)
@@ -89,7 +104,10 @@ t.test('what is made up for keeps under the highest rate, and is sent all the sa
 
 t.test('what was due in the warm-up counts for nothing but CPU, whenever it is answered', async (t) => {
   const startedAt = performance.now()
-  const port = await bytesServer(t, (socket) => void setTimeout(() => socket.write(OK), Math.max(0, startedAt + 1_200 - performance.now())))
+  const port = await bytesServer(
+    t,
+    (socket) => void setTimeout(() => socket.write(OK), Math.max(0, startedAt + 1_200 - performance.now())),
+  )
   const load = { pace: { kind: 'open', ratePerS: 100 }, warmUpMs: 400, durationMs: 300 } as const
   const { requests, requestsWithWarmUp, generatorCores } = await runLoad(plan(port, load))
   t.ok(requests >= 29 && requests <= 32, `${requests} of 30`)
@@ -103,14 +121,18 @@ t.test('what the generator used in the warm-up is not of the time behind it', as
     firstAt ||= performance.now()
     if (performance.now() - firstAt < 2_400) socket.write(OK)
   })
-  const found = await runLoad(plan(port, { connections: 8, warmUpMs: 2_500, durationMs: 300, answerTimeoutMs: 200 }))
+  const found = await runLoad(
+    plan(port, { connections: 8, warmUpMs: 2_500, durationMs: 300, answerTimeoutMs: 200 }),
+  )
   t.ok(found.requestsWithWarmUp > 100)
   t.ok(found.generatorCores < 0.5, String(found.generatorCores))
 })
 
 t.test('a generator that is itself late says so', async (t) => {
   const server = await rawServer(t, [OK])
-  const load = await startLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }))
+  const load = await startLoad(
+    plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }),
+  )
   while (server.heads.length === 0) await pause(5)
   process.kill(load.pid, 'SIGSTOP')
   await new Promise((resolve) => setTimeout(resolve, 500))
@@ -138,27 +160,46 @@ t.test('a payload is of another size each time, the same sizes for the same seed
   const requests = [{ method: 'POST', path: '/a', headers: {}, body: 'begin--', payload }]
   await runLoad(plan(port, { requests, requestsMax: 6 }))
   const nextBytes = sizesOf(payload)
-  t.same(bodies.map(({ length }) => length), bodies.map(() => nextBytes() + 'begin----end'.length))
+  t.same(
+    bodies.map(({ length }) => length),
+    bodies.map(() => nextBytes() + 'begin----end'.length),
+  )
   t.ok(bodies.every((text) => text.startsWith('begin--The quick') && text.endsWith('--end')))
   t.ok(new Set(bodies.map(({ length }) => length)).size > 3)
 })
 
-t.test('an answer before the payload is out is an answer, and its connection is not used again', async (t) => {
-  const server = await rawServer(t, ['HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', ''])
-  const payload = { leastBytes: 50_000_000, mostBytes: 50_000_001, seed: 1, after: '' }
-  const result = await runLoad(plan(server.port, { requests: [{ method: 'POST', path: '/a', headers: {}, body: '', payload }], requestsMax: 1 }))
-  t.same(result.statuses, { 413: 1 })
-  t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false]])
-})
+t.test(
+  'an answer before the payload is out is an answer, and its connection is not used again',
+  async (t) => {
+    const server = await rawServer(t, ['HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n', ''])
+    const payload = { leastBytes: 50_000_000, mostBytes: 50_000_001, seed: 1, after: '' }
+    const result = await runLoad(
+      plan(server.port, {
+        requests: [{ method: 'POST', path: '/a', headers: {}, body: '', payload }],
+        requestsMax: 1,
+      }),
+    )
+    t.same(result.statuses, { 413: 1 })
+    t.same(
+      result.sockets.map(({ answers, isCut }) => [answers, isCut]),
+      [[1, false]],
+    )
+  },
+)
 
-t.test('a connection that rested for seconds is not used again: its server may be about to end it', async (t) => {
-  let isFirst = true
-  const port = await bytesServer(t, (socket) => {
-    const head = isFirst ? OK.replace('\r\n', '\r\nretry-after: 5\r\n') : OK
-    isFirst = false
-    socket.write(head)
-  })
-  const { sockets, statuses } = await runLoad(plan(port, { pace: { kind: 'polite' }, durationMs: 60_000, requestsMax: 2 }))
-  t.same(statuses, { 200: 2 })
-  t.match(sockets, [{ answers: 1, isCut: false }, { answers: 1 }])
-})
+t.test(
+  'a connection that rested for seconds is not used again: its server may be about to end it',
+  async (t) => {
+    let isFirst = true
+    const port = await bytesServer(t, (socket) => {
+      const head = isFirst ? OK.replace('\r\n', '\r\nretry-after: 5\r\n') : OK
+      isFirst = false
+      socket.write(head)
+    })
+    const { sockets, statuses } = await runLoad(
+      plan(port, { pace: { kind: 'polite' }, durationMs: 60_000, requestsMax: 2 }),
+    )
+    t.same(statuses, { 200: 2 })
+    t.match(sockets, [{ answers: 1, isCut: false }, { answers: 1 }])
+  },
+)

@@ -8,11 +8,16 @@ export interface LoadRequest {
   readonly body: string
   /** Stands in for a body that is no text. */
   readonly bytes?: Uint8Array
-  /** Written behind `body` piece by piece as the socket takes it, so that no generator holds what it sends. */
+  /**
+   * Written behind `body` piece by piece as the socket takes it, so that no generator holds what it sends.
+   */
   readonly payload?: LoadPayload
 }
 
-/** How a load reaches a server that is not ours: by an address that was looked up once, under the name that it goes by. */
+/**
+ * How a load reaches a server that is not ours: by an address that was looked up once, under the name that it
+ * goes by.
+ */
 export interface LoadOrigin {
   /** Of the `host` header; the plan's host and port unless given. */
   readonly authority: string
@@ -22,7 +27,10 @@ export interface LoadOrigin {
   readonly issuers: string | null
 }
 
-/** So many bytes of text, of another size each time: sizes spread evenly over their logarithm, the same for the same seed. */
+/**
+ * So many bytes of text, of another size each time: sizes spread evenly over their logarithm, the same for
+ * the same seed.
+ */
 export interface LoadPayload {
   readonly leastBytes: number
   readonly mostBytes: number
@@ -31,7 +39,9 @@ export interface LoadPayload {
   readonly after: string
 }
 
-/** Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late. */
+/**
+ * Closed: each connection sends its next request when it has its answer. Open: a fixed rate, whoever is late.
+ */
 export type LoadPace =
   | { readonly kind: 'closed' }
   | { readonly kind: 'open'; readonly ratePerS: number }
@@ -44,9 +54,15 @@ export interface LoadPlan {
   readonly origin?: LoadOrigin
   readonly connections: number
   readonly pace: LoadPace
-  /** Milliseconds; the load ends earlier when it is stopped, and of the open pace later: what was due is still sent. */
+  /**
+   * Milliseconds; the load ends earlier when it is stopped, and of the open pace later: what was due is still
+   * sent.
+   */
   readonly durationMs: number
-  /** No more are sent in a second, whatever the pace: what is too early waits. Of an open pace it bounds what is made up for. */
+  /**
+   * No more are sent in a second, whatever the pace: what is too early waits. Of an open pace it bounds what
+   * is made up for.
+   */
   readonly ratePerSMax?: number
   /** The load ends when so many requests were answered, however soon. */
   readonly requestsMax?: number
@@ -54,7 +70,10 @@ export interface LoadPlan {
   readonly requests: readonly LoadRequest[]
   /** Each request is sent once and in this order, by whoever is free, before the first comes again. */
   readonly isInTurn?: boolean
-  /** Milliseconds between two requests of one slot, each of which has a connection of its own, made for it. Closed pace. */
+  /**
+   * Milliseconds between two requests of one slot, each of which has a connection of its own, made for it.
+   * Closed pace.
+   */
   readonly freshEveryMs?: number
   /** Milliseconds at the start that count for nothing. */
   readonly warmUpMs?: number
@@ -95,15 +114,27 @@ export interface LoadResult {
   readonly requests: number
   /** The warm-up's too: what CPU seconds from before to after the load are divided by. */
   readonly requestsWithWarmUp: number
-  /** Up to the last answer, so that neither a backlog nor what was in flight at the end is throughput that was not there. */
+  /**
+   * Up to the last answer, so that neither a backlog nor what was in flight at the end is throughput that was
+   * not there.
+   */
   readonly measuredMs: number
   /** Milliseconds; open pace counts from when the request was due. */
   readonly latency: LoadLatency
-  /** From when each was sent: what a generator that waits for the server would show. Without what was never sent. */
+  /**
+   * From when each was sent: what a generator that waits for the server would show. Without what was never
+   * sent.
+   */
   readonly latencyFromSent: LoadLatency
-  /** Milliseconds of the open pace from when a request was due until the generator looked: its own lateness, counted in `latency`. */
+  /**
+   * Milliseconds of the open pace from when a request was due until the generator looked: its own lateness,
+   * counted in `latency`.
+   */
   readonly generatorLate: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** Of the open pace: due, and no connection was free for them even some seconds behind the end. They count as failed and as late. */
+  /**
+   * Of the open pace: due, and no connection was free for them even some seconds behind the end. They count
+   * as failed and as late.
+   */
   readonly unsent: number
   /** Share of one core that the generator itself used. Near 1 the generator was the limit. */
   readonly generatorCores: number

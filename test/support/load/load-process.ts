@@ -5,7 +5,10 @@ import { monotonicMs, type LoadPlan, type LoadResult, type LoadRow, type LoadSoc
 import { requestWriter, type RequestWriter } from './load-request.ts'
 
 const FAILURES_KEPT = 20
-/** A connection that has rested longer is not used again: servers end theirs after some seconds, and a request may meet that end. As undici does. */
+/**
+ * A connection that has rested longer is not used again: servers end theirs after some seconds, and a request
+ * may meet that end. As undici does.
+ */
 const REST_MS_MAX = 4_000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 const REOPEN_MS = 5
@@ -41,7 +44,10 @@ class Load {
   #turn = 0
   /** Under a highest rate: when the next turn is. */
   #freeAt = 0
-  /** Of an open pace under a highest rate: when each of the last requests was sent, as many as a second may have. */
+  /**
+   * Of an open pace under a highest rate: when each of the last requests was sent, as many as a second may
+   * have.
+   */
   readonly #sentAt: number[] = []
   #sent = 0
   /** By slot: it was told to come back no sooner. */
@@ -123,7 +129,8 @@ class Load {
         Object.assign(socket, { closedAt: monotonicMs(), isCut })
         if (this.#isOver()) return
         const { freshEveryMs, ratePerSMax } = this.#plan
-        const isRefused = freshEveryMs === undefined ? ratePerSMax !== undefined && socket.localPort === 0 : !slot.isAsked
+        const isRefused =
+          freshEveryMs === undefined ? ratePerSMax !== undefined && socket.localPort === 0 : !slot.isAsked
         if (isRefused) this.#refused(index, socket.openedAt)
         const waitMs = ratePerSMax !== undefined && socket.answers === 0 ? REOPEN_GENTLY_MS : REOPEN_MS
         setTimeout(() => this.#reopen(index), freshEveryMs ?? waitMs)
@@ -133,7 +140,10 @@ class Load {
     return slot
   }
 
-  /** A connection that was made for a request and ended before that could be sent: whoever wanted it has failed. */
+  /**
+   * A connection that was made for a request and ended before that could be sent: whoever wanted it has
+   * failed.
+   */
   #refused(index: number, startedAt: number): void {
     const at = { dueAt: startedAt, startedAt, endedAt: monotonicMs() }
     this.#record(index, at, { failure: 'no connection' })
@@ -160,7 +170,10 @@ class Load {
     this.#send(index, slot, isOpen ? (this.#waiting.shift() ?? now) : now)
   }
 
-  /** False: too early, after a `Retry-After` or under a highest rate, where each request of a closed pace has a turn; it comes back then. */
+  /**
+   * False: too early, after a `Retry-After` or under a highest rate, where each request of a closed pace has
+   * a turn; it comes back then.
+   */
   #mayGo(index: number, slot: Slot): boolean {
     const { ratePerSMax, pace } = this.#plan
     if (ratePerSMax === undefined && this.#quietUntil.size === 0) return true
@@ -191,7 +204,8 @@ class Load {
       slot.startedAt = null
       slot.restedSince = monotonicMs()
       if ('status' in outcome) slot.socket.answers += 1
-      if (this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome)) this.#sentBytes += bodyBytes
+      if (this.#record(index, { dueAt, startedAt, endedAt: monotonicMs() }, outcome))
+        this.#sentBytes += bodyBytes
       if (this.#isOver()) this.#settleIfDone()
       else if (this.#plan.freshEveryMs !== undefined) slot.connection.destroy('answered')
       else this.#after(index, outcome)
@@ -199,7 +213,8 @@ class Load {
   }
 
   #after(index: number, outcome: LoadOutcome): void {
-    const waitMs = this.#plan.pace.kind === 'polite' && 'head' in outcome ? retryAfterMs(outcome.head, Date.now()) : 0
+    const waitMs =
+      this.#plan.pace.kind === 'polite' && 'head' in outcome ? retryAfterMs(outcome.head, Date.now()) : 0
     // Of the slot, not of its connection, which may end with the refusal.
     if (waitMs > 0) this.#quietUntil.set(index, monotonicMs() + waitMs)
     this.#next(index)
@@ -282,7 +297,10 @@ class Load {
   #result(): LoadResult {
     const used = process.cpuUsage(this.#cpuAtStart)
     // What is answered behind the end counts, and so does the time that it took.
-    const measuredMs = Math.max(1, Math.max(Math.min(monotonicMs(), this.#endsAt), this.#lastAt) - this.#measureFrom)
+    const measuredMs = Math.max(
+      1,
+      Math.max(Math.min(monotonicMs(), this.#endsAt), this.#lastAt) - this.#measureFrom,
+    )
     return {
       statuses: this.#statuses,
       requests: Object.values(this.#statuses).reduce((sum, count) => sum + count, 0),

@@ -27,7 +27,11 @@ export function requestWriter(request: LoadRequest, authority: string): RequestW
   return {
     send(connection, settle) {
       const bytes = nextBytes()
-      connection.stream(encodeRequest(request, authority, bytes + last.length), { bytes, piece: PIECE, last }, settle)
+      connection.stream(
+        encodeRequest(request, authority, bytes + last.length),
+        { bytes, piece: PIECE, last },
+        settle,
+      )
       return bytes
     },
   }

@@ -13,7 +13,8 @@ t.test('requests in turn are sent equally often, by whichever connection is free
   const server = await rawServer(t, [OK])
   const requests = ['/a', '/b', '/c', '/d'].map((path) => ({ method: 'GET', path, headers: {}, body: '' }))
   await runLoad(plan(server.port, { requests, isInTurn: true, connections: 2, requestsMax: 8 }))
-  const times = (path: string): number => server.heads.filter((head) => head.startsWith(`GET ${path} `)).length
+  const times = (path: string): number =>
+    server.heads.filter((head) => head.startsWith(`GET ${path} `)).length
   t.ok(requests.every(({ path }) => times(path) >= 2))
 })
 
@@ -31,11 +32,16 @@ t.test('a load ends with its count, and every answer is in the sums and the rows
   )
 })
 
-t.test('a request at a fixed rate counts from when it was due, not from when the one before was', async (t) => {
-  const server = await rawServer(t, [OK])
-  const { latency } = await runLoad(plan(server.port, { pace: { kind: 'open', ratePerS: 0.5 }, requestsMax: 2 }))
-  t.ok(latency.p50 < 2_000)
-})
+t.test(
+  'a request at a fixed rate counts from when it was due, not from when the one before was',
+  async (t) => {
+    const server = await rawServer(t, [OK])
+    const { latency } = await runLoad(
+      plan(server.port, { pace: { kind: 'open', ratePerS: 0.5 }, requestsMax: 2 }),
+    )
+    t.ok(latency.p50 < 2_000)
+  },
+)
 
 t.test('a chunked answer ends with its last chunk', async (t) => {
   const server = await rawServer(t, [
@@ -46,10 +52,15 @@ t.test('a chunked answer ends with its last chunk', async (t) => {
 
 t.test('a chunk without a size is a failed request, and no end of the generator', async (t) => {
   for (const size of ['', 'xyz', '-9', '0x2', '123456789']) {
-    const server = await rawServer(t, [`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\nhi\r\n0\r\n\r\n`, OK])
+    const server = await rawServer(t, [
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\nhi\r\n0\r\n\r\n`,
+      OK,
+    ])
     t.same((await runLoad(plan(server.port, { requestsMax: 2 }))).statuses, { 0: 1, 200: 1 }, size)
   }
-  const server = await rawServer(t, ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2 ;of=two\r\nhi\r\n0\r\n\r\n'])
+  const server = await rawServer(t, [
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2 ;of=two\r\nhi\r\n0\r\n\r\n',
+  ])
   t.same((await runLoad(plan(server.port, { requestsMax: 2 }))).statuses, { 200: 2 })
 })
 
@@ -83,42 +94,65 @@ t.test('a stopped load answers with what it has', async (t) => {
   t.ok((result.statuses[200] ?? 0) >= 9)
 })
 
-t.test('fresh connections carry one request each, and one that ends before it could ask counts as failed', async (t) => {
-  const closing = OK.replace('200 OK', '200 OK\r\nconnection: close')
-  const server = await rawServer(t, [OK, closing, 'reset', OK])
-  const result = await runLoad(plan(server.port, { freshEveryMs: 1, requestsMax: 4 }))
-  t.same(result.statuses, { 0: 1, 200: 3 })
-  t.same(result.sockets.map(({ answers, isCut }) => [answers, isCut]), [[1, false], [1, false], [0, true], [1, false]])
-  const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
-  t.same((await load.result).statuses, { 0: 3 })
-})
+t.test(
+  'fresh connections carry one request each, and one that ends before it could ask counts as failed',
+  async (t) => {
+    const closing = OK.replace('200 OK', '200 OK\r\nconnection: close')
+    const server = await rawServer(t, [OK, closing, 'reset', OK])
+    const result = await runLoad(plan(server.port, { freshEveryMs: 1, requestsMax: 4 }))
+    t.same(result.statuses, { 0: 1, 200: 3 })
+    t.same(
+      result.sockets.map(({ answers, isCut }) => [answers, isCut]),
+      [
+        [1, false],
+        [1, false],
+        [0, true],
+        [1, false],
+      ],
+    )
+    const load = await startLoad(plan(await freePort(), { freshEveryMs: 1, requestsMax: 3 }))
+    t.same((await load.result).statuses, { 0: 3 })
+  },
+)
 
 t.test('no more is sent in a second than the highest rate lets, by all connections together', async (t) => {
   const server = await rawServer(t, [OK])
   const begunAt = performance.now()
   const result = await runLoad(plan(server.port, { connections: 4, ratePerSMax: 20, requestsMax: 31 }))
   const tookMs = performance.now() - begunAt
-  t.ok((result.statuses[200] ?? 0) >= 31 && tookMs >= 1_490, `${server.heads.length} requests in ${tookMs} ms`)
+  t.ok(
+    (result.statuses[200] ?? 0) >= 31 && tookMs >= 1_490,
+    `${server.heads.length} requests in ${tookMs} ms`,
+  )
 })
 
-t.test('a polite connection waits as Retry-After says, in seconds or by a date, also when its server closes it', async (t) => {
-  const later = new Date(Date.now() + 3_600_000).toUTCString()
-  for (const wait of ['3600', later, '99999999999']) {
-    const server = await rawServer(t, [`HTTP/1.1 429 No\r\nretry-after: ${wait}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, OK])
-    const load = await startLoad(plan(server.port, { pace: { kind: 'polite' } }))
-    while (server.heads.length === 0) await pause(5)
-    await pause(300)
-    const result = await load.stop()
-    t.same([result.statuses, server.heads.length], [{ 429: 1 }, 1], wait)
-  }
-})
+t.test(
+  'a polite connection waits as Retry-After says, in seconds or by a date, also when its server closes it',
+  async (t) => {
+    const later = new Date(Date.now() + 3_600_000).toUTCString()
+    for (const wait of ['3600', later, '99999999999']) {
+      const server = await rawServer(t, [
+        `HTTP/1.1 429 No\r\nretry-after: ${wait}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        OK,
+      ])
+      const load = await startLoad(plan(server.port, { pace: { kind: 'polite' } }))
+      while (server.heads.length === 0) await pause(5)
+      await pause(300)
+      const result = await load.stop()
+      t.same([result.statuses, server.heads.length], [{ 429: 1 }, 1], wait)
+    }
+  },
+)
 
-t.test('under a highest rate a server that takes no connection is not stormed, and each attempt has failed', async (t) => {
-  const begunAt = performance.now()
-  const result = await runLoad(plan(await freePort(), { ratePerSMax: 100, requestsMax: 4, connections: 2 }))
-  t.same([result.statuses, result.failures], [{ 0: 4 }, Array.from({ length: 4 }, () => 'no connection')])
-  t.ok(performance.now() - begunAt >= 990, 'a second lies between two attempts of one')
-})
+t.test(
+  'under a highest rate a server that takes no connection is not stormed, and each attempt has failed',
+  async (t) => {
+    const begunAt = performance.now()
+    const result = await runLoad(plan(await freePort(), { ratePerSMax: 100, requestsMax: 4, connections: 2 }))
+    t.same([result.statuses, result.failures], [{ 0: 4 }, Array.from({ length: 4 }, () => 'no connection')])
+    t.ok(performance.now() - begunAt >= 990, 'a second lies between two attempts of one')
+  },
+)
 
 t.test('over TLS: its name is checked, and the plain request arrives', { skip: NO_OPENSSL }, async (t) => {
   const { certFile, keyFile } = selfSigned(t)
@@ -144,7 +178,10 @@ t.test('over TLS: its name is checked, and the plain request arrives', { skip: N
     else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
   })
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
-  for (const wrong of [{ ...origin, serverName: 'other.example' }, { ...origin, issuers: null }]) {
+  for (const wrong of [
+    { ...origin, serverName: 'other.example' },
+    { ...origin, issuers: null },
+  ]) {
     const refused = await runLoad(plan(port, { origin: wrong, ratePerSMax: 10, requestsMax: 1 }))
     t.same(refused.statuses, { 0: 1 })
   }

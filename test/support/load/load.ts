@@ -45,8 +45,8 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
 }
 
 /**
- * The environment without what tap puts into every descendant. Its hook costs CPU that a bench would count, and ends
- * `bin/sluice`, a module without an extension, with ERR_REQUIRE_CYCLE_MODULE.
+ * The environment without what tap puts into every descendant. Its hook costs CPU that a bench would count,
+ * and ends `bin/sluice`, a module without an extension, with ERR_REQUIRE_CYCLE_MODULE.
  */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   dropSpawnHooks()
@@ -55,7 +55,10 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   )
 }
 
-/** Where tap's process-on-spawn keeps who changes the environment of a spawn, whatever environment that was given. */
+/**
+ * Where tap's process-on-spawn keeps who changes the environment of a spawn, whatever environment that was
+ * given.
+ */
 const SPAWN_HOOKS = Symbol.for('process-on-spawn@*:singletonId')
 
 function dropSpawnHooks(): void {

@@ -12,7 +12,10 @@ export async function nodeCpu(pid: number, { sql }: Store): Promise<() => number
 }
 
 /** What a piece of work comes to, and the cores that were used meanwhile. @param used CPU seconds so far */
-export async function coresOf<T>(used: () => number, work: () => Promise<T>): Promise<{ readonly value: T; readonly cores: number }> {
+export async function coresOf<T>(
+  used: () => number,
+  work: () => Promise<T>,
+): Promise<{ readonly value: T; readonly cores: number }> {
   const [before, startedAt] = [used(), performance.now()]
   const value = await work()
   return { value, cores: (used() - before) / ((performance.now() - startedAt) / 1_000) }

@@ -20,7 +20,11 @@ t.test('what a child has used counts when it has ended', { skip }, async (t) => 
 t.test('a grandchild that runs counts by itself', { skip }, async (t) => {
   const code = `const { spawn } = require('node:child_process')
     spawn(process.execPath, ['-e', ${JSON.stringify(`${BURN} console.log('burnt'); setInterval(() => {}, 1000)`)}], { stdio: 'inherit' })`
-  const child = spawn(process.execPath, ['-e', code], { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const child = spawn(process.execPath, ['-e', code], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
   t.teardown(() => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL')))
   await once(child.stdout, 'data')
   const used = treeCpuS(child.pid ?? 0)

@@ -51,7 +51,10 @@ function processFacts(pid: number): ProcessFacts | null {
 /** Null where it ended meanwhile. */
 function withArguments(facts: ProcessFacts): ProcessRow | null {
   try {
-    return { ...facts, arguments: readFileSync(`/proc/${facts.pid}/cmdline`, 'utf8').split('\0').slice(0, -1) }
+    return {
+      ...facts,
+      arguments: readFileSync(`/proc/${facts.pid}/cmdline`, 'utf8').split('\0').slice(0, -1),
+    }
   } catch {
     return null
   }
@@ -66,8 +69,8 @@ export function tree(root: number): readonly ProcessRow[] {
 }
 
 /**
- * CPU seconds of the tree. Live children are counted by themselves and ended ones by the parent that waited for them,
- * so nothing is counted twice; a child that was orphaned is lost, which no server here has.
+ * CPU seconds of the tree. Live children are counted by themselves and ended ones by the parent that waited
+ * for them, so nothing is counted twice; a child that was orphaned is lost, which no server here has.
  */
 export function treeCpuS(root: number): number {
   return tree(root).reduce((sum, row) => sum + row.cpuS, 0)

@@ -21,7 +21,10 @@ async function sleepers(t: Test, name: string): Promise<readonly number[]> {
   return pids
 }
 
-/** What is seen while nobody takes pages from them: a machine that is short of memory may, also from who sleeps. */
+/**
+ * What is seen while nobody takes pages from them: a machine that is short of memory may, also from who
+ * sleeps.
+ */
 function still<T>(pids: readonly number[], look: () => T): T {
   for (;;) {
     const before = pids.map(residentAndShared).join()
@@ -34,19 +37,37 @@ const sum = (values: readonly number[]): number => values.reduce((all, one) => a
 
 t.test('processes of one kind are added up', { skip }, async (t) => {
   const pids = await sleepers(t, 'postgres: writer')
-  const { resident, all } = still(pids, () => ({ resident: pids.map(residentBytes), all: memoryByRole(process.pid).get('postgres') }))
-  t.ok(resident.every((bytes) => bytes > 100_000), resident.join())
+  const { resident, all } = still(pids, () => ({
+    resident: pids.map(residentBytes),
+    all: memoryByRole(process.pid).get('postgres'),
+  }))
+  t.ok(
+    resident.every((bytes) => bytes > 100_000),
+    resident.join(),
+  )
   t.equal(all, sum(resident))
 })
 
 t.test('those of a store are one holding, with all that they have', { skip }, async (t) => {
   const pids = await sleepers(t, 'redis-server')
   const open = pids.map((pid) => readdirSync(`/proc/${pid}/fd`).length)
-  const { each, held } = still(pids, () => ({ each: pids.map(residentAndShared), held: holdings(process.pid) }))
+  const { each, held } = still(pids, () => ({
+    each: pids.map(residentAndShared),
+    held: holdings(process.pid),
+  }))
   const own = each.map(([resident, shared]) => resident - shared)
-  t.match(held.filter(({ isOurs }) => !isOurs), [
-    { name: 'redis', pids, residentBytes: sum(each.map(([resident]) => resident)), ownBytes: sum(own), descriptors: sum(open) },
-  ])
+  t.match(
+    held.filter(({ isOurs }) => !isOurs),
+    [
+      {
+        name: 'redis',
+        pids,
+        residentBytes: sum(each.map(([resident]) => resident)),
+        ownBytes: sum(own),
+        descriptors: sum(open),
+      },
+    ],
+  )
 })
 
 t.test('who has ended has nothing', { skip }, async (t) => {

@@ -1,4 +1,7 @@
-/** Resident memory of a process and everything below it, as Linux counts it: pages that processes share count in each. */
+/**
+ * Resident memory of a process and everything below it, as Linux counts it: pages that processes share count
+ * in each.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tree } from './process-cpu.ts'
@@ -32,9 +35,15 @@ export function watchMemory(root: number, everyMs = 100): MemoryWatch {
   const timer = setInterval(look, everyMs)
   look()
   return {
-    get nowBytes() { return nowBytes },
-    get peakBytes() { return peakBytes },
-    get peakByRole() { return peakByRole },
+    get nowBytes() {
+      return nowBytes
+    },
+    get peakBytes() {
+      return peakBytes
+    },
+    get peakByRole() {
+      return peakByRole
+    },
     byRole: () => memoryByRole(root),
     stop: () => clearInterval(timer),
   }
@@ -50,7 +59,10 @@ export function memoryByRole(root: number): MemoryByRole {
 }
 
 export function roleOf(line: string): string {
-  return /\bsluice (?:front|runner|spare|child)\b|postgres|redis|bin\/sluice serve/.exec(line)?.[0] ?? line.slice(0, 30)
+  return (
+    /\bsluice (?:front|runner|spare|child)\b|postgres|redis|bin\/sluice serve/.exec(line)?.[0] ??
+    line.slice(0, 30)
+  )
 }
 
 /** Bytes of the tree with shared pages counted once (PSS); slower to read. */
@@ -60,7 +72,9 @@ export function proportionalBytes(root: number): number {
 
 export function proportionOf(pid: number): number {
   try {
-    return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) * 1_024
+    return (
+      Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) * 1_024
+    )
   } catch {
     return 0
   }
@@ -71,7 +85,10 @@ export function residentBytes(pid: number): number {
   return residentAndShared(pid)[0]
 }
 
-/** Zeros when it has ended. @returns bytes: all that is resident, and of that what pages of files and of shared memory are */
+/**
+ * Zeros when it has ended. @returns bytes: all that is resident, and of that what pages of files and of
+ * shared memory are
+ */
 export function residentAndShared(pid: number): readonly [resident: number, shared: number] {
   try {
     const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number)

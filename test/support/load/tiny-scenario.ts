@@ -1,4 +1,7 @@
-/** A scenario as small as one can be: two servers of node:http that burn CPU for each request, one of them by as much more as is planted. */
+/**
+ * A scenario as small as one can be: two servers of node:http that burn CPU for each request, one of them by
+ * as much more as is planted.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +14,10 @@ import { plainEnvironment, runLoad } from './load.ts'
 import { treeCpuS } from './process-cpu.ts'
 import { freePort, stopServer, untilListening } from '../nodes/spawned.ts'
 
-/** Microseconds; enough of them that the system's clock, which ticks a hundred times a second, tells the difference. */
+/**
+ * Microseconds; enough of them that the system's clock, which ticks a hundred times a second, tells the
+ * difference.
+ */
 const BURN_US = 700
 const REQUESTS = 200
 const LONG_MS = 60_000
@@ -35,38 +41,81 @@ async function serve(port: number, us: number): Promise<void> {
 }
 
 async function measure(slowerPercent: number, repeats: number, file: string | null): Promise<void> {
-  const servers = await Promise.all([['sluice', BURN_US * (1 + slowerPercent / 100)], ['node', BURN_US]].map(async ([name, us]) => {
-    const port = await freePort()
-    const child = fork(fileURLToPath(import.meta.url), ['serve', String(port), String(us)], { env: plainEnvironment(), execArgv: [] })
-    await untilListening(port, { child, output: () => '' })
-    const samples: SampleRecord[] = []
-    return { name: String(name), port, child, samples }
-  }))
+  const servers = await Promise.all(
+    [
+      ['sluice', BURN_US * (1 + slowerPercent / 100)],
+      ['node', BURN_US],
+    ].map(async ([name, us]) => {
+      const port = await freePort()
+      const child = fork(fileURLToPath(import.meta.url), ['serve', String(port), String(us)], {
+        env: plainEnvironment(),
+        execArgv: [],
+      })
+      await untilListening(port, { child, output: () => '' })
+      const samples: SampleRecord[] = []
+      return { name: String(name), port, child, samples }
+    }),
+  )
   for (let repeat = 0; repeat <= repeats; repeat++) {
     for (const { child, port, samples } of servers) {
       const before = treeCpuS(child.pid ?? 0)
       const result = await runLoad({
-        host: '127.0.0.1', port, connections: 2, durationMs: LONG_MS, requestsMax: REQUESTS, pace: { kind: 'closed' },
+        host: '127.0.0.1',
+        port,
+        connections: 2,
+        durationMs: LONG_MS,
+        requestsMax: REQUESTS,
+        pace: { kind: 'closed' },
         requests: [{ method: 'GET', path: '/', headers: {}, body: '' }],
       })
       const cpuS = treeCpuS(child.pid ?? 0) - before
       // The first one warms up. Of the rate nothing is said: the machine may be anybody's.
-      if (repeat > 0) samples.push({ ...sampleOf(result, { cpuS, rssBytes: null, successStatus: 200 }), requests_per_second: Number.NaN })
+      if (repeat > 0)
+        samples.push({
+          ...sampleOf(result, { cpuS, rssBytes: null, successStatus: 200 }),
+          requests_per_second: Number.NaN,
+        })
     }
   }
   for (const { child } of servers) await stopServer(child)
-  await keepRecord({
-    scenario: 'tiny', question: 'whether a planted slowdown is found', settings: { slowerPercent },
-    subjects: [], absent: [], ratios: [], curves: [], checks: [],
-    rows: servers.map(({ name, samples }) => resultRow({
-      scenario: 'tiny', case: 'burning', subject: name, pace: 'closed', connections: 2, offered_per_second: null, payload_bytes: null,
-    }, samples)),
-    notes: [],
-  }, file)
+  await keepRecord(
+    {
+      scenario: 'tiny',
+      question: 'whether a planted slowdown is found',
+      settings: { slowerPercent },
+      subjects: [],
+      absent: [],
+      ratios: [],
+      curves: [],
+      checks: [],
+      rows: servers.map(({ name, samples }) =>
+        resultRow(
+          {
+            scenario: 'tiny',
+            case: 'burning',
+            subject: name,
+            pace: 'closed',
+            connections: 2,
+            offered_per_second: null,
+            payload_bytes: null,
+          },
+          samples,
+        ),
+      ),
+      notes: [],
+    },
+    file,
+  )
 }
 
 if (process.argv[2] === 'serve') await serve(Number(process.argv[3]), Number(process.argv[4]))
 else {
-  const { values } = parseArgs({ options: { slower: { type: 'string', default: '0' }, repeats: { type: 'string', default: '8' }, record: { type: 'string' } } })
+  const { values } = parseArgs({
+    options: {
+      slower: { type: 'string', default: '0' },
+      repeats: { type: 'string', default: '8' },
+      record: { type: 'string' },
+    },
+  })
   await measure(Number(values.slower), Number(values.repeats), values.record ?? null)
 }

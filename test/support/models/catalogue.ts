@@ -24,8 +24,15 @@ export function loadFiles(t: Test, shipped: unknown, extra?: unknown): Catalogue
   })
 }
 
-/** The catalogue of one document, or of one and another that extends it; throws with the problems when it has any. */
-export function catalogueOf(t: Test, document: unknown, more: { extra?: unknown; now?: number } = {}): ModelCatalogue {
+/**
+ * The catalogue of one document, or of one and another that extends it; throws with the problems when it has
+ * any.
+ */
+export function catalogueOf(
+  t: Test,
+  document: unknown,
+  more: { extra?: unknown; now?: number } = {},
+): ModelCatalogue {
   const loaded = loadCatalogue({
     shippedFile: catalogueFile(t, document),
     extraFile: more.extra === undefined ? null : catalogueFile(t, more.extra),

@@ -1,7 +1,9 @@
 import type { CallCost, HoldAsk, Spend } from '../../../src/server/ports/money/money.ts'
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
-export const FREE_SPEND: Spend = { hold: () => ({ ok: true, value: { written: () => true, settle() {}, release() {} } }) }
+export const FREE_SPEND: Spend = {
+  hold: () => ({ ok: true, value: { written: () => true, settle() {}, release() {} } }),
+}
 
 /** What became of a hold. */
 export type Held = { readonly ask: HoldAsk; end: 'open' | 'released' | CallCost }
@@ -14,7 +16,14 @@ export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
     hold(ask) {
       const held: Held = { ask, end: 'open' }
       holds.push(held)
-      return { ok: true, value: { written: () => true, settle: (cost) => void (held.end = cost), release: () => void (held.end = 'released') } }
+      return {
+        ok: true,
+        value: {
+          written: () => true,
+          settle: (cost) => void (held.end = cost),
+          release: () => void (held.end = 'released'),
+        },
+      }
     },
   }
 }

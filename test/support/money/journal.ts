@@ -27,20 +27,53 @@ const PAID = { organization: true, workspace: false, key: true }
 
 export function someTake(requestId: string, bound = 1_000, more: Partial<OpenTake> = {}): OpenTake {
   const amounts = { organization: bound, workspace: 0, key: bound }
-  const facts = { day: DAY, atMs: 1_795_000_000_123, requestId, operation: 'embeddings.create', ...OWNER, model: MODEL }
+  const facts = {
+    day: DAY,
+    atMs: 1_795_000_000_123,
+    requestId,
+    operation: 'embeddings.create',
+    ...OWNER,
+    model: MODEL,
+  }
   return { ...facts, amounts, paid: PAID, ...more }
 }
 
-export function someSettlement(requestId: string, costNano = 700, more: Partial<Settlement> = {}): Settlement {
+export function someSettlement(
+  requestId: string,
+  costNano = 700,
+  more: Partial<Settlement> = {},
+): Settlement {
   return {
-    kind: 'settle', day: DAY, atMs: 1_795_000_000_456, requestId, operation: 'embeddings.create', ...OWNER, model: MODEL,
-    provider: 'openai', tokens: 12, milliseconds: 34, costNano, overrunNano: 0, isByok: false, isEstimated: true, paid: PAID, ...more,
+    kind: 'settle',
+    day: DAY,
+    atMs: 1_795_000_000_456,
+    requestId,
+    operation: 'embeddings.create',
+    ...OWNER,
+    model: MODEL,
+    provider: 'openai',
+    tokens: 12,
+    milliseconds: 34,
+    costNano,
+    overrunNano: 0,
+    isByok: false,
+    isEstimated: true,
+    paid: PAID,
+    ...more,
   }
 }
 
 export function journalIn(folder: string, more: Partial<JournalOptions> = {}): Journal {
   const holder = { pid: 1, startedAt: 'a test' }
-  return openJournal({ folder, id: randomUUID(), node: 'a-node', bootId: TEST_BOOT, holder, log: SILENT, ...more })
+  return openJournal({
+    folder,
+    id: randomUUID(),
+    node: 'a-node',
+    bootId: TEST_BOOT,
+    holder,
+    log: SILENT,
+    ...more,
+  })
 }
 
 export interface WholeJournal extends JournalEnd {

@@ -1,4 +1,6 @@
-/** Rows of the ledger with the counters and roll-ups that belong to them, written without the code under test. */
+/**
+ * Rows of the ledger with the counters and roll-ups that belong to them, written without the code under test.
+ */
 import { keyAccount, organizationAccount, workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { createKey } from '../../../src/server/store/keys/api-keys.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
@@ -42,23 +44,50 @@ export async function openBooks(t: Teardown, day = '2026-03-18'): Promise<Books>
   const store = await openTestStore(t)
   await turnTo(store, day)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const input = { kind: 'inference' as const, name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null }
+  const input = {
+    kind: 'inference' as const,
+    name: 'k',
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
   const { apiKey } = must(await createKey(store, input, CLI))
   const owner = { organizationId: organization.id, workspaceId: workspace.id, keyHash: apiKey.hash }
   const accounts = {
-    organization: organizationAccount(organization.id), workspace: workspaceAccount(workspace.id), key: keyAccount(apiKey.hash),
+    organization: organizationAccount(organization.id),
+    workspace: workspaceAccount(workspace.id),
+    key: keyAccount(apiKey.hash),
   }
   return {
-    store, ...owner, accounts,
+    store,
+    ...owner,
+    accounts,
     async book(...rows) {
       for (const [n, row] of rows.entries()) {
-        await bookOne(store, { ...owner, accounts }, {
-          day, kind: 'usage', cost: 1, requestId: `r${n}`, isByok: false, model: 'm', tokens: 1, journalId: null, accountId: null, ...row,
-        })
+        await bookOne(
+          store,
+          { ...owner, accounts },
+          {
+            day,
+            kind: 'usage',
+            cost: 1,
+            requestId: `r${n}`,
+            isByok: false,
+            model: 'm',
+            tokens: 1,
+            journalId: null,
+            accountId: null,
+            ...row,
+          },
+        )
       }
     },
     async counter(account, column) {
-      const [row] = await store.sql.unsafe<{ value: string }[]>(`SELECT ${column}::text AS value FROM accounts WHERE id = $1`, [account])
+      const [row] = await store.sql.unsafe<{ value: string }[]>(
+        `SELECT ${column}::text AS value FROM accounts WHERE id = $1`,
+        [account],
+      )
       return present(row).value
     },
     turnTo: (to) => turnTo(store, to),
@@ -66,7 +95,9 @@ export async function openBooks(t: Teardown, day = '2026-03-18'): Promise<Books>
 }
 
 async function turnTo(store: Store, day: string): Promise<void> {
-  await store.sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`)
+  await store.sql.unsafe(
+    `CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT '${day}'::date $$`,
+  )
 }
 
 type Owner = Pick<Books, 'organizationId' | 'workspaceId' | 'keyHash' | 'accounts'>
@@ -88,12 +119,15 @@ async function bookOne(store: Store, owner: Owner, row: Row): Promise<void> {
       const id = owner.accounts[kind]
       if (isLump ? id !== row.accountId : isForfeit && kind === 'organization') continue
       const what = row.isByok && !isForfeit ? 'byok' : 'spent'
-      await tx.unsafe(`
+      await tx.unsafe(
+        `
         UPDATE accounts SET lifetime_${what}_nano = lifetime_${what}_nano + $2::bigint,
           daily_${what}_nano = daily_${what}_nano + CASE WHEN day = $3::date THEN $2::bigint ELSE 0 END,
           weekly_${what}_nano = weekly_${what}_nano + CASE WHEN to_char(day, 'IYYY-IW') = to_char($3::date, 'IYYY-IW') THEN $2::bigint ELSE 0 END,
           monthly_${what}_nano = monthly_${what}_nano + CASE WHEN to_char(day, 'YYYY-MM') = to_char($3::date, 'YYYY-MM') THEN $2::bigint ELSE 0 END
-        WHERE id = $1`, [id, row.cost, row.day])
+        WHERE id = $1`,
+        [id, row.cost, row.day],
+      )
     }
     if (isLump) return
     const [spent, byok] = isForfeit ? [0, 0] : row.isByok ? [0, row.cost] : [row.cost, 0]

@@ -54,7 +54,8 @@ export class ModelJournal implements Journal {
       this.#end += 1
       if (change.kind === 'take') this.open.set(change.id, change.take)
       else if (change.kind === 'end') this.open.delete(change.id)
-      if (change.kind !== 'take' && change.entry !== null) this.#entries.push({ at: this.#end, entry: change.entry })
+      if (change.kind !== 'take' && change.entry !== null)
+        this.#entries.push({ at: this.#end, entry: change.entry })
     }
     this.#gathered = []
     return true
@@ -79,6 +80,11 @@ export class ModelJournal implements Journal {
   /** What a supervisor reads of it when the front was killed. @param applied as the books have it */
   closing(applied = this.#applied): Closing {
     const entries = this.#entries.filter(({ at }) => at > applied).map(({ entry }) => entry)
-    return { journalId: this.id, rest: { from: applied, to: this.#end, entries }, open: [...this.open.values()], isComplete: true }
+    return {
+      journalId: this.id,
+      rest: { from: applied, to: this.#end, entries },
+      open: [...this.open.values()],
+      isComplete: true,
+    }
   }
 }

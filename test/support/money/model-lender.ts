@@ -1,17 +1,29 @@
 /**
- * The money authority in memory, written apart from the real one: it adds up leases and spend per window instead of
- * rolling counters over. Every grant is checked against the limits.
+ * The money authority in memory, written apart from the real one: it adds up leases and spend per window
+ * instead of rolling counters over. Every grant is checked against the limits.
  */
 import type {
-  AccountGrant, Closing, ClosingReport, Flush,
-  FlushResult, LendAsk, Lender, LendReply, LimitState,
+  AccountGrant,
+  Closing,
+  ClosingReport,
+  Flush,
+  FlushResult,
+  LendAsk,
+  Lender,
+  LendReply,
+  LimitState,
 } from '../../../src/server/ports/money/lending.ts'
 import { SPANS, type AccountKind, type Day, type Span } from '../../../src/server/ports/money/money.ts'
 import type { Simulation } from '../wire/rate-simulation.ts'
 
 type Limits = Partial<Record<Span, number>>
 
-interface Known { sequence: number; reply: LendReply | null; applied: number; isClosed: boolean }
+interface Known {
+  sequence: number
+  reply: LendReply | null
+  applied: number
+  isClosed: boolean
+}
 
 /** What a store does with a request: `lossy` does it and loses the answer. */
 export type Mode = 'up' | 'away' | 'lossy'
@@ -45,15 +57,18 @@ export class ModelLender {
 
   connect(): Lender {
     return {
-      open: ({ id }) => this.#send('open', () => {
-        if (!this.#journals.has(id)) this.#journals.set(id, { sequence: 0, reply: null, applied: 0, isClosed: false })
-        return this.today
-      }),
+      open: ({ id }) =>
+        this.#send('open', () => {
+          if (!this.#journals.has(id))
+            this.#journals.set(id, { sequence: 0, reply: null, applied: 0, isClosed: false })
+          return this.today
+        }),
       lend: (ask) => this.#send('lend', () => this.#lend(ask)),
-      pulse: (ids) => this.#send('pulse', () => ({
-        day: [this.today, ...ids.map((id) => this.#days.get(id) ?? '')].reduce((a, b) => (b > a ? b : a)),
-        wanted: ids.filter((id) => this.#simulation.now - (this.#wantedAt.get(id) ?? -Infinity) < 600),
-      })),
+      pulse: (ids) =>
+        this.#send('pulse', () => ({
+          day: [this.today, ...ids.map((id) => this.#days.get(id) ?? '')].reduce((a, b) => (b > a ? b : a)),
+          wanted: ids.filter((id) => this.#simulation.now - (this.#wantedAt.get(id) ?? -Infinity) < 600),
+        })),
       flush: (flush) => this.#send('flush', () => this.flush(flush)),
       close: (closing) => this.#send('close', () => this.close(closing)),
     }
@@ -110,7 +125,13 @@ export class ModelLender {
     journal.isClosed = true
     for (const key of [...this.leases.keys()]) if (key.startsWith(`${journalId}/`)) this.leases.delete(key)
     const forfeitedNano = BigInt(this.forfeitedNano - before)
-    return { isClosed, entries: rest?.entries.length ?? 0, forfeits: open.length, forfeitedNano, returnedNano: 0n }
+    return {
+      isClosed,
+      entries: rest?.entries.length ?? 0,
+      forfeits: open.length,
+      forfeitedNano,
+      returnedNano: 0n,
+    }
   }
 
   #lend(ask: LendAsk): LendReply | null {
@@ -118,7 +139,11 @@ export class ModelLender {
     if (journal.isClosed) return null
     if (journal.sequence === ask.sequence && journal.reply !== null) return journal.reply
     this.asks.push(ask)
-    const day = [this.today, ask.day, ...ask.accounts.map(({ accountId }) => this.#days.get(accountId) ?? '')].reduce((a, b) => (b > a ? b : a))
+    const day = [
+      this.today,
+      ask.day,
+      ...ask.accounts.map(({ accountId }) => this.#days.get(accountId) ?? ''),
+    ].reduce((a, b) => (b > a ? b : a))
     const accounts = ask.accounts.map(({ accountId, needNano, leastNano, useNano }): AccountGrant => {
       this.#days.set(accountId, day)
       const limits = this.limits.get(accountId) ?? {}
@@ -128,10 +153,22 @@ export class ModelLender {
       const input = Math.max(needNano, Math.min(useNano, Math.floor(rest / (2 * ask.liveFronts))))
       const lentNano = isUnlimited || rest < Math.min(leastNano, needNano) ? 0 : Math.min(input, rest)
       if (lentNano > 0) add(this.leases, `${ask.journalId}/${accountId}|${day}`, lentNano)
-      for (const span of spans) if (lentNano > 0 && this.#restOf(accountId, span, day) < 0) this.violations.push(`${accountId} ${span}`)
-      const elsewhere = sumOf(this.leases, (key) => !key.startsWith(ask.journalId) && key.includes(`/${accountId}|`))
-      if (!isUnlimited && lentNano < needNano && elsewhere > 0) this.#wantedAt.set(accountId, this.#simulation.now)
-      return { accountId, lentNano, isUnlimited, isLentElsewhere: elsewhere > 0, limits: spans.map((span) => this.#stateOf(accountId, span, day)) }
+      for (const span of spans)
+        if (lentNano > 0 && this.#restOf(accountId, span, day) < 0)
+          this.violations.push(`${accountId} ${span}`)
+      const elsewhere = sumOf(
+        this.leases,
+        (key) => !key.startsWith(ask.journalId) && key.includes(`/${accountId}|`),
+      )
+      if (!isUnlimited && lentNano < needNano && elsewhere > 0)
+        this.#wantedAt.set(accountId, this.#simulation.now)
+      return {
+        accountId,
+        lentNano,
+        isUnlimited,
+        isLentElsewhere: elsewhere > 0,
+        limits: spans.map((span) => this.#stateOf(accountId, span, day)),
+      }
     })
     journal.sequence = ask.sequence
     journal.reply = { day, accounts }
@@ -141,11 +178,21 @@ export class ModelLender {
   #stateOf(accountId: string, span: Span, day: Day): LimitState {
     const limitNano = this.limits.get(accountId)?.[span] ?? 0
     const resetsAtMs = span === 'lifetime' ? null : Date.parse(`${day}T00:00:00Z`) + 86_400_000
-    return { span, limitNano, spentNano: this.spentOf(accountId, span, day), restNano: this.#restOf(accountId, span, day), resetsAtMs }
+    return {
+      span,
+      limitNano,
+      spentNano: this.spentOf(accountId, span, day),
+      restNano: this.#restOf(accountId, span, day),
+      resetsAtMs,
+    }
   }
 
   #restOf(accountId: string, span: Span, day: Day): number {
-    return (this.limits.get(accountId)?.[span] ?? 0) - this.spentOf(accountId, span, day) - this.lentOf(accountId, span, day)
+    return (
+      (this.limits.get(accountId)?.[span] ?? 0) -
+      this.spentOf(accountId, span, day) -
+      this.lentOf(accountId, span, day)
+    )
   }
 
   #return(journalId: string, accountId: string, day: Day, amountNano: number): void {
@@ -176,8 +223,16 @@ export class ModelLender {
   }
 }
 
-function accountsOf(owner: { organizationId: string; workspaceId: string; keyAccountId: string }): readonly (readonly [AccountKind, string])[] {
-  return [['organization', `o${owner.organizationId}`], ['workspace', `w${owner.workspaceId}`], ['key', owner.keyAccountId]]
+function accountsOf(owner: {
+  organizationId: string
+  workspaceId: string
+  keyAccountId: string
+}): readonly (readonly [AccountKind, string])[] {
+  return [
+    ['organization', `o${owner.organizationId}`],
+    ['workspace', `w${owner.workspaceId}`],
+    ['key', owner.keyAccountId],
+  ]
 }
 
 /** @param key `account|day` */

@@ -14,7 +14,10 @@ export const TODAY = '2026-11-20'
 /** Nano-USD. */
 export const usd = (amount: number): number => Math.round(amount * 1e9)
 
-/** One call: by default of key `k1` in workspace `1` of organization `1`, all of which have the limits that the authority has. */
+/**
+ * One call: by default of key `k1` in workspace `1` of organization `1`, all of which have the limits that
+ * the authority has.
+ */
 export interface TestCall {
   /** What it may cost at most; null: nobody can tell. */
   readonly nano: number | null
@@ -50,7 +53,10 @@ export interface MoneyFront extends MoneyWorld {
 }
 
 /** @param limits by account id, nano-USD */
-export function moneyWorld(limits: Readonly<Record<string, Partial<Record<Span, number>>>>, latency = () => 1): MoneyWorld {
+export function moneyWorld(
+  limits: Readonly<Record<string, Partial<Record<Span, number>>>>,
+  latency = () => 1,
+): MoneyWorld {
   const simulation = new Simulation()
   const lender = new ModelLender(simulation, latency, TODAY)
   for (const [id, spans] of Object.entries(limits)) lender.limits.set(id, spans)
@@ -59,7 +65,9 @@ export function moneyWorld(limits: Readonly<Record<string, Partial<Record<Span, 
 
 /** @param limits by account id, nano-USD */
 export function openMoney(
-  limits: Parameters<typeof moneyWorld>[0] = {}, world = moneyWorld(limits), { id = 'f1', liveFronts = 1, log = SILENT } = {},
+  limits: Parameters<typeof moneyWorld>[0] = {},
+  world = moneyWorld(limits),
+  { id = 'f1', liveFronts = 1, log = SILENT } = {},
 ): MoneyFront {
   const { simulation, lender, clock } = world
   const runFor = (ms: number): Promise<void> => simulation.runUntil(simulation.now + ms)
@@ -67,10 +75,11 @@ export function openMoney(
   const listeners = new Set<(change: Change) => void>()
   let isFenced = false
   let standsUntil = 0
-  const after = (ms: number, work: () => void): void => simulation.after(ms, () => {
-    if (simulation.now < standsUntil) after(standsUntil - simulation.now, work)
-    else work()
-  })
+  const after = (ms: number, work: () => void): void =>
+    simulation.after(ms, () => {
+      if (simulation.now < standsUntil) after(standsUntil - simulation.now, work)
+      else work()
+    })
   const spend = createSpend({
     lender: lender.connect(),
     journal,
@@ -87,10 +96,20 @@ export function openMoney(
     fenced: () => (isFenced = true),
   })
   const hold: MoneyFront['hold'] = (call) => {
-    const { nano, bound = { paidNano: nano, anyNano: nano }, money = {}, owner = '1', signal, deadlineMs = 60_000 } = call
+    const {
+      nano,
+      bound = { paidNano: nano, anyNano: nano },
+      money = {},
+      owner = '1',
+      signal,
+      deadlineMs = 60_000,
+    } = call
     return spend.hold({
-      key: keyOf(owner, money, world), bound, facts: { requestId: 'r', operation: 'test', model: 'm' },
-      ...(signal === undefined ? {} : { signal }), deadlineAt: simulation.now + deadlineMs,
+      key: keyOf(owner, money, world),
+      bound,
+      facts: { requestId: 'r', operation: 'test', model: 'm' },
+      ...(signal === undefined ? {} : { signal }),
+      deadlineAt: simulation.now + deadlineMs,
     })
   }
   const held: MoneyFront['held'] = async (call, ms = 30) => {
@@ -105,7 +124,14 @@ export function openMoney(
     return settled ?? fail('internal', { detail: 'it still waits' })
   }
   return {
-    simulation, lender, clock, spend, journal, hold, held, runFor,
+    simulation,
+    lender,
+    clock,
+    spend,
+    journal,
+    hold,
+    held,
+    runFor,
     fenced: () => isFenced,
     async paid(nano, costNano = nano) {
       const outcome = await held({ nano })
@@ -124,7 +150,7 @@ export function openMoney(
 
 /** As callers go on: with what is in the journal. */
 async function writtenOf(held: Outcome<Hold>): Promise<Outcome<Hold>> {
-  return !held.ok || await held.value.written() ? held : fail('store_unavailable')
+  return !held.ok || (await held.value.written()) ? held : fail('store_unavailable')
 }
 
 export function costOf(costNano: number, more: Partial<CallCost> = {}): CallCost {
@@ -135,10 +161,27 @@ export function costOf(costNano: number, more: Partial<CallCost> = {}): CallCost
 function keyOf(owner: string, money: Partial<KeyMoney>, { lender }: MoneyWorld): KeyRecord {
   const limited = (id: string): boolean => lender.limits.has(id)
   return {
-    hash: owner, kind: 'inference', name: 'test', organizationId: '1', workspaceId: '1', defaultWorkspaceId: '1', internId: null,
-    rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null, allowedModels: null, scopes: null,
+    hash: owner,
+    kind: 'inference',
+    name: 'test',
+    organizationId: '1',
+    workspaceId: '1',
+    defaultWorkspaceId: '1',
+    internId: null,
+    rateLimitRpm: null,
+    isDisabled: false,
+    isInProgramme: true,
+    mayWriteVault: true,
+    expiresAtMs: null,
+    allowedModels: null,
+    scopes: null,
     money: {
-      ...NO_LIMITS, accountId: `k${owner}`, isCreditLimited: limited('o1'), isWorkspaceLimited: limited('w1'), isKeyLimited: limited(`k${owner}`), ...money,
+      ...NO_LIMITS,
+      accountId: `k${owner}`,
+      isCreditLimited: limited('o1'),
+      isWorkspaceLimited: limited('w1'),
+      isKeyLimited: limited(`k${owner}`),
+      ...money,
     },
   }
 }

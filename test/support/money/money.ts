@@ -23,10 +23,29 @@ export interface Owners {
 
 export async function makeOwners(store: Store, name = 'o'): Promise<Owners> {
   const { organization, workspace } = must(await createOrganization(store, { name }))
-  const input = { kind: 'inference', name, organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
-  const { apiKey: { hash } } = must(await createKey(store, input, CLI))
-  const accounts = { organization: organizationAccount(organization.id), workspace: workspaceAccount(workspace.id), key: `k${hash}` }
-  return { organizationId: organization.id, workspaceId: workspace.id, keyHash: hash, keyAccountId: accounts.key, accounts }
+  const input = {
+    kind: 'inference',
+    name,
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
+  const {
+    apiKey: { hash },
+  } = must(await createKey(store, input, CLI))
+  const accounts = {
+    organization: organizationAccount(organization.id),
+    workspace: workspaceAccount(workspace.id),
+    key: `k${hash}`,
+  }
+  return {
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    keyHash: hash,
+    keyAccountId: accounts.key,
+    accounts,
+  }
 }
 
 /** Whose next request for money and whose next bytes these are. */
@@ -48,8 +67,20 @@ export class TestJournal {
   }
 
   ask(accounts: Readonly<Record<string, number>>, more: Partial<LendAsk> = {}): LendAsk {
-    const asks = Object.entries(accounts).map(([accountId, nano]) => ({ accountId, needNano: nano, leastNano: nano, useNano: 0 }))
-    return { journalId: this.id, sequence: ++this.#sequence, day: '2000-01-01', liveFronts: 1, accounts: asks, ...more }
+    const asks = Object.entries(accounts).map(([accountId, nano]) => ({
+      accountId,
+      needNano: nano,
+      leastNano: nano,
+      useNano: 0,
+    }))
+    return {
+      journalId: this.id,
+      sequence: ++this.#sequence,
+      day: '2000-01-01',
+      liveFronts: 1,
+      accounts: asks,
+      ...more,
+    }
   }
 
   async lend(accounts: Readonly<Record<string, number>>, more: Partial<LendAsk> = {}) {
@@ -59,7 +90,7 @@ export class TestJournal {
   }
 
   async flush(...entries: BookEntry[]) {
-    const [from, to] = [this.offset, this.offset += entries.length]
+    const [from, to] = [this.offset, (this.offset += entries.length)]
     return this.#lender.flush({ journalId: this.id, from, to, entries })
   }
 }
@@ -70,18 +101,43 @@ export async function openJournal(store: Store, log: Log = SILENT): Promise<Test
 
 const EVERYTHING = { organization: true, workspace: true, key: true }
 
-export function settlement(owners: Owners, day: Day, costNano: number, more: Partial<Settlement> = {}): Settlement {
+export function settlement(
+  owners: Owners,
+  day: Day,
+  costNano: number,
+  more: Partial<Settlement> = {},
+): Settlement {
   return {
-    kind: 'settle', day, atMs: Date.parse(`${day}T12:00:00Z`), requestId: newId(), operation: 'embeddings.create', ...ids(owners),
-    model: 'acme/m', provider: 'acme', tokens: 3, milliseconds: 5, costNano, overrunNano: 0, isByok: false, isEstimated: false,
-    paid: EVERYTHING, ...more,
+    kind: 'settle',
+    day,
+    atMs: Date.parse(`${day}T12:00:00Z`),
+    requestId: newId(),
+    operation: 'embeddings.create',
+    ...ids(owners),
+    model: 'acme/m',
+    provider: 'acme',
+    tokens: 3,
+    milliseconds: 5,
+    costNano,
+    overrunNano: 0,
+    isByok: false,
+    isEstimated: false,
+    paid: EVERYTHING,
+    ...more,
   }
 }
 
 export function openTake(owners: Owners, day: Day, nano: number, more: Partial<OpenTake> = {}): OpenTake {
   return {
-    day, atMs: Date.parse(`${day}T12:00:00Z`), requestId: newId(), operation: 'embeddings.create', ...ids(owners), model: 'acme/m',
-    amounts: { organization: nano, workspace: nano, key: nano }, paid: EVERYTHING, ...more,
+    day,
+    atMs: Date.parse(`${day}T12:00:00Z`),
+    requestId: newId(),
+    operation: 'embeddings.create',
+    ...ids(owners),
+    model: 'acme/m',
+    amounts: { organization: nano, workspace: nano, key: nano },
+    paid: EVERYTHING,
+    ...more,
   }
 }
 
@@ -104,7 +160,9 @@ export async function limitCredit(sql: Queryable, organizationId: string, nano: 
 
 /** Turns the calendar of a database to a day, forward or back. */
 export async function turnTo(sql: Queryable, day: Day): Promise<void> {
-  await sql.unsafe(`CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT DATE '${day}' $$`)
+  await sql.unsafe(
+    `CREATE OR REPLACE FUNCTION utc_today() RETURNS date LANGUAGE sql VOLATILE AS $$ SELECT DATE '${day}' $$`,
+  )
 }
 
 /** What of the books does not balance, counted anew from ledger and leases; nothing when all is well. */

@@ -15,7 +15,10 @@ import type { Teardown } from '../teardown.ts'
 
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {
-  /** Gives everything back, and tells what the books say: rows in the order of their end, and what does not balance. */
+  /**
+   * Gives everything back, and tells what the books say: rows in the order of their end, and what does not
+   * balance.
+   */
   books(): Promise<Books>
 }
 
@@ -36,12 +39,29 @@ interface LedgerRow {
   readonly is_byok: boolean
 }
 
-export async function openRealSpend(t: Teardown, store: Store, feed: Pick<EpochFeed, 'subscribe'> = DEAF): Promise<RealSpend> {
+export async function openRealSpend(
+  t: Teardown,
+  store: Store,
+  feed: Pick<EpochFeed, 'subscribe'> = DEAF,
+): Promise<RealSpend> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-books-'))
-  const journal = openJournal({ folder, id: randomUUID(), node: 'n', bootId: TEST_BOOT, holder: { pid: 1, startedAt: 'a test' }, log: SILENT })
+  const journal = openJournal({
+    folder,
+    id: randomUUID(),
+    node: 'n',
+    bootId: TEST_BOOT,
+    holder: { pid: 1, startedAt: 'a test' },
+    log: SILENT,
+  })
   const spend = createSpend({
-    lender: openLender(store, SILENT), journal, owner: { id: journal.id, node: 'n', bootId: TEST_BOOT }, fronts: { liveFronts: 1 }, feed,
-    timers: UNHURRIED, log: SILENT, fenced: () => undefined,
+    lender: openLender(store, SILENT),
+    journal,
+    owner: { id: journal.id, node: 'n', bootId: TEST_BOOT },
+    fronts: { liveFronts: 1 },
+    feed,
+    timers: UNHURRIED,
+    log: SILENT,
+    fenced: () => undefined,
   })
   let closing: Promise<void> | null = null
   const close = (): Promise<void> => (closing ??= spend.close())
@@ -51,7 +71,9 @@ export async function openRealSpend(t: Teardown, store: Store, feed: Pick<EpochF
   })
   return {
     hold: (ask) => spend.hold(ask),
-    get reading() { return spend.reading },
+    get reading() {
+      return spend.reading
+    },
     close,
     async books() {
       await close()
@@ -66,5 +88,8 @@ export async function openRealSpend(t: Teardown, store: Store, feed: Pick<EpochF
 
 const DEAF = { subscribe: () => () => undefined }
 
-/** A call waits half a minute for its money, and not a second: on a loaded machine the store may take longer than that. */
+/**
+ * A call waits half a minute for its money, and not a second: on a loaded machine the store may take longer
+ * than that.
+ */
 const UNHURRIED = { ...REAL_TIMERS, now: () => performance.now() / 30 }

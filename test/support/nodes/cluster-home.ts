@@ -2,11 +2,17 @@ import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { keptLog } from '../log.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
 
-/** Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must reach. */
+/**
+ * Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must
+ * reach.
+ */
 export interface ClusterHome {
   readonly dataDir: string
   readonly outsideDir: string

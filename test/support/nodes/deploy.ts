@@ -7,7 +7,8 @@ import { ROOT } from '../source.ts'
 
 export const DEPLOY = `${ROOT}deploy/`
 
-export type Member = string | number | boolean | null | undefined | readonly Member[] | { readonly [name: string]: Member }
+export type Member =
+  string | number | boolean | null | undefined | readonly Member[] | { readonly [name: string]: Member }
 
 export function deployFile(name: string): string {
   return readFileSync(DEPLOY + name, 'utf8')
@@ -22,7 +23,9 @@ export function deployFiles(): readonly string[] {
     .sort()
 }
 
-/** The documents of a YAML text, merge keys resolved. Throws on what is none, and on a key that stands twice. */
+/**
+ * The documents of a YAML text, merge keys resolved. Throws on what is none, and on a key that stands twice.
+ */
 export function yamlOf(text: string): readonly Member[] {
   return parseAllDocuments(text, { merge: true, strict: true, uniqueKeys: true }).map((document) => {
     const [problem] = [...document.errors, ...document.warnings]
@@ -33,7 +36,11 @@ export function yamlOf(text: string): readonly Member[] {
 
 /** The member at a path: names, and places in lists. */
 export function at(value: Member, ...path: readonly (string | number)[]): Member {
-  return path.reduce<Member>((found, step) => (typeof found === 'object' && found !== null ? (Reflect.get(found, step) as Member) : undefined), value)
+  return path.reduce<Member>(
+    (found, step) =>
+      typeof found === 'object' && found !== null ? (Reflect.get(found, step) as Member) : undefined,
+    value,
+  )
 }
 
 export function listAt(value: Member, ...path: readonly (string | number)[]): readonly Member[] {
@@ -42,15 +49,23 @@ export function listAt(value: Member, ...path: readonly (string | number)[]): re
 }
 
 /** Name and value of each member, in order; of what is no object, none. */
-export function membersAt(value: Member, ...path: readonly (string | number)[]): readonly (readonly [string, Member])[] {
+export function membersAt(
+  value: Member,
+  ...path: readonly (string | number)[]
+): readonly (readonly [string, Member])[] {
   const found = at(value, ...path)
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? Object.entries(found) : []
 }
 
-/** The environment of a service of compose.yaml as its container gets it: what compose takes from its own environment by its default. */
+/**
+ * The environment of a service of compose.yaml as its container gets it: what compose takes from its own
+ * environment by its default.
+ */
 export function environmentOf(compose: Member, service: string): Readonly<Record<string, string>> {
   const given = membersAt(compose, 'services', service, 'environment')
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]))
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]),
+  )
 }
 
 /** Name of the file of a secret of compose.yaml, in the folder of them. */
@@ -59,7 +74,13 @@ export function secretFile(secret: Member): string {
 }
 
 /** What a program of the machine says of its arguments; null where there is no such program. */
-export function told(command: string, args: readonly string[]): { readonly code: number; readonly said: string } | null {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', env: plainEnvironment() })
+export function told(
+  command: string,
+  args: readonly string[],
+): { readonly code: number; readonly said: string } | null {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: plainEnvironment(),
+  })
   return error !== undefined || status === null ? null : { code: status, said: `${stdout}${stderr}` }
 }

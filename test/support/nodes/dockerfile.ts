@@ -52,5 +52,10 @@ export function jsonForm(text: string): readonly string[] | null {
 
 /** `A=1 B="2 3"` of ENV, LABEL and ARG. */
 export function pairsOf(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries([...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g)].map(([, name = '', quoted, plain = '']) => [name, quoted ?? plain]))
+  return Object.fromEntries(
+    [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g)].map(([, name = '', quoted, plain = '']) => [
+      name,
+      quoted ?? plain,
+    ]),
+  )
 }

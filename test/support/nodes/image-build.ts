@@ -1,4 +1,7 @@
-/** Builds what a Dockerfile describes, in a folder: its COPY and RUN lines one after the other, on this machine's own Node. */
+/**
+ * Builds what a Dockerfile describes, in a folder: its COPY and RUN lines one after the other, on this
+ * machine's own Node.
+ */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
@@ -62,8 +65,15 @@ export function buildImage(input: BuildInput): BuiltImage {
   return {
     root: last.root,
     workFolder: join(last.root, last.workdir),
-    env: Object.fromEntries(Object.entries(last.env).map(([name, value]) => [name, value.startsWith('/') ? join(last.root, value) : value])),
-    entrypoint: last.words.ENTRYPOINT, command: last.words.CMD, healthcheck: last.words.HEALTHCHECK,
+    env: Object.fromEntries(
+      Object.entries(last.env).map(([name, value]) => [
+        name,
+        value.startsWith('/') ? join(last.root, value) : value,
+      ]),
+    ),
+    entrypoint: last.words.ENTRYPOINT,
+    command: last.words.CMD,
+    healthcheck: last.words.HEALTHCHECK,
   }
 }
 
@@ -99,7 +109,11 @@ function note(step: Instruction, stage: Stage): void {
   }
 }
 
-function copy(step: Instruction, stage: Stage, { stages, input }: { stages: readonly Stage[]; input: BuildInput }): void {
+function copy(
+  step: Instruction,
+  stage: Stage,
+  { stages, input }: { stages: readonly Stage[]; input: BuildInput },
+): void {
   const words = step.text.split(/\s+/)
   const target = words.pop() ?? ''
   const from = step.flags['from']
@@ -107,14 +121,22 @@ function copy(step: Instruction, stage: Stage, { stages, input }: { stages: read
   if (base === undefined) throw new Error(`line ${step.line}: there is no stage ${from}`)
   const sources = words.flatMap((word) => matches(base, word))
   const at = join(stage.root, posix.resolve(stage.workdir, target))
-  const isFolder = target.endsWith('/') || sources.length > 1 || statSync(join(base, sources[0] ?? '')).isDirectory()
+  const isFolder =
+    target.endsWith('/') || sources.length > 1 || statSync(join(base, sources[0] ?? '')).isDirectory()
   mkdirSync(isFolder ? at : dirname(at), { recursive: true })
   for (const source of sources) {
-    // Of a folder its contents are copied, and links stay links. What comes from a stage that is done is not needed twice.
+    // Of a folder its contents are copied, and links stay links. What comes from a stage that is done is not
+    // needed twice.
     const given = join(base, source)
     const isTree = statSync(given).isDirectory()
     const links = from === undefined ? [] : ['-l']
-    run('cp', ['-dR', ...links, '--preserve=mode,timestamps', isTree ? `${given}/.` : given, isFolder && !isTree ? join(at, basename(source)) : at])
+    run('cp', [
+      '-dR',
+      ...links,
+      '--preserve=mode,timestamps',
+      isTree ? `${given}/.` : given,
+      isFolder && !isTree ? join(at, basename(source)) : at,
+    ])
   }
   if (process.getuid?.() !== 0) return
   // Who builds owns what he builds of; in the image root does, but for what a flag gives to its user.
@@ -129,8 +151,15 @@ function matches(base: string, source: string): readonly string[] {
     if (!existsSync(join(base, source))) throw new Error(`COPY: there is no ${source}`)
     return [source]
   }
-  const form = new RegExp(`^${pattern.split('*').map((part) => part.replace(/[.+]/g, '\\$&')).join('[^/]*')}$`)
-  const found = readdirSync(join(base, folder)).filter((name) => form.test(name)).map((name) => join(folder, name))
+  const form = new RegExp(
+    `^${pattern
+      .split('*')
+      .map((part) => part.replace(/[.+]/g, '\\$&'))
+      .join('[^/]*')}$`,
+  )
+  const found = readdirSync(join(base, folder))
+    .filter((name) => form.test(name))
+    .map((name) => join(folder, name))
   if (found.length === 0) throw new Error(`COPY: nothing is called ${source}`)
   return found
 }

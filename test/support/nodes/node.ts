@@ -119,22 +119,30 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
   const pid = server.child.pid ?? 0
   const dataDir = settings['SLUICE_DATA'] ?? ''
   return {
-    pid, settings, dataDir, ready,
+    pid,
+    settings,
+    dataDir,
+    ready,
     ended: new Promise((resolve) => server.child.once('exit', (code) => resolve(code))),
     output: () => server.output(),
     lines: () => server.output().split('\n').flatMap(parsed),
-    pidsOf: (role) => tree(pid)
-      .filter((row) => row.state !== 'Z' && row.arguments.join(' ').trim().startsWith(`sluice ${role}`))
-      .map((row) => row.pid),
+    pidsOf: (role) =>
+      tree(pid)
+        .filter((row) => row.state !== 'Z' && row.arguments.join(' ').trim().startsWith(`sluice ${role}`))
+        .map((row) => row.pid),
     async signal(role, signal) {
       await until(`a ${role} runs`, () => {
         const [first] = this.pidsOf(role)
         return first !== undefined && process.kill(first, signal)
       })
     },
-    get: (path) => ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
+    get: (path) =>
+      ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
     answers() {
-      return this.get('/api/v1/models/count').then(({ status }) => status === 200, () => false)
+      return this.get('/api/v1/models/count').then(
+        ({ status }) => status === 200,
+        () => false,
+      )
     },
     admin: (path) => ask(ready.admin_url + path, {}),
     async stop() {
@@ -150,10 +158,13 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
 }
 
 /**
- * A connection for each request. The global `fetch` keeps a pool for each origin, whose queue has stood still for good
- * behind a connection that a killed front reset.
+ * A connection for each request. The global `fetch` keeps a pool for each origin, whose queue has stood still
+ * for good behind a connection that a killed front reset.
  */
-function ask(url: string, headers: OutgoingHttpHeaders): Promise<{ readonly status: number; readonly body: string }> {
+function ask(
+  url: string,
+  headers: OutgoingHttpHeaders,
+): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(UNTIL_MS_MAX)
     get(url, { agent: false, headers, signal }, (response) => {

@@ -1,4 +1,7 @@
-/** Several nodes as deploy/compose.yaml runs them, on this machine: its environment, its secrets, its load balancer, without containers. */
+/**
+ * Several nodes as deploy/compose.yaml runs them, on this machine: its environment, its secrets, its load
+ * balancer, without containers.
+ */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,14 +23,19 @@ export interface BalancerPlace {
 
 /** deploy/nginx.conf with the places of this machine in those of the containers. */
 export function balancerConfig({ folder, port, nodes }: BalancerPlace): string {
-  return nodes
-    .reduce((text, node, index) => text.replace(`node-${index + 1}:8080`, `127.0.0.1:${node}`), deployFile('nginx.conf'))
-    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
-    .replaceAll('/tmp/', `${folder}/`)
-    .replace('/dev/stdout', `${folder}/access.log`)
-    .replace('/dev/stderr', `${folder}/error.log`)
-    // On a machine of many cores there would be as many workers.
-    .replace('worker_processes auto;', 'worker_processes 1;')
+  return (
+    nodes
+      .reduce(
+        (text, node, index) => text.replace(`node-${index + 1}:8080`, `127.0.0.1:${node}`),
+        deployFile('nginx.conf'),
+      )
+      .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+      .replaceAll('/tmp/', `${folder}/`)
+      .replace('/dev/stdout', `${folder}/access.log`)
+      .replace('/dev/stderr', `${folder}/error.log`)
+      // On a machine of many cores there would be as many workers.
+      .replace('worker_processes auto;', 'worker_processes 1;')
+  )
 }
 
 export interface Stores {
@@ -41,25 +49,43 @@ export interface Stores {
 /** Runs deploy/secrets.sh in a copy. @returns the folder of the secrets */
 export function makeSecrets(folder: string): string {
   cpSync(`${DEPLOY}secrets.sh`, join(folder, 'secrets.sh'))
-  const { status, stderr } = spawnSync('sh', [join(folder, 'secrets.sh')], { encoding: 'utf8', env: plainEnvironment() })
+  const { status, stderr } = spawnSync('sh', [join(folder, 'secrets.sh')], {
+    encoding: 'utf8',
+    env: plainEnvironment(),
+  })
   if (status !== 0) throw new Error(`secrets.sh failed: ${stderr}`)
   return join(folder, 'secrets')
 }
 
-/** The environment that compose gives to each node, with the stores of this machine in the file of settings. */
-export function nodeEnvironment(secrets: string, { databaseUrl, redisPlace, bucket }: Stores): Readonly<Record<string, string>> {
+/**
+ * The environment that compose gives to each node, with the stores of this machine in the file of settings.
+ */
+export function nodeEnvironment(
+  secrets: string,
+  { databaseUrl, redisPlace, bucket }: Stores,
+): Readonly<Record<string, string>> {
   const file = join(secrets, 'settings.json')
   const settings = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, string>>
   const redisUrl = settings['REDIS_URL']?.replace('redis:6379', redisPlace)
   chmodSync(file, 0o600)
-  writeFileSync(file, JSON.stringify({ ...settings, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, ...named(bucket, /^AWS_/) }))
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...settings,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      ...named(bucket, /^AWS_/),
+    }),
+  )
   const [compose] = yamlOf(deployFile('compose.yaml'))
   return {
     ...environmentOf(compose, 'node-1'),
     SLUICE_CONFIG: file,
     SLUICE_ROOT_KEY_FILE: join(secrets, secretFile(at(compose, 'secrets', 'root-key'))),
     ...named(bucket, /^SLUICE_/),
-    SLUICE_ADMIN_HOST: '127.0.0.1', SLUICE_FRONTS: '1', SLUICE_WORKERS: '1',
+    SLUICE_ADMIN_HOST: '127.0.0.1',
+    SLUICE_FRONTS: '1',
+    SLUICE_WORKERS: '1',
   }
 }
 
@@ -76,11 +102,21 @@ export interface RunningNode {
 }
 
 /** Starts one, and waits until it is ready. */
-export async function startOne(dataDir: string, env: Readonly<Record<string, string>>, port: number): Promise<RunningNode> {
+export async function startOne(
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+  port: number,
+): Promise<RunningNode> {
   const adminPort = await freePort()
   const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice')], {
     // As if npm had started it: it then drains when the run is ended by force.
-    env: { npm_lifecycle_event: 'prove', ...env, SLUICE_DATA: dataDir, SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(adminPort) },
+    env: {
+      npm_lifecycle_event: 'prove',
+      ...env,
+      SLUICE_DATA: dataDir,
+      SLUICE_PORT: String(port),
+      SLUICE_ADMIN_PORT: String(adminPort),
+    },
     cwd: ROOT,
   })
   try {
@@ -90,7 +126,9 @@ export async function startOne(dataDir: string, env: Readonly<Record<string, str
     throw problem
   }
   return {
-    port, dataDir, server,
+    port,
+    dataDir,
+    server,
     async stop() {
       await stopServer(server.child, STOP_MS)
       return server.child.exitCode
@@ -110,11 +148,20 @@ export async function startBalancer(place: BalancerPlace): Promise<RunningBalanc
   chmodSync(place.folder, 0o755)
   const config = join(place.folder, 'nginx.conf')
   writeFileSync(config, balancerConfig(place))
-  const server = spawnServer('nginx', ['-c', config, '-e', join(place.folder, 'error.log'), '-g', 'daemon off;'])
+  const server = spawnServer('nginx', [
+    '-c',
+    config,
+    '-e',
+    join(place.folder, 'error.log'),
+    '-g',
+    'daemon off;',
+  ])
   await untilListening(place.port, server)
   return {
     answered() {
-      const rows = readFileSync(join(place.folder, 'access.log'), 'utf8').split('\n').map((line) => line.split(' ').at(-1) ?? '')
+      const rows = readFileSync(join(place.folder, 'access.log'), 'utf8')
+        .split('\n')
+        .map((line) => line.split(' ').at(-1) ?? '')
       const counts: Record<string, number> = {}
       for (const row of rows.filter((address) => /^127/.test(address))) counts[row] = (counts[row] ?? 0) + 1
       return counts

@@ -11,7 +11,13 @@ import {
   POSTGRES_DATABASE,
   POSTGRES_USER,
 } from '../../../src/server/supervisor/postgres/postgres-cluster.ts'
-import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster } from '../../../src/server/supervisor/postgres/postmaster.ts'
+import {
+  clearOrphan,
+  POSTGRES_SOCKET,
+  startPostmaster,
+  stopPostmaster,
+  type Postmaster,
+} from '../../../src/server/supervisor/postgres/postmaster.ts'
 import { makeSocketFolder } from '../../../src/server/supervisor/data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/fleet/step-down.ts'
 import { plainEnvironment } from '../load/load.ts'
@@ -40,7 +46,10 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
 const SYNCED = { fsync: 'on', full_page_writes: 'on' }
 
-/** The Postgres of the product's own binaries on a port that it keeps. @param isSynced its commits outlive the machine */
+/**
+ * The Postgres of the product's own binaries on a port that it keeps. @param isSynced its commits outlive the
+ * machine
+ */
 export async function outsidePostgres({ isSynced = false } = {}): Promise<OutsideStore> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-postgres-'))
   await chmod(home, 0o755)
@@ -54,7 +63,9 @@ export async function outsidePostgres({ isSynced = false } = {}): Promise<Outsid
   const port = await freePort()
   const settings = { ...SETTINGS, ...(isSynced && SYNCED), listen_addresses: '127.0.0.1', port: String(port) }
   const socketFolder = makeSocketFolder({
-    at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account,
+    at: join(place.folder, 'socket'),
+    socket: POSTGRES_SOCKET,
+    account: place.account,
   })
   const launch = (): Promise<Postmaster> =>
     startPostmaster({ place, bin, setpriv, settings, socketFolder, log })
@@ -122,8 +133,18 @@ function scriptsOf(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.end('INFO commandstats\r\n'))
     let said = ''
-    socket.setEncoding('utf8').on('data', (text: string) => (said += text)).once('error', reject)
-    socket.once('end', () => resolve([...said.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, match) => sum + Number(match[1]), 0)))
+    socket
+      .setEncoding('utf8')
+      .on('data', (text: string) => (said += text))
+      .once('error', reject)
+    socket.once('end', () =>
+      resolve(
+        [...said.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+          (sum, match) => sum + Number(match[1]),
+          0,
+        ),
+      ),
+    )
   })
 }
 

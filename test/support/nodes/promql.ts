@@ -1,4 +1,7 @@
-/** Reads queries of Prometheus as far as names of metrics and labels go; a word that it does not know is an error. */
+/**
+ * Reads queries of Prometheus as far as names of metrics and labels go; a word that it does not know is an
+ * error.
+ */
 export interface ReadQuery {
   readonly metrics: readonly { readonly name: string; readonly labels: readonly string[] }[]
   readonly matchers: readonly { readonly label: string; readonly value: string }[]
@@ -6,9 +9,23 @@ export interface ReadQuery {
   readonly by: readonly string[] | null
 }
 
-const TOKEN = /\s+|"(?:[^"\\]|\\.)*"|[A-Za-z_:][\w:]*|\$\w+|\d+(?:\.\d+)?[smhd]?|=~|!~|!=|==|>=|<=|[{}()[\],=<>*/+-]/gy
+const TOKEN =
+  /\s+|"(?:[^"\\]|\\.)*"|[A-Za-z_:][\w:]*|\$\w+|\d+(?:\.\d+)?[smhd]?|=~|!~|!=|==|>=|<=|[{}()[\],=<>*/+-]/gy
 const WORDS = new Set([
-  'sum', 'min', 'max', 'avg', 'count', 'topk', 'rate', 'increase', 'delta', 'histogram_quantile', 'and', 'or', 'unless', 'offset',
+  'sum',
+  'min',
+  'max',
+  'avg',
+  'count',
+  'topk',
+  'rate',
+  'increase',
+  'delta',
+  'histogram_quantile',
+  'and',
+  'or',
+  'unless',
+  'offset',
 ])
 
 export function readQuery(text: string): ReadQuery {
@@ -25,15 +42,22 @@ export function readQuery(text: string): ReadQuery {
       at += until(tokens, at + 2, ')').length + 2
     } else if (token === '{') {
       const inside = until(tokens, at + 1, '}')
-      const labels = inside.filter((_, nth) => inside[nth + 1] !== undefined && /^[=!]/.test(inside[nth + 1] ?? ''))
+      const labels = inside.filter(
+        (_, nth) => inside[nth + 1] !== undefined && /^[=!]/.test(inside[nth + 1] ?? ''),
+      )
       metrics.at(-1)?.labels.push(...labels)
-      for (const label of labels) matchers.push({ label, value: (inside[inside.indexOf(label) + 2] ?? '').slice(1, -1) })
+      for (const label of labels)
+        matchers.push({ label, value: (inside[inside.indexOf(label) + 2] ?? '').slice(1, -1) })
       at += inside.length + 1
     } else if (/^[A-Za-z_:]/.test(token) && !WORDS.has(token)) metrics.push({ name: token, labels: [] })
     else if (isAggregate(token)) isAggregated = true
   }
   const by = isAggregated ? [...new Set(kept)] : null
-  return { metrics: metrics.map(({ name, labels }) => ({ name, labels: [...new Set([...labels, ...kept])] })), matchers, by }
+  return {
+    metrics: metrics.map(({ name, labels }) => ({ name, labels: [...new Set([...labels, ...kept])] })),
+    matchers,
+    by,
+  }
 }
 
 function isAggregate(token: string): boolean {

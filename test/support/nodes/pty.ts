@@ -29,15 +29,26 @@ interface PtyInput {
 }
 
 /** Why no terminal can be had here; false: one can. For the `skip` of a test. */
-export const noPty: string | false = spawnSync('python3', ['-c', 'import pty, termios'], { stdio: 'ignore' }).status === 0
-  ? false : 'python3 is not installed: nothing here opens a terminal'
+export const noPty: string | false =
+  spawnSync('python3', ['-c', 'import pty, termios'], { stdio: 'ignore' }).status === 0
+    ? false
+    : 'python3 is not installed: nothing here opens a terminal'
 
 const PRINTED_MS_MAX = 60_000
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007)/g
 
 /** Starts a program as the leader of a session of its own; it is ended with the test. */
-export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24, columns = 80 }: PtyInput): Pty {
-  const order = JSON.stringify({ command, rows, columns, cwd, env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env } })
+export function openPty(
+  t: Teardown,
+  { command, env = {}, cwd = ROOT, rows = 24, columns = 80 }: PtyInput,
+): Pty {
+  const order = JSON.stringify({
+    command,
+    rows,
+    columns,
+    cwd,
+    env: { ...plainEnvironment(), TERM: 'xterm-256color', ...env },
+  })
   const host = spawn('python3', ['-c', PROGRAM, order], { stdio: ['pipe', 'pipe', 'pipe'] })
   let [output, told, isClosed] = ['', '', false]
   // A sign of several bytes may come in two pieces.
@@ -46,7 +57,11 @@ export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24,
   host.once('close', () => (isClosed = true))
   host.stdin.on('error', () => undefined)
   const ended = new Promise<PtyEnd>((resolve, reject) => {
-    host.once('close', () => (told.startsWith('{') ? resolve(JSON.parse(told) as PtyEnd) : reject(new Error(`the terminal broke: ${told}`))))
+    host.once('close', () =>
+      told.startsWith('{')
+        ? resolve(JSON.parse(told) as PtyEnd)
+        : reject(new Error(`the terminal broke: ${told}`)),
+    )
   })
   ended.catch(() => undefined)
   // Its end is that of the program on it.
@@ -59,7 +74,8 @@ export function openPty(t: Teardown, { command, env = {}, cwd = ROOT, rows = 24,
       for (;;) {
         const found = pattern.exec(plainText(output.slice(after)))
         if (found !== null) return output.length
-        if (performance.now() > endsAt || isClosed) throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
+        if (performance.now() > endsAt || isClosed)
+          throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     },

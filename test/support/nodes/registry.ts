@@ -5,16 +5,29 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../load/load.ts'
 
-/** Which registry, and whom to trust for it: a person's caches and keys stay behind, a registry of theirs must not. */
+/**
+ * Which registry, and whom to trust for it: a person's caches and keys stay behind, a registry of theirs must
+ * not.
+ */
 export function registrySettings(): Readonly<Record<string, string>> {
   const asked = ['registry', 'cafile'] as const
-  const found = asked.map((name) => [`npm_config_${name}`, spawnSync('npm', ['config', 'get', name], { encoding: 'utf8' }).stdout.trim()] as const)
-  return Object.fromEntries(found.filter(([, value]) => value !== '' && value !== 'null' && value !== 'undefined'))
+  const found = asked.map(
+    (name) =>
+      [
+        `npm_config_${name}`,
+        spawnSync('npm', ['config', 'get', name], { encoding: 'utf8' }).stdout.trim(),
+      ] as const,
+  )
+  return Object.fromEntries(
+    found.filter(([, value]) => value !== '' && value !== 'null' && value !== 'undefined'),
+  )
 }
 
 /** Why nobody can be shut in here with the registry alone; null when it can be done. */
 export function whyNotShutIn(): string | null {
-  return spawnSync('unshare', ['--net', 'true']).status === 0 ? null : 'this user may make no network namespace'
+  return spawnSync('unshare', ['--net', 'true']).status === 0
+    ? null
+    : 'this user may make no network namespace'
 }
 
 export interface RegistryGate {
@@ -53,26 +66,43 @@ export async function openRegistryGate(socketPath: string, registry: string): Pr
   // Whoever is shut in may be another user.
   chmodSync(socketPath, 0o777)
   return {
-    socketPath, asked,
-    close: () => new Promise((resolve) => {
-      for (const socket of sockets) socket.destroy()
-      server.close(() => resolve())
-      if (existsSync(socketPath)) rmSync(socketPath)
-    }),
+    socketPath,
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+        if (existsSync(socketPath)) rmSync(socketPath)
+      }),
   }
 }
 
 const RELAY_PORT = 4_873
 
-/** The command line that runs a command in a network of its own, which has a loopback and a way to the gate. */
+/**
+ * The command line that runs a command in a network of its own, which has a loopback and a way to the gate.
+ */
 export function shutIn(gate: RegistryGate, command: readonly string[]): readonly string[] {
   const relay = fileURLToPath(import.meta.url)
-  return ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', process.execPath, relay, gate.socketPath, ...command]
+  return [
+    'unshare',
+    '--net',
+    '--',
+    'sh',
+    '-c',
+    'ip link set lo up && exec "$@"',
+    'sh',
+    process.execPath,
+    relay,
+    gate.socketPath,
+    ...command,
+  ]
 }
 
 /** How npm is told the way. */
 export const GATE_SETTINGS: Readonly<Record<string, string>> = {
-  npm_config_https_proxy: `http://127.0.0.1:${RELAY_PORT}`, npm_config_proxy: `http://127.0.0.1:${RELAY_PORT}`,
+  npm_config_https_proxy: `http://127.0.0.1:${RELAY_PORT}`,
+  npm_config_proxy: `http://127.0.0.1:${RELAY_PORT}`,
 }
 
 /** The command line that runs one in the network that a process is shut in. */
@@ -92,7 +122,11 @@ function listen(server: Server, place: string | number): Promise<void> {
 async function relay([socketPath = '', command = '', ...args]: readonly string[]): Promise<void> {
   const server = createServer((client) => {
     const gate = connect(socketPath)
-    client.on('error', () => gate.destroy()).pipe(gate).on('error', () => client.destroy()).pipe(client)
+    client
+      .on('error', () => gate.destroy())
+      .pipe(gate)
+      .on('error', () => client.destroy())
+      .pipe(client)
   })
   await listen(server, RELAY_PORT)
   const child: ChildProcess = spawn(command, args, { stdio: 'inherit', env: plainEnvironment() })

@@ -136,7 +136,10 @@ export function scriptedFleet(t: Teardown, { retiredMsMax = 60_000, spareDelayMs
   })
   t.teardown(() => fleet.killAll())
   return {
-    fleet, log, forked, crashLoops,
+    fleet,
+    log,
+    forked,
+    crashLoops,
     serving: () => forked.filter((child) => child.part !== null && !child.isGone),
     async starting() {
       for (let turn = 0; turn < TURNS_MAX; turn++) {
@@ -162,8 +165,15 @@ export function turnOfLoop(): Promise<void> {
 /** Parts of one generation, which `mark` tells from others. */
 export function partsOf(fronts: number, mark: string, sessionThreads = 1): readonly ChildPart[] {
   return Array.from({ length: fronts }, (_, slot) => ({
-    role: 'front' as const, slot, node: 'node', settings: { SLUICE_CATALOG: mark }, providerKeys: {},
-    databaseUrl: 'postgres://h/d', redis: { socketPath: '/s' }, sessionThreads, connections: fronts,
+    role: 'front' as const,
+    slot,
+    node: 'node',
+    settings: { SLUICE_CATALOG: mark },
+    providerKeys: {},
+    databaseUrl: 'postgres://h/d',
+    redis: { socketPath: '/s' },
+    sessionThreads,
+    connections: fronts,
   }))
 }
 

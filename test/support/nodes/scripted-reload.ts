@@ -38,7 +38,13 @@ export function scriptedReload(settings: Texts = {}) {
     tell: (record) => void tell.push(record),
   })
   return {
-    reloader, rolls, tell, log, adopted, first, checked,
+    reloader,
+    rolls,
+    tell,
+    log,
+    adopted,
+    first,
+    checked,
     next: (texts: Texts) => void (next = generationOf(texts)),
     endRoll: (problem: Error | null = null) => end(problem),
     /** What every check says from now on. */
@@ -55,5 +61,8 @@ function generationOf(settings: Texts): NodeGeneration {
 
 function frozenOf({ tls }: Config): Texts {
   if (tls === null) return {}
-  return { SLUICE_TLS_CERT: readFileSync(tls.certFile, 'utf8'), SLUICE_TLS_KEY: readFileSync(tls.keyFile, 'utf8') }
+  return {
+    SLUICE_TLS_CERT: readFileSync(tls.certFile, 'utf8'),
+    SLUICE_TLS_KEY: readFileSync(tls.keyFile, 'utf8'),
+  }
 }

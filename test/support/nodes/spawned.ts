@@ -21,11 +21,7 @@ export interface SpawnOptions {
 }
 
 /** Starts a server without what a test runner would put into its environment. */
-export function spawnServer(
-  command: string,
-  args: readonly string[],
-  more: SpawnOptions = {},
-): Spawned {
+export function spawnServer(command: string, args: readonly string[], more: SpawnOptions = {}): Spawned {
   let text = ''
   const child = spawn(command, args, {
     env: { ...plainEnvironment(), ...more.env },
@@ -82,8 +78,8 @@ export async function stopServer(child: ChildProcess, graceMs = 10_000): Promise
 }
 
 /**
- * Below the ports that systems give out by themselves: whoever asks for any port never gets one of them, and each process
- * counts through some of its own, so that two tests side by side do not wait for the same.
+ * Below the ports that systems give out by themselves: whoever asks for any port never gets one of them, and
+ * each process counts through some of its own, so that two tests side by side do not wait for the same.
  */
 const PORTS_FROM = 20_000
 const PORTS_OF_PROCESS = 20

@@ -1,4 +1,7 @@
-/** A whole node as an operator runs it, from the outside: `sluice serve` with a data directory and ports of its own. */
+/**
+ * A whole node as an operator runs it, from the outside: `sluice serve` with a data directory and ports of
+ * its own.
+ */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -58,7 +61,10 @@ export interface StandInput {
   readonly price?: string
   /** Origin of a provider that stands in for the quick one. */
   readonly provider?: string
-  /** In place of the catalogue with one model on that provider; it may be made from the origin of the quick one. */
+  /**
+   * In place of the catalogue with one model on that provider; it may be made from the origin of the quick
+   * one.
+   */
   readonly catalogue?: object | ((mockOrigin: string) => object)
 }
 
@@ -167,7 +173,10 @@ export function sluice(
 }
 
 /** A catalogue with one model on one provider: the mock. */
-export function standCatalogue(origin: string, prompt: string): { readonly providers: readonly object[]; readonly models: readonly object[] } {
+export function standCatalogue(
+  origin: string,
+  prompt: string,
+): { readonly providers: readonly object[]; readonly models: readonly object[] } {
   return {
     providers: [{ slug: 'bench', protocol: 'openai', base_url: `${origin}/v1`, api_key_env: PROVIDER_KEY }],
     models: [
@@ -187,7 +196,8 @@ export function standCatalogue(origin: string, prompt: string): { readonly provi
 
 /** Not the spare, which is loaded and serves nobody yet. */
 function frontsOf(pid: number): readonly number[] {
-  const isFront = (words: readonly string[]): boolean => /(^|[ /])sluice front( |$)/.test(words.join(' ').trim())
+  const isFront = (words: readonly string[]): boolean =>
+    /(^|[ /])sluice front( |$)/.test(words.join(' ').trim())
   return tree(pid)
     .filter((row) => row.parent === pid && row.state !== 'Z' && isFront(row.arguments))
     .map((row) => row.pid)

@@ -1,4 +1,7 @@
-/** Hangs or ends the worker threads of a running process from outside, through the inspector that Node opens on SIGUSR1. */
+/**
+ * Hangs or ends the worker threads of a running process from outside, through the inspector that Node opens
+ * on SIGUSR1.
+ */
 import { WebSocket } from 'undici'
 import { listeningPortsOf } from '../wire/sockets.ts'
 import { until } from './node.ts'
@@ -19,13 +22,17 @@ export async function breakThreads(pid: number, how: 'hang' | 'end'): Promise<nu
   })
   const address = await addressAt(port)
   if (address === null) throw new Error('the inspector does not say where it is')
-  const expression = how === 'end' ? 'process.exit(1)' : `{ const end = Date.now() + ${HANG_MS}; while (Date.now() < end); }`
+  const expression =
+    how === 'end' ? 'process.exit(1)' : `{ const end = Date.now() + ${HANG_MS}; while (Date.now() < end); }`
   return inThreads(address, expression)
 }
 
 async function addressAt(port: number): Promise<string | null> {
   try {
-    const answer = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(1_000), headers: { connection: 'close' } })
+    const answer = await fetch(`http://127.0.0.1:${port}/json/list`, {
+      signal: AbortSignal.timeout(1_000),
+      headers: { connection: 'close' },
+    })
     const [target] = (await answer.json()) as { readonly webSocketDebuggerUrl?: string }[]
     return target?.webSocketDebuggerUrl ?? null
   } catch {
@@ -41,11 +48,16 @@ async function inThreads(address: string, expression: string): Promise<number> {
     socket.addEventListener('error', () => reject(new Error('the inspector does not answer')), { once: true })
   })
   let nth = 0
-  const say = (method: string, params: object): void => socket.send(JSON.stringify({ id: ++nth, method, params }))
+  const say = (method: string, params: object): void =>
+    socket.send(JSON.stringify({ id: ++nth, method, params }))
   const threads: string[] = []
   await new Promise<void>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
-      const message = JSON.parse(String(data)) as { readonly id?: number; readonly method?: string; readonly params?: { readonly sessionId?: string } }
+      const message = JSON.parse(String(data)) as {
+        readonly id?: number
+        readonly method?: string
+        readonly params?: { readonly sessionId?: string }
+      }
       if (message.method === 'NodeWorker.attachedToWorker') threads.push(message.params?.sessionId ?? '')
       // Those that run already are told before the answer.
       if (message.id === 1) resolve()
@@ -53,7 +65,10 @@ async function inThreads(address: string, expression: string): Promise<number> {
     say('NodeWorker.enable', { waitForDebuggerOnStart: false })
   })
   for (const sessionId of threads) {
-    say('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }) })
+    say('NodeWorker.sendMessageToWorker', {
+      sessionId,
+      message: JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }),
+    })
   }
   await new Promise((resolve) => setTimeout(resolve, 200))
   socket.close()

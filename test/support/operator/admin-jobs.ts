@@ -20,8 +20,15 @@ export interface AdminJobs extends InternsFront {
 
 export async function openAdminJobs(t: Test): Promise<AdminJobs> {
   const front = await openInternsFront(t)
-  const { data } = (await front.call('POST', '/keys', { body: { name: 'jobs' } })).body as { data: { hash: string } }
-  const owners = { organizationId: front.organizationId, workspaceId: front.workspace.id, keyHash: data.hash, keyAccountId: `k${data.hash}` }
+  const { data } = (await front.call('POST', '/keys', { body: { name: 'jobs' } })).body as {
+    data: { hash: string }
+  }
+  const owners = {
+    organizationId: front.organizationId,
+    workspaceId: front.workspace.id,
+    keyHash: data.hash,
+    keyAccountId: `k${data.hash}`,
+  }
   const work = openVideoWork(front.store, CONTEXT)
   let nth = 0
   return {
@@ -29,7 +36,10 @@ export async function openAdminJobs(t: Test): Promise<AdminJobs> {
     add: (more = {}) => insertVideo(front.store, owners, { id: videoId(++nth), ...more }),
     claim: async (provider) => present((await work.claim(new Map([[provider, 1]]), LEASE_MS))[0]),
     async submit(claim, upstreamId) {
-      const taken = await work.submitted(present(await work.submitting(claim, { leaseMs: LEASE_MS, callMs: 1_000 })), upstreamId)
+      const taken = await work.submitted(
+        present(await work.submitting(claim, { leaseMs: LEASE_MS, callMs: 1_000 })),
+        upstreamId,
+      )
       if (typeof taken === 'string') throw new Error(taken)
       return taken
     },

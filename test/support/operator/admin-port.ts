@@ -1,5 +1,11 @@
 /** The admin port in this process, in front of a public port that follows the test. */
-import { createServer, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -32,7 +38,11 @@ export interface PublicStand {
 const SESSION = '/api/v1/admin/session'
 
 /** A public port that knows one operator's key, and does with all else as the script says. */
-export async function publicStand(t: Teardown, script: Script, tls: Certificate | null = null): Promise<PublicStand> {
+export async function publicStand(
+  t: Teardown,
+  script: Script,
+  tls: Certificate | null = null,
+): Promise<PublicStand> {
   const asked: string[] = []
   let [connections, isRevoked] = [0, false]
   const answer: Script = (request, response) => {
@@ -41,8 +51,10 @@ export async function publicStand(t: Teardown, script: Script, tls: Certificate 
     const status = statusFor(request.headers.authorization, isRevoked)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ status }))
   }
-  const server = tls === null ? createServer(answer)
-    : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, answer)
+  const server =
+    tls === null
+      ? createServer(answer)
+      : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, answer)
   server.on('connection', () => connections++)
   const close = (): void => {
     server.close()
@@ -52,8 +64,12 @@ export async function publicStand(t: Teardown, script: Script, tls: Certificate 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    port: portOf(server), asked, close,
-    get connections() { return connections },
+    port: portOf(server),
+    asked,
+    close,
+    get connections() {
+      return connections
+    },
     revoke() {
       isRevoked = true
     },
@@ -87,24 +103,45 @@ export interface Asked {
 }
 
 /** Opens it; it ends with the test. */
-export async function adminStand(t: Teardown, publicPort: number, more: Partial<AdminOptions> = {}): Promise<AdminStand> {
+export async function adminStand(
+  t: Teardown,
+  publicPort: number,
+  more: Partial<AdminOptions> = {},
+): Promise<AdminStand> {
   const port = await freePort()
   const admin = await startAdmin({
-    host: '127.0.0.1', port, publicPort: { host: '127.0.0.1', port: publicPort, isTls: false }, version: '1.2.3', log: SILENT, keyGraceMs: () => 60_000,
-    readiness: () => READY, advice: () => [], command: 'sluice', looks: () => Promise.resolve([]), metrics: () => Promise.resolve('up 1\n'), ...more,
+    host: '127.0.0.1',
+    port,
+    publicPort: { host: '127.0.0.1', port: publicPort, isTls: false },
+    version: '1.2.3',
+    log: SILENT,
+    keyGraceMs: () => 60_000,
+    readiness: () => READY,
+    advice: () => [],
+    command: 'sluice',
+    looks: () => Promise.resolve([]),
+    metrics: () => Promise.resolve('up 1\n'),
+    ...more,
   })
   t.teardown(() => admin.close())
   return { admin, port, ask: (path, input) => ask(port, path, input) }
 }
 
-export function ask(port: number, path: string, { method = 'GET', headers = { authorization: `Bearer ${OPERATOR_KEY}` }, body }: AskMore = {}): Promise<Asked> {
+export function ask(
+  port: number,
+  path: string,
+  { method = 'GET', headers = { authorization: `Bearer ${OPERATOR_KEY}` }, body }: AskMore = {},
+): Promise<Asked> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {
-      const pieces: Buffer[] = []
-      answer.on('data', (piece: Buffer) => pieces.push(piece))
-      answer.once('error', reject)
-      answer.once('end', () => resolve(askedOf(answer, Buffer.concat(pieces))))
-    })
+    const request = httpRequest(
+      { host: '127.0.0.1', port, path, method, headers, agent: false },
+      (answer) => {
+        const pieces: Buffer[] = []
+        answer.on('data', (piece: Buffer) => pieces.push(piece))
+        answer.once('error', reject)
+        answer.once('end', () => resolve(askedOf(answer, Buffer.concat(pieces))))
+      },
+    )
     request.once('error', reject)
     request.end(body)
   })
@@ -112,13 +149,20 @@ export function ask(port: number, path: string, { method = 'GET', headers = { au
 
 function askedOf({ statusCode: status = 0, headers }: IncomingMessage, body: Buffer): Asked {
   const isError = status >= 400 && headers['content-type'] === 'application/json' && body.length > 0
-  const parsed = isError ? JSON.parse(body.toString()) as { error?: { metadata?: { error_type?: string } } } : {}
+  const parsed = isError
+    ? (JSON.parse(body.toString()) as { error?: { metadata?: { error_type?: string } } })
+    : {}
   return { status, headers, body, error: parsed.error?.metadata?.error_type ?? null }
 }
 
 const UP = { state: 'up', mode: 'external', since: '2027-01-01T00:00:00.000Z' } as const
 const COUNTS = { ready: 1, wanted: 1, configured: 1 }
 export const READY: ReadinessView = {
-  status: 'ready', reasons: [], degraded: [], dependencies: { postgres: UP, redis: UP, storage: UP },
-  fronts: COUNTS, workers: COUNTS, runners: { ready: 1, wanted: 1 },
+  status: 'ready',
+  reasons: [],
+  degraded: [],
+  dependencies: { postgres: UP, redis: UP, storage: UP },
+  fronts: COUNTS,
+  workers: COUNTS,
+  runners: { ready: 1, wanted: 1 },
 }

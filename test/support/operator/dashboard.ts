@@ -8,10 +8,15 @@ import type { Teardown } from '../teardown.ts'
 /** An embeddings model that needs nobody outside and costs 0.001 USD a token. */
 export const PRICED_MODEL = 'test/priced'
 const CATALOGUE = {
-  models: [{
-    id: PRICED_MODEL, name: 'Priced', architecture: { output_modalities: ['embeddings'] }, context_length: 8_192,
-    endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.001' } }],
-  }],
+  models: [
+    {
+      id: PRICED_MODEL,
+      name: 'Priced',
+      architecture: { output_modalities: ['embeddings'] },
+      context_length: 8_192,
+      endpoints: [{ provider: 'local', upstream_model: 'lexical-1', pricing: { prompt: '0.001' } }],
+    },
+  ],
 }
 
 export interface Dashboard {
@@ -27,7 +32,11 @@ export interface Dashboard {
   /** By the navigation, to the page of this title; resolves when it has the focus. */
   visit(title: string): Promise<void>
   /** A call of the public API, past the dashboard. */
-  call(path: string, key: string, more?: { readonly method?: string; readonly body?: unknown }): Promise<{ readonly status: number; readonly body: string }>
+  call(
+    path: string,
+    key: string,
+    more?: { readonly method?: string; readonly body?: unknown },
+  ): Promise<{ readonly status: number; readonly body: string }>
 }
 
 /** Starts a node and opens its dashboard; one of each for a file of tests. */
@@ -37,11 +46,22 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
   const keys = firstKeys(node.dataDir)
   const [inferenceKey, managementKey] = [keys['inference_key'] ?? '', keys['management_key'] ?? '']
   const url = `${node.ready.admin_url}/dashboard/`
-  const page = await (await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })).newPage()
+  const page = await (
+    await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  ).newPage()
   // A key that the test ends on purpose is refused.
-  const seen = watch(page, { origin: new URL(url).origin, mayBeRefused: (address) => address.includes('/api/v1/') })
+  const seen = watch(page, {
+    origin: new URL(url).origin,
+    mayBeRefused: (address) => address.includes('/api/v1/'),
+  })
   return {
-    node, browser, page, seen, url, inferenceKey, managementKey,
+    node,
+    browser,
+    page,
+    seen,
+    url,
+    inferenceKey,
+    managementKey,
     async signIn() {
       await page.goto(url)
       await page.getByLabel('Management key').fill(managementKey)
@@ -49,7 +69,10 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
       await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor()
     },
     async visit(title) {
-      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }).click()
+      await page
+        .getByRole('navigation', { name: 'Pages' })
+        .getByRole('link', { name: title, exact: true })
+        .click()
       await page.locator('h1:focus', { hasText: title }).waitFor()
     },
     async call(path, key, { body, method = body === undefined ? 'GET' : 'POST' } = {}) {
@@ -73,7 +96,9 @@ export async function findingsInAllLooks(page: Page): Promise<readonly string[]>
   return found
 }
 
-/** Pixels by which the page is wider than its window: 0 when only tables and plots scroll, in their own boxes. */
+/**
+ * Pixels by which the page is wider than its window: 0 when only tables and plots scroll, in their own boxes.
+ */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }

@@ -18,7 +18,15 @@ const PATIENT_MS = 30_000
 
 /** Of an installation whose node is not running. */
 export function lookFor(settings: Settings, more: Partial<Look> = {}): Look {
-  return { generation: generationOf(settings), running: null, runtime: null, now: Date.now, storeMsMax: PATIENT_MS, holderMsMax: PATIENT_MS, ...more }
+  return {
+    generation: generationOf(settings),
+    running: null,
+    runtime: null,
+    now: Date.now,
+    storeMsMax: PATIENT_MS,
+    holderMsMax: PATIENT_MS,
+    ...more,
+  }
 }
 
 export interface Told {

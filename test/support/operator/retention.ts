@@ -41,7 +41,10 @@ export async function plantJobs(sql: Queryable, plant: OwnedPlant): Promise<void
 }
 
 /** Deliveries of the webhooks of jobs, one each. */
-export async function plantDeliveries(sql: Queryable, plant: OwnedPlant & { readonly state: 'delivered' | 'dead' }): Promise<void> {
+export async function plantDeliveries(
+  sql: Queryable,
+  plant: OwnedPlant & { readonly state: 'delivered' | 'dead' },
+): Promise<void> {
   await sql`
     INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body, state, created_at, ended_at)
     SELECT gen_random_uuid(), ${plant.workspaceId}, ${plant.name}::text || nth, ${plant.name}::text || nth || '-failed', 'https://a.example/', 'a.example',
@@ -50,8 +53,8 @@ export async function plantDeliveries(sql: Queryable, plant: OwnedPlant & { read
 }
 
 /**
- * Events of a chain of their own, with the hashes that they ought to have. For organizations that have none yet.
- * The text is as the store makes it.
+ * Events of a chain of their own, with the hashes that they ought to have. For organizations that have none
+ * yet. The text is as the store makes it.
  */
 export async function plantEvents(sql: Queryable, plant: Omit<OwnedPlant, 'workspaceId'>): Promise<void> {
   await sql.unsafe(`

@@ -11,12 +11,20 @@ const HOST_FILE = fileURLToPath(new URL('./verb-host.js', import.meta.url))
 const idle: ChildProcess[] = []
 
 /**
- * Runs a verb of the command line in a process that has loaded it already: most of what `bin/sluice` costs is loading.
- * Verbs that are asked for at once run in several. What is about the process itself (signals, pipes) needs `runToEnd`.
+ * Runs a verb of the command line in a process that has loaded it already: most of what `bin/sluice` costs is
+ * loading. Verbs that are asked for at once run in several. What is about the process itself (signals, pipes)
+ * needs `runToEnd`.
  * @param input what it can read from standard input
  */
 export async function runVerb(settings: Settings, args: readonly string[], input = ''): Promise<VerbEnded> {
-  const host = idle.pop() ?? fork(HOST_FILE, { cwd: ROOT, env: plainEnvironment(), execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const host =
+    idle.pop() ??
+    fork(HOST_FILE, {
+      cwd: ROOT,
+      env: plainEnvironment(),
+      execArgv: [],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
   host.ref()
   host.channel?.ref()
   const order: VerbOrder = { env: { ...plainEnvironment(), ...settings }, args, input }
@@ -30,7 +38,8 @@ export async function runVerb(settings: Settings, args: readonly string[], input
 
 function answerOf(host: ChildProcess, order: VerbOrder): Promise<VerbEnded> {
   return new Promise((resolve, reject) => {
-    const onExit = (): void => reject(new Error(`sluice ${order.args.join(' ')} ended the process that it ran in`))
+    const onExit = (): void =>
+      reject(new Error(`sluice ${order.args.join(' ')} ended the process that it ran in`))
     host.once('exit', onExit)
     host.once('message', (ended: VerbEnded) => {
       host.off('exit', onExit)

@@ -1,5 +1,12 @@
 import { fail, ok } from '../../../src/schemas/failures.ts'
-import type { PresetActor, PresetConfigs, PresetRef, PresetRows, Presets, PresetInput } from '../../../src/server/ports/presets/presets.ts'
+import type {
+  PresetActor,
+  PresetConfigs,
+  PresetRef,
+  PresetRows,
+  Presets,
+  PresetInput,
+} from '../../../src/server/ports/presets/presets.ts'
 import type { Invalidation } from '../../../src/server/ports/keys/keys.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
@@ -25,7 +32,12 @@ export async function presetStand(store: Store): Promise<PresetStand> {
   }
   return {
     presets: openPresets(store, publish),
-    by: { actor: { kind: 'key', id: 'a'.repeat(64) }, requestId: 'r', operation: 'presets.test', organizationId: organization.id },
+    by: {
+      actor: { kind: 'key', id: 'a'.repeat(64) },
+      requestId: 'r',
+      operation: 'presets.test',
+      organizationId: organization.id,
+    },
     told,
     ref: (slug) => ({ workspaceId: workspace.id, slug }),
   }
@@ -39,16 +51,28 @@ export function presetInput(model: string, more: Partial<PresetInput> = {}): Pre
 /** Presets of one workspace in memory: each version's configuration; the newest is designated. */
 export type MemoryPresets = Readonly<Record<string, readonly object[]>>
 
-/** What calls use of presets, by the front's own cache, over rows in memory. @param workspaceId whose they are */
+/**
+ * What calls use of presets, by the front's own cache, over rows in memory. @param workspaceId whose they are
+ */
 export function memoryConfigs(presets: MemoryPresets, workspaceId: string): PresetConfigs {
   const load: PresetRows['load'] = async ({ workspaceId: asked, slug }, version) => {
     await Promise.resolve()
     const versions = asked === workspaceId ? presets[slug] : undefined
     if (versions === undefined) return ok(null)
     const config = versions[(version ?? versions.length) - 1]
-    const head = { id: slug, isArchived: slug.startsWith('archived'), designated: versions.length, latest: versions.length }
+    const head = {
+      id: slug,
+      isArchived: slug.startsWith('archived'),
+      designated: versions.length,
+      latest: versions.length,
+    }
     return ok({ head, config: config === undefined ? null : JSON.stringify(config) })
   }
   const feed = { epoch: 1, lastGoodPollAtMs: Date.now(), subscribe: () => () => undefined }
-  return createPresetConfigs({ rows: { load, unknown: async () => fail('preset_unknown') }, feed, graceMs: 600_000, now: Date.now })
+  return createPresetConfigs({
+    rows: { load, unknown: async () => fail('preset_unknown') },
+    feed,
+    graceMs: 600_000,
+    now: Date.now,
+  })
 }

@@ -1,9 +1,15 @@
-/** Users, groups and mappings as they lie in the store, planted without any of the code that a test looks at. */
+/**
+ * Users, groups and mappings as they lie in the store, planted without any of the code that a test looks at.
+ */
 import type { MemberRole } from '../../../src/schemas/workspaces/workspaces.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import type { Queryable, Store } from '../../../src/server/store/base/open.ts'
 
-export async function plantUsers(store: Store, organizationId: string, names: readonly string[]): Promise<readonly string[]> {
+export async function plantUsers(
+  store: Store,
+  organizationId: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
   const ids = names.map(() => newId())
   await store.sql`
     INSERT INTO users (id, organization_id, user_name) SELECT u.id, ${organizationId}, u.name
@@ -11,14 +17,23 @@ export async function plantUsers(store: Store, organizationId: string, names: re
   return ids
 }
 
-export async function plantGroup(store: Store, organizationId: string, displayName: string, userIds: readonly string[] = []): Promise<string> {
+export async function plantGroup(
+  store: Store,
+  organizationId: string,
+  displayName: string,
+  userIds: readonly string[] = [],
+): Promise<string> {
   const id = newId()
   await store.sql`INSERT INTO scim_groups (id, organization_id, display_name) VALUES (${id}, ${organizationId}, ${displayName})`
   await plantMembers(store, id, userIds)
   return id
 }
 
-export async function plantMembers(store: { readonly sql: Queryable }, groupId: string, userIds: readonly string[]): Promise<void> {
+export async function plantMembers(
+  store: { readonly sql: Queryable },
+  groupId: string,
+  userIds: readonly string[],
+): Promise<void> {
   await store.sql`
     INSERT INTO scim_members (group_id, user_id) SELECT ${groupId}, unnest(string_to_array(${userIds.join(',')}, ',')::uuid[])`
 }
@@ -31,7 +46,10 @@ interface PlantedMapping {
 }
 
 /** Without its grants. */
-export async function plantMapping(store: Store, { organizationId, groupId, workspaceId, role }: PlantedMapping): Promise<string> {
+export async function plantMapping(
+  store: Store,
+  { organizationId, groupId, workspaceId, role }: PlantedMapping,
+): Promise<string> {
   const id = newId()
   await store.sql`
     INSERT INTO scim_mappings (id, organization_id, group_id, workspace_id, role) VALUES (${id}, ${organizationId}, ${groupId}, ${workspaceId}, ${role})`

@@ -13,11 +13,15 @@ export interface ScimErrorBody {
  * @returns which failure it tells of, by its text: no member of the body names it
  */
 export function failureIn(text: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string {
-  if (headers.get('content-type') !== 'application/scim+json') throw new Error(`not SCIM: ${headers.get('content-type')}`)
+  if (headers.get('content-type') !== 'application/scim+json')
+    throw new Error(`not SCIM: ${headers.get('content-type')}`)
   const body = JSON.parse(text) as ScimErrorBody
-  const others = Object.keys(body).filter((name) => !['schemas', 'status', 'scimType', 'detail'].includes(name))
+  const others = Object.keys(body).filter(
+    (name) => !['schemas', 'status', 'scimType', 'detail'].includes(name),
+  )
   if (others.length > 0) throw new Error(`members that RFC 7644 does not know: ${others.join()}`)
-  if (body.schemas.join() !== 'urn:ietf:params:scim:api:messages:2.0:Error') throw new Error(`schemas: ${body.schemas.join()}`)
+  if (body.schemas.join() !== 'urn:ietf:params:scim:api:messages:2.0:Error')
+    throw new Error(`schemas: ${body.schemas.join()}`)
   if (body.status !== String(status)) throw new Error(`${body.status} in the body of a ${status}`)
   return failureOf(body.detail)
 }
@@ -29,6 +33,9 @@ export function failureOf(detail: string): string {
 
 /** The text up to where an issue stands behind it. */
 function beginOf(text: string): RegExp {
-  const parts = text.replace(/\.$/, '').split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const parts = text
+    .replace(/\.$/, '')
+    .split(/\{\w+\}/)
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}[.:]`)
 }

@@ -40,14 +40,20 @@ export async function openScimFront(t: Test): Promise<ScimFront> {
   const front = await openInternsFront(t)
   const { store, organizationId } = front
   const base = front.url.replace('/api/v1', '/scim/v2')
-  const [foreign] = await store.sql<{ id: string }[]>`SELECT id FROM organizations WHERE id <> ${organizationId}`
+  const [foreign] = await store.sql<
+    { id: string }[]
+  >`SELECT id FROM organizations WHERE id <> ${organizationId}`
   const tokenOf = async (id: string): Promise<string> =>
     must(await createScimToken(store, { organizationId: id, name: 'idp', expiresAt: null }, CLI)).key
   const own = await tokenOf(organizationId)
   const call: ScimFront['call'] = async (method, path, { body, headers = {}, token = own } = {}) => {
     const answer = await fetch(base + path, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/scim+json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/scim+json' }),
+        ...headers,
+      },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
@@ -59,18 +65,26 @@ export async function openScimFront(t: Test): Promise<ScimFront> {
     return answer.body.id
   }
   return {
-    ...front, manage: front.call, call,
+    ...front,
+    manage: front.call,
+    call,
     user: (userName, more = {}) => made('/Users', { userName, ...more }),
-    group: (displayName, userIds = []) => made('/Groups', { displayName, members: userIds.map((value) => ({ value })) }),
-    patch: (path, ...operations) => call('PATCH', path, {
-      body: { schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations: operations },
-    }),
+    group: (displayName, userIds = []) =>
+      made('/Groups', { displayName, members: userIds.map((value) => ({ value })) }),
+    patch: (path, ...operations) =>
+      call('PATCH', path, {
+        body: { schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations: operations },
+      }),
     members: async (groupId) => {
-      const { members } = (await call('GET', `/Groups/${groupId}`)).body as unknown as { members: readonly { display: string }[] }
+      const { members } = (await call('GET', `/Groups/${groupId}`)).body as unknown as {
+        members: readonly { display: string }[]
+      }
       return members.map(({ display }) => display).sort()
     },
     events: async () => {
-      const [row] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM audit WHERE organization_id = ${organizationId}`
+      const [row] = await store.sql<
+        { count: number }[]
+      >`SELECT count(*)::int AS count FROM audit WHERE organization_id = ${organizationId}`
       return row?.count ?? 0
     },
     foreignToken: await tokenOf(foreign?.id ?? ''),

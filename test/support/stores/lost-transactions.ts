@@ -1,4 +1,7 @@
-/** A process of its own whose transactions lose their backends again and again; it exits with 0 when it lives through that. */
+/**
+ * A process of its own whose transactions lose their backends again and again; it exits with 0 when it lives
+ * through that.
+ */
 import { openStore } from '../../../src/server/store/base/open.ts'
 
 const ROUNDS = 15
@@ -28,7 +31,13 @@ for (let round = 0; round < ROUNDS; round++) {
 isEnding = true
 await Promise.all(writers)
 // The last of the ended ones may be heard of only now; every connection of the pool must then serve.
-const served = async (): Promise<boolean> => store.sql.begin((tx) => tx`SELECT 1`).then(() => true, () => false)
+const served = async (): Promise<boolean> =>
+  store.sql
+    .begin((tx) => tx`SELECT 1`)
+    .then(
+      () => true,
+      () => false,
+    )
 let rows: readonly boolean[] = []
 for (let tries = 0; tries < 10 && !(rows.length > 0 && rows.every(Boolean)); tries++) {
   rows = await Promise.all(Array.from({ length: WRITERS }, served))

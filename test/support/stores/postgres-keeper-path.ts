@@ -15,5 +15,7 @@ export const KEEPER_PATH = process.platform === 'linux' ? `\0${NAME}` : `${KEEPE
 
 function migrationsAt(): string {
   const folder = fileURLToPath(new URL('../../../src/server/store/migrations/', import.meta.url))
-  return readdirSync(folder).map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`).join()
+  return readdirSync(folder)
+    .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`)
+    .join()
 }

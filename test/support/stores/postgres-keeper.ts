@@ -4,13 +4,19 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Sql } from 'postgres'
 import { postgresAt } from '../../../src/server/store/base/open.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { migrate } from '../../../src/server/store/migrations/migrate.ts'
 import { KEEPER_HOME, KEEPER_PATH } from './postgres-keeper-path.ts'
 import { freePort } from '../nodes/spawned.ts'
 import { REMOVAL } from '../teardown.ts'
 
-/** The process that owns the test cluster. It lends databases over a socket, and ends when nobody has one any more. */
+/**
+ * The process that owns the test cluster. It lends databases over a socket, and ends when nobody has one any
+ * more.
+ */
 const IDLE_MS = 3_000
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' }
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -86,10 +92,15 @@ function giveBack(database: string): void {
 }
 
 function work(): void {
-  working ??= workOff().catch(() => {}).finally(() => (working = null))
+  working ??= workOff()
+    .catch(() => {})
+    .finally(() => (working = null))
 }
 
-/** Tests that wait come first, then the databases that stand ready; what was given back is dropped when nothing else is to be done. */
+/**
+ * Tests that wait come first, then the databases that stand ready; what was given back is dropped when
+ * nothing else is to be done.
+ */
 async function workOff(): Promise<void> {
   const { admin } = await booting
   for (;;) {
@@ -124,7 +135,12 @@ async function boot(): Promise<Cluster> {
   chmodSync(KEEPER_HOME, 0o755)
   const port = await freePort()
   const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: String(port) }
-  const running = await startEmbeddedPostgres({ dataDir, log, settings, outsideDir: join(KEEPER_HOME, 'outside') })
+  const running = await startEmbeddedPostgres({
+    dataDir,
+    log,
+    settings,
+    outsideDir: join(KEEPER_HOME, 'outside'),
+  })
   const cluster = { running, port }
   const admin = postgresAt(urlOf(cluster, 'postgres'), { max: 1, onnotice: () => {} })
   await admin`CREATE DATABASE template_migrated TEMPLATE template0`
@@ -145,7 +161,7 @@ async function end(): Promise<void> {
 
 async function hold(): Promise<boolean> {
   if (await mayListen()) return true
-  if (process.platform === 'linux' || await isAnswered()) return false
+  if (process.platform === 'linux' || (await isAnswered())) return false
   rmSync(KEEPER_PATH, { force: true })
   return mayListen()
 }

@@ -14,10 +14,13 @@ const KEEPER_MS_MAX = 60_000
 const STORE_MS_MIN = 30_000
 
 /**
- * A database of its own for a test, migrated, dropped when the test ends. All test processes of a run share one
- * cluster: its keeper is started by the first of them and leaves some seconds after the last.
+ * A database of its own for a test, migrated, dropped when the test ends. All test processes of a run share
+ * one cluster: its keeper is started by the first of them and leaves some seconds after the last.
  */
-export async function openTestDatabase(t: Teardown, kind: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
+export async function openTestDatabase(
+  t: Teardown,
+  kind: 'migrated' | 'empty' = 'migrated',
+): Promise<TestDatabase> {
   const { url, lease } = await lend(kind)
   t.teardown(() => void lease.destroy())
   return { url }
@@ -32,13 +35,21 @@ export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
 }
 
 /**
- * Has every store of this process wait long, for tests that are not about its bounds: the shortest, that of a poll of the epoch,
- * is 400 ms, and a machine that stands still for it would be an outage. @returns what makes the bounds those of the product again
+ * Has every store of this process wait long, for tests that are not about its bounds: the shortest, that of a
+ * poll of the epoch, is 400 ms, and a machine that stands still for it would be an outage. @returns what
+ * makes the bounds those of the product again
  */
 export function waitLong(): () => void {
   const bounded = Object.getOwnPropertyDescriptor(Store.prototype, 'within')?.value as Store['within']
-  Store.prototype.within = function <T>(this: Store, timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    return Reflect.apply<Store, [number, (sql: Sql) => PromiseLike<T>], Promise<T>>(bounded, this, [Math.max(timeoutMs, STORE_MS_MIN), run])
+  Store.prototype.within = function <T>(
+    this: Store,
+    timeoutMs: number,
+    run: (sql: Sql) => PromiseLike<T>,
+  ): Promise<T> {
+    return Reflect.apply<Store, [number, (sql: Sql) => PromiseLike<T>], Promise<T>>(bounded, this, [
+      Math.max(timeoutMs, STORE_MS_MIN),
+      run,
+    ])
   }
   return () => void (Store.prototype.within = bounded)
 }

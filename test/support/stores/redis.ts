@@ -3,7 +3,11 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
-import { launchInMemory, launchServer, type RunningRedis } from '../../../src/server/supervisor/redis/redis-launch.ts'
+import {
+  launchInMemory,
+  launchServer,
+  type RunningRedis,
+} from '../../../src/server/supervisor/redis/redis-launch.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
 
 /** `child` = a real server from the PATH. */
@@ -31,9 +35,10 @@ export const REDIS_KINDS: readonly RedisKind[] = hasServer() ? ['in-memory', 'ch
 export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'): Promise<TestRedis> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-test-'))
   const socketPath = join(home, 'redis.sock')
-  const launch = () => kind === 'child'
-    ? launchServer({ command: 'redis-server', socketPath, home })
-    : launchInMemory({ socketPath })
+  const launch = () =>
+    kind === 'child'
+      ? launchServer({ command: 'redis-server', socketPath, home })
+      : launchInMemory({ socketPath })
   let running: RunningRedis | null = await launch()
   const kill = async (): Promise<void> => {
     const ending = running

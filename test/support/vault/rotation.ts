@@ -1,4 +1,7 @@
-/** Rotations of root and sealing keys as the command line makes them, with what a test puts between the batches. */
+/**
+ * Rotations of root and sealing keys as the command line makes them, with what a test puts between the
+ * batches.
+ */
 import { randomBytes } from 'node:crypto'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { DataRotationRows, RootRotationRows } from '../../../src/server/ports/vault/rotation.ts'
@@ -18,20 +21,31 @@ import { must } from '../must.ts'
 export function withNewRoot(old: RootKeys): { readonly both: RootKeys; readonly alone: RootKeys } {
   const text = randomBytes(32).toString('hex')
   const others = old.ids.map((id) => old.get(id)?.toString('hex'))
-  const open = (keys: string): RootKeys => openRootKeys({ setting: new Secret(keys), file: null, dataDir: '/nowhere' })
+  const open = (keys: string): RootKeys =>
+    openRootKeys({ setting: new Secret(keys), file: null, dataDir: '/nowhere' })
   return { both: open([text, ...others].join(',')), alone: open(text) }
 }
 
-export async function turnRoot(store: Store, rootKeys: RootKeys, more: Partial<RootRotationRows> = {}): Promise<RootRotation> {
+export async function turnRoot(
+  store: Store,
+  rootKeys: RootKeys,
+  more: Partial<RootRotationRows> = {},
+): Promise<RootRotation> {
   const rows = { ...openRootRotation(store), ...more }
-  return must(await rotateRoot({ rows, rootKeys, rootKeyId: rootKeys.currentId, by: CLI, progress: () => undefined }))
+  return must(
+    await rotateRoot({ rows, rootKeys, rootKeyId: rootKeys.currentId, by: CLI, progress: () => undefined }),
+  )
 }
 
 export interface DataTurn extends Partial<DataRotationRows> {
   readonly madeBefore?: string
 }
 
-export async function turnData(store: Store, rootKeys: RootKeys, { madeBefore, ...more }: DataTurn = {}): Promise<DataRotation> {
+export async function turnData(
+  store: Store,
+  rootKeys: RootKeys,
+  { madeBefore, ...more }: DataTurn = {},
+): Promise<DataRotation> {
   const rows = { ...openDataRotation(store), ...more }
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const before = madeBefore ?? must(await rows.now())

@@ -19,7 +19,13 @@ export function releasing({ rows, keys, jobs }: Pick<VaultStand, 'rows' | 'keys'
   const events: AuditEvent[] = []
   const audit = { note: (event: AuditEvent) => events.push(event) > 0 }
   const releases = openReleases({ rows, keys, jobs, audit, log: SILENT })
-  const request = (scope: VaultScope, name: string, host: string): ReleaseRequest => ({ scope, name, host, operation: 'test', by: BY })
+  const request = (scope: VaultScope, name: string, host: string): ReleaseRequest => ({
+    scope,
+    name,
+    host,
+    operation: 'test',
+    by: BY,
+  })
   return { events, release: (scope, name, host) => releases.release(request(scope, name, host)) }
 }
 
@@ -67,13 +73,14 @@ export async function rewrite({ store }: Stored, row: RawSecret, edit: Edit = {}
 
 /** Takes an edited row away again. */
 export async function restore(stand: Stored, row: RawSecret, edit: Edit): Promise<void> {
-  await stand.store.sql`DELETE FROM secrets WHERE vault_id = ${edit.vault_id ?? row.vault_id} AND name = ${edit.name ?? row.name}`
+  await stand.store
+    .sql`DELETE FROM secrets WHERE vault_id = ${edit.vault_id ?? row.vault_id} AND name = ${edit.name ?? row.name}`
   await rewrite(stand, row)
 }
 
 /**
- * One edit for every byte: of the sealed value, of the name, of each host and of the version, and hosts that were added,
- * dropped, doubled and put in another order. Whoever edits asks for what stands there afterwards.
+ * One edit for every byte: of the sealed value, of the name, of each host and of the version, and hosts that
+ * were added, dropped, doubled and put in another order. Whoever edits asks for what stands there afterwards.
  * @param bit which bit of a sealed byte is flipped
  */
 export function bytewise(row: RawSecret, bit: (at: number) => number): readonly Tampering[] {
@@ -89,25 +96,41 @@ export function bytewise(row: RawSecret, bit: (at: number) => number): readonly 
     const other = replaced(name, at)
     return { what: `name byte ${at}`, edit: { name: other }, name: other, host }
   })
-  const hostBytes = hosts.flatMap((text, nth) => Array.from(text, (_, at) => {
-    const other = replaced(text, at)
-    return { what: `host ${nth} byte ${at}`, edit: { hosts: hosts.with(nth, other) }, name, host: other }
-  }))
+  const hostBytes = hosts.flatMap((text, nth) =>
+    Array.from(text, (_, at) => {
+      const other = replaced(text, at)
+      return { what: `host ${nth} byte ${at}`, edit: { hosts: hosts.with(nth, other) }, name, host: other }
+    }),
+  )
   const versions = Array.from(row.version, (digit, at) => {
     const version = `${row.version.slice(0, at)}${(Number(digit) + 1) % 10}${row.version.slice(at + 1)}`
     return { what: `version digit ${at}`, edit: { version }, name, host }
   })
   const lists: readonly (readonly [string, readonly string[]])[] = [
-    ['a host added', [...hosts, 'evil.example']], ['a host put before', ['evil.example', ...hosts]], ['a host dropped', hosts.slice(0, -1)],
-    ['a host doubled', [...hosts, host]], ['hosts in another order', [...hosts].reverse()], ['hosts joined', [hosts.join('')]],
+    ['a host added', [...hosts, 'evil.example']],
+    ['a host put before', ['evil.example', ...hosts]],
+    ['a host dropped', hosts.slice(0, -1)],
+    ['a host doubled', [...hosts, host]],
+    ['hosts in another order', [...hosts].reverse()],
+    ['hosts joined', [hosts.join('')]],
   ]
   return [
-    ...sealed, ...names, ...hostBytes, ...versions,
-    ...lists.flatMap(([what, list]) => list.map((asked) => ({ what, edit: { hosts: list }, name, host: asked }))),
+    ...sealed,
+    ...names,
+    ...hostBytes,
+    ...versions,
+    ...lists.flatMap(([what, list]) =>
+      list.map((asked) => ({ what, edit: { hosts: list }, name, host: asked })),
+    ),
     { what: 'the next version', edit: { version: String(Number(row.version) + 1) }, name, host },
     { what: 'an empty value', edit: { sealed: Buffer.alloc(0) }, name, host },
     { what: 'a value cut short', edit: { sealed: row.sealed.subarray(0, -1) }, name, host },
-    { what: 'a value made longer', edit: { sealed: Buffer.concat([row.sealed, Buffer.alloc(1)]) }, name, host },
+    {
+      what: 'a value made longer',
+      edit: { sealed: Buffer.concat([row.sealed, Buffer.alloc(1)]) },
+      name,
+      host,
+    },
   ]
 }
 

@@ -1,4 +1,7 @@
-/** A front with every operation over a real vault: database, root key, short-job threads, keys of a workspace and its interns. */
+/**
+ * A front with every operation over a real vault: database, root key, short-job threads, keys of a workspace
+ * and its interns.
+ */
 import { randomBytes } from 'node:crypto'
 import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
@@ -44,21 +47,35 @@ export interface VaultStand {
 export const BY = { actor: { kind: 'key', id: 'a'.repeat(64) }, requestId: 'the-request' } as const
 export const HOST = 'api.example.com'
 
-export async function openVaultStand(t: Parameters<typeof openTestStore>[0], poolMax = 8): Promise<VaultStand> {
+export async function openVaultStand(
+  t: Parameters<typeof openTestStore>[0],
+  poolMax = 8,
+): Promise<VaultStand> {
   const store = await openTestStore(t, poolMax)
   const { organizationId, first, other } = await store.sql.begin(async (tx) => {
     const { organization, workspace } = await insertOrganization(tx, 'Test')
-    const second = await insertWorkspace(tx, { organizationId: organization.id, name: 'Other', slug: 'other' })
+    const second = await insertWorkspace(tx, {
+      organizationId: organization.id,
+      name: 'Other',
+      slug: 'other',
+    })
     return { organizationId: organization.id, first: workspace.id, other: second.id }
   })
-  const rootKeys = openRootKeys({ setting: new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
+  const rootKeys = openRootKeys({
+    setting: new Secret(randomBytes(32).toString('hex')),
+    file: null,
+    dataDir: '/nowhere',
+  })
   const rows = openSecretRows(store)
   const keys = new VaultKeys({ rootKeys, rows })
   const jobs = threads()
   const workspace = { organizationId, workspaceId: first, internId: null }
   const addVault = ({ workspaceId }: VaultScope, kind: VaultKind, name: string | null): Promise<string> =>
     store.sql.begin((tx) => insertVault(tx, { organizationId, workspaceId, kind, name }))
-  const addIntern = async (scope: VaultScope, attachedVaultId: string | null = null): Promise<VaultScope & { readonly internId: string }> => {
+  const addIntern = async (
+    scope: VaultScope,
+    attachedVaultId: string | null = null,
+  ): Promise<VaultScope & { readonly internId: string }> => {
     const internId = newId()
     const vaultId = await addVault(scope, 'intern', null)
     await store.sql`
@@ -88,7 +105,11 @@ export async function openVaultStand(t: Parameters<typeof openTestStore>[0], poo
 export interface VaultFront extends VaultStand {
   readonly front: TestFront
   /** As the workspace's inference key, unless another one is given. */
-  call(method: string, path: string, more?: { readonly key?: string; readonly body?: unknown }): Promise<VaultAnswer>
+  call(
+    method: string,
+    path: string,
+    more?: { readonly key?: string; readonly body?: unknown },
+  ): Promise<VaultAnswer>
 }
 
 export interface VaultAnswer {
@@ -103,7 +124,10 @@ export interface VaultJson {
   readonly has_more: boolean
   readonly error: {
     readonly message: string
-    readonly metadata: { readonly error_type: string; readonly issues?: readonly { readonly path: string; readonly message: string }[] }
+    readonly metadata: {
+      readonly error_type: string
+      readonly issues?: readonly { readonly path: string; readonly message: string }[]
+    }
   }
 }
 
@@ -123,18 +147,35 @@ export interface VaultFrontOptions {
 }
 
 /** KEY is of the workspace, OTHER_KEY of the other one, INTERN_KEY of `intern`. */
-export async function openVaultFront(t: Parameters<typeof openFront>[0], options: VaultFrontOptions = {}): Promise<VaultFront> {
+export async function openVaultFront(
+  t: Parameters<typeof openFront>[0],
+  options: VaultFrontOptions = {},
+): Promise<VaultFront> {
   const stand = await openVaultStand(t)
   const { workspace, otherWorkspace, intern } = stand
-  const records = new Map([...keyRecords(options.facts)].map(([hash, record]) => [hash, {
-    ...record,
-    organizationId: workspace.organizationId,
-    workspaceId: record.kind === 'management' ? null : hash === hashOfKey(OTHER_KEY) ? otherWorkspace.workspaceId : workspace.workspaceId,
-    defaultWorkspaceId: workspace.workspaceId,
-    internId: record.kind === 'intern' ? intern.internId : null,
-  }]))
+  const records = new Map(
+    [...keyRecords(options.facts)].map(([hash, record]) => [
+      hash,
+      {
+        ...record,
+        organizationId: workspace.organizationId,
+        workspaceId:
+          record.kind === 'management'
+            ? null
+            : hash === hashOfKey(OTHER_KEY)
+              ? otherWorkspace.workspaceId
+              : workspace.workspaceId,
+        defaultWorkspaceId: workspace.workspaceId,
+        internId: record.kind === 'intern' ? intern.internId : null,
+      },
+    ]),
+  )
   const vaults = options.vaults?.(stand.vaults) ?? stand.vaults
-  const ports = { ...NO_FILES, observer: { log: SILENT, settled: () => undefined, trace: () => undefined }, vaults } as unknown as Ports
+  const ports = {
+    ...NO_FILES,
+    observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
+    vaults,
+  } as unknown as Ports
   const operations = options.operations?.(OPERATIONS) ?? OPERATIONS
   const front = await openFront(t, operations, { access: accessTo(records), ports, ...options.http })
   return { ...stand, front, call: (method, path, more) => ask(front.url, { method, path, ...more }) }
@@ -150,7 +191,10 @@ interface Asked {
 async function ask(url: string, { method, path, key = KEY, body }: Asked): Promise<VaultAnswer> {
   const answer = await fetch(`${url}/api/v1/vault${path}`, {
     method,
-    headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await answer.text()

@@ -8,4 +8,9 @@ export function box(type: string, bodyBytes: number): Buffer {
 }
 
 /** What passes for a clip as far as its outermost boxes tell. */
-export const CLIP: Buffer = Buffer.concat([box('ftyp', 16), box('moov', 40), box('free', 0), box('mdat', 300)])
+export const CLIP: Buffer = Buffer.concat([
+  box('ftyp', 16),
+  box('moov', 40),
+  box('free', 0),
+  box('mdat', 300),
+])

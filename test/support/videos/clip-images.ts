@@ -8,7 +8,10 @@ export function plainPng(
   [red, green, blue]: readonly [number, number, number],
 ): Uint8Array<ArrayBuffer> {
   const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.of(red, green, blue))])
-  return pngOf({ width, height, depth: 8, colourType: 2 }, Buffer.concat(Array.from({ length: height }, () => row)))
+  return pngOf(
+    { width, height, depth: 8, colourType: 2 },
+    Buffer.concat(Array.from({ length: height }, () => row)),
+  )
 }
 
 export interface PngInput {
@@ -22,7 +25,10 @@ export interface PngInput {
 }
 
 /** @param rows rows as they are filtered, each behind the number of its filter */
-export function pngOf({ width, height, depth, colourType, isInterlaced = false, palette, covers }: PngInput, rows: Uint8Array): Uint8Array<ArrayBuffer> {
+export function pngOf(
+  { width, height, depth, colourType, isInterlaced = false, palette, covers }: PngInput,
+  rows: Uint8Array,
+): Uint8Array<ArrayBuffer> {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
@@ -48,6 +54,9 @@ export function plainJpeg(
   { width, height }: { readonly width: number; readonly height: number },
   [red, green, blue]: readonly [number, number, number],
 ): Uint8Array<ArrayBuffer> {
-  const { data } = encode({ width, height, data: Buffer.alloc(4 * width * height, Buffer.of(red, green, blue, 255)) }, 90)
+  const { data } = encode(
+    { width, height, data: Buffer.alloc(4 * width * height, Buffer.of(red, green, blue, 255)) },
+    90,
+  )
   return new Uint8Array(data)
 }

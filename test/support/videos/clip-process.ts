@@ -1,4 +1,7 @@
-/** A process that does what a runner does with clips: it renders one after the other in the thread of its pool. */
+/**
+ * A process that does what a runner does with clips: it renders one after the other in the thread of its
+ * pool.
+ */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openPools } from '../../../src/workers/pool.ts'
@@ -30,8 +33,12 @@ export interface ClipProcess {
 
 /** @param input each clip has the number of its turn as its seed */
 export async function startClipProcess(input: Partial<ClipInput>): Promise<ClipProcess> {
-  // In the session of the node, as its runner is: the kernel shares out cores by session before it asks who is nice.
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(input)], { env: plainEnvironment(), execArgv: [] })
+  // In the session of the node, as its runner is: the kernel shares out cores by session before it asks who
+  // is nice.
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(input)], {
+    env: plainEnvironment(),
+    execArgv: [],
+  })
   const told: ClipTold[] = []
   child.on('message', (one) => told.push(one as ClipTold))
   const ended = new Promise<never>((_resolve, reject) => {
@@ -39,19 +46,32 @@ export async function startClipProcess(input: Partial<ClipInput>): Promise<ClipP
   })
   ended.catch(() => undefined)
   const until = async (count: number): Promise<void> => {
-    while (told.length < count) await Promise.race([ended, new Promise((resolve) => child.once('message', resolve))])
+    while (told.length < count)
+      await Promise.race([ended, new Promise((resolve) => child.once('message', resolve))])
   }
   await until(1)
   return { told, cpuS: () => processRow(child.pid ?? 0)?.cpuS ?? 0, until, stop: () => stopServer(child) }
 }
 
 async function render(input: Partial<ClipInput>): Promise<never> {
-  const { jobs } = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 1, isBackground: true, log: SILENT })
+  const { jobs } = openPools({
+    shortThreads: 1,
+    sessionThreads: 0,
+    queueMax: 1,
+    isBackground: true,
+    log: SILENT,
+  })
   for (let nth = 1; ; nth++) {
     const startedAt = performance.now()
-    const clip = must(await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }))
+    const clip = must(
+      await jobs.run('render_clip', clipInput({ ...input, seed: nth }), { caller: callerBy('prove') }),
+    )
     if (!clip.ok) throw new Error(clip.detail)
-    const told: ClipTold = { nth, ms: performance.now() - startedAt, residentBytes: process.memoryUsage.rss() }
+    const told: ClipTold = {
+      nth,
+      ms: performance.now() - startedAt,
+      residentBytes: process.memoryUsage.rss(),
+    }
     process.send?.(told)
   }
 }

@@ -7,8 +7,16 @@ export type ClipInput = ShortJobTypes['render_clip']['in']
 /** The smallest clip, unless told otherwise. */
 export function clipInput(input: Partial<ClipInput> = {}): ClipInput {
   return {
-    prompt: 'a red fox runs over the snow', seconds: 1, width: 360, height: 360, framesPerSecond: CLIP_FRAMES_PER_SECOND, seed: 1,
-    firstFrame: null, lastFrame: null, references: [], ...input,
+    prompt: 'a red fox runs over the snow',
+    seconds: 1,
+    width: 360,
+    height: 360,
+    framesPerSecond: CLIP_FRAMES_PER_SECOND,
+    seed: 1,
+    firstFrame: null,
+    lastFrame: null,
+    references: [],
+    ...input,
   }
 }
 

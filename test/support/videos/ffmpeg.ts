@@ -28,8 +28,20 @@ export async function hasFfmpeg(): Promise<boolean> {
 export function probe(clip: Uint8Array): Promise<Probed> {
   return withFile(clip, async (file) => {
     const entries = 'stream=codec_name,pix_fmt,width,height,nb_read_frames:format=duration'
-    const { stdout, stderr } = await run('ffprobe', ['-v', 'warning', '-count_frames', '-show_entries', entries, '-of', 'json', file])
-    const { streams, format } = JSON.parse(stdout) as { streams: readonly Record<string, string | number>[]; format: { duration: string } }
+    const { stdout, stderr } = await run('ffprobe', [
+      '-v',
+      'warning',
+      '-count_frames',
+      '-show_entries',
+      entries,
+      '-of',
+      'json',
+      file,
+    ])
+    const { streams, format } = JSON.parse(stdout) as {
+      streams: readonly Record<string, string | number>[]
+      format: { duration: string }
+    }
     const [stream = {}] = streams
     return {
       codec: String(stream['codec_name']),

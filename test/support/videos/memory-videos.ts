@@ -1,7 +1,16 @@
-/** Video jobs in memory, for tests of the operations alone: it does what the port says, and keeps what it was asked. */
+/**
+ * Video jobs in memory, for tests of the operations alone: it does what the port says, and keeps what it was
+ * asked.
+ */
 import { fail, ok, type Failure, type Outcome } from '../../../src/schemas/failures.ts'
 import { isVideoEnding } from '../../../src/schemas/videos/video-jobs.ts'
-import type { PreviousVideo, VideoJobs, VideoOutput, VideoView, VideoInput } from '../../../src/server/ports/videos/videos.ts'
+import type {
+  PreviousVideo,
+  VideoJobs,
+  VideoOutput,
+  VideoView,
+  VideoInput,
+} from '../../../src/server/ports/videos/videos.ts'
 
 export interface MemoryVideos extends VideoJobs {
   /** Every wish that became a job, in order. */
@@ -46,14 +55,23 @@ export function memoryVideos(workspaceId = 'w'): MemoryVideos {
       inputs.push(input)
       const id = `vid_${String(inputs.length).padStart(32, '0')}`
       const { provider, ownSecret } = input.target
-      const { request: { seconds }, costNano, workspaceId: owner } = input
-      videos.put({ id, workspaceId: owner }, { previous: { provider, upstreamId: `up-${id}`, ownSecret, seconds, costNano } })
+      const {
+        request: { seconds },
+        costNano,
+        workspaceId: owner,
+      } = input
+      videos.put(
+        { id, workspaceId: owner },
+        { previous: { provider, upstreamId: `up-${id}`, ownSecret, seconds, costNano } },
+      )
       return viewOf(find(input.workspaceId, id))
     },
     get: async (workspace, id) => viewOf(find(workspace, id)),
     async list(workspace, { after, limit }) {
       const all = [...jobs.values()].map(({ view }) => view).filter((view) => view.workspaceId === workspace)
-      const newest = all.sort((one, other) => (one.id < other.id ? 1 : -1)).filter(({ id }) => after === null || id < after)
+      const newest = all
+        .sort((one, other) => (one.id < other.id ? 1 : -1))
+        .filter(({ id }) => after === null || id < after)
       return ok({ videos: newest.slice(0, limit), hasMore: newest.length > limit })
     },
     async cancel(workspace, id) {
@@ -78,7 +96,11 @@ export function memoryVideos(workspaceId = 'w'): MemoryVideos {
   return videos
 }
 
-const NEW = { outputs: [], previous: { provider: 'local', upstreamId: 'up', ownSecret: null, seconds: 5, costNano: 0 }, isExpired: false } as const
+const NEW = {
+  outputs: [],
+  previous: { provider: 'local', upstreamId: 'up', ownSecret: null, seconds: 5, costNano: 0 },
+  isExpired: false,
+} as const
 const PENDING = { status: 'pending', generationId: null, error: null, outputs: 0, usage: null } as const
 
 function hasEnded(status: VideoView['status']): boolean {

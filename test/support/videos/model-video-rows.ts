@@ -1,6 +1,11 @@
 import { VIDEO_LEASE_MS } from '../../../src/schemas/videos/video-limits.ts'
 import { videoStatusOf, isVideoEnding, type VideoState } from '../../../src/schemas/videos/video-jobs.ts'
-import type { ClaimedVideo, VideoEnd, VideoMade, VideoWork } from '../../../src/server/ports/videos/video-work.ts'
+import type {
+  ClaimedVideo,
+  VideoEnd,
+  VideoMade,
+  VideoWork,
+} from '../../../src/server/ports/videos/video-work.ts'
 import type { VideoAttached, VideoView } from '../../../src/server/ports/videos/videos.ts'
 
 /** A row as the model store keeps it. */
@@ -42,11 +47,27 @@ export function modelRows(now: () => number): ModelRows {
   const rows = new Map<string, ModelRow>()
   const calls: string[] = []
   const model: ModelRows = {
-    rows, calls, work: {} as VideoWork, fault: () => 'none',
+    rows,
+    calls,
+    work: {} as VideoWork,
+    fault: () => 'none',
     add(given) {
       const row: ModelRow = {
-        workspaceId: 'w1', provider: 'tokens', submitToken: `token-${given.id}`, createdAtMs: now(), expiresAtMs: now() + 86_400_000, state: 'accepted',
-        attempt: 0, leaseUntil: now() - 1, submissions: 0, polls: 0, submittedAtMs: null, submitEndsAtMs: null, upstreamId: null, made: null, attached: null,
+        workspaceId: 'w1',
+        provider: 'tokens',
+        submitToken: `token-${given.id}`,
+        createdAtMs: now(),
+        expiresAtMs: now() + 86_400_000,
+        state: 'accepted',
+        attempt: 0,
+        leaseUntil: now() - 1,
+        submissions: 0,
+        polls: 0,
+        submittedAtMs: null,
+        submitEndsAtMs: null,
+        upstreamId: null,
+        made: null,
+        attached: null,
         end: null,
         ...given,
       }
@@ -55,18 +76,27 @@ export function modelRows(now: () => number): ModelRows {
     },
     cancel(id) {
       const row = rows.get(id)
-      if (row !== undefined && OPEN.has(row.state)) Object.assign(row, { state: 'cancelled', attempt: row.attempt + 1 })
+      if (row !== undefined && OPEN.has(row.state))
+        Object.assign(row, { state: 'cancelled', attempt: row.attempt + 1 })
     },
   }
   const bare = { ...claims(rows, now), ...steps(rows, now) }
-  Object.assign(model.work, Object.fromEntries(Object.entries(bare).map(([name, method]) => [name, async (...args: unknown[]) => {
-    calls.push(name)
-    const fault = model.fault(name as keyof VideoWork)
-    if (fault === 'lost') throw new Error('the store is away')
-    const answer: unknown = await (method as (...args: unknown[]) => Promise<unknown>)(...args)
-    if (fault === 'unheard') throw new Error('the store went away')
-    return answer
-  }])))
+  Object.assign(
+    model.work,
+    Object.fromEntries(
+      Object.entries(bare).map(([name, method]) => [
+        name,
+        async (...args: unknown[]) => {
+          calls.push(name)
+          const fault = model.fault(name as keyof VideoWork)
+          if (fault === 'lost') throw new Error('the store is away')
+          const answer: unknown = await (method as (...args: unknown[]) => Promise<unknown>)(...args)
+          if (fault === 'unheard') throw new Error('the store went away')
+          return answer
+        },
+      ]),
+    ),
+  )
   return model
 }
 
@@ -87,7 +117,9 @@ function claims(rows: Rows, now: () => number): Pick<VideoWork, 'claim' | 'due' 
     async claim(room, leaseMs) {
       const taken: ClaimedVideo[] = []
       for (const [provider, count] of room) {
-        const due = [...rows.values()].filter((row) => row.provider === provider && OPEN.has(row.state) && row.leaseUntil < now())
+        const due = [...rows.values()].filter(
+          (row) => row.provider === provider && OPEN.has(row.state) && row.leaseUntil < now(),
+        )
         for (const row of due.sort((a, b) => a.leaseUntil - b.leaseUntil).slice(0, count)) {
           row.attempt++
           row.leaseUntil = busyUntil(row, leaseMs)
@@ -99,7 +131,8 @@ function claims(rows: Rows, now: () => number): Pick<VideoWork, 'claim' | 'due' 
     async due() {
       const counts = new Map<string, number>()
       for (const row of rows.values()) {
-        if (OPEN.has(row.state) && row.leaseUntil < now()) counts.set(row.provider, (counts.get(row.provider) ?? 0) + 1)
+        if (OPEN.has(row.state) && row.leaseUntil < now())
+          counts.set(row.provider, (counts.get(row.provider) ?? 0) + 1)
       }
       return counts
     },
@@ -115,7 +148,12 @@ function claims(rows: Rows, now: () => number): Pick<VideoWork, 'claim' | 'due' 
     async release(claims, dueInMs) {
       for (const claim of claims) {
         const row = ours(claim)
-        if (row !== null) Object.assign(row, { attempt: row.attempt + 1, leaseUntil: busyUntil(row, dueInMs) - 1, polls: claim.polls })
+        if (row !== null)
+          Object.assign(row, {
+            attempt: row.attempt + 1,
+            leaseUntil: busyUntil(row, dueInMs) - 1,
+            polls: claim.polls,
+          })
       }
     },
   }
@@ -129,15 +167,33 @@ function steps(rows: Rows, now: () => number): Omit<VideoWork, 'claim' | 'due' |
     return claimOf(Object.assign(row, change), now())
   }
   return {
-    submitting: async (claim, { leaseMs, callMs }) => step(claim, claim.state, {
-      state: 'submitting', submissions: claim.submissions + 1, submittedAtMs: now(), submitEndsAtMs: now() + callMs, leaseUntil: now() + leaseMs + callMs,
-    }),
-    unsubmitted: async (claim) => step(claim, 'submitting', { state: 'accepted', submitEndsAtMs: null, leaseUntil: now() + VIDEO_LEASE_MS }),
+    submitting: async (claim, { leaseMs, callMs }) =>
+      step(claim, claim.state, {
+        state: 'submitting',
+        submissions: claim.submissions + 1,
+        submittedAtMs: now(),
+        submitEndsAtMs: now() + callMs,
+        leaseUntil: now() + leaseMs + callMs,
+      }),
+    unsubmitted: async (claim) =>
+      step(claim, 'submitting', {
+        state: 'accepted',
+        submitEndsAtMs: null,
+        leaseUntil: now() + VIDEO_LEASE_MS,
+      }),
     async submitted(claim, upstreamId) {
       for (const row of rows.values()) {
-        if (row.id !== claim.id && row.provider === claim.target.provider && row.upstreamId === upstreamId) return 'owned'
+        if (row.id !== claim.id && row.provider === claim.target.provider && row.upstreamId === upstreamId)
+          return 'owned'
       }
-      return step(claim, 'submitting', { state: 'running', upstreamId, submitEndsAtMs: null, leaseUntil: now() + VIDEO_LEASE_MS }) ?? 'lost'
+      return (
+        step(claim, 'submitting', {
+          state: 'running',
+          upstreamId,
+          submitEndsAtMs: null,
+          leaseUntil: now() + VIDEO_LEASE_MS,
+        }) ?? 'lost'
+      )
     },
     made: async (claim, made) => step(claim, 'running', { state: 'storing', made, polls: claim.polls }),
     async end(claim, end) {
@@ -146,14 +202,22 @@ function steps(rows: Rows, now: () => number): Omit<VideoWork, 'claim' | 'due' |
       Object.assign(row, { state: end.kind, attempt: row.attempt + 1, polls: claim.polls, end })
       return viewOf(row)
     },
-    owned: async (claim, ids) => new Set([...rows.values()]
-      .filter((row) => row.id !== claim.id && row.upstreamId !== null && ids.includes(row.upstreamId)).map(({ upstreamId }) => upstreamId ?? '')),
+    owned: async (claim, ids) =>
+      new Set(
+        [...rows.values()]
+          .filter((row) => row.id !== claim.id && row.upstreamId !== null && ids.includes(row.upstreamId))
+          .map(({ upstreamId }) => upstreamId ?? ''),
+      ),
     async view(id) {
       const row = rows.get(id)
       return row === undefined ? null : viewOf(row)
     },
-    views: async (after, countMax) => [...rows.values()].filter(({ id }) => after === null || id > after)
-      .sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, countMax).map(viewOf),
+    views: async (after, countMax) =>
+      [...rows.values()]
+        .filter(({ id }) => after === null || id > after)
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, countMax)
+        .map(viewOf),
     attached: async (claim) => ours(claim)?.attached ?? null,
     expireClips: async () => [],
   }
@@ -161,8 +225,13 @@ function steps(rows: Rows, now: () => number): Omit<VideoWork, 'claim' | 'due' |
 export function viewOf({ id, workspaceId, state, end }: ModelRow): VideoView {
   const isDone = state === 'completed'
   return {
-    id, workspaceId, status: videoStatusOf(state), generationId: null, error: end?.kind === 'failed' || end?.kind === 'expired' ? end.error : null,
-    outputs: end?.kind === 'completed' ? end.clips.length : 0, usage: isDone ? { costNano: 1, isByok: false } : null,
+    id,
+    workspaceId,
+    status: videoStatusOf(state),
+    generationId: null,
+    error: end?.kind === 'failed' || end?.kind === 'expired' ? end.error : null,
+    outputs: end?.kind === 'completed' ? end.clips.length : 0,
+    usage: isDone ? { costNano: 1, isByok: false } : null,
   }
 }
 
@@ -170,14 +239,41 @@ function claimOf(row: ModelRow, readAtMs: number): ClaimedVideo {
   const { id, workspaceId, provider, attempt, state } = row
   if (isVideoEnding(state)) throw new Error('a job that has ended was claimed')
   return {
-    id, workspaceId, attempt, state, readAtMs, organizationId: 'o1', keyHash: 'key', requestId: `request-${id}`,
+    id,
+    workspaceId,
+    attempt,
+    state,
+    readAtMs,
+    organizationId: 'o1',
+    keyHash: 'key',
+    requestId: `request-${id}`,
     target: { model: 'm', provider, endpoint: `${provider}/m`, upstreamModel: 'm', ownSecret: null },
     request: {
-      prompt: `prompt of ${id}`, seconds: 5, resolution: null, aspectRatio: null, size: null, seed: null, hasAudio: false, frames: [], references: [],
-      creativity: null, upscaleFactor: null, passthrough: {}, previousUpstreamId: null, user: null,
+      prompt: `prompt of ${id}`,
+      seconds: 5,
+      resolution: null,
+      aspectRatio: null,
+      size: null,
+      seed: null,
+      hasAudio: false,
+      frames: [],
+      references: [],
+      creativity: null,
+      upscaleFactor: null,
+      passthrough: {},
+      previousUpstreamId: null,
+      user: null,
     },
     hasAttached: row.attached !== null,
-    submitToken: row.submitToken, submissions: row.submissions, polls: row.polls, submittedAtMs: row.submittedAtMs, submitEndsAtMs: row.submitEndsAtMs,
-    upstreamId: row.upstreamId, generationId: null, made: row.made, createdAtMs: row.createdAtMs, expiresAtMs: row.expiresAtMs,
+    submitToken: row.submitToken,
+    submissions: row.submissions,
+    polls: row.polls,
+    submittedAtMs: row.submittedAtMs,
+    submitEndsAtMs: row.submitEndsAtMs,
+    upstreamId: row.upstreamId,
+    generationId: null,
+    made: row.made,
+    createdAtMs: row.createdAtMs,
+    expiresAtMs: row.expiresAtMs,
   }
 }

@@ -1,4 +1,6 @@
-/** What a file says of itself. A reader of its own, written from ISO/IEC 14496-12 and -15; it decodes nothing. */
+/**
+ * What a file says of itself. A reader of its own, written from ISO/IEC 14496-12 and -15; it decodes nothing.
+ */
 export interface Mp4Facts {
   /** Types of the outermost boxes, in their order. */
   readonly boxes: readonly string[]
@@ -38,16 +40,30 @@ export function readMp4(bytes: Uint8Array): Mp4Facts {
   const sizes = sizesOf(file, find(table, 'stsz'))
   return {
     boxes: outer.map(({ type }) => type),
-    brands: [text(file, ftyp.from), ...Array.from({ length: (ftyp.to - ftyp.from - 8) / 4 }, (_, nth) => text(file, ftyp.from + 8 + 4 * nth))],
+    brands: [
+      text(file, ftyp.from),
+      ...Array.from({ length: (ftyp.to - ftyp.from - 8) / 4 }, (_, nth) =>
+        text(file, ftyp.from + 8 + 4 * nth),
+      ),
+    ],
     seconds: file.readUInt32BE(mvhd.from + 16) / file.readUInt32BE(mvhd.from + 12),
     secondsOfFrames: ticksOf(file, find(table, 'stts')) / file.readUInt32BE(mdhd.from + 12),
     frames: sizes.length,
-    keyFrames: keyFramesOf(file, spans(file, table.from, table.to).find(({ type }) => type === 'stss'), sizes.length),
+    keyFrames: keyFramesOf(
+      file,
+      spans(file, table.from, table.to).find(({ type }) => type === 'stss'),
+      sizes.length,
+    ),
     codec: text(file, entry + 4),
     width: file.readUInt16BE(entry + 32),
     height: file.readUInt16BE(entry + 34),
-    profile: file.readUInt8(spanOf(spans(file, entry + 86, entry + file.readUInt32BE(entry)), 'avcC').from + 1),
-    instants: [mvhd, mdhd, find(moov, 'trak', 'tkhd')].flatMap(({ from }) => [file.readUInt32BE(from + 4), file.readUInt32BE(from + 8)]),
+    profile: file.readUInt8(
+      spanOf(spans(file, entry + 86, entry + file.readUInt32BE(entry)), 'avcC').from + 1,
+    ),
+    instants: [mvhd, mdhd, find(moov, 'trak', 'tkhd')].flatMap(({ from }) => [
+      file.readUInt32BE(from + 4),
+      file.readUInt32BE(from + 8),
+    ]),
     isWhole: isWhole(file, { places: placesOf(file, table, sizes), mdat: find(null, 'mdat') }),
   }
 }
@@ -81,23 +97,32 @@ function descend(file: Buffer, from: Span | null, path: readonly string[]): Span
 
 function sizesOf(file: Buffer, { from }: Span): readonly number[] {
   const same = file.readUInt32BE(from + 4)
-  return Array.from({ length: file.readUInt32BE(from + 8) }, (_, nth) => (same === 0 ? file.readUInt32BE(from + 12 + 4 * nth) : same))
+  return Array.from({ length: file.readUInt32BE(from + 8) }, (_, nth) =>
+    same === 0 ? file.readUInt32BE(from + 12 + 4 * nth) : same,
+  )
 }
 
 function ticksOf(file: Buffer, { from }: Span): number {
   let ticks = 0
-  for (let nth = 0; nth < file.readUInt32BE(from + 4); nth++) ticks += file.readUInt32BE(from + 8 + 8 * nth) * file.readUInt32BE(from + 12 + 8 * nth)
+  for (let nth = 0; nth < file.readUInt32BE(from + 4); nth++)
+    ticks += file.readUInt32BE(from + 8 + 8 * nth) * file.readUInt32BE(from + 12 + 8 * nth)
   return ticks
 }
 
 /** Without a table every frame is one. */
 function keyFramesOf(file: Buffer, stss: Span | undefined, frames: number): readonly number[] {
   if (stss === undefined) return Array.from({ length: frames }, (_, nth) => nth + 1)
-  return Array.from({ length: file.readUInt32BE(stss.from + 4) }, (_, nth) => file.readUInt32BE(stss.from + 8 + 4 * nth))
+  return Array.from({ length: file.readUInt32BE(stss.from + 4) }, (_, nth) =>
+    file.readUInt32BE(stss.from + 8 + 4 * nth),
+  )
 }
 
 /** Where each frame begins and ends, by `stco` or `co64`, `stsc` and the sizes. */
-function placesOf(file: Buffer, table: Span, sizes: readonly number[]): readonly { readonly from: number; readonly to: number }[] {
+function placesOf(
+  file: Buffer,
+  table: Span,
+  sizes: readonly number[],
+): readonly { readonly from: number; readonly to: number }[] {
   const inner = spans(file, table.from, table.to)
   const stsc = spanOf(inner, 'stsc')
   const short = inner.find(({ type }) => type === 'stco')
@@ -107,7 +132,10 @@ function placesOf(file: Buffer, table: Span, sizes: readonly number[]): readonly
   for (let chunk = 1; chunk <= file.readUInt32BE(chunks.from + 4); chunk++) {
     const next = stsc.from + 8 + 12 * (run + 1)
     if (run + 1 < file.readUInt32BE(stsc.from + 4) && file.readUInt32BE(next) === chunk) run++
-    let at = short === undefined ? Number(file.readBigUInt64BE(chunks.from + 8 * chunk)) : file.readUInt32BE(chunks.from + 4 + 4 * chunk)
+    let at =
+      short === undefined
+        ? Number(file.readBigUInt64BE(chunks.from + 8 * chunk))
+        : file.readUInt32BE(chunks.from + 4 + 4 * chunk)
     for (let nth = 0; nth < file.readUInt32BE(stsc.from + 12 + 12 * run); nth++) {
       const size = sizes[places.length] ?? Number.NaN
       places.push({ from: at, to: at + size })
@@ -119,7 +147,10 @@ function placesOf(file: Buffer, table: Span, sizes: readonly number[]): readonly
 
 function isWhole(
   file: Buffer,
-  { places, mdat }: { readonly places: readonly { readonly from: number; readonly to: number }[]; readonly mdat: Span },
+  {
+    places,
+    mdat,
+  }: { readonly places: readonly { readonly from: number; readonly to: number }[]; readonly mdat: Span },
 ): boolean {
   return places.every(({ from, to }) => {
     if (from < mdat.from || to > mdat.to) return false

@@ -3,8 +3,19 @@ import { createHash } from 'node:crypto'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { videoRankOf } from '../../../src/schemas/videos/video-jobs.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
-import type { VideoJobs, VideoRequest, VideoView, VideoViews, VideoWake, VideoInput } from '../../../src/server/ports/videos/videos.ts'
-import { openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../src/server/store/base/idempotency.ts'
+import type {
+  VideoJobs,
+  VideoRequest,
+  VideoView,
+  VideoViews,
+  VideoWake,
+  VideoInput,
+} from '../../../src/server/ports/videos/videos.ts'
+import {
+  openIdempotency,
+  type IdempotencyOptions,
+  type IdempotencyStore,
+} from '../../../src/server/store/base/idempotency.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { openVideoJobs, type VideoJobsOptions } from '../../../src/server/store/videos/open-videos.ts'
@@ -29,14 +40,15 @@ export class MemoryViews implements VideoViews {
     if (this.isAway) return Promise.resolve(false)
     for (const view of views) {
       const before = this.kept.get(view.id)
-      if (before === undefined || videoRankOf(before.status) <= videoRankOf(view.status)) this.kept.set(view.id, view)
+      if (before === undefined || videoRankOf(before.status) <= videoRankOf(view.status))
+        this.kept.set(view.id, view)
     }
     return Promise.resolve(true)
   }
 
   get(id: string): Promise<VideoView | null> {
     this.reads += 1
-    return Promise.resolve(this.isAway ? null : this.kept.get(id) ?? null)
+    return Promise.resolve(this.isAway ? null : (this.kept.get(id) ?? null))
   }
 
   wake(what: VideoWake): void {
@@ -49,28 +61,75 @@ export class MemoryViews implements VideoViews {
 }
 
 export const VIDEO_REQUEST: VideoRequest = {
-  prompt: 'a kite', seconds: 5, resolution: '480p', aspectRatio: '16:9', size: null, seed: 7, hasAudio: false, frames: [], references: [],
-  creativity: null, upscaleFactor: null, passthrough: {}, previousUpstreamId: null, user: null,
+  prompt: 'a kite',
+  seconds: 5,
+  resolution: '480p',
+  aspectRatio: '16:9',
+  size: null,
+  seed: 7,
+  hasAudio: false,
+  frames: [],
+  references: [],
+  creativity: null,
+  upscaleFactor: null,
+  passthrough: {},
+  previousUpstreamId: null,
+  user: null,
 }
 
 export function videoKey(owners: Owners, limits: Partial<KeyRecord['money']> = {}): KeyRecord {
   return {
-    hash: owners.keyHash, kind: 'inference', name: 'k', organizationId: owners.organizationId, workspaceId: owners.workspaceId,
-    defaultWorkspaceId: owners.workspaceId, internId: null, rateLimitRpm: null, isDisabled: false, isInProgramme: true, mayWriteVault: true,
-    expiresAtMs: null, allowedModels: null, scopes: null, money: { ...NO_LIMITS, accountId: owners.keyAccountId, ...limits },
+    hash: owners.keyHash,
+    kind: 'inference',
+    name: 'k',
+    organizationId: owners.organizationId,
+    workspaceId: owners.workspaceId,
+    defaultWorkspaceId: owners.workspaceId,
+    internId: null,
+    rateLimitRpm: null,
+    isDisabled: false,
+    isInProgramme: true,
+    mayWriteVault: true,
+    expiresAtMs: null,
+    allowedModels: null,
+    scopes: null,
+    money: { ...NO_LIMITS, accountId: owners.keyAccountId, ...limits },
   }
 }
 
-export function videoInput(owners: Owners, more: Partial<VideoInput> & { readonly limits?: Partial<KeyRecord['money']> } = {}): VideoInput {
+export function videoInput(
+  owners: Owners,
+  more: Partial<VideoInput> & { readonly limits?: Partial<KeyRecord['money']> } = {},
+): VideoInput {
   const { limits, ...rest } = more
   return {
-    key: videoKey(owners, limits), workspaceId: owners.workspaceId, requestId: newId(),
-    target: { model: 'acme/v', provider: 'acme', endpoint: 'acme/v-1', upstreamModel: 'v-1', ownSecret: null },
-    request: VIDEO_REQUEST, costNano: 100, isUnpriced: false, callbackUrl: null, sessionId: null, once: null, ...rest,
+    key: videoKey(owners, limits),
+    workspaceId: owners.workspaceId,
+    requestId: newId(),
+    target: {
+      model: 'acme/v',
+      provider: 'acme',
+      endpoint: 'acme/v-1',
+      upstreamModel: 'v-1',
+      ownSecret: null,
+    },
+    request: VIDEO_REQUEST,
+    costNano: 100,
+    isUnpriced: false,
+    callbackUrl: null,
+    sessionId: null,
+    once: null,
+    ...rest,
   }
 }
 
-export const OWN = { model: 'acme/v', provider: 'acme', endpoint: 'acme/v-1', upstreamModel: 'v-1', ownSecret: 'mine' }
+export const OWN = {
+  model: 'acme/v',
+  provider: 'acme',
+  endpoint: 'acme/v-1',
+  upstreamModel: 'v-1',
+  ownSecret: 'mine',
+}
 
 export function bodyOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
@@ -100,13 +159,28 @@ export async function openVideoStand(t: Teardown): Promise<VideoStand> {
   }
   const store = connect()
   const views = new MemoryViews()
-  const open: VideoStand['open'] = (more = {}) => openVideoJobs({
-    store: connect(), views, jobMs: 24 * HOUR_MS, now: () => performance.now(), cancel: () => Promise.reject(new Error('nobody cancels')), ...more,
-  })
+  const open: VideoStand['open'] = (more = {}) =>
+    openVideoJobs({
+      store: connect(),
+      views,
+      jobMs: 24 * HOUR_MS,
+      now: () => performance.now(),
+      cancel: () => Promise.reject(new Error('nobody cancels')),
+      ...more,
+    })
   return {
-    store, views, open, owners: await makeOwners(store), jobs: open({ store }),
+    store,
+    views,
+    open,
+    owners: await makeOwners(store),
+    jobs: open({ store }),
     openAnswers(more = {}) {
-      const answers = openIdempotency({ store: connect(), now: () => performance.now(), random: Math.random, ...more })
+      const answers = openIdempotency({
+        store: connect(),
+        now: () => performance.now(),
+        random: Math.random,
+        ...more,
+      })
       t.teardown(() => answers.close())
       return answers
     },

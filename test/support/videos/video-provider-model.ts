@@ -31,11 +31,17 @@ export interface ModelProviderOptions {
 const QUIET_MS = 5_000
 
 /**
- * A provider that loses requests and answers, is late, and lies to nobody: who submits with `token` gets the same job
- * again; its list shows a job within the quiet time of `lookup`.
+ * A provider that loses requests and answers, is late, and lies to nobody: who submits with `token` gets the
+ * same job again; its list shows a job within the quiet time of `lookup`.
  */
 export function modelProvider(slug: string, { kind, clock, random }: ModelProviderOptions): ModelProvider {
-  const provider = scripted(slug, { submit: kind, submitTimeoutMs: 3_000, lookupQuietMs: QUIET_MS, pollFirstMs: 200, pollMaxMs: 2_000 })
+  const provider = scripted(slug, {
+    submit: kind,
+    submitTimeoutMs: 3_000,
+    lookupQuietMs: QUIET_MS,
+    pollFirstMs: 200,
+    pollMaxMs: 2_000,
+  })
   const jobs: Made[] = []
   const reached = new Map<string, string[]>()
   const mistakes: string[] = []
@@ -55,9 +61,16 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     if (before.some((other) => other !== token)) mistakes.push(`${jobId} came with two tokens`)
     if (kind === 'blind' && before.length > 0) mistakes.push(`${jobId} came twice to a blind provider`)
     const known = jobs.find((job) => job.prompt === jobId)
-    if (kind === 'lookup' && known !== undefined && known.listedAt <= at) mistakes.push(`${jobId} came again although it is listed`)
+    if (kind === 'lookup' && known !== undefined && known.listedAt <= at)
+      mistakes.push(`${jobId} came again although it is listed`)
     if (kind === 'token' && known !== undefined) return known
-    const job = { id: `${slug}-${jobs.length}`, token, prompt: jobId, readyAt: at + random() * 8_000, listedAt: at + random() * QUIET_MS }
+    const job = {
+      id: `${slug}-${jobs.length}`,
+      token,
+      prompt: jobId,
+      readyAt: at + random() * 8_000,
+      listedAt: at + random() * QUIET_MS,
+    }
     jobs.push(job)
     return job
   }
@@ -73,8 +86,11 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     const at = await arrival(100)
     const job = jobs.find(({ id }) => id === upstreamId)
     if (happens()) return { kind: 'unavailable', retryInMs: happens() ? 500 : null, error: 'HTTP 500' }
-    if (job === undefined || happens(faults / 8)) return { kind: 'failed', error: 'provider_failed: moderated' }
-    return at < job.readyAt ? { kind: 'running', retryInMs: null } : { kind: 'made', sources: [{ kind: 'content', index: 0 }] }
+    if (job === undefined || happens(faults / 8))
+      return { kind: 'failed', error: 'provider_failed: moderated' }
+    return at < job.readyAt
+      ? { kind: 'running', retryInMs: null }
+      : { kind: 'made', sources: [{ kind: 'content', index: 0 }] }
   }
   provider.onLookup = async ({ jobId }) => {
     const at = await arrival(100)
@@ -82,5 +98,12 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     const listed = jobs.filter((job) => job.listedAt <= at && job.prompt === jobId).map(({ id }) => id)
     return { kind: happens() ? 'partial' : 'complete', upstreamIds: listed }
   }
-  return { provider, reached, mistakes, calm() { faults = 0 } }
+  return {
+    provider,
+    reached,
+    mistakes,
+    calm() {
+      faults = 0
+    },
+  }
 }

@@ -1,4 +1,7 @@
-/** The fake provider of videos in a process of its own: ten thousand open jobs and thousands of requests a second are its own load. */
+/**
+ * The fake provider of videos in a process of its own: ten thousand open jobs and thousands of requests a
+ * second are its own load.
+ */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { plainEnvironment } from '../load/load.ts'
@@ -18,11 +21,15 @@ export interface VideosProcess {
 type Asked = { readonly set: Partial<VideoSettings> } | { readonly log: true }
 
 export async function startVideosProcess(settings: Partial<VideoSettings> = {}): Promise<VideosProcess> {
-  const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(settings)], { env: plainEnvironment(), execArgv: [] })
-  const told = <T>(): Promise<T> => new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T))
-    child.once('exit', () => reject(new Error('the provider of videos has ended')))
+  const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(settings)], {
+    env: plainEnvironment(),
+    execArgv: [],
   })
+  const told = <T>(): Promise<T> =>
+    new Promise((resolve, reject) => {
+      child.once('message', (message) => resolve(message as T))
+      child.once('exit', () => reject(new Error('the provider of videos has ended')))
+    })
   const { origin, baseUrl } = await told<{ readonly origin: string; readonly baseUrl: string }>()
   const ask = (asked: Asked): void => void child.send(asked)
   let last: Promise<unknown> = Promise.resolve()

@@ -1,4 +1,7 @@
-/** A real loopback provider of videos, in the words of OpenAI or of Google, that does what the prompt of each job says. */
+/**
+ * A real loopback provider of videos, in the words of OpenAI or of Google, that does what the prompt of each
+ * job says.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { CLIP } from './boxes.ts'
@@ -7,7 +10,10 @@ import { wordsIn, type VideoJob, type VideoLog, type VideoSubmission } from './v
 export interface VideoSettings {
   /** Whose words it speaks. */
   readonly speaks: 'openai' | 'google'
-  /** Header in which it looks for the token of a submission, lower case: the same token gives the same job. Null: it knows none. */
+  /**
+   * Header in which it looks for the token of a submission, lower case: the same token gives the same job.
+   * Null: it knows none.
+   */
   readonly tokenHeader: string | null
   /** `GET /videos` lists its jobs. */
   readonly lists: boolean
@@ -22,7 +28,13 @@ export interface VideoSettings {
 }
 
 export const USUAL: VideoSettings = {
-  speaks: 'openai', tokenHeader: 'idempotency-key', lists: true, listLagMs: 0, makeMs: 20, hangs: false, key: null,
+  speaks: 'openai',
+  tokenHeader: 'idempotency-key',
+  lists: true,
+  listLagMs: 0,
+  makeMs: 20,
+  hangs: false,
+  key: null,
 }
 
 export interface FakeVideos {
@@ -69,16 +81,25 @@ export async function startVideos(settings: Partial<VideoSettings> = {}): Promis
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', 4_096, listening))
   fake.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return Object.assign(fake, {
-    close: () => new Promise<void>((closed) => {
-      server.close(() => closed())
-      for (const socket of sockets) socket.destroy()
-    }),
+    close: () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed())
+        for (const socket of sockets) socket.destroy()
+      }),
   })
 }
 
 class Videos {
   origin = ''
-  readonly log: VideoLog = { submissions: [], polls: {}, pollsOf: [], lists: 0, downloads: [], cancels: [], refused: 0 }
+  readonly log: VideoLog = {
+    submissions: [],
+    polls: {},
+    pollsOf: [],
+    lists: 0,
+    downloads: [],
+    cancels: [],
+    refused: 0,
+  }
   readonly jobs = new Map<string, VideoJob>()
   readonly heads: IncomingMessage['headers'][] = []
   #settings: VideoSettings
@@ -124,13 +145,17 @@ class Videos {
 
   #isKeyed({ headers }: IncomingMessage): boolean {
     const { key, speaks } = this.#settings
-    return key === null || (speaks === 'openai' ? headers.authorization === `Bearer ${key}` : headers['x-goog-api-key'] === key)
+    return (
+      key === null ||
+      (speaks === 'openai' ? headers.authorization === `Bearer ${key}` : headers['x-goog-api-key'] === key)
+    )
   }
 
   #asOpenAi(exchange: VideoExchange): void {
     const { req, res, url, body } = exchange
     const [, , , id, part] = url.pathname.split('/').map(decodeURIComponent)
-    if (req.method === 'POST') return this.#submit(exchange, fieldsOf(req, body), part === 'remix' ? id ?? null : null)
+    if (req.method === 'POST')
+      return this.#submit(exchange, fieldsOf(req, body), part === 'remix' ? (id ?? null) : null)
     if (id === undefined) return this.#list(exchange)
     const job = this.jobs.get(id)
     if (job === undefined) return send(res, 404, { error: { message: `Video with id '${id}' not found.` } })
@@ -149,26 +174,43 @@ class Videos {
     const path = decodeURIComponent(url.pathname).replace(/^\/v1beta\//, '')
     if (req.method === 'POST') {
       const { instances: [instance] = [], parameters = {} } = JSON.parse(body.toString()) as GoogleBody
-      return this.#submit(exchange, { ...parameters, ...instance, model: path.split(/[/:]/)[1], seconds: parameters['durationSeconds'] }, null)
+      return this.#submit(
+        exchange,
+        { ...parameters, ...instance, model: path.split(/[/:]/)[1], seconds: parameters['durationSeconds'] },
+        null,
+      )
     }
     const [, file] = /^files\/([^:]+):download$/.exec(path) ?? []
     const job = this.jobs.get(file ?? path)
-    if (job === undefined) return send(res, 404, { error: { code: 404, message: 'Operation not found.', status: 'NOT_FOUND' } })
+    if (job === undefined)
+      return send(res, 404, { error: { code: 404, message: 'Operation not found.', status: 'NOT_FOUND' } })
     if (file !== undefined) return this.#content(job, exchange)
     this.#polled(job, req)
     if (!this.#isHanging(job)) send(res, 200, this.#operationOf(job))
   }
 
-  #submit({ req, res, url, body }: VideoExchange, fields: Readonly<Record<string, unknown>>, remixOf: string | null): void {
+  #submit(
+    { req, res, url, body }: VideoExchange,
+    fields: Readonly<Record<string, unknown>>,
+    remixOf: string | null,
+  ): void {
     const { tokenHeader } = this.#settings
-    const token = tokenHeader === null ? null : [req.headers[tokenHeader]].flat()[0] ?? null
+    const token = tokenHeader === null ? null : ([req.headers[tokenHeader]].flat()[0] ?? null)
     const prompt = String(fields['prompt'] ?? '')
     const words = wordsIn(prompt)
     const nth = (this.#seen.get(prompt) ?? 0) + 1
     this.#seen.set(prompt, nth)
-    const note = (outcome: VideoSubmission['outcome'], id: string | null): void => void this.log.submissions.push({
-      token, prompt, atMs: Date.now(), id, outcome, path: url.pathname, fields: bounded(fields), bodyBytes: body.length,
-    })
+    const note = (outcome: VideoSubmission['outcome'], id: string | null): void =>
+      void this.log.submissions.push({
+        token,
+        prompt,
+        atMs: Date.now(),
+        id,
+        outcome,
+        path: url.pathname,
+        fields: bounded(fields),
+        bodyBytes: body.length,
+      })
     const isFirst = nth <= words.times
     if (words.submit === 'hang-up-before' && isFirst) {
       note('dropped', null)
@@ -176,11 +218,18 @@ class Videos {
     }
     if (words.submit === 'busy' && isFirst) {
       note('refused', null)
-      return send(res, words.status, { error: { message: 'Try later.' } }, words.retryAfter === null ? {} : { 'retry-after': words.retryAfter })
+      return send(
+        res,
+        words.status,
+        { error: { message: 'Try later.' } },
+        words.retryAfter === null ? {} : { 'retry-after': words.retryAfter },
+      )
     }
     if (words.submit === 'refuse') {
       note('refused', null)
-      return send(res, words.status, { error: { message: `We cannot make ${prompt}`, code: 'moderation_blocked' } })
+      return send(res, words.status, {
+        error: { message: `We cannot make ${prompt}`, code: 'moderation_blocked' },
+      })
     }
     const known = token === null ? undefined : this.#byToken.get(token)
     const job = known ?? this.#made(fields, { prompt, words, remixOf })
@@ -189,16 +238,24 @@ class Videos {
     this.#answer(job, { req, res, isFirst })
   }
 
-  #answer(job: VideoJob, { req, res, isFirst }: { req: IncomingMessage; res: ServerResponse; isFirst: boolean }): void {
+  #answer(
+    job: VideoJob,
+    { req, res, isFirst }: { req: IncomingMessage; res: ServerResponse; isFirst: boolean },
+  ): void {
     const { words } = job
     if (isFirst && words.submit === 'hang-up-after') return void req.socket.destroy()
     if (isFirst && words.submit === 'hang-after') return
-    if (isFirst && words.submit === 'html-after') return void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>made</html>')
-    if (isFirst && words.submit === 'error-after') return send(res, words.status, { error: { message: 'Something broke.' } })
+    if (isFirst && words.submit === 'html-after')
+      return void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>made</html>')
+    if (isFirst && words.submit === 'error-after')
+      return send(res, words.status, { error: { message: 'Something broke.' } })
     send(res, 200, this.#settings.speaks === 'openai' ? this.#videoOf(job) : { name: job.id })
   }
 
-  #made(fields: Readonly<Record<string, unknown>>, { prompt, words, remixOf }: Pick<VideoJob, 'prompt' | 'words' | 'remixOf'>): VideoJob {
+  #made(
+    fields: Readonly<Record<string, unknown>>,
+    { prompt, words, remixOf }: Pick<VideoJob, 'prompt' | 'words' | 'remixOf'>,
+  ): VideoJob {
     const nth = this.jobs.size
     const name = words.id ?? `${nth.toString(36)}${Math.random().toString(36).slice(2, 10)}`
     const model = String(fields['model'] ?? '')
@@ -206,7 +263,16 @@ class Videos {
     const known = this.jobs.get(id)
     if (known !== undefined) return known
     const makeMs = words.makeMs ?? this.#settings.makeMs
-    const job = { id, model, prompt, words, remixOf, createdMs: Date.now(), doneMs: Date.now() + makeMs, fields: bounded(fields) }
+    const job = {
+      id,
+      model,
+      prompt,
+      words,
+      remixOf,
+      createdMs: Date.now(),
+      doneMs: Date.now() + makeMs,
+      fields: bounded(fields),
+    }
     this.jobs.set(id, job)
     return job
   }
@@ -230,9 +296,19 @@ class Videos {
     const status = this.#stateOf(job)
     const { words, fields } = job
     return {
-      id: job.id, object: 'video', created_at: Math.floor(job.createdMs / 1_000), completed_at: null, expires_at: null, status,
-      model: job.model, progress: 0, prompt: job.prompt, seconds: fields['seconds'] ?? null, size: fields['size'] ?? null,
-      remixed_from_video_id: job.remixOf, error: status === 'failed' ? { code: 'moderation_blocked', message: `Blocked: ${job.prompt}` } : null,
+      id: job.id,
+      object: 'video',
+      created_at: Math.floor(job.createdMs / 1_000),
+      completed_at: null,
+      expires_at: null,
+      status,
+      model: job.model,
+      progress: 0,
+      prompt: job.prompt,
+      seconds: fields['seconds'] ?? null,
+      size: fields['size'] ?? null,
+      remixed_from_video_id: job.remixOf,
+      error: status === 'failed' ? { code: 'moderation_blocked', message: `Blocked: ${job.prompt}` } : null,
       ...(words.cost !== null && { usage: { cost: words.cost }, cost: words.cost }),
     }
   }
@@ -241,47 +317,77 @@ class Videos {
     const state = this.#stateOf(job)
     if (state === 'in_progress') return { name: job.id }
     const { words } = job
-    if (words.poll === 'error') return { name: job.id, done: true, error: { code: 3, message: `Not possible: ${job.prompt}` } }
+    if (words.poll === 'error')
+      return { name: job.id, done: true, error: { code: 3, message: `Not possible: ${job.prompt}` } }
     if (state === 'failed') {
       const filtered = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: [`Filtered: ${job.prompt}`] }
       return { name: job.id, done: true, response: { generateVideoResponse: filtered } }
     }
     const uri = words.url ?? `${this.baseUrl}/files/${encodeURIComponent(job.id)}:download?alt=media`
-    const video = words.poll === 'inline' ? { encodedVideo: CLIP.toString('base64'), encoding: 'video/mp4' } : { uri }
-    return { name: job.id, done: true, response: { generateVideoResponse: { generatedSamples: [{ video }] } } }
+    const video =
+      words.poll === 'inline' ? { encodedVideo: CLIP.toString('base64'), encoding: 'video/mp4' } : { uri }
+    return {
+      name: job.id,
+      done: true,
+      response: { generateVideoResponse: { generatedSamples: [{ video }] } },
+    }
   }
 
   #list({ res, url: { searchParams } }: VideoExchange): void {
     const { lists, listLagMs } = this.#settings
     this.log.lists++
     if (!lists) return send(res, 404, { error: { message: 'Not found.' } })
-    const all = [...this.jobs.values()].filter(({ createdMs }) => createdMs + listLagMs <= Date.now()).reverse()
+    const all = [...this.jobs.values()]
+      .filter(({ createdMs }) => createdMs + listLagMs <= Date.now())
+      .reverse()
     if (searchParams.get('order') === 'asc') all.reverse()
     const from = all.findIndex(({ id }) => id === searchParams.get('after')) + 1
     const page = all.slice(from, from + Number(searchParams.get('limit') ?? 20))
     const hasMore = from + page.length < all.length
-    send(res, 200, { object: 'list', data: page.map((job) => this.#videoOf(job)), has_more: hasMore, last_id: page.at(-1)?.id ?? null })
+    send(res, 200, {
+      object: 'list',
+      data: page.map((job) => this.#videoOf(job)),
+      has_more: hasMore,
+      last_id: page.at(-1)?.id ?? null,
+    })
   }
 
   #content(job: VideoJob, { res }: VideoExchange): void {
     this.log.downloads.push(job.id)
     const { words } = job
-    const as = (type: string, more: Record<string, string | number> = {}): ServerResponse => res.writeHead(200, { 'content-type': type, ...more })
+    const as = (type: string, more: Record<string, string | number> = {}): ServerResponse =>
+      res.writeHead(200, { 'content-type': type, ...more })
     switch (words.clip) {
-      case 'truncate': return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99), () => res.destroy())
-      case 'cut': return void as('video/mp4').end(CLIP.subarray(0, CLIP.length - 5))
-      case 'stall': return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99))
-      case 'type': return void as('image/gif').end(CLIP)
-      case 'html': return void as('text/html').end('<html>here it is</html>')
-      case 'lie': return void as('video/mp4').end('<html>here it is</html>')
-      case 'json': return send(res, 200, { error: { message: 'later' } })
-      case 'gone': return send(res, 404, { error: { message: 'gone' } })
-      case 'broken': return send(res, 500, { error: { message: 'broken' } })
-      case 'empty': return void as('video/mp4').end()
-      case 'announce': return void as('video/mp4', { 'content-length': HUGE_BYTES }).write(CLIP)
-      case 'huge': return pour(as('video/mp4'))
-      case 'redirect': return void res.writeHead(302, { location: words.url ?? '/' }).end()
-      case null: return void as('video/mp4', { 'content-length': CLIP.length }).end(CLIP)
+      case 'truncate':
+        return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99), () =>
+          res.destroy(),
+        )
+      case 'cut':
+        return void as('video/mp4').end(CLIP.subarray(0, CLIP.length - 5))
+      case 'stall':
+        return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99))
+      case 'type':
+        return void as('image/gif').end(CLIP)
+      case 'html':
+        return void as('text/html').end('<html>here it is</html>')
+      case 'lie':
+        return void as('video/mp4').end('<html>here it is</html>')
+      case 'json':
+        return send(res, 200, { error: { message: 'later' } })
+      case 'gone':
+        return send(res, 404, { error: { message: 'gone' } })
+      case 'broken':
+        return send(res, 500, { error: { message: 'broken' } })
+      case 'empty':
+        return void as('video/mp4').end()
+      case 'announce':
+        return void as('video/mp4', { 'content-length': HUGE_BYTES }).write(CLIP)
+      case 'huge':
+        return pour(as('video/mp4'))
+      case 'redirect':
+        return void res.writeHead(302, { location: words.url ?? '/' }).end()
+      case null:
+        return void as('video/mp4', { 'content-length': CLIP.length }).end(CLIP)
     }
   }
 }
@@ -306,21 +412,43 @@ function fieldsOf(req: IncomingMessage, body: Buffer): Readonly<Record<string, u
   if (type.startsWith('application/json')) return JSON.parse(body.toString()) as Record<string, unknown>
   const boundary = /boundary=([^;]+)/.exec(type)?.[1] ?? ''
   const parts = body.toString('latin1').split(`--${boundary}`).slice(1, -1)
-  return Object.fromEntries(parts.map((part) => {
-    const [, head = '', value = ''] = /^\r\n([^]*?)\r\n\r\n([^]*)\r\n$/.exec(part) ?? []
-    const name = /name="([^"]*)"/.exec(head)?.[1] ?? ''
-    const file = /filename="([^"]*)"/.exec(head)?.[1]
-    const text = Buffer.from(value, 'latin1').toString()
-    return [name, file === undefined ? text : { file, type: /Content-Type: (\S+)/.exec(head)?.[1], bytes: value.length }]
-  }))
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [, head = '', value = ''] = /^\r\n([^]*?)\r\n\r\n([^]*)\r\n$/.exec(part) ?? []
+      const name = /name="([^"]*)"/.exec(head)?.[1] ?? ''
+      const file = /filename="([^"]*)"/.exec(head)?.[1]
+      const text = Buffer.from(value, 'latin1').toString()
+      return [
+        name,
+        file === undefined
+          ? text
+          : { file, type: /Content-Type: (\S+)/.exec(head)?.[1], bytes: value.length },
+      ]
+    }),
+  )
 }
 
 /** Without long texts: ten thousand jobs are kept. */
 function bounded(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => name !== 'prompt' && JSON.stringify(value ?? null).length < 1_000))
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => name !== 'prompt' && JSON.stringify(value ?? null).length < 1_000,
+    ),
+  )
 }
 
-function send(res: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+function send(
+  res: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   const text = JSON.stringify(body)
-  res.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers }).end(text)
+  res
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      ...headers,
+    })
+    .end(text)
 }

@@ -19,8 +19,20 @@ export const LEASE_MS = 3_600_000
 export const SPENT_MS = -1
 
 export const REQUEST: VideoRequest = {
-  prompt: 'a heron', seconds: 4, resolution: '480p', aspectRatio: '16:9', size: null, seed: null, hasAudio: false, frames: [],
-  references: [], creativity: null, upscaleFactor: null, passthrough: {}, previousUpstreamId: null, user: null,
+  prompt: 'a heron',
+  seconds: 4,
+  resolution: '480p',
+  aspectRatio: '16:9',
+  size: null,
+  seed: null,
+  hasAudio: false,
+  frames: [],
+  references: [],
+  creativity: null,
+  upscaleFactor: null,
+  passthrough: {},
+  previousUpstreamId: null,
+  user: null,
 }
 
 /** Of the nth job of a stand. */
@@ -54,12 +66,17 @@ export interface VideoStand {
   workspace(): Promise<string>
 }
 
-export async function openVideoStand(t: Tap, poolMax = 8, context: Partial<EndContext> = {}): Promise<VideoStand> {
+export async function openVideoStand(
+  t: Tap,
+  poolMax = 8,
+  context: Partial<EndContext> = {},
+): Promise<VideoStand> {
   const store = await openTestStore(t, poolMax)
   const owners = await makeOwners(store)
   let nth = 0
   return {
-    store, owners,
+    store,
+    owners,
     work: openVideoWork(store, { ...CONTEXT, ...context }),
     async accept(more = {}) {
       return insertVideo(store, owners, { id: videoId(++nth), ...more })
@@ -69,19 +86,29 @@ export async function openVideoStand(t: Tap, poolMax = 8, context: Partial<EndCo
     },
     async workspace() {
       const slug = `w${randomUUID()}`
-      return must(await createWorkspace(store, { organizationId: owners.organizationId, name: slug, slug })).id
+      return must(await createWorkspace(store, { organizationId: owners.organizationId, name: slug, slug }))
+        .id
     },
   }
 }
 
 const DEFAULTS = {
-  provider: 'acme', costNano: 1_000, isUnpriced: false, ownSecret: null, callbackUrl: null, heldNano: 0, day: null, dueMs: 1,
+  provider: 'acme',
+  costNano: 1_000,
+  isUnpriced: false,
+  ownSecret: null,
+  callbackUrl: null,
+  heldNano: 0,
+  day: null,
+  dueMs: 1,
   expiresInMs: 86_400_000,
 }
 
 /** @returns its id */
 export async function insertVideo(
-  { sql }: Store, owners: Omit<Owners, 'accounts'> & Partial<Pick<Owners, 'accounts'>>, more: Partial<NewRow> & { readonly id: string },
+  { sql }: Store,
+  owners: Omit<Owners, 'accounts'> & Partial<Pick<Owners, 'accounts'>>,
+  more: Partial<NewRow> & { readonly id: string },
 ): Promise<string> {
   const job = { ...DEFAULTS, workspaceId: owners.workspaceId, ...more }
   const holdId = randomUUID()
@@ -106,7 +133,12 @@ export async function insertVideo(
 }
 
 /** A completed job whose clips are these objects, of which nothing else is true. */
-export async function insertClips(store: Store, owners: Omit<Owners, 'accounts'>, id: string, clips: readonly StoredClip[]): Promise<void> {
+export async function insertClips(
+  store: Store,
+  owners: Omit<Owners, 'accounts'>,
+  id: string,
+  clips: readonly StoredClip[],
+): Promise<void> {
   await insertVideo(store, owners, { id })
   const claim = present((await openVideoWork(store, CONTEXT).claim(new Map([['acme', 1]]), LEASE_MS))[0])
   await openVideoWork(store, CONTEXT).end(claim, { kind: 'completed', clips })

@@ -5,9 +5,16 @@ import { openEgress, type EgressOptions } from '../../../src/server/egress/egres
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import type { Endpoint, Provider, ProviderVideo } from '../../../src/server/ports/models/models.ts'
 import type { ReleaseRequest, SecretReleases } from '../../../src/server/ports/vault/vault.ts'
-import type { VideoCallTimes, VideoOrder, VideoProvider } from '../../../src/server/ports/videos/video-providers.ts'
+import type {
+  VideoCallTimes,
+  VideoOrder,
+  VideoProvider,
+} from '../../../src/server/ports/videos/video-providers.ts'
 import type { VideoRequest, VideoTarget } from '../../../src/server/ports/videos/videos.ts'
-import { createVideoProviders, type VideoProvidersOptions } from '../../../src/server/upstream/videos/video-providers.ts'
+import {
+  createVideoProviders,
+  type VideoProvidersOptions,
+} from '../../../src/server/upstream/videos/video-providers.ts'
 import { present } from '../must.ts'
 import { startVideos, type FakeVideos, type VideoSettings } from './video-provider.ts'
 
@@ -38,14 +45,24 @@ export interface VideoStandOptions {
 type Teardown = { teardown(done: () => unknown): unknown }
 
 export const FAKE_VIDEO: ProviderVideo = {
-  submit: 'token', tokenHeader: 'idempotency-key', pollsPerSecond: 100, pollFirstMs: 10, pollMaxMs: 50, submitTimeoutMs: 5_000,
-  concurrency: 100, takesUrls: false,
+  submit: 'token',
+  tokenHeader: 'idempotency-key',
+  pollsPerSecond: 100,
+  pollFirstMs: 10,
+  pollMaxMs: 50,
+  submitTimeoutMs: 5_000,
+  concurrency: 100,
+  takesUrls: false,
 }
 
 /** The gate finds every name on this machine and speaks plain HTTP there, unless told otherwise. */
 export async function openVideos(t: Teardown, options: VideoStandOptions = {}): Promise<VideoStand> {
   const fake = await startVideos(options.settings)
-  const egress = openEgress({ allow: ['http:127.0.0.0/8'], resolve: () => Promise.resolve(['127.0.0.1']), ...options.gate })
+  const egress = openEgress({
+    allow: ['http:127.0.0.0/8'],
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    ...options.gate,
+  })
   t.teardown(async () => {
     await egress.close()
     await fake.close()
@@ -53,22 +70,53 @@ export async function openVideos(t: Teardown, options: VideoStandOptions = {}): 
   const asked: ReleaseRequest[] = []
   const endpoint = fakeEndpoint(fake.baseUrl.replace('127.0.0.1', options.host ?? '127.0.0.1'), options)
   const providers = createVideoProviders({
-    catalogue: { models: [{ endpoints: [endpoint] }] }, egress, credentials: new Map([['FAKE_KEY', new Secret(OPERATOR_KEY)]]),
-    releases: releasing(asked), jobs: NO_JOBS, now: () => performance.now(), ...options.more,
+    catalogue: { models: [{ endpoints: [endpoint] }] },
+    egress,
+    credentials: new Map([['FAKE_KEY', new Secret(OPERATOR_KEY)]]),
+    releases: releasing(asked),
+    jobs: NO_JOBS,
+    now: () => performance.now(),
+    ...options.more,
   })
   const rest = async (): Promise<void> => {
     while (egress.load.calls > 0) await new Promise((next) => setTimeout(next, 2))
   }
-  return { fake, egress, provider: present(providers.of({ endpoint: endpoint.tag, provider: 'fake' })), releases: asked, rest }
+  return {
+    fake,
+    egress,
+    provider: present(providers.of({ endpoint: endpoint.tag, provider: 'fake' })),
+    releases: asked,
+    rest,
+  }
 }
 
-export function fakeEndpoint(baseUrl: string, { video, provider, endpoint }: VideoStandOptions = {}): Endpoint {
+export function fakeEndpoint(
+  baseUrl: string,
+  { video, provider, endpoint }: VideoStandOptions = {},
+): Endpoint {
   return {
-    tag: 'fake/film-1', upstreamModel: 'film-1', promptNanoPerMillion: 0, requestNano: 0, isUnpriced: true, quantization: null, isZdr: null,
-    mayTrain: null, isDistillable: null, contextLength: null, supportedParameters: [], video: { pricing: null },
+    tag: 'fake/film-1',
+    upstreamModel: 'film-1',
+    promptNanoPerMillion: 0,
+    requestNano: 0,
+    isUnpriced: true,
+    quantization: null,
+    isZdr: null,
+    mayTrain: null,
+    isDistillable: null,
+    contextLength: null,
+    supportedParameters: [],
+    video: { pricing: null },
     provider: {
-      slug: 'fake', name: 'Fake', protocol: 'openai', baseUrl, apiKeyEnv: 'FAKE_KEY', timeoutMs: 1_000, rename: {},
-      video: { ...FAKE_VIDEO, ...video }, ...provider,
+      slug: 'fake',
+      name: 'Fake',
+      protocol: 'openai',
+      baseUrl,
+      apiKeyEnv: 'FAKE_KEY',
+      timeoutMs: 1_000,
+      rename: {},
+      video: { ...FAKE_VIDEO, ...video },
+      ...provider,
     },
     ...endpoint,
   }
@@ -83,11 +131,36 @@ export const TOKEN = '6f1c2c0e-3f43-4b0a-9d0e-2a1f7c9b5d11'
 
 export function orderOf(prompt: string | null, { request, target, ...more }: OrderInput = {}): VideoOrder {
   return {
-    jobId: 'job-1', organizationId: 'org-1', workspaceId: 'ws-1', keyHash: 'hash-1', requestId: 'req-1', submitToken: TOKEN,
-    target: { model: 'fake/film', provider: 'fake', endpoint: 'fake/film-1', upstreamModel: 'film-1', ownSecret: null, ...target },
+    jobId: 'job-1',
+    organizationId: 'org-1',
+    workspaceId: 'ws-1',
+    keyHash: 'hash-1',
+    requestId: 'req-1',
+    submitToken: TOKEN,
+    target: {
+      model: 'fake/film',
+      provider: 'fake',
+      endpoint: 'fake/film-1',
+      upstreamModel: 'film-1',
+      ownSecret: null,
+      ...target,
+    },
     request: {
-      prompt, seconds: 4, resolution: null, aspectRatio: null, size: { width: 1280, height: 720 }, seed: null, hasAudio: false, frames: [],
-      references: [], creativity: null, upscaleFactor: null, passthrough: {}, previousUpstreamId: null, user: null, ...request,
+      prompt,
+      seconds: 4,
+      resolution: null,
+      aspectRatio: null,
+      size: { width: 1280, height: 720 },
+      seed: null,
+      hasAudio: false,
+      frames: [],
+      references: [],
+      creativity: null,
+      upscaleFactor: null,
+      passthrough: {},
+      previousUpstreamId: null,
+      user: null,
+      ...request,
     },
     ...more,
   }
@@ -96,7 +169,12 @@ export function orderOf(prompt: string | null, { request, target, ...more }: Ord
 /** A call that nobody ends. */
 export function timesOf(more: Partial<VideoCallTimes> & { readonly ms?: number } = {}): VideoCallTimes {
   const { ms = 10_000, ...rest } = more
-  return { endsAt: performance.now() + ms, signal: new AbortController().signal, mayWrite: () => true, ...rest }
+  return {
+    endsAt: performance.now() + ms,
+    signal: new AbortController().signal,
+    mayWrite: () => true,
+    ...rest,
+  }
 }
 
 const NO_JOBS: VideoProvidersOptions['jobs'] = { run: () => Promise.resolve(fail('busy')) }
@@ -107,7 +185,9 @@ function releasing(asked: ReleaseRequest[]): SecretReleases {
     release(request) {
       asked.push(request)
       const isBound = request.name === 'fake_api_key' && request.host === 'localhost'
-      return Promise.resolve(isBound ? ok(new Secret(OWN_KEY)) : fail('secret_not_released', { fields: { name: request.name } }))
+      return Promise.resolve(
+        isBound ? ok(new Secret(OWN_KEY)) : fail('secret_not_released', { fields: { name: request.name } }),
+      )
     },
   }
 }

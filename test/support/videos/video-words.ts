@@ -1,4 +1,7 @@
-/** What a prompt can tell a fake provider: `a fox [fail] [busy:503 retry=1 times=2]`, and what the provider notes. */
+/**
+ * What a prompt can tell a fake provider: `a fox [fail] [busy:503 retry=1 times=2]`, and what the provider
+ * notes.
+ */
 
 export interface VideoSubmission {
   readonly token: string | null
@@ -29,7 +32,15 @@ export interface VideoLog {
 
 export interface VideoWords {
   /** What happens to a submission: before a job is made, or after. */
-  readonly submit: 'hang-up-before' | 'busy' | 'refuse' | 'hang-up-after' | 'hang-after' | 'html-after' | 'error-after' | null
+  readonly submit:
+    | 'hang-up-before'
+    | 'busy'
+    | 'refuse'
+    | 'hang-up-after'
+    | 'hang-after'
+    | 'html-after'
+    | 'error-after'
+    | null
   /** How many submissions of the same prompt it happens to; all of them where it refuses. */
   readonly times: number
   readonly status: number
@@ -55,10 +66,30 @@ export interface VideoJob {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-const SUBMIT = ['hang-up-before', 'busy', 'refuse', 'hang-up-after', 'hang-after', 'html-after', 'error-after'] as const
+const SUBMIT = [
+  'hang-up-before',
+  'busy',
+  'refuse',
+  'hang-up-after',
+  'hang-after',
+  'html-after',
+  'error-after',
+] as const
 const POLL = ['fail', 'never', 'hang', 'error', 'inline'] as const
 const CLIP_WORDS = [
-  'truncate', 'cut', 'stall', 'type', 'html', 'lie', 'json', 'gone', 'broken', 'empty', 'announce', 'huge', 'redirect',
+  'truncate',
+  'cut',
+  'stall',
+  'type',
+  'html',
+  'lie',
+  'json',
+  'gone',
+  'broken',
+  'empty',
+  'announce',
+  'huge',
+  'redirect',
 ] as const
 type ClipWord = (typeof CLIP_WORDS)[number]
 const STATUS_OF = { busy: 429, refuse: 400, 'error-after': 500 } as const
@@ -66,13 +97,17 @@ const STATUS_OF = { busy: 429, refuse: 400, 'error-after': 500 } as const
 /** Words stand in brackets; `name=value` ones set what the others leave open. */
 export function wordsIn(prompt: string): VideoWords {
   const words = [...prompt.matchAll(/\[([^\]]+)\]/g)].flatMap(([, inner = '']) => inner.split(/\s+/))
-  const value = (name: string): string | null => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? null
+  const value = (name: string): string | null =>
+    words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? null
   const submit = SUBMIT.find((word) => words.includes(word)) ?? null
   const cost = value('cost')
   return {
     submit,
     times: Number(value('times') ?? 1),
-    status: Number(value('status') ?? (submit !== null && submit in STATUS_OF ? STATUS_OF[submit as keyof typeof STATUS_OF] : 200)),
+    status: Number(
+      value('status') ??
+        (submit !== null && submit in STATUS_OF ? STATUS_OF[submit as keyof typeof STATUS_OF] : 200),
+    ),
     retryAfter: value('retry'),
     poll: POLL.find((word) => words.includes(word)) ?? null,
     clip: CLIP_WORDS.find((word) => words.includes(word)) ?? null,

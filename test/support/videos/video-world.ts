@@ -2,7 +2,14 @@ import { ok, type Outcome } from '../../../src/schemas/failures.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { ProviderVideo } from '../../../src/server/ports/models/models.ts'
 import type { PollBudget, VideoMeters } from '../../../src/server/ports/videos/video-engine.ts'
-import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider } from '../../../src/server/ports/videos/video-providers.ts'
+import type {
+  LookedUp,
+  Polled,
+  Submitted,
+  VideoCallTimes,
+  VideoOrder,
+  VideoProvider,
+} from '../../../src/server/ports/videos/video-providers.ts'
 import type { ClipInput, StoredClip } from '../../../src/server/ports/videos/video-work.ts'
 import type { VideoView, VideoWake } from '../../../src/server/ports/videos/videos.ts'
 import { openVideoEngine, type VideoEngine } from '../../../src/server/runner/videos/engine.ts'
@@ -22,14 +29,22 @@ export interface ScriptedProvider extends VideoProvider {
 }
 
 export const VIDEO: ProviderVideo = {
-  submit: 'token', tokenHeader: 'Idempotency-Key', pollsPerSecond: 1_000, pollFirstMs: 1_000, pollMaxMs: 8_000, submitTimeoutMs: 20_000, concurrency: 8,
+  submit: 'token',
+  tokenHeader: 'Idempotency-Key',
+  pollsPerSecond: 1_000,
+  pollFirstMs: 1_000,
+  pollMaxMs: 8_000,
+  submitTimeoutMs: 20_000,
+  concurrency: 8,
   takesUrls: true,
 }
 
 export function scripted(slug: string, video: Partial<ProviderVideo> = {}): ScriptedProvider {
   const calls: string[] = []
   const provider: ScriptedProvider = {
-    slug, calls, video: { ...VIDEO, ...video },
+    slug,
+    calls,
+    video: { ...VIDEO, ...video },
     onSubmit: ({ jobId }) => ({ kind: 'taken', upstreamId: `up-${jobId}` }),
     onPoll: () => ({ kind: 'made', sources: [{ kind: 'content', index: 0 }] }),
     onLookup: () => ({ kind: 'complete', upstreamIds: [] }),
@@ -81,39 +96,72 @@ export interface WorldOptions {
 }
 
 /** Rows, providers, views and clips of a test, and runners that work on them. */
-export function videoWorld(providers: readonly VideoProvider[], { random = () => 0.5, clock = fakeClock() }: WorldOptions = {}): World {
+export function videoWorld(
+  providers: readonly VideoProvider[],
+  { random = () => 0.5, clock = fakeClock() }: WorldOptions = {},
+): World {
   const model = modelRows(() => clock.now() + POSTGRES_AHEAD_MS)
   const listeners = new Set<(wake: VideoWake) => void>()
   const world: World = Object.assign(model, {
-    clock, log: keptLog(), views: new Map<string, VideoView>(), stored: [] as string[], counted: [] as string[], asked: [] as number[], hasViews: true,
+    clock,
+    log: keptLog(),
+    views: new Map<string, VideoView>(),
+    stored: [] as string[],
+    counted: [] as string[],
+    asked: [] as number[],
+    hasViews: true,
     onStore: ({ objectId }: ClipInput) => ok({ objectId, dataKeyId: 'k', sizeBytes: 4, sha256: '00' }),
-    polls: { liveRunners: 1, take: async (_provider: string, _perSecond: number, want: number) => ({ granted: want, retryAfterMs: 0 }) },
+    polls: {
+      liveRunners: 1,
+      take: async (_provider: string, _perSecond: number, want: number) => ({
+        granted: want,
+        retryAfterMs: 0,
+      }),
+    },
     wake: (wake: VideoWake) => listeners.forEach((told) => told(wake)),
-    runner: () => openVideoEngine({
-      clock, random, work: model.work, log: world.log, meters: metersOf(world), providers: {
-        all: providers, of: ({ provider }) => providers.find(({ slug }) => slug === provider) ?? null,
-      },
-      polls: { get liveRunners() { return world.polls.liveRunners }, take: (...ask) => world.polls.take(...ask) },
-      views: {
-        put: async (view) => put(world, [view]),
-        putAll: async (views) => put(world, views),
-        get: async (id) => world.views.get(id) ?? null,
-        wake: (wake) => world.wake(wake),
-        onWake(told) {
-          listeners.add(told)
-          return () => void listeners.delete(told)
+    runner: () =>
+      openVideoEngine({
+        clock,
+        random,
+        work: model.work,
+        log: world.log,
+        meters: metersOf(world),
+        providers: {
+          all: providers,
+          of: ({ provider }) => providers.find(({ slug }) => slug === provider) ?? null,
         },
-      },
-      clips: {
-        async store(input) {
-          for (let piece = await input.bytes.next(); piece.ok && piece.value !== null; piece = await input.bytes.next()) { /* read away */ }
-          input.bytes.close()
-          world.stored.push(input.objectId)
-          return world.onStore(input)
+        polls: {
+          get liveRunners() {
+            return world.polls.liveRunners
+          },
+          take: (...ask) => world.polls.take(...ask),
         },
-        remove: async () => ok(true),
-      },
-    }),
+        views: {
+          put: async (view) => put(world, [view]),
+          putAll: async (views) => put(world, views),
+          get: async (id) => world.views.get(id) ?? null,
+          wake: (wake) => world.wake(wake),
+          onWake(told) {
+            listeners.add(told)
+            return () => void listeners.delete(told)
+          },
+        },
+        clips: {
+          async store(input) {
+            for (
+              let piece = await input.bytes.next();
+              piece.ok && piece.value !== null;
+              piece = await input.bytes.next()
+            ) {
+              /* read away */
+            }
+            input.bytes.close()
+            world.stored.push(input.objectId)
+            return world.onStore(input)
+          },
+          remove: async () => ok(true),
+        },
+      }),
   })
   return world
 }
@@ -127,10 +175,15 @@ function put(world: World, views: readonly VideoView[]): boolean {
 }
 
 function metersOf({ counted }: World): VideoMeters {
-  const note = (name: string) => (provider: string, result: string) => void counted.push(`${name} ${provider} ${result}`)
+  const note = (name: string) => (provider: string, result: string) =>
+    void counted.push(`${name} ${provider} ${result}`)
   return {
     claimed: (provider, count) => void counted.push(`claimed ${provider} ${count}`),
-    submitted: note('submitted'), looked: note('looked'), polled: note('polled'), stored: note('stored'), ended: note('ended'),
+    submitted: note('submitted'),
+    looked: note('looked'),
+    polled: note('polled'),
+    stored: note('stored'),
+    ended: note('ended'),
     lost: (count) => void counted.push(`lost ${count}`),
   }
 }

@@ -1,4 +1,7 @@
-/** A receiver of webhooks that keeps all it is told: HTTPS on loopback, with a certificate of a root of its own. */
+/**
+ * A receiver of webhooks that keeps all it is told: HTTPS on loopback, with a certificate of a root of its
+ * own.
+ */
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -25,7 +28,9 @@ export interface WebhookReceiver {
 }
 
 /** @param statusOf what a delivery is answered; null: the connection is cut */
-export async function startWebhookReceiver(statusOf: (path: string, nth: number) => number | null = () => 200): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(
+  statusOf: (path: string, nth: number) => number | null = () => 200,
+): Promise<WebhookReceiver> {
   const closers: (() => void)[] = []
   const authority = startAuthority({ teardown: (done) => void closers.push(done) })
   const received: ReceivedWebhook[] = []
@@ -35,7 +40,13 @@ export async function startWebhookReceiver(statusOf: (path: string, nth: number)
     request.on('end', () => {
       const path = request.url ?? ''
       const status = statusOf(path, received.length)
-      received.push({ path, headers: request.headers, body: Buffer.concat(pieces).toString(), status: status ?? 0, atMs: performance.now() })
+      received.push({
+        path,
+        headers: request.headers,
+        body: Buffer.concat(pieces).toString(),
+        status: status ?? 0,
+        atMs: performance.now(),
+      })
       if (status === null) request.socket.destroy()
       else response.writeHead(status).end()
     })

@@ -6,7 +6,11 @@ import type { WebhookReason } from '../../../src/schemas/webhooks/webhook-delive
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
 import type { NewDelivery, WebhookSecrets } from '../../../src/server/ports/webhooks/webhooks.ts'
 import type { VideoWake } from '../../../src/server/ports/videos/videos.ts'
-import { openWebhookSender, type WebhookSender, type WebhookSenderOptions } from '../../../src/server/runner/webhooks/sender.ts'
+import {
+  openWebhookSender,
+  type WebhookSender,
+  type WebhookSenderOptions,
+} from '../../../src/server/runner/webhooks/sender.ts'
 import type { WebhookTiming } from '../../../src/server/runner/webhooks/timing.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
@@ -46,11 +50,13 @@ export async function startReceiver(t: Teardown, authority: Authority): Promise<
   let answer: Answer = (res) => void res.writeHead(204).end()
   target.answer((req, res) => {
     const pieces: Buffer[] = []
-    req.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => {
-      const told = { path: req.url ?? '', headers: req.headers, body: Buffer.concat(pieces) }
-      received.push(told)
-      answer(res, received.length - 1, told)
-    })
+    req
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .on('end', () => {
+        const told = { path: req.url ?? '', headers: req.headers, body: Buffer.concat(pieces) }
+        received.push(told)
+        answer(res, received.length - 1, told)
+      })
   })
   return Object.assign(Object.create(target) as Target, {
     received,
@@ -59,9 +65,15 @@ export async function startReceiver(t: Teardown, authority: Authority): Promise<
   })
 }
 
-/** Eight attempts, as the contract has them, within a second; each may take as long as a slow machine does. */
+/**
+ * Eight attempts, as the contract has them, within a second; each may take as long as a slow machine does.
+ */
 export const COMPRESSED: Partial<WebhookTiming> = {
-  attemptMs: 20_000, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [10, 20, 30, 40, 50, 60, 70],
+  attemptMs: 20_000,
+  leaseMs: 60_000,
+  sweepMs: 20,
+  pauseMs: 10,
+  delaysMs: [10, 20, 30, 40, 50, 60, 70],
 }
 
 export interface WebhookStand {
@@ -95,9 +107,18 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
   const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
   const authority = startAuthority(t)
   const receiver = await startReceiver(t, authority)
-  const egress = openEgress({ extraCa: [authority.root], allow: ['127.0.0.0/8'], resolve: () => Promise.resolve(['127.0.0.1']), ...options })
+  const egress = openEgress({
+    extraCa: [authority.root],
+    allow: ['127.0.0.0/8'],
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    ...options,
+  })
   t.teardown(() => egress.close())
-  const rootKeys = openRootKeys({ setting: new Secret(randomBytes(32).toString('hex')), file: null, dataDir: '/nowhere' })
+  const rootKeys = openRootKeys({
+    setting: new Secret(randomBytes(32).toString('hex')),
+    file: null,
+    dataDir: '/nowhere',
+  })
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
   const log = keptLog()
@@ -117,14 +138,31 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
     },
   }
   const rows = async (): Promise<readonly Row[]> => {
-    const found = await store.sql<Row[]>`SELECT url, state, tries, last_status, last_reason FROM webhook_deliveries ORDER BY id`
+    const found = await store.sql<
+      Row[]
+    >`SELECT url, state, tries, last_status, last_reason FROM webhook_deliveries ORDER BY id`
     return found.map((row) => ({ ...row }))
   }
   return {
-    store, workspaceId, otherWorkspaceId, authority, receiver, secrets, log, outcomes, egress, rows,
+    store,
+    workspaceId,
+    otherWorkspaceId,
+    authority,
+    receiver,
+    secrets,
+    log,
+    outcomes,
+    egress,
+    rows,
     start(more = {}) {
       const sender = openWebhookSender({
-        deliveries: booked, secrets, egress, log, now: Date.now, random: Math.random, timing: COMPRESSED,
+        deliveries: booked,
+        secrets,
+        egress,
+        log,
+        now: Date.now,
+        random: Math.random,
+        timing: COMPRESSED,
         views: { onWake: (one) => (told.add(one), () => void told.delete(one)) },
         meters: { attempt: (outcome) => void outcomes.push(outcome) },
         ...more,
@@ -132,7 +170,9 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
       t.teardown(() => sender.close())
       return sender
     },
-    wake: (what = { kind: 'webhooks' }) => { for (const one of told) one(what) },
+    wake: (what = { kind: 'webhooks' }) => {
+      for (const one of told) one(what)
+    },
     async tell(more = {}) {
       const made = delivery(workspaceId, { url: receiver.url(), jobId: randomUUID(), ...more })
       await outboxed(store, [made])

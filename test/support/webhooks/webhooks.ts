@@ -8,7 +8,8 @@ import { insertDeliveries } from '../../../src/server/store/webhooks/outbox.ts'
 export function delivery(workspaceId: string, more: Partial<NewDelivery> = {}): NewDelivery {
   const jobId = more.jobId ?? randomUUID()
   return {
-    workspaceId, jobId,
+    workspaceId,
+    jobId,
     idempotencyKey: `${jobId}-completed`,
     url: 'https://hooks.example/in?token=t',
     body: JSON.stringify({ type: 'video.generation.completed', data: { id: jobId, text: 'é\u2028' } }),
@@ -23,5 +24,12 @@ export async function outboxed(store: Store, deliveries: readonly NewDelivery[])
 
 /** A wish of a runner that has nothing under way. */
 export function input(more: Partial<DeliveryInput> = {}): DeliveryInput {
-  return { countMax: 100, perHostMax: 4, perWorkspaceMax: 50, busy: { hosts: new Map(), workspaces: new Map() }, leaseMs: 60_000, ...more }
+  return {
+    countMax: 100,
+    perHostMax: 4,
+    perWorkspaceMax: 50,
+    busy: { hosts: new Map(), workspaces: new Map() },
+    leaseMs: 60_000,
+    ...more,
+  }
 }

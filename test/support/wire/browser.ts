@@ -5,7 +5,12 @@ import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import type { Teardown } from '../teardown.ts'
 
-export const BROWSERS: readonly string[] = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+export const BROWSERS: readonly string[] = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
 
 /** Null when there is none on the PATH: what needs one is skipped, and says so. */
 export const browserFile: string | null =
@@ -15,7 +20,8 @@ export const browserFile: string | null =
     .find((path) => existsSync(path)) ?? null
 
 /** For `t.test`: why what needs a browser is left out, or false. */
-export const skipWithoutBrowser: string | false = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
+export const skipWithoutBrowser: string | false =
+  browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
 
 /** Ended with the test. As root it has no sandbox of its own. */
 export async function openBrowser(t: Teardown): Promise<Browser> {
@@ -32,18 +38,24 @@ export interface Seen {
 }
 
 /**
- * Notes what a page asks of others, and what goes wrong in it. An answer that is an error is none of the page, and Chromium
- * writes each to the console: `mayBeRefused` says which are expected.
+ * Notes what a page asks of others, and what goes wrong in it. An answer that is an error is none of the
+ * page, and Chromium writes each to the console: `mayBeRefused` says which are expected.
  */
-export function watch(page: Page, { origin, mayBeRefused = () => false }: { readonly origin: string; mayBeRefused?(url: string): boolean }): Seen {
+export function watch(
+  page: Page,
+  { origin, mayBeRefused = () => false }: { readonly origin: string; mayBeRefused?(url: string): boolean },
+): Seen {
   const [abroad, errors]: [string[], string[]] = [[], []]
   page.on('request', (request) => {
-    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) abroad.push(request.url())
+    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
+      abroad.push(request.url())
   })
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => {
-    const isRefusal = message.text().startsWith('Failed to load resource') && mayBeRefused(message.location().url)
-    if (['error', 'warning'].includes(message.type()) && !isRefusal) errors.push(`${message.text()} ${message.location().url}`)
+    const isRefusal =
+      message.text().startsWith('Failed to load resource') && mayBeRefused(message.location().url)
+    if (['error', 'warning'].includes(message.type()) && !isRefusal)
+      errors.push(`${message.text()} ${message.location().url}`)
   })
   return { abroad, errors }
 }
@@ -64,7 +76,9 @@ export async function showAs(page: Page, { colorScheme, width, height }: Look): 
 /** What axe-core finds serious or critical in what is shown now, a line each. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeScript())
-  return page.evaluate<readonly string[]>(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
+  return page.evaluate<
+    readonly string[]
+  >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ': ' + failureSummary)))`)
 }

@@ -23,18 +23,46 @@ export function startAuthority(t: { teardown(done: () => void): unknown }): Auth
   const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const at = (name: string): string => join(folder, name)
-  const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'ignore', cwd: folder })
-  openssl('req', '-x509', ...CURVE, '-days', '2', '-subj', '/CN=root', '-keyout', at('root.key'), '-out', at('root.pem'))
+  const openssl = (...args: string[]): void =>
+    void execFileSync('openssl', args, { stdio: 'ignore', cwd: folder })
+  openssl(
+    'req',
+    '-x509',
+    ...CURVE,
+    '-days',
+    '2',
+    '-subj',
+    '/CN=root',
+    '-keyout',
+    at('root.key'),
+    '-out',
+    at('root.pem'),
+  )
   let nth = 0
   return {
     root: readFileSync(at('root.pem'), 'utf8'),
     rootFile: at('root.pem'),
     issue(names, isExpired = false) {
-      const [key, request, cert, extensions] = ['key', 'csr', 'pem', 'ext'].map((kind) => at(`${nth}.${kind}`)) as [string, string, string, string]
+      const [key, request, cert, extensions] = ['key', 'csr', 'pem', 'ext'].map((kind) =>
+        at(`${nth}.${kind}`),
+      ) as [string, string, string, string]
       nth++
       writeFileSync(extensions, `subjectAltName=${names.join(',')}\n`)
       openssl('req', ...CURVE, '-subj', '/CN=leaf', '-keyout', key, '-out', request)
-      const signed = ['-req', '-in', request, '-CA', at('root.pem'), '-CAkey', at('root.key'), '-CAcreateserial', '-extfile', extensions, '-out', cert]
+      const signed = [
+        '-req',
+        '-in',
+        request,
+        '-CA',
+        at('root.pem'),
+        '-CAkey',
+        at('root.key'),
+        '-CAcreateserial',
+        '-extfile',
+        extensions,
+        '-out',
+        cert,
+      ]
       // Old versions cannot be told a date: one of 0 days is over at once.
       openssl('x509', ...signed, '-days', isExpired ? '0' : '2')
       return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }

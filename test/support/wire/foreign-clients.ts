@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../source.ts'
 
-const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as { install(folder: string): Promise<void> }
+const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as {
+  install(folder: string): Promise<void>
+}
 const FOLDER = join(ROOT, 'tools/clients')
 
 async function load(name: string): Promise<unknown> {
@@ -17,10 +19,19 @@ interface Reached {
   readonly apiKey: string
 }
 
-/** What the tests use of `@openrouter/sdk`; it refuses every answer that is not of the shape that it knows. */
+/**
+ * What the tests use of `@openrouter/sdk`; it refuses every answer that is not of the shape that it knows.
+ */
 export interface OpenRouterClient {
-  readonly endpoints: { list(asked: { readonly author: string; readonly slug: string }): Promise<{ readonly data: ListedEndpoints }> }
-  readonly models: { list(): Promise<AsyncIterable<{ readonly result: { readonly data: readonly { readonly id: string }[] } }>> }
+  readonly endpoints: {
+    list(asked: {
+      readonly author: string
+      readonly slug: string
+    }): Promise<{ readonly data: ListedEndpoints }>
+  }
+  readonly models: {
+    list(): Promise<AsyncIterable<{ readonly result: { readonly data: readonly { readonly id: string }[] } }>>
+  }
 }
 
 interface ListedEndpoints {
@@ -42,11 +53,15 @@ export interface AnthropicClient {
 
 /** @param reached.baseUrl without the `/v1` that the client adds */
 export async function anthropicClient({ baseUrl: baseURL, apiKey }: Reached): Promise<AnthropicClient> {
-  const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as { default: new (options: object) => AnthropicClient }
+  const { default: Anthropic } = (await load('@anthropic-ai/sdk')) as {
+    default: new (options: object) => AnthropicClient
+  }
   return new Anthropic({ baseURL, apiKey, maxRetries: 0 })
 }
 
 export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<OpenRouterClient> {
-  const { OpenRouter } = (await load('@openrouter/sdk')) as { OpenRouter: new (options: object) => OpenRouterClient }
+  const { OpenRouter } = (await load('@openrouter/sdk')) as {
+    OpenRouter: new (options: object) => OpenRouterClient
+  }
   return new OpenRouter({ serverURL: baseUrl, apiKey, retryConfig: { strategy: 'none' } })
 }

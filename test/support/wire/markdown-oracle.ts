@@ -1,12 +1,14 @@
 const DASHES = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
 
 /**
- * Looks for tables in a whole text, line by line with regular expressions: independent of the product's tables. Links
- * and back-ticks are none of its business.
+ * Looks for tables in a whole text, line by line with regular expressions: independent of the product's
+ * tables. Links and back-ticks are none of its business.
  */
 export function hasMarkdownLines(text: string): boolean {
   const lines = text.split(/\r\n|\r|\n/)
-  return lines.some((line, nth) => DASHES.test(line) && cells(line) > 0 && cells(line) === cells(lines[nth - 1] ?? ''))
+  return lines.some(
+    (line, nth) => DASHES.test(line) && cells(line) > 0 && cells(line) === cells(lines[nth - 1] ?? ''),
+  )
 }
 
 function cells(line: string): number {

@@ -18,7 +18,8 @@ export class Simulation {
     while (low < high) {
       const middle = (low + high) >>> 1
       const other = this.#events[middle]
-      if (other !== undefined && (other.at < event.at || (other.at === event.at && other.n < event.n))) low = middle + 1
+      if (other !== undefined && (other.at < event.at || (other.at === event.at && other.n < event.n)))
+        low = middle + 1
       else high = middle
     }
     this.#events.splice(low, 0, event)
@@ -30,7 +31,8 @@ export class Simulation {
       this.#events.shift()
       this.now = next.at
       next.run()
-      // One turn of the real loop lets every promise settle; the test runner watches each `await`, so it is one.
+      // One turn of the real loop lets every promise settle; the test runner watches each `await`, so it is
+      // one.
       await new Promise((resolve) => setImmediate(resolve))
     }
     this.now = Math.max(this.now, end)
@@ -49,8 +51,8 @@ export function randomOf(seed: number): () => number {
 }
 
 /**
- * The authority as the contract describes it, written apart from the Lua step: a count of tokens that fills with
- * time (the same rule as GCRA, in its other form).
+ * The authority as the contract describes it, written apart from the Lua step: a count of tokens that fills
+ * with time (the same rule as GCRA, in its other form).
  */
 export class ModelRedis {
   mode: 'up' | 'down' | 'stalled' = 'up'
@@ -86,29 +88,34 @@ export class ModelRedis {
     simulation.after(phaseMs, beat)
     const isReachable = (): boolean => this.mode !== 'down' && !isTripped
     return {
-      get isReachable() { return isReachable() },
-      get lastAnswerAt() { return lastAnswerAt },
-      lend: (ask) => new Promise((resolve, reject) => {
-        this.steps += 1
-        if (this.mode === 'down') return reject(new Error('away'))
-        let isSettled = false
-        simulation.after(ask.waitMsMax, () => {
-          if (isSettled) return
-          isSettled = true
-          isTripped = true
-          reject(new Error('too slow'))
-        })
-        simulation.after(this.#latency(), () => {
-          if (this.mode !== 'up') return
-          const grant = this.#step(ask)
-          simulation.after(this.#latency(), () => {
+      get isReachable() {
+        return isReachable()
+      },
+      get lastAnswerAt() {
+        return lastAnswerAt
+      },
+      lend: (ask) =>
+        new Promise((resolve, reject) => {
+          this.steps += 1
+          if (this.mode === 'down') return reject(new Error('away'))
+          let isSettled = false
+          simulation.after(ask.waitMsMax, () => {
             if (isSettled) return
             isSettled = true
-            lastAnswerAt = simulation.now
-            resolve(grant)
+            isTripped = true
+            reject(new Error('too slow'))
           })
-        })
-      }),
+          simulation.after(this.#latency(), () => {
+            if (this.mode !== 'up') return
+            const grant = this.#step(ask)
+            simulation.after(this.#latency(), () => {
+              if (isSettled) return
+              isSettled = true
+              lastAnswerAt = simulation.now
+              resolve(grant)
+            })
+          })
+        }),
     }
   }
 
@@ -133,21 +140,35 @@ export class ModelRedis {
 
 /** Several fronts before one Redis. */
 export function openFronts(simulation: Simulation, redis: ModelRedis, count: number): readonly Admission[] {
-  return Array.from({ length: count }, (_, i) => createAdmission({
-    authority: redis.connect(i * 77),
-    fronts: { liveFronts: count },
-    pursesMax: 100,
-    now: () => simulation.now,
-    epochNow: () => 1_700_000_000_000 + simulation.now,
-    schedule: (flush) => simulation.after(0, flush),
-  }))
+  return Array.from({ length: count }, (_, i) =>
+    createAdmission({
+      authority: redis.connect(i * 77),
+      fronts: { liveFronts: count },
+      pursesMax: 100,
+      now: () => simulation.now,
+      epochNow: () => 1_700_000_000_000 + simulation.now,
+      schedule: (flush) => simulation.after(0, flush),
+    }),
+  )
 }
 
 export function keyOf(rateLimitRpm: number | null, hash = 'k'.repeat(64)): KeyRecord {
   return {
-    hash, kind: 'inference', name: 'test', organizationId: 'o', workspaceId: 'w', defaultWorkspaceId: 'w', internId: null,
-    rateLimitRpm, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: null,
-    allowedModels: null, scopes: null, money: NO_LIMITS,
+    hash,
+    kind: 'inference',
+    name: 'test',
+    organizationId: 'o',
+    workspaceId: 'w',
+    defaultWorkspaceId: 'w',
+    internId: null,
+    rateLimitRpm,
+    isDisabled: false,
+    isInProgramme: true,
+    mayWriteVault: true,
+    expiresAtMs: null,
+    allowedModels: null,
+    scopes: null,
+    money: NO_LIMITS,
   }
 }
 

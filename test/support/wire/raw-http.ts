@@ -37,22 +37,28 @@ export function rawClient(port: number): RawClient {
     isClosed = true
     changed()
   })
-  const wait = (isReached: () => boolean, mayEnd: boolean): Promise<string> => new Promise((resolve, reject) => {
-    const look = (): void => {
-      if (!isReached() && !isClosed) return
-      looks.delete(look)
-      if (isReached() || mayEnd) resolve(text)
-      else reject(new Error(`the connection ended after: ${text.slice(0, 500)}`))
-    }
-    looks.add(look)
-    look()
-  })
+  const wait = (isReached: () => boolean, mayEnd: boolean): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!isReached() && !isClosed) return
+        looks.delete(look)
+        if (isReached() || mayEnd) resolve(text)
+        else reject(new Error(`the connection ended after: ${text.slice(0, 500)}`))
+      }
+      looks.add(look)
+      look()
+    })
   return {
     socket,
-    get text() { return text },
-    get isClosed() { return isClosed },
+    get text() {
+      return text
+    },
+    get isClosed() {
+      return isClosed
+    },
     send: (bytes) => void socket.write(bytes),
-    until: (pattern, times) => wait(() => times === undefined ? pattern.test(text) : text.split(pattern).length > times, false),
+    until: (pattern, times) =>
+      wait(() => (times === undefined ? pattern.test(text) : text.split(pattern).length > times), false),
     untilBody: (bytes) => wait(() => bodyAt >= 0 && text.length - bodyAt >= bytes, false),
     closed: () => wait(() => isClosed, true),
     destroy: () => void socket.destroy(),
@@ -68,6 +74,8 @@ export async function exchangeRaw(port: number, text: string): Promise<string> {
 }
 
 export function requestText(line: string, headers: Readonly<Record<string, string>> = {}, body = ''): string {
-  const fields = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const fields = Object.entries({ host: 'localhost', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   return `${line} HTTP/1.1\r\n${fields.join('')}\r\n${body}`
 }

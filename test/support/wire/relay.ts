@@ -8,7 +8,9 @@ export interface Relay {
   readonly port: number
   /** Resets all connections and refuses new ones. */
   cut(): Promise<void>
-  /** Keeps connections open and passes nothing on, in both directions; new ones are taken and kept waiting. */
+  /**
+   * Keeps connections open and passes nothing on, in both directions; new ones are taken and kept waiting.
+   */
   freeze(): void
   /** Ends a freeze or a cut. */
   restore(): Promise<void>
@@ -16,7 +18,10 @@ export interface Relay {
   loseAnswer(text: string): void
 }
 
-export async function openRelay(t: Teardown, target: { readonly host: string; readonly port: number }): Promise<Relay> {
+export async function openRelay(
+  t: Teardown,
+  target: { readonly host: string; readonly port: number },
+): Promise<Relay> {
   const sockets = new Set<Socket>()
   let isFrozen = false
   // After a cut it must be had again: what the system gives out by itself may be anybody's by then.

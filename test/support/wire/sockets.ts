@@ -57,7 +57,11 @@ export function clientPortsOf(pid: number, serverPort: number): ReadonlySet<numb
 
 /** Ports of all clients of a server, those that no process has accepted yet among them. */
 export function clientPortsTo(serverPort: number): ReadonlySet<number> {
-  return new Set(socketRows().filter((row) => row.localPort === serverPort && !row.isListening).map((row) => row.remotePort))
+  return new Set(
+    socketRows()
+      .filter((row) => row.localPort === serverPort && !row.isListening)
+      .map((row) => row.remotePort),
+  )
 }
 
 /** How many sockets listen on the port: one a front, since they share it. */
@@ -76,11 +80,19 @@ function linesOf(file: string): readonly string[] {
 /** Ports on which a process itself listens. */
 export function listeningPortsOf(pid: number): ReadonlySet<number> {
   const inodes = inodesOf(pid)
-  return new Set(socketRows().filter((row) => row.isListening && inodes.has(row.inode)).map((row) => row.localPort))
+  return new Set(
+    socketRows()
+      .filter((row) => row.isListening && inodes.has(row.inode))
+      .map((row) => row.localPort),
+  )
 }
 
 /** Ports from which a process calls a server. */
 export function callingPortsOf(pid: number, serverPort: number): ReadonlySet<number> {
   const inodes = inodesOf(pid)
-  return new Set(socketRows().filter((row) => row.remotePort === serverPort && inodes.has(row.inode)).map((row) => row.localPort))
+  return new Set(
+    socketRows()
+      .filter((row) => row.remotePort === serverPort && inodes.has(row.inode))
+      .map((row) => row.localPort),
+  )
 }

@@ -1,4 +1,7 @@
-/** A keep-alive client that writes a request in pieces, as slow or careful clients do, each of which leaves as a packet of its own. */
+/**
+ * A keep-alive client that writes a request in pieces, as slow or careful clients do, each of which leaves as
+ * a packet of its own.
+ */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 

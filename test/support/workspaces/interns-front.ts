@@ -1,4 +1,7 @@
-/** A front with every operation over real records of workspaces, interns and keys: two organizations in a database of their own. */
+/**
+ * A front with every operation over real records of workspaces, interns and keys: two organizations in a
+ * database of their own.
+ */
 import type { Test } from 'tap'
 import type { ApiKeyKind } from '../../../src/schemas/keys/api-keys.ts'
 import { createAccess } from '../../../src/server/access/access.ts'
@@ -64,12 +67,19 @@ interface CallMore {
 }
 
 /** @param ports adds what a test needs beside interns */
-export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http: Pick<Partial<HttpOptions>, 'timers'> = {}): Promise<InternsFront> {
+export async function openInternsFront(
+  t: Test,
+  ports: Partial<Ports> = {},
+  http: Pick<Partial<HttpOptions>, 'timers'> = {},
+): Promise<InternsFront> {
   const store = await openTestStore(t)
   const [{ organization, workspace }, foreign] = [
-    must(await createOrganization(store, { name: 'o' })), must(await createOrganization(store, { name: 'foreign' })),
+    must(await createOrganization(store, { name: 'o' })),
+    must(await createOrganization(store, { name: 'foreign' })),
   ]
-  const other = must(await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }))
+  const other = must(
+    await createWorkspace(store, { organizationId: organization.id, name: 'Other', slug: 'other' }),
+  )
   const hints = testHints()
   const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: 60_000 })
   const access = createAccess({ keys: openKeyStore(store), feed, graceMs: 300_000, now: Date.now })
@@ -88,37 +98,87 @@ export async function openInternsFront(t: Test, ports: Partial<Ports> = {}, http
     ...http,
     access,
     ports: {
-      ...NO_FILES, models: { resolve: unused } as unknown as Ports['models'], embedder: { plan: unused },
+      ...NO_FILES,
+      models: { resolve: unused } as unknown as Ports['models'],
+      embedder: { plan: unused },
       observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
-      idempotency, interns: openInterns(store, hints.publish), workspaces: openWorkspaces(store, hints.publish),
-      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }), ...openBudgetPorts({ store, hints }),
-      operators: openOperators(store, null), caps: openCaps(store),
-      admin: openAdmin({ store, operatorOrganization: null, version: '1.2.3', wake: (what) => void woken.push(what) }),
-      ...openPresetPorts({ keyGraceMs: 300_000 }, { store, hints, feed }), ...openDirectoryPorts(store), ...ports,
+      idempotency,
+      interns: openInterns(store, hints.publish),
+      workspaces: openWorkspaces(store, hints.publish),
+      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }),
+      ...openBudgetPorts({ store, hints }),
+      operators: openOperators(store, null),
+      caps: openCaps(store),
+      admin: openAdmin({
+        store,
+        operatorOrganization: null,
+        version: '1.2.3',
+        wake: (what) => void woken.push(what),
+      }),
+      ...openPresetPorts({ keyGraceMs: 300_000 }, { store, hints, feed }),
+      ...openDirectoryPorts(store),
+      ...ports,
     },
   })
   const url = `${origin}/api/v1`
-  const makeKey = async (kind: 'inference' | 'management', owner: { organizationId: string; workspaceId: string }): Promise<string> => {
+  const makeKey = async (
+    kind: 'inference' | 'management',
+    owner: { organizationId: string; workspaceId: string },
+  ): Promise<string> => {
     const workspaceId = kind === 'management' ? null : owner.workspaceId
-    const input = { kind, name: 'k', organizationId: owner.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null }
+    const input = {
+      kind,
+      name: 'k',
+      organizationId: owner.organizationId,
+      workspaceId,
+      rateLimitRpm: null,
+      expiresAt: null,
+    }
     return (await store.sql.begin((tx) => insertKey(tx, input))).key
   }
   const own = { organizationId: organization.id, workspaceId: workspace.id }
   const managementKey = await makeKey('management', own)
-  const call: InternsFront['call'] = async (method, path, { body, key = managementKey, headers = {} } = {}) => {
+  const call: InternsFront['call'] = async (
+    method,
+    path,
+    { body, key = managementKey, headers = {} } = {},
+  ) => {
     const answer = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
-    const parsed = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> & { error?: { metadata: { error_type: string } } }
-    return { status: answer.status, headers: answer.headers, type: parsed.error?.metadata.error_type, body: parsed }
+    const parsed = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> & {
+      error?: { metadata: { error_type: string } }
+    }
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      type: parsed.error?.metadata.error_type,
+      body: parsed,
+    }
   }
   return {
-    store, url, woken, organizationId: organization.id, workspace, other, call,
-    intern: async (body = {}) => String((await call('POST', '/interns', { body: { name: 'Ada', provision: false, ...body } })).body['id']),
-    foreignKey: await makeKey('management', { organizationId: foreign.organization.id, workspaceId: foreign.workspace.id }),
+    store,
+    url,
+    woken,
+    organizationId: organization.id,
+    workspace,
+    other,
+    call,
+    intern: async (body = {}) =>
+      String(
+        (await call('POST', '/interns', { body: { name: 'Ada', provision: false, ...body } })).body['id'],
+      ),
+    foreignKey: await makeKey('management', {
+      organizationId: foreign.organization.id,
+      workspaceId: foreign.workspace.id,
+    }),
     key: (kind) => makeKey(kind, own),
   }
 }

@@ -22,5 +22,8 @@ t.test('a drawing that fails, at whatever frame, costs later clips of the thread
 
 t.test('clips that are made at once in one thread do not mix', async (t) => {
   const films = [1, 2, 3].map((frames) => encode(film(() => grey, frames)))
-  t.same((await Promise.all(films)).map((clip) => readMp4(clip).frames), [1, 2, 3])
+  t.same(
+    (await Promise.all(films)).map((clip) => readMp4(clip).frames),
+    [1, 2, 3],
+  )
 })

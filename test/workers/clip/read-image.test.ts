@@ -1,5 +1,9 @@
 import t from 'tap'
-import { CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGE_SIDE_MAX, CLIP_JPEG_SCANS_MAX } from '../../../src/schemas/videos/clip-limits.ts'
+import {
+  CLIP_IMAGE_PIXELS_MAX,
+  CLIP_IMAGE_SIDE_MAX,
+  CLIP_JPEG_SCANS_MAX,
+} from '../../../src/schemas/videos/clip-limits.ts'
 import type { Image } from '../../../src/workers/clip/image.ts'
 import { readImage } from '../../../src/workers/clip/read-image.ts'
 import { plainJpeg, plainPng, pngOf } from '../../support/videos/clip-images.ts'
@@ -26,23 +30,40 @@ const jpegSaying = (width: number, height: number): Uint8Array => {
 
 t.test('what is no PNG or JPEG is told by its contents, and by its name where it has one', async (t) => {
   t.equal(readImage(new Uint8Array(0)), 'is neither a PNG nor a JPEG image')
-  t.equal(readImage(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), 'is neither a PNG nor a JPEG image')
+  t.equal(
+    readImage(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),
+    'is neither a PNG nor a JPEG image',
+  )
   t.equal(readImage(gif()), 'is a GIF image; PNG and JPEG are read')
   t.equal(readImage(webp), 'is a WebP or other RIFF image; PNG and JPEG are read')
 })
 
 t.test('a header that announces too much is refused before anything is decoded', async (t) => {
-  for (const [width, height] of [[100_000, 100_000], [2 ** 32 - 1, 2 ** 32 - 1], [CLIP_IMAGE_SIDE_MAX + 1, 1]] as const)
-    t.equal(readImage(pngOf({ width, height, depth: 8, colourType: 2 }, new Uint8Array(4))), `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`)
+  for (const [width, height] of [
+    [100_000, 100_000],
+    [2 ** 32 - 1, 2 ** 32 - 1],
+    [CLIP_IMAGE_SIDE_MAX + 1, 1],
+  ] as const)
+    t.equal(
+      readImage(pngOf({ width, height, depth: 8, colourType: 2 }, new Uint8Array(4))),
+      `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`,
+    )
   const wide = CLIP_IMAGE_SIDE_MAX
   const high = CLIP_IMAGE_PIXELS_MAX / wide + 1
-  t.equal(readImage(pngOf({ width: wide, height: high, depth: 1, colourType: 0 }, new Uint8Array(4))), `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`)
+  t.equal(
+    readImage(pngOf({ width: wide, height: high, depth: 1, colourType: 0 }, new Uint8Array(4))),
+    `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`,
+  )
   t.equal(readImage(jpegSaying(wide, high)), `has more than ${CLIP_IMAGE_PIXELS_MAX} pixels`)
   t.equal(readImage(jpegSaying(65_535, 65_535)), `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`)
 })
 
 t.test('an image without a size is refused', async (t) => {
-  for (const [width, height] of [[0, 5], [5, 0], [0, 0]] as const) {
+  for (const [width, height] of [
+    [0, 5],
+    [5, 0],
+    [0, 0],
+  ] as const) {
     t.equal(readImage(pngOf({ width, height, depth: 8, colourType: 2 }, new Uint8Array(0))), 'has no size')
     t.equal(readImage(jpegSaying(width, height)), 'has no size')
   }
@@ -51,14 +72,19 @@ t.test('an image without a size is refused', async (t) => {
 t.test('a PNG that inflates to more than its header says is refused without being inflated', async (t) => {
   const bomb = Buffer.alloc(64 * 1024 * 1024)
   for (const isInterlaced of [false, true])
-    t.equal(readImage(pngOf({ ...SMALL, depth: 8, colourType: 2, isInterlaced }, bomb)), 'is a broken PNG image')
+    t.equal(
+      readImage(pngOf({ ...SMALL, depth: 8, colourType: 2, isInterlaced }, bomb)),
+      'is a broken PNG image',
+    )
 })
 
 t.test('an image that is cut anywhere is refused, and none throws', async (t) => {
   const png = plainPng(SMALL, COLOUR)
-  for (let length = 0; length < png.length - 12; length++) t.type(readImage(png.subarray(0, length)), 'string', `PNG of ${length} bytes`)
+  for (let length = 0; length < png.length - 12; length++)
+    t.type(readImage(png.subarray(0, length)), 'string', `PNG of ${length} bytes`)
   const jpeg = plainJpeg({ width: 64, height: 64 }, COLOUR)
-  for (let length = 0; length < jpeg.length - 2; length += 7) t.type(readImage(jpeg.subarray(0, length)), 'string', `JPEG of ${length} bytes`)
+  for (let length = 0; length < jpeg.length - 2; length += 7)
+    t.type(readImage(jpeg.subarray(0, length)), 'string', `JPEG of ${length} bytes`)
 })
 
 t.test('an image with a byte changed is read or refused, and none throws', async (t) => {
@@ -76,11 +102,17 @@ t.test('an image with a byte changed is read or refused, and none throws', async
 t.test('a PNG without header, palette, a known filter or known colours says so', async (t) => {
   const row = (filter: number): Uint8Array => Buffer.from([filter, 0, 0, 0])
   const one = { width: 1, height: 1 }
-  t.equal(readImage(pngOf({ ...one, depth: 8, colourType: 2 }, row(9))), 'has a filter that PNG does not know')
+  t.equal(
+    readImage(pngOf({ ...one, depth: 8, colourType: 2 }, row(9))),
+    'has a filter that PNG does not know',
+  )
   t.equal(readImage(pngOf({ ...one, depth: 8, colourType: 3 }, Buffer.from([0, 0]))), 'has no palette')
   t.equal(readImage(pngOf({ ...one, depth: 7, colourType: 2 }, row(0))), 'has colours that PNG does not know')
   t.equal(readImage(pngOf({ ...one, depth: 8, colourType: 5 }, row(0))), 'has colours that PNG does not know')
-  t.equal(readImage(Buffer.concat([plainPng(one, COLOUR).subarray(0, 8), plainPng(one, COLOUR).subarray(33)])), 'has no header')
+  t.equal(
+    readImage(Buffer.concat([plainPng(one, COLOUR).subarray(0, 8), plainPng(one, COLOUR).subarray(33)])),
+    'has no header',
+  )
   t.equal(readImage(pngOf({ width: 1, height: 2, depth: 8, colourType: 2 }, row(0))), 'ends too early')
 })
 
@@ -88,7 +120,10 @@ t.test('a JPEG with scans without end is refused before they are decoded', async
   const whole = Buffer.from(plainJpeg({ width: 16, height: 16 }, COLOUR))
   const scan = whole.indexOf(Buffer.of(0xff, 0xda))
   const scans = Array.from({ length: CLIP_JPEG_SCANS_MAX + 1 }, () => whole.subarray(scan, -2))
-  t.equal(readImage(Buffer.concat([whole.subarray(0, scan), ...scans, whole.subarray(-2)])), `has more than ${CLIP_JPEG_SCANS_MAX} scans`)
+  t.equal(
+    readImage(Buffer.concat([whole.subarray(0, scan), ...scans, whole.subarray(-2)])),
+    `has more than ${CLIP_JPEG_SCANS_MAX} scans`,
+  )
 })
 
 t.test('arithmetic and lossless JPEG are refused', async (t) => {
@@ -101,7 +136,8 @@ t.test('arithmetic and lossless JPEG are refused', async (t) => {
 
 t.test('a JPEG has the colours it was made of, to a few steps', async (t) => {
   for (const pixel of pixelsOf(read(plainJpeg(SMALL, COLOUR))))
-    for (const [nth, value] of COLOUR.entries()) t.ok(Math.abs((pixel[nth] ?? 0) - value) < 6, `${pixel.join()}`)
+    for (const [nth, value] of COLOUR.entries())
+      t.ok(Math.abs((pixel[nth] ?? 0) - value) < 6, `${pixel.join()}`)
 })
 
 t.test('every filter of PNG is undone', async (t) => {
@@ -115,8 +151,20 @@ t.test('every filter of PNG is undone', async (t) => {
     4: [1, 2, 3, 4, 5, 6],
   }
   for (const [filter, row] of Object.entries(below)) {
-    const image = read(pngOf({ width: 2, height: 2, depth: 8, colourType: 2 }, Buffer.from([...above, Number(filter), ...row])))
-    t.same(pixelsOf(image).slice(2), [[11, 22, 33, 255], [44, 55, 66, 255]], `filter ${filter}`)
+    const image = read(
+      pngOf(
+        { width: 2, height: 2, depth: 8, colourType: 2 },
+        Buffer.from([...above, Number(filter), ...row]),
+      ),
+    )
+    t.same(
+      pixelsOf(image).slice(2),
+      [
+        [11, 22, 33, 255],
+        [44, 55, 66, 255],
+      ],
+      `filter ${filter}`,
+    )
   }
 })
 
@@ -134,13 +182,27 @@ t.test('every kind of pixel comes out as red, green, blue and cover', async (t) 
     [{ depth: 8, colourType: 3, palette, covers: Buffer.from([7]) }, [1], [40, 50, 60, 255]],
     [{ depth: 8, colourType: 3, palette }, [200], [0, 0, 0, 255]],
   ] as const
-  for (const [kind, row, pixel] of kinds) t.same(pixelsOf(read(pngOf({ ...one, ...kind }, Buffer.from([0, ...row])))), [pixel], JSON.stringify(kind))
+  for (const [kind, row, pixel] of kinds)
+    t.same(
+      pixelsOf(read(pngOf({ ...one, ...kind }, Buffer.from([0, ...row])))),
+      [pixel],
+      JSON.stringify(kind),
+    )
 })
 
 t.test('an interlaced PNG is put together', async (t) => {
-  // Each pixel of the 5 × 3 ones has its own grey: its row, then its column. Rows of the seven passes in their order.
+  // Each pixel of the 5 × 3 ones has its own grey: its row, then its column. Rows of the seven passes in
+  // their order.
   const rows = [[0], [4], [2], [20, 22, 24], [1, 3], [21, 23], [10, 11, 12, 13, 14]]
-  const image = read(pngOf({ ...SMALL, depth: 8, colourType: 0, isInterlaced: true }, Buffer.from(rows.flatMap((row) => [0, ...row]))))
+  const image = read(
+    pngOf(
+      { ...SMALL, depth: 8, colourType: 0, isInterlaced: true },
+      Buffer.from(rows.flatMap((row) => [0, ...row])),
+    ),
+  )
   const wanted = Array.from({ length: 15 }, (_, nth) => 10 * Math.floor(nth / 5) + (nth % 5))
-  t.same(pixelsOf(image).map(([value]) => value), wanted)
+  t.same(
+    pixelsOf(image).map(([value]) => value),
+    wanted,
+  )
 })

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { CLIP_ASPECT_RATIOS, CLIP_RESOLUTIONS, clipSize } from '../../../src/schemas/videos/clip.ts'
 import {
-  CLIP_FRAMES_PER_SECOND, CLIP_IMAGE_PIXELS_MAX, CLIP_IMAGES_PIXELS_MAX, CLIP_REFERENCES_MAX, CLIP_SECONDS_MAX, CLIP_SECONDS_MIN,
+  CLIP_FRAMES_PER_SECOND,
+  CLIP_IMAGE_PIXELS_MAX,
+  CLIP_IMAGES_PIXELS_MAX,
+  CLIP_REFERENCES_MAX,
+  CLIP_SECONDS_MAX,
+  CLIP_SECONDS_MIN,
   CLIP_TEXT_UNITS_MAX,
 } from '../../../src/schemas/videos/clip-limits.ts'
 import { renderClip } from '../../../src/workers/clip/render.ts'
@@ -49,9 +54,17 @@ t.test('the same wish gives the same bytes, and no clock is in them', async (t) 
 t.test('another seed, another prompt and each image give another clip', async (t) => {
   const image = plainPng(SQUARE, RED)
   const clips = await Promise.all([
-    rendered(), rendered({ seed: 2 }), rendered({ seed: -7 }), rendered({ seed: 2 ** 53 - 1 }), rendered({ prompt: 'a red fox' }),
-    rendered({ prompt: null }), rendered({ firstFrame: image }), rendered({ lastFrame: image }), rendered({ references: [image] }),
-    rendered({ firstFrame: plainJpeg(SQUARE, [20, 200, 20]) }), rendered({ firstFrame: plainPng(SQUARE, [0, 0, 250]) }),
+    rendered(),
+    rendered({ seed: 2 }),
+    rendered({ seed: -7 }),
+    rendered({ seed: 2 ** 53 - 1 }),
+    rendered({ prompt: 'a red fox' }),
+    rendered({ prompt: null }),
+    rendered({ firstFrame: image }),
+    rendered({ lastFrame: image }),
+    rendered({ references: [image] }),
+    rendered({ firstFrame: plainJpeg(SQUARE, [20, 200, 20]) }),
+    rendered({ firstFrame: plainPng(SQUARE, [0, 0, 250]) }),
   ])
   t.equal(new Set(clips.map((clip) => clip.toString('base64'))).size, clips.length)
 })
@@ -63,10 +76,16 @@ t.test('an image that is left out leaves no trace in a later clip of the same th
 })
 
 const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
-  empty: '', blank: ' \n\t ', emoji: '👩‍👩‍👧‍👦🏳️‍🌈 🦊'.repeat(20), 'right to left': 'שלום \u202e עולם مرحبا',
+  empty: '',
+  blank: ' \n\t ',
+  emoji: '👩‍👩‍👧‍👦🏳️‍🌈 🦊'.repeat(20),
+  'right to left': 'שלום \u202e עולם مرحبا',
   controls: '\u0000\u0007\u001b[31m\u009f\u2028',
-  'half a pair': '\ud800 x \udfff', 'one long word': 'x'.repeat(32_768), 'many words': 'a fox '.repeat(5_500),
-  'expands when it is normalised': '\ufdfa'.repeat(CLIP_TEXT_UNITS_MAX), marks: `a${'\u0301'.repeat(10_000)}`,
+  'half a pair': '\ud800 x \udfff',
+  'one long word': 'x'.repeat(32_768),
+  'many words': 'a fox '.repeat(5_500),
+  'expands when it is normalised': '\ufdfa'.repeat(CLIP_TEXT_UNITS_MAX),
+  marks: `a${'\u0301'.repeat(10_000)}`,
 }
 
 for (const [name, prompt] of Object.entries(HOSTILE_TEXTS)) {
@@ -84,8 +103,14 @@ t.test('the image that cannot be read is named', async (t) => {
   const broken = new Uint8Array([1, 2, 3])
   const whole = plainPng(SQUARE, RED)
   t.equal(await refusal({ firstFrame: broken }), 'The first frame is neither a PNG nor a JPEG image.')
-  t.equal(await refusal({ firstFrame: whole, lastFrame: broken }), 'The last frame is neither a PNG nor a JPEG image.')
-  t.equal(await refusal({ references: [whole, broken] }), 'Reference image 2 is neither a PNG nor a JPEG image.')
+  t.equal(
+    await refusal({ firstFrame: whole, lastFrame: broken }),
+    'The last frame is neither a PNG nor a JPEG image.',
+  )
+  t.equal(
+    await refusal({ references: [whole, broken] }),
+    'Reference image 2 is neither a PNG nor a JPEG image.',
+  )
 })
 
 t.test('as many references as are allowed are shown, and one more is refused', async (t) => {
@@ -95,7 +120,10 @@ t.test('as many references as are allowed are shown, and one more is refused', a
 })
 
 t.test('images of one clip have a bound together', async (t) => {
-  const large = pngOf({ width: 4_096, height: CLIP_IMAGE_PIXELS_MAX / 4_096, depth: 1, colourType: 0 }, Buffer.alloc(513 * (CLIP_IMAGE_PIXELS_MAX / 4_096)))
+  const large = pngOf(
+    { width: 4_096, height: CLIP_IMAGE_PIXELS_MAX / 4_096, depth: 1, colourType: 0 },
+    Buffer.alloc(513 * (CLIP_IMAGE_PIXELS_MAX / 4_096)),
+  )
   const whole = { firstFrame: large, lastFrame: large }
   t.equal(await refusal(whole), null)
   const detail = `Reference image 1 has, with the images before it, more than ${CLIP_IMAGES_PIXELS_MAX} pixels.`
@@ -103,13 +131,28 @@ t.test('images of one clip have a bound together', async (t) => {
 })
 
 t.test('images of any shape fit into any frame', async (t) => {
-  for (const size of [{ width: 1, height: 1 }, { width: 3_000, height: 1 }, { width: 1, height: 3_000 }, { width: 1_001, height: 667 }]) {
+  for (const size of [
+    { width: 1, height: 1 },
+    { width: 3_000, height: 1 },
+    { width: 1, height: 3_000 },
+    { width: 1_001, height: 667 },
+  ]) {
     const image = plainPng(size, RED)
-    t.equal(await refusal({ firstFrame: image, lastFrame: image, references: [image] }), null, JSON.stringify(size))
+    t.equal(
+      await refusal({ firstFrame: image, lastFrame: image, references: [image] }),
+      null,
+      JSON.stringify(size),
+    )
   }
 })
 
 t.test('a size, a duration and a rate that are not advertised are a bug of whoever asks', async (t) => {
-  for (const input of [{ width: 362 }, { seconds: 0 }, { seconds: CLIP_SECONDS_MAX + 1 }, { seconds: 1.5 }, { framesPerSecond: 24 }])
+  for (const input of [
+    { width: 362 },
+    { seconds: 0 },
+    { seconds: CLIP_SECONDS_MAX + 1 },
+    { seconds: 1.5 },
+    { framesPerSecond: 24 },
+  ])
     await t.rejects(renderClip(clipInput(input)), RangeError, JSON.stringify(input))
 })

@@ -24,13 +24,17 @@ const empty = (name: string): EntryOptions => ({ name, data: Buffer.alloc(0), is
 const DOCUMENT = { ok: true, mimeType: DOCX }
 
 t.test('a document has OOXML_ENTRIES_MAX entries and not one more', async (t) => {
-  const withEntries = (count: number) => docxWith(Array.from({ length: count - OWN_ENTRIES }, (_, nth) => empty(`e/${nth}`)))
+  const withEntries = (count: number) =>
+    docxWith(Array.from({ length: count - OWN_ENTRIES }, (_, nth) => empty(`e/${nth}`)))
   t.match(scan(withEntries(OOXML_ENTRIES_MAX)), DOCUMENT)
   t.match(scan(withEntries(OOXML_ENTRIES_MAX + 1)), { ok: false, found: /more than 10000 entries/ })
 })
 
 t.test('a document has a directory of OOXML_DIRECTORY_BYTES_MAX and not one byte more', async (t) => {
-  const own = ['[Content_Types].xml', '_rels/.rels', 'word/document.xml'].reduce((sum, name) => sum + LINE_BYTES + name.length, 0)
+  const own = ['[Content_Types].xml', '_rels/.rels', 'word/document.xml'].reduce(
+    (sum, name) => sum + LINE_BYTES + name.length,
+    0,
+  )
   const withDirectory = (bytes: number): Buffer => {
     const extra: EntryOptions[] = []
     for (let left = bytes - own; left > 0;) {
@@ -47,7 +51,8 @@ t.test('a document has a directory of OOXML_DIRECTORY_BYTES_MAX and not one byte
 
 t.test('a part unpacks to OOXML_RATIO_MAX times its size and not one byte more', async (t) => {
   const packedBytes = 100_000
-  const part = (claimsPlainBytes: number) => docxWith([{ name: 'a.bin', data: noise(packedBytes), isStored: true, claimsPlainBytes }])
+  const part = (claimsPlainBytes: number) =>
+    docxWith([{ name: 'a.bin', data: noise(packedBytes), isStored: true, claimsPlainBytes }])
   const [most, more] = [OOXML_RATIO_MAX * packedBytes, OOXML_RATIO_MAX * packedBytes + 1]
   t.match(scan(part(most)), DOCUMENT)
   t.match(scan(part(more)), { ok: false, found: /unpacks to more than 200 times/ })

@@ -13,7 +13,8 @@ function scan(bytes: Uint8Array, nextBytes: () => number): ContentVerdict {
   const scanner = createContentScanner()
   for (let at = 0; at < bytes.length;) {
     const end = Math.min(bytes.length, at + nextBytes())
-    // A copy that is wiped and moved away afterwards: the scanner may keep nothing of it, not even an empty view.
+    // A copy that is wiped and moved away afterwards: the scanner may keep nothing of it, not even an empty
+    // view.
     const chunk = new Uint8Array(bytes.subarray(at, end))
     scanner.push(chunk)
     chunk.fill(0xff)

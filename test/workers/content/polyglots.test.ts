@@ -57,16 +57,27 @@ for (const [name, host] of HOSTS) {
   t.test(`${name}: nothing of another kind may stand behind it`, async (t) => {
     t.ok(isAccepted(host), 'the file itself')
     const passed = INTRUDERS.filter(([, intruder]) => isAccepted(bytes(host, intruder)))
-    t.same(passed.map(([intruder]) => intruder), [])
+    t.same(
+      passed.map(([intruder]) => intruder),
+      [],
+    )
   })
   t.test(`${name}: nor behind a line break, zeros or fill bytes`, async (t) => {
     const rooms = ['\r\n', Buffer.alloc(3_000), Buffer.alloc(300, 0xff)]
-    const passed = INTRUDERS.filter(([, intruder]) => rooms.some((room) => isAccepted(bytes(host, room, intruder))))
-    t.same(passed.map(([intruder]) => intruder), [])
+    const passed = INTRUDERS.filter(([, intruder]) =>
+      rooms.some((room) => isAccepted(bytes(host, room, intruder))),
+    )
+    t.same(
+      passed.map(([intruder]) => intruder),
+      [],
+    )
   })
   t.test(`${name}: nor in front of it`, async (t) => {
     const passed = INTRUDERS.filter(([, intruder]) => isAccepted(bytes(intruder, host)))
-    t.same(passed.map(([intruder]) => intruder), [])
+    t.same(
+      passed.map(([intruder]) => intruder),
+      [],
+    )
   })
 }
 
@@ -76,32 +87,56 @@ const BEHIND_NOISE = INTRUDERS.filter(([name]) => !['javascript', 'python', 'bat
 for (const [name, host] of HOSTS.filter(([name]) => name !== 'ogg')) {
   t.test(`${name}: nor behind other bytes`, async (t) => {
     const passed = BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(host, noise(5_000, 3), intruder)))
-    t.same(passed.map(([intruder]) => intruder), [])
+    t.same(
+      passed.map(([intruder]) => intruder),
+      [],
+    )
   })
 }
 
-const segment = (data: Uint8Array): Buffer => bytes([0xff, 0xfe, (data.length + 2) >>> 8, (data.length + 2) & 0xff], data)
+const segment = (data: Uint8Array): Buffer =>
+  bytes([0xff, 0xfe, (data.length + 2) >>> 8, (data.length + 2) & 0xff], data)
 
 /** Places inside a file where bytes of any kind may stand. */
 const INSIDE: readonly (readonly [string, (inner: Uint8Array) => Uint8Array])[] = [
   ['a JPEG comment', (inner) => jpeg(segment(inner))],
   ['a GIF comment', (inner) => gif([0x21, 0xfe], inner.length, inner, 0)],
-  ['a PNG text', (inner) => bytes(png().subarray(0, 33), chunk('tEXt', inner), chunk('IDAT', deflateSync(noise(9))), chunk('IEND', bytes()))],
-  ['a WAV chunk', (inner) => {
-    const note = riffChunk('note', inner)
-    return bytes('RIFF', u32le(wav.length - 8 + note.length), wav.subarray(8), note)
-  }],
+  [
+    'a PNG text',
+    (inner) =>
+      bytes(
+        png().subarray(0, 33),
+        chunk('tEXt', inner),
+        chunk('IDAT', deflateSync(noise(9))),
+        chunk('IEND', bytes()),
+      ),
+  ],
+  [
+    'a WAV chunk',
+    (inner) => {
+      const note = riffChunk('note', inner)
+      return bytes('RIFF', u32le(wav.length - 8 + note.length), wav.subarray(8), note)
+    },
+  ],
   ['an ID3 tag', (inner) => bytes(id3(inner.length).subarray(0, 10), inner, frames(30))],
 ]
-const INTO = INTRUDERS.filter(([name]) => ['zip', 'rar', '7z', 'page', 'script tag', 'php', 'phar'].includes(name))
+const INTO = INTRUDERS.filter(([name]) =>
+  ['zip', 'rar', '7z', 'page', 'script tag', 'php', 'phar'].includes(name),
+)
 
 for (const [name, make] of INSIDE) {
   t.test(`${name}: no archive that readers find there, and no page or PHP`, async (t) => {
     t.ok(isAccepted(make(bytes('words of all kinds'))), 'with words')
-    t.same(INTO.filter(([, inner]) => isAccepted(make(inner))).map(([intruder]) => intruder), [])
+    t.same(
+      INTO.filter(([, inner]) => isAccepted(make(inner))).map(([intruder]) => intruder),
+      [],
+    )
   })
 }
 
 t.test('flac: nothing of another kind in its audio', async (t) => {
-  t.same(BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(flac, intruder))).map(([intruder]) => intruder), [])
+  t.same(
+    BEHIND_NOISE.filter(([, intruder]) => isAccepted(bytes(flac, intruder))).map(([intruder]) => intruder),
+    [],
+  )
 })

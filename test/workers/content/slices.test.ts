@@ -1,4 +1,7 @@
-/** A slice holds a session's thread about as long whatever it is made of. Each time is the best of some rounds, and only their ratio counts. */
+/**
+ * A slice holds a session's thread about as long whatever it is made of. Each time is the best of some
+ * rounds, and only their ratio counts.
+ */
 import t from 'tap'
 import { CONTENT_SLICE_BYTES_MAX, createContentScanner } from '../../../src/workers/content/scanner.ts'
 import { HARD_MARKS } from '../../support/corpus/hard-files.ts'
@@ -19,7 +22,12 @@ function sliceMs(file: Uint8Array): number {
   return Math.min(...rounds)
 }
 
-const prose = sliceMs(Buffer.alloc(2 * CONTENT_SLICE_BYTES_MAX, 'The quick brown fox jumps over the lazy dog, and then it sleeps; really.\n'))
+const prose = sliceMs(
+  Buffer.alloc(
+    2 * CONTENT_SLICE_BYTES_MAX,
+    'The quick brown fox jumps over the lazy dog, and then it sleeps; really.\n',
+  ),
+)
 
 for (const { name, make } of HARD_MARKS) {
   t.test(`${name}: a slice takes no more than ${RATIO_MAX} times that of prose`, async (t) => {

@@ -9,7 +9,10 @@ import { sealPlainly, type PlainSeal } from '../../support/files/plain-seal.ts'
 
 const WHOLE = SEGMENT_BYTES + TAG_BYTES
 const SEAL: PlainSeal = {
-  dataKey: randomBytes(32), dataKeyId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', objectId: 'file_a', salt: randomBytes(32),
+  dataKey: randomBytes(32),
+  dataKeyId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
+  objectId: 'file_a',
+  salt: randomBytes(32),
 }
 const CONTENT = randomBytes(3 * SEGMENT_BYTES + 100)
 const OBJECT = sealPlainly(SEAL, CONTENT)
@@ -18,7 +21,11 @@ type More = Partial<PlainSeal> & { readonly sizeBytes?: number }
 
 function open(object: Buffer, more: More = {}): Outcome<Opener> {
   return createOpener({
-    ...SEAL, sizeBytes: CONTENT.length, ...more, objectBytes: object.length, header: object.subarray(0, HEADER_BYTES),
+    ...SEAL,
+    sizeBytes: CONTENT.length,
+    ...more,
+    objectBytes: object.length,
+    header: object.subarray(0, HEADER_BYTES),
   })
 }
 
@@ -38,7 +45,11 @@ function released(object: Buffer, more: More = {}): Buffer | null {
 
 /** Only whole true segments may have been given out, up to the first wrong one. */
 function isHonest(bytes: Buffer | null, segmentsMax: number): boolean {
-  return bytes !== null && bytes.length <= segmentsMax * SEGMENT_BYTES && CONTENT.subarray(0, bytes.length).equals(bytes)
+  return (
+    bytes !== null &&
+    bytes.length <= segmentsMax * SEGMENT_BYTES &&
+    CONTENT.subarray(0, bytes.length).equals(bytes)
+  )
 }
 
 function segment(object: Buffer, index: number): Buffer {
@@ -62,7 +73,9 @@ t.test('what was sealed opens', async (t) => {
 
 t.test('a flipped bit at any byte is refused, and nothing of its segment is released', async (t) => {
   const dense = [...Array(HEADER_BYTES + 40).keys()]
-  const borders = [1, 2, 3].flatMap((nth) => Array.from({ length: 40 }, (_, near) => HEADER_BYTES + nth * WHOLE - 20 + near))
+  const borders = [1, 2, 3].flatMap((nth) =>
+    Array.from({ length: 40 }, (_, near) => HEADER_BYTES + nth * WHOLE - 20 + near),
+  )
   const tail = Array.from({ length: 40 }, (_, near) => OBJECT.length - 1 - near)
   const anywhere = Array.from({ length: 200 }, () => randomInt(OBJECT.length))
   for (const at of [...dense, ...borders, ...tail, ...anywhere]) {
@@ -76,7 +89,17 @@ t.test('a flipped bit at any byte is refused, and nothing of its segment is rele
 
 t.test('dropped, repeated, swapped and moved segments are refused', async (t) => {
   const cases: readonly (readonly number[])[] = [
-    [1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 0, 1, 2, 3], [0, 0, 2, 3], [1, 0, 2, 3], [0, 2, 1, 3], [3, 1, 2, 0], [0, 1, 2, 2], [0, 1, 3, 2],
+    [1, 2, 3],
+    [0, 2, 3],
+    [0, 1, 3],
+    [0, 1, 2],
+    [0, 0, 1, 2, 3],
+    [0, 0, 2, 3],
+    [1, 0, 2, 3],
+    [0, 2, 1, 3],
+    [3, 1, 2, 0],
+    [0, 1, 2, 2],
+    [0, 1, 3, 2],
   ]
   for (const order of cases) {
     const firstWrong = order.findIndex((index, at) => index !== at)
@@ -104,14 +127,27 @@ t.test('two objects that were swapped are refused, whatever key they share', asy
   const other = sealPlainly({ ...SEAL, objectId: 'file_b', salt: randomBytes(32) }, CONTENT)
   t.equal(open(other).ok, false)
   t.equal(open(OBJECT, { objectId: 'file_b' }).ok, false)
-  const spliced = Buffer.concat([OBJECT.subarray(0, HEADER_BYTES + WHOLE), other.subarray(HEADER_BYTES + WHOLE)])
+  const spliced = Buffer.concat([
+    OBJECT.subarray(0, HEADER_BYTES + WHOLE),
+    other.subarray(HEADER_BYTES + WHOLE),
+  ])
   t.ok(isHonest(released(spliced), 1))
 })
 
 t.test('two sealings of one object cannot be mixed', async (t) => {
   const again = sealPlainly({ ...SEAL, salt: randomBytes(32) }, CONTENT)
   t.equal(released(again), null)
-  t.ok(isHonest(released(Buffer.concat([OBJECT.subarray(0, HEADER_BYTES + 2 * WHOLE), again.subarray(HEADER_BYTES + 2 * WHOLE)])), 2))
+  t.ok(
+    isHonest(
+      released(
+        Buffer.concat([
+          OBJECT.subarray(0, HEADER_BYTES + 2 * WHOLE),
+          again.subarray(HEADER_BYTES + 2 * WHOLE),
+        ]),
+      ),
+      2,
+    ),
+  )
 })
 
 t.test('another key is refused by the commitment, another key id by the header', async (t) => {
@@ -122,23 +158,30 @@ t.test('another key is refused by the commitment, another key id by the header',
 t.test('a range gives exactly its bytes, whatever the pieces', async (t) => {
   const opener = must(open(OBJECT))
   for (let round = 0; round < 200; round++) {
-    const near = (): number => Math.min(CONTENT.length, Math.max(0, randomInt(5) * SEGMENT_BYTES + randomInt(-2, 3)))
+    const near = (): number =>
+      Math.min(CONTENT.length, Math.max(0, randomInt(5) * SEGMENT_BYTES + randomInt(-2, 3)))
     const [start = 0, end = 0] = [near(), near()].sort((a, b) => a - b)
     const range = openRange(opener, start, end)
     const plain: Uint8Array[] = []
-    for (let at = range.plan.from; at < range.plan.to; ) {
+    for (let at = range.plan.from; at < range.plan.to;) {
       const size = 1 + randomInt(round % 2 === 0 ? 5_000 : 300_000)
       plain.push(...must(range.push(OBJECT.subarray(at, Math.min(at + size, range.plan.to)))))
       at += size
     }
-    if (!Buffer.concat(plain).equals(CONTENT.subarray(start, end)) || !range.isComplete) t.fail(`${start} to ${end}`)
+    if (!Buffer.concat(plain).equals(CONTENT.subarray(start, end)) || !range.isComplete)
+      t.fail(`${start} to ${end}`)
   }
   t.pass('200 ranges')
 })
 
 t.test('a range reads no more than the segments it touches', async (t) => {
   const { plan } = openRange(must(open(OBJECT)), SEGMENT_BYTES + 5, 2 * SEGMENT_BYTES)
-  t.match(plan, { from: HEADER_BYTES + WHOLE, to: HEADER_BYTES + 2 * WHOLE, skipBytes: 5, plainBytes: SEGMENT_BYTES - 5 })
+  t.match(plan, {
+    from: HEADER_BYTES + WHOLE,
+    to: HEADER_BYTES + 2 * WHOLE,
+    skipBytes: 5,
+    plainBytes: SEGMENT_BYTES - 5,
+  })
 })
 
 t.test('more bytes than the range has are refused', async (t) => {
@@ -164,5 +207,11 @@ t.test('a segment of another index or length is refused, and an ended opener ope
 
 t.test('ranges outside the file are a bug of the caller', async (t) => {
   const opener = must(open(OBJECT))
-  for (const [start, end] of [[-1, 2], [2, 1], [0, CONTENT.length + 1], [0.5, 2]] as const) t.throws(() => opener.openRange(start, end))
+  for (const [start, end] of [
+    [-1, 2],
+    [2, 1],
+    [0, CONTENT.length + 1],
+    [0.5, 2],
+  ] as const)
+    t.throws(() => opener.openRange(start, end))
 })

@@ -15,7 +15,7 @@ const FIXED: PlainSeal = {
 function seal(options: PlainSeal, content: Buffer, chunkBytes: () => number): Buffer {
   const sealer = createSealer(options)
   const pieces: Uint8Array[] = []
-  for (let at = 0; at < content.length; ) {
+  for (let at = 0; at < content.length;) {
     const size = chunkBytes()
     // The same buffer again and again: the sealer must not keep what it is given.
     const chunk = Buffer.from(content.subarray(at, at + size))
@@ -27,7 +27,17 @@ function seal(options: PlainSeal, content: Buffer, chunkBytes: () => number): Bu
 }
 
 t.test('a sealed object is, byte by byte, what an independent reading of the format gives', async (t) => {
-  for (const size of [0, 1, 15, 16, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1, 2 * SEGMENT_BYTES, 3 * SEGMENT_BYTES + 7]) {
+  for (const size of [
+    0,
+    1,
+    15,
+    16,
+    SEGMENT_BYTES - 1,
+    SEGMENT_BYTES,
+    SEGMENT_BYTES + 1,
+    2 * SEGMENT_BYTES,
+    3 * SEGMENT_BYTES + 7,
+  ]) {
     const content = randomBytes(size)
     const options = { ...FIXED, dataKey: randomBytes(32), salt: randomBytes(32) }
     t.ok(seal(options, content, () => 100_000).equals(sealPlainly(options, content)), `${size} bytes`)
@@ -64,7 +74,8 @@ t.test('chunk borders do not change the object, and its length is that of the la
 
 t.test('the bytes are given out as they come, all but the last segment', async (t) => {
   const sealer = createSealer(FIXED)
-  const bytesOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const bytesOf = (pieces: readonly Uint8Array[]): number =>
+    pieces.reduce((sum, piece) => sum + piece.length, 0)
   t.equal(bytesOf(sealer.push(Buffer.alloc(SEGMENT_BYTES))), 128)
   t.equal(bytesOf(sealer.push(Buffer.alloc(1))), SEGMENT_BYTES + 16)
   t.equal(bytesOf(sealer.push(Buffer.alloc(0))), 0)
@@ -97,16 +108,24 @@ t.test('keys, salts and ids of another form are refused', async (t) => {
 })
 
 t.test('a header reads back as it was written, and only in its one form', async (t) => {
-  const header = { dataKeyId: FIXED.dataKeyId, salt: new Uint8Array(randomBytes(32)), commitment: new Uint8Array(randomBytes(32)) }
+  const header = {
+    dataKeyId: FIXED.dataKeyId,
+    salt: new Uint8Array(randomBytes(32)),
+    commitment: new Uint8Array(randomBytes(32)),
+  }
   const bytes = writeHeader(header)
   t.same(present(readHeader(bytes)), header)
   const fixed = [...Array(8).keys(), ...range(24, 32), ...range(96, 128)]
-  t.same(fixed.filter((at) => readHeader(flipped(bytes, at)) !== null), [])
+  t.same(
+    fixed.filter((at) => readHeader(flipped(bytes, at)) !== null),
+    [],
+  )
   t.equal(readHeader(bytes.subarray(1)), null)
 })
 
 t.test('sizes that no object can have are refused', async (t) => {
-  for (const size of [-1, 0.5, Number.NaN, 2 ** 53, (2 ** 32 + 1) * SEGMENT_BYTES]) t.throws(() => layoutOf(size), String(size))
+  for (const size of [-1, 0.5, Number.NaN, 2 ** 53, (2 ** 32 + 1) * SEGMENT_BYTES])
+    t.throws(() => layoutOf(size), String(size))
 })
 
 function range(from: number, to: number): readonly number[] {

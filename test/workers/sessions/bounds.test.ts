@@ -50,43 +50,52 @@ t.test('a session beyond the places of its workspace is busy, and one that ended
   await Promise.all([next, other, ...sessions].map((session) => session.cancel()))
 })
 
-t.test('uploads leave a quarter of the places to downloads, and no workspace takes all of either', async (t) => {
-  const places = new Places(256)
-  const takeAll = (kind: 'intake' | 'unseal', holder: string): number => {
-    let count = 0
-    while (places.take(kind, holder) !== null) count++
-    return count
-  }
-  t.same([takeAll('intake', 'a'), takeAll('intake', 'b'), takeAll('intake', 'c')], [128, 64, 0])
-  t.same([takeAll('unseal', 'd'), takeAll('unseal', 'e')], [64, 0])
-  const readers = new Places(256)
-  let mine = 0
-  while (readers.take('unseal', 'a') !== null) mine++
-  t.ok(mine >= 200, '200 slow readers of one workspace fit')
-  t.ok(readers.take('intake', 'b') !== null, 'and another workspace still has places')
-})
-
-t.test('a thread looks at its messages at least every few milliseconds, whatever its sessions do', async (t) => {
-  const turns = new TimeSlices()
-  let isHeld = true
-  let steps = 0
-  await new Promise<void>((resolve) => {
-    const reached = (): void => {
-      isHeld = false
-      resolve()
+t.test(
+  'uploads leave a quarter of the places to downloads, and no workspace takes all of either',
+  async (t) => {
+    const places = new Places(256)
+    const takeAll = (kind: 'intake' | 'unseal', holder: string): number => {
+      let count = 0
+      while (places.take(kind, holder) !== null) count++
+      return count
     }
-    turns.ask(() => {
-      if (steps++ === 0) setTimeout(reached, 1)
-      const endMs = performance.now() + SESSION_TURN_MS
-      while (performance.now() < endMs);
-      return isHeld
+    t.same([takeAll('intake', 'a'), takeAll('intake', 'b'), takeAll('intake', 'c')], [128, 64, 0])
+    t.same([takeAll('unseal', 'd'), takeAll('unseal', 'e')], [64, 0])
+    const readers = new Places(256)
+    let mine = 0
+    while (readers.take('unseal', 'a') !== null) mine++
+    t.ok(mine >= 200, '200 slow readers of one workspace fit')
+    t.ok(readers.take('intake', 'b') !== null, 'and another workspace still has places')
+  },
+)
+
+t.test(
+  'a thread looks at its messages at least every few milliseconds, whatever its sessions do',
+  async (t) => {
+    const turns = new TimeSlices()
+    let isHeld = true
+    let steps = 0
+    await new Promise<void>((resolve) => {
+      const reached = (): void => {
+        isHeld = false
+        resolve()
+      }
+      turns.ask(() => {
+        if (steps++ === 0) setTimeout(reached, 1)
+        const endMs = performance.now() + SESSION_TURN_MS
+        while (performance.now() < endMs);
+        return isHeld
+      })
     })
-  })
-  t.ok(steps > 0, 'the timer was reached between two steps')
-})
+    t.ok(steps > 0, 'the timer was reached between two steps')
+  },
+)
 
 t.test('the bounds fit each other', async (t) => {
   t.ok(SESSION_TURN_MS * 100 < THREAD_SILENT_MS_MAX, 'an answer to a ping is never late by the turns')
   t.ok(OPENED_PIECES_MAX * STORAGE_PIECE_BYTES <= 524_288, 'a slow reader holds at most 512 KiB')
-  t.ok(OPENED_BYTES_MAX >= 2 * SESSIONS_PER_THREAD_MAX * OPENED_PIECES_MAX * SEGMENT_BYTES, 'the most readers have a segment a piece')
+  t.ok(
+    OPENED_BYTES_MAX >= 2 * SESSIONS_PER_THREAD_MAX * OPENED_PIECES_MAX * SEGMENT_BYTES,
+    'the most readers have a segment a piece',
+  )
 })

@@ -26,34 +26,44 @@ function watchThreads(t: Test): readonly Worker[] {
   return threads
 }
 
-t.test('a session that hangs is ended with its thread: all of its sessions are busy, and the next one works', async (t) => {
-  const log = keptLog()
-  const stand = await openSessions(t, { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 2, log })
-  const sessions = ['neighbour', 'hangs'].map((name) => openSealed(stand, name))
-  const failures = sessions.map((session) => new Promise((resolve) => session.onFailure(resolve)))
-  for (const session of sessions) session.push(text(100))
-  t.match(await Promise.all(failures), [{ name: 'busy', retryAfterS: 1 }, { name: 'busy', retryAfterS: 1 }])
-  await Promise.all(sessions.map((session) => session.cancel()))
-  // Node closes what the thread had open when it is gone, which nobody waits for.
-  while ((await openFiles(stand)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.match(await pushAll(openSealed(stand, 'next'), [text(100)]), { ok: true })
-  t.match(stand.sessions.load, { threads: 1, silentThreads: 1, waiting: 0 })
-  t.match(log.events, [{ event: 'worker.thread_silent' }])
-})
+t.test(
+  'a session that hangs is ended with its thread: all of its sessions are busy, and the next one works',
+  async (t) => {
+    const log = keptLog()
+    const stand = await openSessions(t, { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX / 2, log })
+    const sessions = ['neighbour', 'hangs'].map((name) => openSealed(stand, name))
+    const failures = sessions.map((session) => new Promise((resolve) => session.onFailure(resolve)))
+    for (const session of sessions) session.push(text(100))
+    t.match(await Promise.all(failures), [
+      { name: 'busy', retryAfterS: 1 },
+      { name: 'busy', retryAfterS: 1 },
+    ])
+    await Promise.all(sessions.map((session) => session.cancel()))
+    // Node closes what the thread had open when it is gone, which nobody waits for.
+    while ((await openFiles(stand)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.match(await pushAll(openSealed(stand, 'next'), [text(100)]), { ok: true })
+    t.match(stand.sessions.load, { threads: 1, silentThreads: 1, waiting: 0 })
+    t.match(log.events, [{ event: 'worker.thread_silent' }])
+  },
+)
 
-t.test('nobody waits for a thread that is stuck: its session is over, and its file goes when it makes it at last', async (t) => {
-  const stand = await openSessions(t, { entry: STUCK, silentMs: 200 })
-  const path = join(stand.folder, 'file_a')
-  execFileSync('mkfifo', [`${path}.pipe`])
-  const session = openSealed(stand, 'file_a')
-  t.match(await new Promise((resolve) => session.onFailure(resolve)), { name: 'busy', retryAfterS: 1 })
-  await session.cancel()
-  t.equal(stand.sessions.load.intakes, 1, 'its thread still has it')
-  t.notOk(existsSync(`${path}.made`))
-  await writeFile(`${path}.pipe`, '')
-  while (stand.sessions.load.intakes > 0 || existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.ok(existsSync(`${path}.made`))
-})
+t.test(
+  'nobody waits for a thread that is stuck: its session is over, and its file goes when it makes it at last',
+  async (t) => {
+    const stand = await openSessions(t, { entry: STUCK, silentMs: 200 })
+    const path = join(stand.folder, 'file_a')
+    execFileSync('mkfifo', [`${path}.pipe`])
+    const session = openSealed(stand, 'file_a')
+    t.match(await new Promise((resolve) => session.onFailure(resolve)), { name: 'busy', retryAfterS: 1 })
+    await session.cancel()
+    t.equal(stand.sessions.load.intakes, 1, 'its thread still has it')
+    t.notOk(existsSync(`${path}.made`))
+    await writeFile(`${path}.pipe`, '')
+    while (stand.sessions.load.intakes > 0 || existsSync(path))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    t.ok(existsSync(`${path}.made`))
+  },
+)
 
 t.test('a thread that works but answers is left alone', async (t) => {
   await atPace(THREAD_SILENT_MS_MAX / 5, async (silentMs) => {
@@ -106,7 +116,7 @@ const STAGES: Readonly<Record<string, (session: ReturnType<typeof openSealed>) =
 for (const [stage, reach] of Object.entries(STAGES)) {
   t.test(`an upload that is cancelled ${stage} lets go of all it holds`, async (t) => {
     const stand = await openSessions(t)
-      const session = openSealed(stand, 'file_a')
+    const session = openSealed(stand, 'file_a')
     const told: unknown[] = []
     session.onFailure((failure) => told.push(failure))
     await reach(session)
@@ -123,7 +133,10 @@ t.test('a full disk fails the session at once, and its descriptor is closed', as
   if (folder === null) return void t.pass('skipped: no file system may be mounted here')
   const stand = { ...(await openSessions(t)), folder }
   const session = openSealed(stand, 'file_a')
-  const outcome = await pushAll(session, Array.from({ length: 100 }, () => text(65_536)))
+  const outcome = await pushAll(
+    session,
+    Array.from({ length: 100 }, () => text(65_536)),
+  )
   t.match(outcome, { failure: { name: 'storage_full', cause: { code: 'ENOSPC' } } })
   await session.cancel()
   t.same(await openFiles(stand), [])
@@ -135,6 +148,8 @@ t.test('a pool that closes cancels its sessions and takes no more', async (t) =>
   session.push(text(100))
   await stand.sessions.close()
   await session.cancel()
-  t.match(stand.intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }), { failure: { name: 'draining' } })
+  t.match(stand.intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }), {
+    failure: { name: 'draining' },
+  })
   t.same(await openFiles(stand), [])
 })

@@ -31,16 +31,27 @@ class Heard implements Voice {
   /** Buffer of the last piece that came or was spent. */
   get buffer(): ArrayBuffer {
     const message = this.all.findLast((one) => one.kind === 'spent' || one.kind === 'piece')
-    return must(message === undefined ? { ok: false, failure: { name: 'internal' } } : { ok: true, value: message.bytes })
+    return must(
+      message === undefined
+        ? { ok: false, failure: { name: 'internal' } }
+        : { ok: true, value: message.bytes },
+    )
   }
 }
 
-/** Seals PIECES pieces through one buffer; @returns bytes of buffers that were made and not freed meanwhile */
+/**
+ * Seals PIECES pieces through one buffer; @returns bytes of buffers that were made and not freed meanwhile
+ */
 async function sealed(t: Test, path: string): Promise<number> {
   const { port1: port } = new MessageChannel()
   t.teardown(() => port.close())
   const voice = new Heard()
-  const seal = { dataKey: dataKey().key, dataKeyId: DATA_KEY_ID, objectId: OBJECT_ID, salt: new Uint8Array(SALT_BYTES) }
+  const seal = {
+    dataKey: dataKey().key,
+    dataKeyId: DATA_KEY_ID,
+    objectId: OBJECT_ID,
+    salt: new Uint8Array(SALT_BYTES),
+  }
   const work = new IntakeWork({ kind: 'intake', port, path, content: 'any', seal }, voice)
   let bytes = new ArrayBuffer(COALESCED_BYTES_MAX)
   const before = process.memoryUsage().arrayBuffers
@@ -61,35 +72,51 @@ t.test('sealing a file leaves no sealed bytes behind for a collection', async (t
   t.ok(grown < 4 * SEGMENT_BYTES, `${grown} bytes`)
 })
 
-t.test('opening a file leaves no plain bytes behind, and gives each piece in the buffer of one that is worked off', async (t) => {
-  const path = join(await openFolder(t), 'object')
-  await sealed(t, path)
-  const { port1: port } = new MessageChannel()
-  const handle = await open(path)
-  t.teardown(() => Promise.all([port.close(), handle.close()]))
-  const voice = new Heard()
-  const sizeBytes = PIECES * COALESCED_BYTES_MAX
-  const work = new UnsealWork({
-    kind: 'unseal', port, descriptor: handle.fd, dataKey: dataKey().key, dataKeyId: DATA_KEY_ID, objectId: OBJECT_ID, sizeBytes,
-    objectBytes: (await readFile(path)).length, from: 0, to: sizeBytes,
-  }, voice)
-  let spare: ArrayBuffer | null = null
-  const before = process.memoryUsage().arrayBuffers
-  for (let nth = 0; nth < PIECES; nth++) {
-    work.receive({ kind: 'more', bytes: STORAGE_PIECE_BYTES, spare })
-    while (work.step()) continue
-    if (spare !== null && voice.buffer !== spare) t.fail('another buffer')
-    spare = voice.buffer
-  }
-  const grown = process.memoryUsage().arrayBuffers - before
-  work.release()
-  t.equal(voice.all.at(-1)?.kind, 'opened')
-  t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
-})
+t.test(
+  'opening a file leaves no plain bytes behind, and gives each piece in the buffer of one that is worked off',
+  async (t) => {
+    const path = join(await openFolder(t), 'object')
+    await sealed(t, path)
+    const { port1: port } = new MessageChannel()
+    const handle = await open(path)
+    t.teardown(() => Promise.all([port.close(), handle.close()]))
+    const voice = new Heard()
+    const sizeBytes = PIECES * COALESCED_BYTES_MAX
+    const work = new UnsealWork(
+      {
+        kind: 'unseal',
+        port,
+        descriptor: handle.fd,
+        dataKey: dataKey().key,
+        dataKeyId: DATA_KEY_ID,
+        objectId: OBJECT_ID,
+        sizeBytes,
+        objectBytes: (await readFile(path)).length,
+        from: 0,
+        to: sizeBytes,
+      },
+      voice,
+    )
+    let spare: ArrayBuffer | null = null
+    const before = process.memoryUsage().arrayBuffers
+    for (let nth = 0; nth < PIECES; nth++) {
+      work.receive({ kind: 'more', bytes: STORAGE_PIECE_BYTES, spare })
+      while (work.step()) continue
+      if (spare !== null && voice.buffer !== spare) t.fail('another buffer')
+      spare = voice.buffer
+    }
+    const grown = process.memoryUsage().arrayBuffers - before
+    work.release()
+    t.equal(voice.all.at(-1)?.kind, 'opened')
+    t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
+  },
+)
 
 t.test('a session thread has a small young generation, whatever flags give the process', async (t) => {
   setFlagsFromString('--max-semi-space-size=8')
-  const { intake } = await openSessions(t, { entry: new URL('../../support/files/heap-thread.js', import.meta.url) })
+  const { intake } = await openSessions(t, {
+    entry: new URL('../../support/files/heap-thread.js', import.meta.url),
+  })
   const ended = await must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 })).finish()
   t.notOk(ended.ok)
   const limit = ended.ok ? 0 : Number(String(ended.failure.cause).replace('Error: ', ''))

@@ -16,9 +16,15 @@ t.test('a text is told, counted, hashed and sealed, and opens to the same bytes'
   const stand = await openSessions(t)
   const content = text(700_001)
   const verdict = await pushAll(openSealed(stand, 'file_a'), chunks(content, [16_384]))
-  t.same(verdict, { ok: true, value: { mimeType: 'text/plain', sizeBytes: content.length, sha256: sha256(content) } })
+  t.same(verdict, {
+    ok: true,
+    value: { mimeType: 'text/plain', sizeBytes: content.length, sha256: sha256(content) },
+  })
   t.equal((await stat(join(stand.folder, 'file_a'))).mode & 0o777, 0o600)
-  t.notOk((await readFile(join(stand.folder, 'file_a'))).includes('a line of text'), 'the bytes on disk are sealed')
+  t.notOk(
+    (await readFile(join(stand.folder, 'file_a'))).includes('a line of text'),
+    'the bytes on disk are sealed',
+  )
   t.ok((await reopened(stand, 'file_a', must(verdict))).equals(content))
 })
 
@@ -37,7 +43,9 @@ t.test('a program is refused and named, and its descriptor is closed', async (t)
   const stand = await openSessions(t)
   const program = Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0'), randomBytes(1_000)])
   const session = openSealed(stand, 'file_b')
-  t.match(await pushAll(session, [program]), { failure: { name: 'content_unsupported', fields: { found: /ELF/, accepted: /PDF/ } } })
+  t.match(await pushAll(session, [program]), {
+    failure: { name: 'content_unsupported', fields: { found: /ELF/, accepted: /PDF/ } },
+  })
   await session.cancel()
   t.same(await openFiles(stand), [])
 })
@@ -56,7 +64,9 @@ t.test('a plain file is written as it is, whatever it is', async (t) => {
   const content = randomBytes(400_000)
   const target = { path: join(stand.folder, 'plain'), seal: null }
   const session = must(stand.intake.open({ holder: 'w', target, content: 'any', bytesMax: content.length }))
-  t.match(await pushAll(session, chunks(content, [50_000])), { value: { mimeType: 'application/octet-stream', sha256: sha256(content) } })
+  t.match(await pushAll(session, chunks(content, [50_000])), {
+    value: { mimeType: 'application/octet-stream', sha256: sha256(content) },
+  })
   t.ok((await readFile(target.path)).equals(content))
 })
 
@@ -65,7 +75,9 @@ t.test('where the type is only asked for, refused content is untyped', async (t)
   const typed = must(intake.open({ holder: 'w', target: null, content: 'type', bytesMax: 2 ** 40 }))
   t.match(await pushAll(typed, [Buffer.from('{"a":1}')]), { value: { mimeType: 'application/json' } })
   const untyped = must(intake.open({ holder: 'w', target: null, content: 'type', bytesMax: 2 ** 40 }))
-  t.match(await pushAll(untyped, [Buffer.from('\x7fELF\0\0\0')]), { value: { mimeType: 'application/octet-stream' } })
+  t.match(await pushAll(untyped, [Buffer.from('\x7fELF\0\0\0')]), {
+    value: { mimeType: 'application/octet-stream' },
+  })
 })
 
 t.test('one byte more than allowed fails at once', async (t) => {

@@ -11,7 +11,14 @@ import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../../../src/workers/seal/format.ts'
 import { chunks } from '../../support/wire/chunks.ts'
 import { must } from '../../support/must.ts'
-import { dataKey, openSealed, openSessions, pushAll, recordOf, type SessionStand } from '../../support/files/sessions.ts'
+import {
+  dataKey,
+  openSealed,
+  openSessions,
+  pushAll,
+  recordOf,
+  type SessionStand,
+} from '../../support/files/sessions.ts'
 import { drain } from '../../support/files/storage.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
@@ -28,14 +35,19 @@ interface Sealed {
 
 async function seal(t: Test): Promise<Sealed> {
   const stand = await openSessions(t)
-  const verdict = must(await pushAll(openSealed(stand, 'file_a', { content: 'any' }), chunks(CONTENT, [100_000])))
+  const verdict = must(
+    await pushAll(openSealed(stand, 'file_a', { content: 'any' }), chunks(CONTENT, [100_000])),
+  )
   return { stand, file: recordOf('file_a', verdict), bytes: await readFile(join(stand.folder, 'file_a')) }
 }
 
 /** As storage elsewhere gives an object: in pieces of odd sizes, without a descriptor. */
 function remote(bytes: Buffer, told = { pulledBytes: 0 }): StoredObject {
   return {
-    descriptor: null, sizeBytes: bytes.length, changedAt: new Date(0), version: 'v',
+    descriptor: null,
+    sizeBytes: bytes.length,
+    changedAt: new Date(0),
+    version: 'v',
     read(from, to) {
       const pieces = [...chunks(bytes.subarray(from, to), [100, STORAGE_PIECE_BYTES, 1, 70_000])]
       const next = async () => {
@@ -59,7 +71,8 @@ async function local(t: Test, { stand }: Sealed, bytes: Buffer): Promise<StoredO
 
 /** Waits until no session is under way: where one is left, the test never ends. */
 async function ended({ sessions }: SessionStand): Promise<void> {
-  while (sessions.count('unseal') + sessions.count('intake') > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (sessions.count('unseal') + sessions.count('intake') > 0)
+    await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** What was given out before the end, and the failure's name. */
@@ -79,7 +92,14 @@ t.test('every range opens to its bytes, from a descriptor and from elsewhere', a
   const sealed = await seal(t)
   const { stand, file, bytes } = sealed
   for (const object of [remote(bytes), await local(t, sealed, bytes)]) {
-    for (const [from, to] of [[0, CONTENT.length], [0, 1], [200_000, 200_000], [131_072, 900_000], [65_535, 65_537], [900_000, 900_000]] as const) {
+    for (const [from, to] of [
+      [0, CONTENT.length],
+      [0, 1],
+      [200_000, 200_000],
+      [131_072, 900_000],
+      [65_535, 65_537],
+      [900_000, 900_000],
+    ] as const) {
       const reader = must(await stand.unsealing.open({ file, object, dataKey: dataKey(), from, to }))
       t.ok((await drain(reader)).equals(CONTENT.subarray(from, to)), `${from} to ${to}`)
     }
@@ -87,15 +107,23 @@ t.test('every range opens to its bytes, from a descriptor and from elsewhere', a
   await ended(stand)
 })
 
-/** Each makes another object of a good one; the number of the segment from which on nothing may be given out. */
+/**
+ * Each makes another object of a good one; the number of the segment from which on nothing may be given out.
+ */
 const DAMAGES: Readonly<Record<string, { segment: number; make: (bytes: Buffer) => Buffer }>> = {
   'a flipped byte in the header': { segment: 0, make: (bytes) => flipped(bytes, 40) },
   'a flipped byte in the first segment': { segment: 0, make: (bytes) => flipped(bytes, HEADER_BYTES) },
-  'a flipped byte in a later segment': { segment: 6, make: (bytes) => flipped(bytes, HEADER_BYTES + 6 * SEALED_SEGMENT_BYTES + 70) },
+  'a flipped byte in a later segment': {
+    segment: 6,
+    make: (bytes) => flipped(bytes, HEADER_BYTES + 6 * SEALED_SEGMENT_BYTES + 70),
+  },
   'a flipped byte in the last tag': { segment: 13, make: (bytes) => flipped(bytes, bytes.length - 1) },
   'segments swapped': { segment: 2, make: (bytes) => swapped(bytes, 2, 9) },
   'its end cut off': { segment: 0, make: (bytes) => bytes.subarray(0, -1) },
-  'its last segment dropped': { segment: 0, make: (bytes) => bytes.subarray(0, HEADER_BYTES + 13 * SEALED_SEGMENT_BYTES) },
+  'its last segment dropped': {
+    segment: 0,
+    make: (bytes) => bytes.subarray(0, HEADER_BYTES + 13 * SEALED_SEGMENT_BYTES),
+  },
 }
 
 function flipped(bytes: Buffer, at: number): Buffer {
@@ -118,8 +146,16 @@ for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
     const { stand, file } = sealed
     const bytes = make(sealed.bytes)
     for (const object of [remote(bytes), await local(t, sealed, bytes)]) {
-      const opened = await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length })
-      const outcome = opened.ok ? await outcomeOf(opened.value) : { bytes: Buffer.alloc(0), failure: opened.failure.name }
+      const opened = await stand.unsealing.open({
+        file,
+        object,
+        dataKey: dataKey(),
+        from: 0,
+        to: CONTENT.length,
+      })
+      const outcome = opened.ok
+        ? await outcomeOf(opened.value)
+        : { bytes: Buffer.alloc(0), failure: opened.failure.name }
       t.equal(outcome.failure, 'content_damaged')
       t.ok(outcome.bytes.length <= segment * SEGMENT_BYTES, `${outcome.bytes.length} bytes`)
       t.ok(outcome.bytes.equals(CONTENT.subarray(0, outcome.bytes.length)))
@@ -127,20 +163,38 @@ for (const [what, { segment, make }] of Object.entries(DAMAGES)) {
   })
 }
 
-t.test('damage at the begin is told before there is a reader, and a key of another row is not tried', async (t) => {
-  const { stand, file, bytes } = await seal(t)
-  const object = remote(flipped(bytes, HEADER_BYTES))
-  const input = { file, object, from: 0, to: 1 }
-  t.match(await stand.unsealing.open({ ...input, dataKey: dataKey() }), { ok: false, failure: { name: 'content_damaged' } })
-  const other = { ...dataKey(), id: '11111111-1111-4111-8111-111111111111' }
-  t.match(await stand.unsealing.open({ ...input, dataKey: other }), { ok: false, failure: { name: 'data_key_unavailable' } })
-  t.ok(other.key.every((byte) => byte === 0), 'and its bytes are cleared')
-})
+t.test(
+  'damage at the begin is told before there is a reader, and a key of another row is not tried',
+  async (t) => {
+    const { stand, file, bytes } = await seal(t)
+    const object = remote(flipped(bytes, HEADER_BYTES))
+    const input = { file, object, from: 0, to: 1 }
+    t.match(await stand.unsealing.open({ ...input, dataKey: dataKey() }), {
+      ok: false,
+      failure: { name: 'content_damaged' },
+    })
+    const other = { ...dataKey(), id: '11111111-1111-4111-8111-111111111111' }
+    t.match(await stand.unsealing.open({ ...input, dataKey: other }), {
+      ok: false,
+      failure: { name: 'data_key_unavailable' },
+    })
+    t.ok(
+      other.key.every((byte) => byte === 0),
+      'and its bytes are cleared',
+    )
+  },
+)
 
 t.test('a file that shrinks while it is read is damaged', async (t) => {
   const sealed = await seal(t)
   const object = await local(t, sealed, sealed.bytes.subarray(0, HEADER_BYTES + 3 * SEALED_SEGMENT_BYTES))
-  const input = { file: sealed.file, object: { ...object, sizeBytes: sealed.bytes.length }, dataKey: dataKey(), from: 0, to: CONTENT.length }
+  const input = {
+    file: sealed.file,
+    object: { ...object, sizeBytes: sealed.bytes.length },
+    dataKey: dataKey(),
+    from: 0,
+    to: CONTENT.length,
+  }
   const outcome = await outcomeOf(must(await sealed.stand.unsealing.open(input)))
   t.equal(outcome.failure, 'content_damaged')
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, 3 * SEGMENT_BYTES)))
@@ -149,16 +203,35 @@ t.test('a file that shrinks while it is read is damaged', async (t) => {
 t.test('who does not ask gets no more than two pieces opened', async (t) => {
   const { stand, file, bytes } = await seal(t)
   const told = { pulledBytes: 0 }
-  const reader = must(await stand.unsealing.open({ file, object: remote(bytes, told), dataKey: dataKey(), from: 0, to: CONTENT.length }))
+  const reader = must(
+    await stand.unsealing.open({
+      file,
+      object: remote(bytes, told),
+      dataKey: dataKey(),
+      from: 0,
+      to: CONTENT.length,
+    }),
+  )
   // Another session of the same thread runs from its begin to its end meanwhile, several times.
-  for (let nth = 0; nth < 3; nth++) await drain(must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: 1 })))
+  for (let nth = 0; nth < 3; nth++)
+    await drain(
+      must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: 1 })),
+    )
   t.ok(told.pulledBytes <= (OPENED_PIECES_MAX + 1) * STORAGE_PIECE_BYTES, `${told.pulledBytes} bytes`)
   t.ok((await drain(reader)).equals(CONTENT))
 })
 
 t.test('a reader that is closed ends its session and its source, and gives nothing more', async (t) => {
   const { stand, file, bytes } = await seal(t)
-  const reader = must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: CONTENT.length }))
+  const reader = must(
+    await stand.unsealing.open({
+      file,
+      object: remote(bytes),
+      dataKey: dataKey(),
+      from: 0,
+      to: CONTENT.length,
+    }),
+  )
   t.match(await reader.next(), { ok: true })
   reader.close()
   reader.close()
@@ -166,31 +239,45 @@ t.test('a reader that is closed ends its session and its source, and gives nothi
   await ended(stand)
 })
 
-t.test('reads of what is elsewhere end with the call, and what is lent to a thread comes back when that has let go', async (t) => {
-  const sealed = await seal(t)
-  const { stand, file, bytes } = sealed
-  const { signal } = new AbortController()
-  const signals: unknown[] = []
-  const elsewhere = remote(bytes)
-  const object: StoredObject = {
-    ...elsewhere,
-    read(from, to, options) {
-      signals.push(options?.signal)
-      return elsewhere.read(from, to)
-    },
-  }
-  await drain(must(await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length, signal })))
-  t.same([...new Set(signals)], [signal])
-  const lent: Promise<void>[] = []
-  const onLent = (released: Promise<void>) => void lent.push(released)
-  const reader = must(await stand.unsealing.open({
-    file, object: await local(t, sealed, bytes), dataKey: dataKey(), from: 0, to: CONTENT.length, onLent,
-  }))
-  reader.close()
-  t.equal(lent.length, 1)
-  await Promise.all(lent)
-  t.equal(stand.sessions.load.unsealings, 0)
-})
+t.test(
+  'reads of what is elsewhere end with the call, and what is lent to a thread comes back when that has let go',
+  async (t) => {
+    const sealed = await seal(t)
+    const { stand, file, bytes } = sealed
+    const { signal } = new AbortController()
+    const signals: unknown[] = []
+    const elsewhere = remote(bytes)
+    const object: StoredObject = {
+      ...elsewhere,
+      read(from, to, options) {
+        signals.push(options?.signal)
+        return elsewhere.read(from, to)
+      },
+    }
+    await drain(
+      must(
+        await stand.unsealing.open({ file, object, dataKey: dataKey(), from: 0, to: CONTENT.length, signal }),
+      ),
+    )
+    t.same([...new Set(signals)], [signal])
+    const lent: Promise<void>[] = []
+    const onLent = (released: Promise<void>) => void lent.push(released)
+    const reader = must(
+      await stand.unsealing.open({
+        file,
+        object: await local(t, sealed, bytes),
+        dataKey: dataKey(),
+        from: 0,
+        to: CONTENT.length,
+        onLent,
+      }),
+    )
+    reader.close()
+    t.equal(lent.length, 1)
+    await Promise.all(lent)
+    t.equal(stand.sessions.load.unsealings, 0)
+  },
+)
 
 t.test('storage that fails midway fails the reader with its own failure', async (t) => {
   const { stand, file, bytes } = await seal(t)
@@ -203,7 +290,11 @@ t.test('storage that fails midway fails the reader with its own failure', async 
       return { ...reader, next: async () => (++reads > 4 ? fail('storage_unavailable') : reader.next()) }
     },
   }
-  const outcome = await outcomeOf(must(await stand.unsealing.open({ file, object: failing, dataKey: dataKey(), from: 0, to: CONTENT.length })))
+  const outcome = await outcomeOf(
+    must(
+      await stand.unsealing.open({ file, object: failing, dataKey: dataKey(), from: 0, to: CONTENT.length }),
+    ),
+  )
   t.equal(outcome.failure, 'storage_unavailable')
   t.ok(outcome.bytes.equals(CONTENT.subarray(0, outcome.bytes.length)))
 })
@@ -216,10 +307,17 @@ t.test('storage that throws midway ends its reader, and nothing else', async (t)
     ...good,
     read(from: number, to: number): ByteReader {
       const reader = good.read(from, to)
-      return { ...reader, next: async () => (++reads > 4 ? Promise.reject(new Error('a bug')) : reader.next()) }
+      return {
+        ...reader,
+        next: async () => (++reads > 4 ? Promise.reject(new Error('a bug')) : reader.next()),
+      }
     },
   }
-  const outcome = await outcomeOf(must(await stand.unsealing.open({ file, object: throwing, dataKey: dataKey(), from: 0, to: CONTENT.length })))
+  const outcome = await outcomeOf(
+    must(
+      await stand.unsealing.open({ file, object: throwing, dataKey: dataKey(), from: 0, to: CONTENT.length }),
+    ),
+  )
   t.equal(outcome.failure, 'internal')
 })
 
@@ -229,7 +327,15 @@ t.test('a thread that dies fails its readers as busy', async (t) => {
   process.on('worker', born)
   t.teardown(() => process.off('worker', born))
   const { stand, file, bytes } = await seal(t)
-  const reader = must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: CONTENT.length }))
+  const reader = must(
+    await stand.unsealing.open({
+      file,
+      object: remote(bytes),
+      dataKey: dataKey(),
+      from: 0,
+      to: CONTENT.length,
+    }),
+  )
   await threads[0]?.terminate()
   t.equal((await outcomeOf(reader)).failure, 'busy')
 })
@@ -237,7 +343,15 @@ t.test('a thread that dies fails its readers as busy', async (t) => {
 t.test('a piece that is worked off goes back to its thread', async (t) => {
   const sealed = await seal(t)
   const { stand, file, bytes } = sealed
-  const reader = must(await stand.unsealing.open({ file, object: remote(bytes), dataKey: dataKey(), from: 0, to: CONTENT.length }))
+  const reader = must(
+    await stand.unsealing.open({
+      file,
+      object: remote(bytes),
+      dataKey: dataKey(),
+      from: 0,
+      to: CONTENT.length,
+    }),
+  )
   const piece = must(await reader.next())
   t.not(piece?.length, 0)
   await reader.next()

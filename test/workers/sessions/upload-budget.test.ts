@@ -9,7 +9,8 @@ import {
 } from '../../../src/schemas/files/file-limits.ts'
 import { UploadBudget, type Share } from '../../../src/workers/sessions/upload-budget.ts'
 
-const join = (budget: UploadBudget, count: number): Share[] => Array.from({ length: count }, () => budget.join())
+const join = (budget: UploadBudget, count: number): Share[] =>
+  Array.from({ length: count }, () => budget.join())
 
 /** Takes pieces until the share is full. */
 function fill(budget: UploadBudget, share: Share, pieceBytes: number): void {
@@ -38,25 +39,28 @@ t.test('buffers are a quarter of the window, between their bounds, and are used 
   t.equal(budget.buffer().byteLength, COALESCED_BYTES_MIN)
 })
 
-t.test('the uploads of a front hold no more than their sum together, and the one that waits longest is told', async (t) => {
-  const budget = new UploadBudget()
-  const early = join(budget, UPLOADS_BYTES_MAX / UPLOAD_WINDOW_BYTES_MAX)
-  for (const share of early) fill(budget, share, 65_536)
-  t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
-  const late = join(budget, 2)
-  const told: number[] = []
-  for (const [nth, share] of late.entries()) {
-    share.pushBytes = 65_536
-    t.notOk(budget.fits(share), 'though it holds nothing itself')
-    share.hasRoom = () => {
-      told.push(nth)
-      budget.take(share, 65_536)
+t.test(
+  'the uploads of a front hold no more than their sum together, and the one that waits longest is told',
+  async (t) => {
+    const budget = new UploadBudget()
+    const early = join(budget, UPLOADS_BYTES_MAX / UPLOAD_WINDOW_BYTES_MAX)
+    for (const share of early) fill(budget, share, 65_536)
+    t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
+    const late = join(budget, 2)
+    const told: number[] = []
+    for (const [nth, share] of late.entries()) {
+      share.pushBytes = 65_536
+      t.notOk(budget.fits(share), 'though it holds nothing itself')
+      share.hasRoom = () => {
+        told.push(nth)
+        budget.take(share, 65_536)
+      }
     }
-  }
-  for (const share of early.slice(0, 2)) budget.give(share, 65_536)
-  t.same(told, [0, 1])
-  t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
-})
+    for (const share of early.slice(0, 2)) budget.give(share, 65_536)
+    t.same(told, [0, 1])
+    t.equal(budget.heldBytes, UPLOADS_BYTES_MAX)
+  },
+)
 
 t.test('a push that is larger than the window has it for itself', async (t) => {
   const budget = new UploadBudget()
@@ -70,18 +74,21 @@ t.test('a push that is larger than the window has it for itself', async (t) => {
   t.ok(budget.fits(share))
 })
 
-t.test('an upload that leaves gives back what it holds, and the last one takes the spare buffers along', async (t) => {
-  const budget = new UploadBudget()
-  const [first, second] = join(budget, 2)
-  if (first === undefined || second === undefined) return
-  budget.take(first, 1_000)
-  budget.leave(first)
-  budget.leave(first)
-  t.equal(budget.heldBytes, 0)
-  const buffer = budget.buffer()
-  budget.recycle(buffer)
-  budget.leave(second)
-  budget.join()
-  t.not(budget.buffer(), buffer)
-  t.equal(buffer.byteLength, 0, 'freed')
-})
+t.test(
+  'an upload that leaves gives back what it holds, and the last one takes the spare buffers along',
+  async (t) => {
+    const budget = new UploadBudget()
+    const [first, second] = join(budget, 2)
+    if (first === undefined || second === undefined) return
+    budget.take(first, 1_000)
+    budget.leave(first)
+    budget.leave(first)
+    t.equal(budget.heldBytes, 0)
+    const buffer = budget.buffer()
+    budget.recycle(buffer)
+    budget.leave(second)
+    budget.join()
+    t.not(budget.buffer(), buffer)
+    t.equal(buffer.byteLength, 0, 'freed')
+  },
+)

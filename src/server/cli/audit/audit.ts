@@ -41,7 +41,11 @@ export function addAuditVerbs(program: Command): void {
   addVerb(group, 'export', 'every event as a line of JSON, oldest first, each with the hash that chains it')
     .option('--organization <ref>', 'id or name; left out: all')
     .action((options: OfOrganization) => withAdmin((admin) => exportAll(admin, options)))
-  addVerb(group, 'verify', 'compute the chain of hashes again and name the first bad event; exit code 1 when there is one')
+  addVerb(
+    group,
+    'verify',
+    'compute the chain of hashes again and name the first bad event; exit code 1 when there is one',
+  )
     .option('--organization <ref>', 'id or name; left out: all')
     .action((options: OfOrganization) => withAdmin((admin) => verify(admin, options)))
 }
@@ -50,14 +54,31 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
   const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
   const { workspace, operation, actor: actorId, since, before, limit } = options
-  const { rows, nextBefore } = need(await findAudit(store, definedOf({
-    organizationId, workspace, operation, objectKind, objectId, actorId, since: since?.toISOString(), before, limit,
-  })))
+  const { rows, nextBefore } = need(
+    await findAudit(
+      store,
+      definedOf({
+        organizationId,
+        workspace,
+        operation,
+        objectKind,
+        objectId,
+        actorId,
+        since: since?.toISOString(),
+        before,
+        limit,
+      }),
+    ),
+  )
   const events = rows.map(eventOf)
   const more = nextBefore === null ? '' : `\nthere are more: --before ${nextBefore}`
   const lines = events.map((event) => [
-    String(event.n), event.at, event.count === undefined ? event.outcome : `${event.outcome} ×${event.count}`, event.operation,
-    `${event.object_kind}/${event.object_id}`, `${event.actor.kind} ${event.actor.id ?? ''}`,
+    String(event.n),
+    event.at,
+    event.count === undefined ? event.outcome : `${event.outcome} ×${event.count}`,
+    event.operation,
+    `${event.object_kind}/${event.object_id}`,
+    `${event.actor.kind} ${event.actor.id ?? ''}`,
   ])
   const page = { data: events, has_more: nextBefore !== null, next_before: nextBefore }
   print(options, page, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
@@ -65,18 +86,39 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
 
 async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
   const organizationId = await organizationOf({ store }, options)
-  need(await readAudit(store, organizationId, (row) => void process.stdout.write(`${escapeControlsInJson(eventOf(row))}\n`)))
+  need(
+    await readAudit(
+      store,
+      organizationId,
+      (row) => void process.stdout.write(`${escapeControlsInJson(eventOf(row))}\n`),
+    ),
+  )
 }
 
 async function verify({ store }: Admin, options: OfOrganization): Promise<void> {
   const { checked, faults } = need(await verifyAudit(store, await organizationOf({ store }, options)))
-  const lines = faults.map(({ organizationId, n, problem }) => `event ${n} of organization ${organizationId} is ${problem}`)
-  print(options, { checked, faults: faults.map((fault) => ({ organization_id: fault.organizationId, n: fault.n, problem: fault.problem })) },
-    [...lines, `${checked} events checked, ${faults.length} chains broken`].join('\n'))
+  const lines = faults.map(
+    ({ organizationId, n, problem }) => `event ${n} of organization ${organizationId} is ${problem}`,
+  )
+  print(
+    options,
+    {
+      checked,
+      faults: faults.map((fault) => ({
+        organization_id: fault.organizationId,
+        n: fault.n,
+        problem: fault.problem,
+      })),
+    },
+    [...lines, `${checked} events checked, ${faults.length} chains broken`].join('\n'),
+  )
   if (faults.length > 0) throw new CliFailure(lines.join('\n'))
 }
 
-async function organizationOf({ store }: Pick<Admin, 'store'>, { organization }: OfOrganization): Promise<string | null> {
+async function organizationOf(
+  { store }: Pick<Admin, 'store'>,
+  { organization }: OfOrganization,
+): Promise<string | null> {
   return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
 }
 
@@ -99,7 +141,9 @@ function eventOf(row: AuditRow): Printed {
 }
 
 function definedOf(query: { [K in keyof AuditQuery]: AuditQuery[K] | undefined }): AuditQuery {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as unknown as AuditQuery
+  return Object.fromEntries(
+    Object.entries(query).filter(([, value]) => value !== undefined),
+  ) as unknown as AuditQuery
 }
 
 function objectOf(text: string): readonly [string, string] {
@@ -110,6 +154,7 @@ function objectOf(text: string): readonly [string, string] {
 
 function timeOf(text: string): Date {
   const time = new Date(text)
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
   return time
 }

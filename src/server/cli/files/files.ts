@@ -40,11 +40,20 @@ export function addFileVerbs(program: Command): void {
   addVerb(group, 'rm', 'remove files and free their quota')
     .argument('<id...>', 'ids of files')
     .option('--workspace <ref>', 'id or slug; left out: the default one')
-    .action((ids: readonly string[], options: WorkspaceOptions) => withAdmin((admin) => remove(admin, ids, options)))
-  addVerb(group, 'verify', 'read every object again: its seal, its size, its SHA-256; and report what has no counterpart')
-    .action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
+    .action((ids: readonly string[], options: WorkspaceOptions) =>
+      withAdmin((admin) => remove(admin, ids, options)),
+    )
+  addVerb(
+    group,
+    'verify',
+    'read every object again: its seal, its size, its SHA-256; and report what has no counterpart',
+  ).action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
   addVerb(program, 'sweep', 'remove what nobody will come back for, as the node does every few minutes')
-    .option('--min-age <seconds>', 'leave objects without a row alone while they are younger; left out: an hour', secondsOf)
+    .option(
+      '--min-age <seconds>',
+      'leave objects without a row alone while they are younger; left out: an hour',
+      secondsOf,
+    )
     .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
 }
 
@@ -57,15 +66,30 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
   let hasMore = true
   try {
     while (hasMore && data.length < limit) {
-      const page: FilePage = need(await files.list(workspace.id, { after: data.at(-1)?.id ?? after, limit: Math.min(PAGE, limit - data.length) }))
+      const page: FilePage = need(
+        await files.list(workspace.id, {
+          after: data.at(-1)?.id ?? after,
+          limit: Math.min(PAGE, limit - data.length),
+        }),
+      )
       data.push(...page.files)
       hasMore = page.hasMore
     }
     const rows = data.map((file) => [
-      file.id, String(file.sizeBytes), file.mimeType, file.createdAt.toISOString(), escapeControlsInJson(file.filename),
+      file.id,
+      String(file.sizeBytes),
+      file.mimeType,
+      file.createdAt.toISOString(),
+      escapeControlsInJson(file.filename),
     ])
     const usage = need(await files.usage(workspace.id))
-    const answer = { data, has_more: hasMore, used_bytes: usage.usedBytes, reserved_bytes: usage.reservedBytes, quota_bytes: usage.quotaBytes }
+    const answer = {
+      data,
+      has_more: hasMore,
+      used_bytes: usage.usedBytes,
+      reserved_bytes: usage.reservedBytes,
+      quota_bytes: usage.quotaBytes,
+    }
     const more = hasMore ? `there are more: --after ${data.at(-1)?.id ?? ''}\n` : ''
     const foot = `${more}${usage.usedBytes} of ${usage.quotaBytes} bytes are used, ${usage.reservedBytes} reserved`
     print(options, answer, `${table([['ID', 'BYTES', 'TYPE', 'CREATED', 'NAME'], ...rows])}\n${foot}`)
@@ -74,7 +98,10 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
   }
 }
 
-/** The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no other. */
+/**
+ * The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no
+ * other.
+ */
 async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
@@ -91,7 +118,9 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
       if (isMissing) missing.push(id)
       const bytes = row.ok ? await storage.remove(id) : row
       if (!bytes.ok) problems.push(`${escapeControlsInJson(id)}: ${textOf(bytes.failure)}`)
-      lines.push(row.ok ? `${id} removed` : `${escapeControlsInJson(id)} ${isMissing ? 'is missing' : 'failed'}`)
+      lines.push(
+        row.ok ? `${id} removed` : `${escapeControlsInJson(id)} ${isMissing ? 'is missing' : 'failed'}`,
+      )
     }
     print(options, { removed, missing }, lines.join('\n'))
     if (problems.length > 0) throw new CliFailure(problems.join('\n'))
@@ -104,10 +133,16 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
 async function verify({ store }: Admin, options: { json?: boolean }): Promise<void> {
   const storage = await openOwnStorage()
   try {
-    const { checked, findings } = need(await verifyFiles({ rows: openFileSweep(store), storage, keyRing: rootRing(store) }))
+    const { checked, findings } = need(
+      await verifyFiles({ rows: openFileSweep(store), storage, keyRing: rootRing(store) }),
+    )
     const rows = findings.map((finding: Finding) => [finding.problem, finding.id, finding.detail])
     const text = `${checked} files verified, ${findings.length} problems`
-    print(options, { checked, findings }, rows.length === 0 ? text : `${table([['PROBLEM', 'ID', 'DETAIL'], ...rows])}\n${text}`)
+    print(
+      options,
+      { checked, findings },
+      rows.length === 0 ? text : `${table([['PROBLEM', 'ID', 'DETAIL'], ...rows])}\n${text}`,
+    )
     if (findings.length > 0) throw new CliFailure(text)
   } finally {
     await storage.close()
@@ -118,7 +153,11 @@ async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: nu
   const storage = await openOwnStorage()
   try {
     const parts = {
-      rows: openFileSweep(store), uses: openContainerUses(store), sizes: openContainerSizes(store), storage, now: Date.now,
+      rows: openFileSweep(store),
+      uses: openContainerUses(store),
+      sizes: openContainerSizes(store),
+      storage,
+      now: Date.now,
     }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
     // Who asks by hand may have removed some by hand.
@@ -131,11 +170,16 @@ async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: nu
   }
 }
 
-/** Where the node keeps its files. A slip of the pen would make a new, empty place, and remove rows without their bytes. */
+/**
+ * Where the node keeps its files. A slip of the pen would make a new, empty place, and remove rows without
+ * their bytes.
+ */
 function openOwnStorage(): Promise<Storage> {
   const { config } = loadGeneration()
   if (config.objects.kind === 'disk' && !existsSync(config.objects.folder)) {
-    throw new CliFailure(`there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`)
+    throw new CliFailure(
+      `there is no folder ${config.objects.folder}: set SLUICE_OBJECTS or SLUICE_DATA as the node has them`,
+    )
   }
   return openStorage(config)
 }

@@ -15,8 +15,8 @@ export interface VerifyDeps {
 
 export interface Finding {
   /**
-   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than was
-   * stored; `unreadable`: storage, or its data key, refuses this one alone.
+   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than
+   * was stored; `unreadable`: storage, or its data key, refuses this one alone.
    */
   readonly problem: 'missing' | 'damaged' | 'orphan' | 'unreadable'
   /** Of the object, which a file shares. */
@@ -34,7 +34,8 @@ const PAGE = 500
 const PROBE_ID = 'verify_probe'
 
 /**
- * Reads every object of every ready file and every clip and compares it with its row, then looks for objects that no row stands for.
+ * Reads every object of every ready file and every clip and compares it with its row, then looks for objects
+ * that no row stands for.
  * Failures: store_unavailable, storage_unavailable.
  */
 export async function verifyFiles(deps: VerifyDeps): Promise<Outcome<Verification>> {
@@ -70,7 +71,10 @@ async function verifyAll(deps: VerifyDeps, next: NextPage): Promise<Outcome<Veri
   }
 }
 
-async function verifyObject({ rows, storage, keyRing }: VerifyDeps, file: SealedObject): Promise<Outcome<Finding | null>> {
+async function verifyObject(
+  { rows, storage, keyRing }: VerifyDeps,
+  file: SealedObject,
+): Promise<Outcome<Finding | null>> {
   const opened = await storage.open(file.id)
   if (!opened.ok) {
     if (opened.failure.name !== 'content_missing') return unreadable(storage, file, opened.failure)
@@ -81,19 +85,29 @@ async function verifyObject({ rows, storage, keyRing }: VerifyDeps, file: Sealed
   }
   try {
     const key = await keyRing.byId(file.workspaceId, 'files', file.dataKeyId)
-    if (!key.ok) return key.failure.name === 'data_key_unavailable' ? await unreadable(storage, file, key.failure) : key
+    if (!key.ok)
+      return key.failure.name === 'data_key_unavailable' ? await unreadable(storage, file, key.failure) : key
     const sha256 = await digestOf(opened.value, file, key.value.key)
     key.value.key.fill(0)
-    if (!sha256.ok && sha256.failure.name !== 'content_damaged') return await unreadable(storage, file, sha256.failure)
+    if (!sha256.ok && sha256.failure.name !== 'content_damaged')
+      return await unreadable(storage, file, sha256.failure)
     if (!sha256.ok) return ok({ problem: 'damaged', id: file.id, detail: detailOf(sha256.failure) })
-    return ok(sha256.value === file.sha256 ? null : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' })
+    return ok(
+      sha256.value === file.sha256
+        ? null
+        : { problem: 'damaged', id: file.id, detail: 'its SHA-256 is another one' },
+    )
   } finally {
     await opened.value.close()
   }
 }
 
 /** Where storage answers nothing at all, there is nothing more to verify. */
-async function unreadable(storage: Storage, { id }: SealedObject, failure: Failure): Promise<Outcome<Finding>> {
+async function unreadable(
+  storage: Storage,
+  { id }: SealedObject,
+  failure: Failure,
+): Promise<Outcome<Finding>> {
   const answers = await storage.stat(PROBE_ID)
   return answers.ok ? ok({ problem: 'unreadable', id, detail: detailOf(failure) }) : answers
 }
@@ -103,12 +117,24 @@ function detailOf(failure: Failure): string {
 }
 
 /** SHA-256 of the plain bytes, each of them verified. Failures: content_damaged, storage_unavailable. */
-async function digestOf(object: StoredObject, file: SealedObject, dataKey: Uint8Array): Promise<Outcome<string>> {
-  if (object.sizeBytes < HEADER_BYTES) return fail('content_damaged', { cause: new Error('it is shorter than its header') })
+async function digestOf(
+  object: StoredObject,
+  file: SealedObject,
+  dataKey: Uint8Array,
+): Promise<Outcome<string>> {
+  if (object.sizeBytes < HEADER_BYTES)
+    return fail('content_damaged', { cause: new Error('it is shorter than its header') })
   const header = await headerOf(object)
   if (!header.ok) return header
   const { id: objectId, dataKeyId, sizeBytes } = file
-  const opener = createOpener({ dataKey, dataKeyId, objectId, sizeBytes, objectBytes: object.sizeBytes, header: header.value })
+  const opener = createOpener({
+    dataKey,
+    dataKeyId,
+    objectId,
+    sizeBytes,
+    objectBytes: object.sizeBytes,
+    header: header.value,
+  })
   if (!opener.ok) return opener
   const range = openRange(opener.value, 0, sizeBytes)
   const reader = object.read(range.plan.from, range.plan.to)
@@ -122,7 +148,9 @@ async function digestOf(object: StoredObject, file: SealedObject, dataKey: Uint8
       if (!plain.ok) return plain
       for (const bytes of plain.value) hash.update(bytes)
     }
-    return range.isComplete ? ok(hash.digest('hex')) : fail('content_damaged', { cause: new Error('it ends early') })
+    return range.isComplete
+      ? ok(hash.digest('hex'))
+      : fail('content_damaged', { cause: new Error('it ends early') })
   } finally {
     reader.close()
     opener.value.discard()
@@ -151,7 +179,8 @@ async function findOrphans({ rows, storage }: VerifyDeps): Promise<Outcome<reado
       // A deletion removes the row first: look again whether the bytes are still there.
       const there = await storage.stat(id)
       if (!there.ok) return there
-      if (there.value !== null) findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
+      if (there.value !== null)
+        findings.push({ problem: 'orphan', id, detail: `${bytes.get(id) ?? 0} bytes without a row` })
     }
     cursor = page.value.cursor
     if (cursor === null) return ok(findings)

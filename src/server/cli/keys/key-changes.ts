@@ -3,7 +3,17 @@ import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, KeyChanges } from '../../ports/keys/api-keys.ts'
 import { openApiKeys } from '../../store/keys/api-key-management.ts'
 import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, overlapOf, rateOf, scopesOf, type LimitOptions } from './key-options.ts'
+import {
+  addLimitOptions,
+  allowedModelsOf,
+  expiryOf,
+  hashOf,
+  limitsOf,
+  overlapOf,
+  rateOf,
+  scopesOf,
+  type LimitOptions,
+} from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
 import { addVerb, print } from '../parts/verb.ts'
 
@@ -17,10 +27,15 @@ const HASH_TEXT = 'hash of the key, as `keys list` shows it'
 export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key: its limits, and what it used')
     .argument('<hash>', HASH_TEXT, hashOf)
-    .action((hash: string, options: { json?: boolean }) => withAdmin(async (admin) => {
-      const key = need(await keysOf(admin).get({ organizationId: null, hash }), { name: hash, list: 'keys list' })
-      print(options, wireOf(key), linesOf(key))
-    }))
+    .action((hash: string, options: { json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const key = need(await keysOf(admin).get({ organizationId: null, hash }), {
+          name: hash,
+          list: 'keys list',
+        })
+        print(options, wireOf(key), linesOf(key))
+      }),
+    )
 }
 
 interface UpdateOptions extends LimitOptions {
@@ -33,13 +48,22 @@ export function addUpdate(group: Command): void {
   const verb = addVerb(group, 'update', 'change a key; every front obeys')
     .argument('<hash>', HASH_TEXT, hashOf)
     .option('--name <name>', 'its name', nameOf)
-    .addOption(new Option('--state <on|off>', 'off: its calls are refused until it is on again').choices(['on', 'off']))
+    .addOption(
+      new Option('--state <on|off>', 'off: its calls are refused until it is on again').choices([
+        'on',
+        'off',
+      ]),
+    )
   addLimitOptions(verb).action((hash: string, options: UpdateOptions, command: Command) => {
     const changes = changesOf(options)
-    if (Object.keys(changes).length === 0) command.error('error: name what to change; --help lists it', { exitCode: 2 })
+    if (Object.keys(changes).length === 0)
+      command.error('error: name what to change; --help lists it', { exitCode: 2 })
     return withAdmin(async (admin) => {
       const by = { ...admin.by, operation: 'cli.keys-update' }
-      const key = need(await keysOf(admin).update({ organizationId: null, hash }, changes, by), { name: hash, list: 'keys list' })
+      const key = need(await keysOf(admin).update({ organizationId: null, hash }, changes, by), {
+        name: hash,
+        list: 'keys list',
+      })
       print(options, wireOf(key), linesOf(key))
     })
   })
@@ -61,19 +85,33 @@ function changesOf(options: UpdateOptions): KeyChanges {
 }
 
 export function addRotate(group: Command): void {
-  addVerb(group, 'rotate', 'make a key in the place of one, which works on for a while; prints the new one this once')
+  addVerb(
+    group,
+    'rotate',
+    'make a key in the place of one, which works on for a while; prints the new one this once',
+  )
     .argument('<hash>', HASH_TEXT, hashOf)
     .option('--overlap <seconds>', 'for so long both work', overlapOf, KEY_OVERLAP_S_DEFAULT)
-    .option('--expires <instant>', 'of the new key, ISO 8601 with an offset; left out: as the key had it', expiryOf)
-    .action((hash: string, options: { json?: boolean; overlap: number; expires?: Date }) => withAdmin(async (admin) => {
-      const { overlap: overlapS, expires: expiresAt } = options
-      const by = { ...admin.by, operation: 'cli.keys-rotate' }
-      const input = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
-      const { apiKey, key, previous } = need(await keysOf(admin).rotate({ organizationId: null, hash }, input, by), { name: hash, list: 'keys list' })
-      const endsAt = previous.expiresAt.toISOString()
-      print(
-        options, { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },
-        `${key}\nhash ${apiKey.hash}\nThe key is not shown again. The one before works until ${endsAt}.`,
-      )
-    }))
+    .option(
+      '--expires <instant>',
+      'of the new key, ISO 8601 with an offset; left out: as the key had it',
+      expiryOf,
+    )
+    .action((hash: string, options: { json?: boolean; overlap: number; expires?: Date }) =>
+      withAdmin(async (admin) => {
+        const { overlap: overlapS, expires: expiresAt } = options
+        const by = { ...admin.by, operation: 'cli.keys-rotate' }
+        const input = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
+        const { apiKey, key, previous } = need(
+          await keysOf(admin).rotate({ organizationId: null, hash }, input, by),
+          { name: hash, list: 'keys list' },
+        )
+        const endsAt = previous.expiresAt.toISOString()
+        print(
+          options,
+          { key, ...wireOf(apiKey), previous: { hash: previous.hash, expires_at: endsAt } },
+          `${key}\nhash ${apiKey.hash}\nThe key is not shown again. The one before works until ${endsAt}.`,
+        )
+      }),
+    )
 }

@@ -1,6 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { INSTANT_RULES, instantOf } from '../../../schemas/values/instants.ts'
-import { ALLOWED_MODEL_RULES, isAllowedModel, LIMIT_RESETS, type LimitReset } from '../../../schemas/keys/keys.ts'
+import {
+  ALLOWED_MODEL_RULES,
+  isAllowedModel,
+  LIMIT_RESETS,
+  type LimitReset,
+} from '../../../schemas/keys/keys.ts'
 import { ALLOWED_MODELS_MAX, KEY_OVERLAP_S_MAX } from '../../../schemas/keys/key-limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../../../schemas/keys/scopes.ts'
@@ -8,7 +13,10 @@ import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
 
-/** What an option says when it takes away; it stays that word, since the parser of options makes nothing of null. */
+/**
+ * What an option says when it takes away; it stays that word, since the parser of options makes nothing of
+ * null.
+ */
 const NONE = 'none'
 type None = typeof NONE
 
@@ -25,11 +33,28 @@ export interface LimitOptions {
 export function addLimitOptions(verb: Command): Command {
   return verb
     .option('--limit <usd>', `USD that it may spend, or ${NONE}`, usdOf)
-    .option('--limit-reset <interval>', `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`, resetOf)
-    .addOption(new Option('--byok <on|off>', "whether calls by a workspace's own credentials count against the limit").choices(['on', 'off']))
+    .option(
+      '--limit-reset <interval>',
+      `${LIMIT_RESETS.join(', ')}, or ${NONE}: the limit is for its lifetime`,
+      resetOf,
+    )
+    .addOption(
+      new Option(
+        '--byok <on|off>',
+        "whether calls by a workspace's own credentials count against the limit",
+      ).choices(['on', 'off']),
+    )
     .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
-    .option('--scopes <scope...>', `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`, scopeOf)
-    .option('--allow-model <model...>', `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`, modelOf)
+    .option(
+      '--scopes <scope...>',
+      `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`,
+      scopeOf,
+    )
+    .option(
+      '--allow-model <model...>',
+      `models that it may use, each as ${ALLOWED_MODEL_RULES}; ${NONE}: no list, all`,
+      modelOf,
+    )
 }
 
 /** What of its limits is named. */
@@ -84,8 +109,10 @@ function rpmOf(text: string): number | None {
 }
 
 function modelOf(text: string, before: readonly string[] = []): readonly string[] {
-  if (text !== NONE && !isAllowedModel(text)) throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
-  if (before.length === ALLOWED_MODELS_MAX) throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
+  if (text !== NONE && !isAllowedModel(text))
+    throw new InvalidArgumentError(`It takes ${ALLOWED_MODEL_RULES}, or ${NONE}.`)
+  if (before.length === ALLOWED_MODELS_MAX)
+    throw new InvalidArgumentError(`A key takes at most ${ALLOWED_MODELS_MAX}.`)
   return [...before, text]
 }
 
@@ -101,7 +128,8 @@ function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): reado
 /** Parses `--overlap`. */
 export function overlapOf(text: string): number {
   const seconds = Number(text)
-  if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX) throw new InvalidArgumentError(`It takes seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
+  if (!/^\d+$/.test(text) || seconds > KEY_OVERLAP_S_MAX)
+    throw new InvalidArgumentError(`It takes seconds from 0 to ${KEY_OVERLAP_S_MAX}.`)
   return seconds
 }
 
@@ -115,6 +143,7 @@ export function expiryOf(text: string): Date {
 
 /** Parses what names a key. */
 export function hashOf(text: string): string {
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new InvalidArgumentError('It takes the 64 hexadecimal digits of a key\'s hash.')
+  if (!/^[0-9a-f]{64}$/.test(text))
+    throw new InvalidArgumentError("It takes the 64 hexadecimal digits of a key's hash.")
   return text
 }

@@ -15,8 +15,14 @@ export function wireOf(key: ManagedKey): object {
 
 export function tableOf(keys: readonly ManagedKey[]): string {
   const rows = keys.map((key) => [
-    key.hash, key.kind, key.name, key.isDisabled ? 'disabled' : 'enabled', usd(key.spent.lifetime), limitOf(key),
-    key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm), key.expiresAt?.toISOString() ?? 'never',
+    key.hash,
+    key.kind,
+    key.name,
+    key.isDisabled ? 'disabled' : 'enabled',
+    usd(key.spent.lifetime),
+    limitOf(key),
+    key.rateLimitRpm === null ? 'none' : String(key.rateLimitRpm),
+    key.expiresAt?.toISOString() ?? 'never',
     key.workspaceId ?? `organization ${key.organizationId}`,
   ])
   return table([['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'EXPIRES', 'WORKSPACE'], ...rows])
@@ -24,7 +30,10 @@ export function tableOf(keys: readonly ManagedKey[]): string {
 
 /** All that is known of one key, a line for each. */
 export function linesOf(key: ManagedKey): string {
-  const lines = Object.entries(wireOf(key)).map(([name, value]) => [name, Array.isArray(value) ? value.join(' ') : String(value ?? 'none')])
+  const lines = Object.entries(wireOf(key)).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(' ') : String(value ?? 'none'),
+  ])
   return table(lines)
 }
 
@@ -34,5 +43,7 @@ function limitOf({ limitNano, limitReset }: ManagedKey): string {
 
 /** Digits, and no power of ten: small amounts are what people look for here. */
 function usd(nano: bigint): string {
-  return usdOfNano(nano).toFixed(9).replace(/\.?0+$/, '')
+  return usdOfNano(nano)
+    .toFixed(9)
+    .replace(/\.?0+$/, '')
 }

@@ -1,14 +1,29 @@
 import { Option, type Command } from 'commander'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, ManagedKey } from '../../ports/keys/api-keys.ts'
-import { createInternKey, createKey, revokeKey, type CreatedKey, type KeyInput } from '../../store/keys/api-keys.ts'
+import {
+  createInternKey,
+  createKey,
+  revokeKey,
+  type CreatedKey,
+  type KeyInput,
+} from '../../store/keys/api-keys.ts'
 import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
-import { addLimitOptions, allowedModelsOf, expiryOf, hashOf, limitsOf, rateOf, scopesOf, type LimitOptions } from './key-options.ts'
+import {
+  addLimitOptions,
+  allowedModelsOf,
+  expiryOf,
+  hashOf,
+  limitsOf,
+  rateOf,
+  scopesOf,
+  type LimitOptions,
+} from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 
@@ -40,15 +55,23 @@ export function addKeyVerbs(program: Command): void {
     .alias('delete')
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
     .option('--wait', 'return when every live front has obeyed')
-    .action((hash: string, options: { json?: boolean; wait?: boolean }) => withAdmin(async ({ store, publish, by }) => {
-      const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
-      await publish(change)
-      const silent = options.wait === true ? await untilObeyed(store, change.n) : null
-      if (silent !== null && silent > 0) {
-        process.stderr.write(`warning: ${silent} front(s) fell silent without leaving; if one still runs, it obeys when it reaches the store again\n`)
-      }
-      print(options, { hash, revoked: true, epoch: change.n, ...(silent === null ? {} : { silent_fronts: silent }) }, `revoked ${hash}`)
-    }))
+    .action((hash: string, options: { json?: boolean; wait?: boolean }) =>
+      withAdmin(async ({ store, publish, by }) => {
+        const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
+        await publish(change)
+        const silent = options.wait === true ? await untilObeyed(store, change.n) : null
+        if (silent !== null && silent > 0) {
+          process.stderr.write(
+            `warning: ${silent} front(s) fell silent without leaving; if one still runs, it obeys when it reaches the store again\n`,
+          )
+        }
+        print(
+          options,
+          { hash, revoked: true, epoch: change.n, ...(silent === null ? {} : { silent_fronts: silent }) },
+          `revoked ${hash}`,
+        )
+      }),
+    )
 }
 
 interface ListOptions {
@@ -61,15 +84,21 @@ function addList(group: Command): void {
   addVerb(group, 'list', 'list the keys, newest first; never the keys themselves')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
     .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
-    .action((options: ListOptions) => withAdmin(async (admin) => {
-      const { organization, workspace } = options
-      const organizationId = organization === undefined ? null : need(await findOrganization(admin.store.sql, organization)).id
-      const keys = await allKeys(keysOf(admin), { organizationId, workspace: workspace ?? null })
-      print(options, { data: keys.map(wireOf) }, tableOf(keys))
-    }))
+    .action((options: ListOptions) =>
+      withAdmin(async (admin) => {
+        const { organization, workspace } = options
+        const organizationId =
+          organization === undefined ? null : need(await findOrganization(admin.store.sql, organization)).id
+        const keys = await allKeys(keysOf(admin), { organizationId, workspace: workspace ?? null })
+        print(options, { data: keys.map(wireOf) }, tableOf(keys))
+      }),
+    )
 }
 
-async function allKeys(keys: ApiKeys, place: { readonly organizationId: string | null; readonly workspace: string | null }): Promise<readonly ManagedKey[]> {
+async function allKeys(
+  keys: ApiKeys,
+  place: { readonly organizationId: string | null; readonly workspace: string | null },
+): Promise<readonly ManagedKey[]> {
   const all: ManagedKey[] = []
   for (;;) {
     const page = need(await keys.list({ ...place, includesDisabled: true, offset: all.length }))
@@ -81,7 +110,11 @@ async function allKeys(keys: ApiKeys, place: { readonly organizationId: string |
 function addCreate(group: Command): void {
   const verb = addVerb(group, 'create', 'make a key, and print it this once')
     .requiredOption('--name <name>', 'its name', nameOf)
-    .addOption(new Option('--kind <kind>', 'what it may call').choices(['inference', 'management', 'intern']).makeOptionMandatory())
+    .addOption(
+      new Option('--kind <kind>', 'what it may call')
+        .choices(['inference', 'management', 'intern'])
+        .makeOptionMandatory(),
+    )
     .option('--workspace <ref>', 'id or slug, for inference keys; left out: the default workspace')
     .option('--intern <id>', 'id of the intern, for intern keys')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
@@ -101,7 +134,8 @@ function addCreate(group: Command): void {
 
 /** What each kind needs beside its name. */
 function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
-  if (kind === 'management' && scopes !== undefined) return 'only inference and intern keys have scopes: leave --scopes out'
+  if (kind === 'management' && scopes !== undefined)
+    return 'only inference and intern keys have scopes: leave --scopes out'
   if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <id>'
   if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
   if (kind === 'inference' || workspace === undefined) return null
@@ -110,34 +144,58 @@ function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string |
     : 'a management key belongs to an organization, not to a workspace'
 }
 
-async function made({ store, by, rateLimitRpm: byDefault }: Admin, options: CreateOptions): Promise<CreatedKey> {
+async function made(
+  { store, by, rateLimitRpm: byDefault }: Admin,
+  options: CreateOptions,
+): Promise<CreatedKey> {
   const { kind, intern, organization, creator = null, user = null } = options
   const rpm = rateOf(options)
   const traits = {
-    ...limitsOf(options), allowedModels: allowedModelsOf(options) ?? null, scopes: scopesOf(options) ?? null, creatorUserId: creator,
+    ...limitsOf(options),
+    allowedModels: allowedModelsOf(options) ?? null,
+    scopes: scopesOf(options) ?? null,
+    creatorUserId: creator,
     externalUser: user,
   }
-  const input = { name: options.name, rateLimitRpm: rpm === undefined ? byDefault : rpm, expiresAt: options.expires ?? null, traits }
-  if (kind !== 'intern') return need(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
-  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  const input = {
+    name: options.name,
+    rateLimitRpm: rpm === undefined ? byDefault : rpm,
+    expiresAt: options.expires ?? null,
+    traits,
+  }
+  if (kind !== 'intern')
+    return need(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
+  const organizationId =
+    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await createInternKey(store, { ...input, internId: intern ?? '', organizationId }, by))
 }
 
-async function ownerOf(store: Store, options: CreateOptions): Promise<Pick<KeyInput, 'organizationId' | 'workspaceId'>> {
+async function ownerOf(
+  store: Store,
+  options: CreateOptions,
+): Promise<Pick<KeyInput, 'organizationId' | 'workspaceId'>> {
   const mayBeAny = options.organization === undefined && options.workspace !== undefined
-  const organizationId = mayBeAny ? null : need(await findOrganization(store.sql, options.organization ?? null)).id
+  const organizationId = mayBeAny
+    ? null
+    : need(await findOrganization(store.sql, options.organization ?? null)).id
   if (options.kind === 'management' && organizationId !== null) return { organizationId, workspaceId: null }
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, organizationId))
   return { organizationId: workspace.organizationId, workspaceId: workspace.id }
 }
 
-/** @returns how many fronts fell silent without taking their row away. Throws CliFailure when live ones do not obey. */
+/**
+ * @returns how many fronts fell silent without taking their row away. Throws CliFailure when live ones do not
+ * obey.
+ */
 async function untilObeyed(store: Store, epoch: number): Promise<number> {
   const endsAt = performance.now() + WAIT_MS_MAX
   for (;;) {
     const { behind, silent } = await frontsAt(store.sql, epoch)
     if (behind === 0) return silent
-    if (performance.now() > endsAt) throw new CliFailure(`the key is revoked, but ${behind} live front(s) have not reported it in ${WAIT_MS_MAX / 1000} s`)
+    if (performance.now() > endsAt)
+      throw new CliFailure(
+        `the key is revoked, but ${behind} live front(s) have not reported it in ${WAIT_MS_MAX / 1000} s`,
+      )
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 }

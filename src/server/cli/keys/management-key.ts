@@ -6,9 +6,9 @@ import { FIRST_KEYS_FILE } from '../../supervisor/data-directory/first-keys.ts'
 import { CliFailure } from '../parts/verb.ts'
 
 /**
- * The management key of a verb that asks the node itself: of the file that is named, else of `SLUICE_MANAGEMENT_KEY`, else of
- * the first keys. A file holds the key alone, or is one of first keys. Never an argument, which every user of the machine
- * sees. Throws CliFailure.
+ * The management key of a verb that asks the node itself: of the file that is named, else of
+ * `SLUICE_MANAGEMENT_KEY`, else of the first keys. A file holds the key alone, or is one of first keys. Never
+ * an argument, which every user of the machine sees. Throws CliFailure.
  */
 export function managementKey(dataDir: string, keyFile: string | undefined): Secret {
   if (keyFile !== undefined) return keyIn(keyFile, readText(keyFile))
@@ -19,7 +19,9 @@ export function managementKey(dataDir: string, keyFile: string | undefined): Sec
     return keyIn(first, readFileSync(first, 'utf8'))
   } catch (problem) {
     if (problem instanceof CliFailure) throw problem
-    throw new CliFailure(`no management key: name a file that holds one with --key-file, or set SLUICE_MANAGEMENT_KEY (${first} cannot be read)`)
+    throw new CliFailure(
+      `no management key: name a file that holds one with --key-file, or set SLUICE_MANAGEMENT_KEY (${first} cannot be read)`,
+    )
   }
 }
 
@@ -36,14 +38,16 @@ function readText(file: string): string {
 function keyIn(file: string, text: string): Secret {
   const key = text.trim().startsWith('{') ? managementKeyOf(text) : text.trim()
   // It goes into a header.
-  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key)) throw new CliFailure(`${file} holds no management key`)
+  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key))
+    throw new CliFailure(`${file} holds no management key`)
   return new Secret(key)
 }
 
 function managementKeyOf(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text)
-    const key: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'management_key') : null
+    const key: unknown =
+      typeof value === 'object' && value !== null ? Reflect.get(value, 'management_key') : null
     return typeof key === 'string' ? key : null
   } catch {
     return null

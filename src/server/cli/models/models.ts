@@ -16,15 +16,23 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     const catalogue = loadModels(config.catalogFile)
     const unset = unsetKeys(catalogue, providerKeys)
     const providers = catalogue.providers.map((provider) => ({
-      slug: provider.slug, api_key_env: provider.apiKeyEnv, is_configured: missing(provider, unset).length === 0,
+      slug: provider.slug,
+      api_key_env: provider.apiKeyEnv,
+      is_configured: missing(provider, unset).length === 0,
     }))
-    const videos = catalogue.models.flatMap(({ bodies: { video } }): unknown[] => (video === null ? [] : [JSON.parse(Buffer.from(video).toString())]))
-    print(options, { data: catalogue.models.map((model) => model.wire), videos, providers }, listOf(catalogue, unset))
+    const videos = catalogue.models.flatMap(({ bodies: { video } }): unknown[] =>
+      video === null ? [] : [JSON.parse(Buffer.from(video).toString())],
+    )
+    print(
+      options,
+      { data: catalogue.models.map((model) => model.wire), videos, providers },
+      listOf(catalogue, unset),
+    )
   })
 
   const catalog = program.command('catalog').description('catalogue files')
-  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake')
-    .action((file: string, options: { json?: boolean }) => {
+  addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake').action(
+    (file: string, options: { json?: boolean }) => {
       const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
       if (!loaded.ok) {
         print(options, { ok: false, problems: loaded.problems }, told(loaded.problems))
@@ -36,9 +44,12 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       const { warnings, unpriced } = loaded
       const text = `no mistakes; with this file ${counts.models} models of ${counts.providers} providers`
       const bare = unpricedEndpoints(unpriced)
-      const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map((line) => `warning: ${line}`)
+      const warned = [...warnings.map(lineOf), ...(bare === null ? [] : [`${bare.detail}: ${bare.fix}`])].map(
+        (line) => `warning: ${line}`,
+      )
       print(options, { ok: true, ...counts, warnings, unpriced }, [...warned, text].join('\n'))
-    })
+    },
+  )
 }
 
 /** The catalogue of an installation. Throws `CliFailure` with every mistake. */
@@ -69,7 +80,9 @@ function missing(provider: Provider, unset: readonly string[]): readonly string[
 function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
   const named = (provider: Provider): string => {
     const names = missing(provider, unset)
-    return names.length === 0 ? provider.slug : `${provider.slug} (${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set)`
+    return names.length === 0
+      ? provider.slug
+      : `${provider.slug} (${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set)`
   }
   const rows = catalogue.models.map((model) => [
     model.id,

@@ -22,41 +22,78 @@ interface PutOptions extends Options {
 
 /** `budgets list|get|put|delete`. */
 export function addBudgetVerbs(program: Command): void {
-  const group = program.command('budgets').description('what a workspace may spend a day, a week, a month and in all')
-  budgetVerb(group, 'list', 'list the budgets of a workspace')
-    .action((workspace: string, options: Options) => withBudgets(async (budgets, admin) => {
+  const group = program
+    .command('budgets')
+    .description('what a workspace may spend a day, a week, a month and in all')
+  budgetVerb(group, 'list', 'list the budgets of a workspace').action((workspace: string, options: Options) =>
+    withBudgets(async (budgets, admin) => {
       const all = need(await budgets.list(await workspaceOf(admin, workspace, options)))
       const value = { data: all.budgets.map(budgetWire), include_byok_in_budgets: all.countsByok }
       print(options, value, tableOf(all.budgets) + byokLine(all.countsByok))
-    }))
+    }),
+  )
   budgetVerb(group, 'get', 'show one budget')
     .addArgument(interval())
-    .action((workspace: string, span: Span, options: Options) => withBudgets(async (budgets, admin) => {
-      const { budget, countsByok } = need(await budgets.get(await refOf(admin, { workspace, span }, options)))
-      print(options, { data: budgetWire(budget), include_byok_in_budgets: countsByok }, tableOf([budget]) + byokLine(countsByok))
-    }))
+    .action((workspace: string, span: Span, options: Options) =>
+      withBudgets(async (budgets, admin) => {
+        const { budget, countsByok } = need(
+          await budgets.get(await refOf(admin, { workspace, span }, options)),
+        )
+        print(
+          options,
+          { data: budgetWire(budget), include_byok_in_budgets: countsByok },
+          tableOf([budget]) + byokLine(countsByok),
+        )
+      }),
+    )
   budgetVerb(group, 'put', 'set a budget: lifetime > monthly > weekly > daily')
     .addArgument(interval())
     .addArgument(new Argument('<usd>', 'the limit, up to nine decimal places').argParser(limitOf))
-    .addOption(new Option('--include-byok <on|off>', 'whether spend on the workspace\'s own provider keys counts; left out: as before').choices(['on', 'off']))
-    .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) => withBudgets(async (budgets, admin) => {
-      const input = { limitNano, ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }) }
-      const by = { ...admin.by, operation: 'cli.budgets-put' }
-      const { budget, countsByok } = need(await budgets.put(await refOf(admin, { workspace, span }, options), input, by))
-      print(options, { data: budgetWire(budget), include_byok_in_budgets: countsByok }, tableOf([budget]) + byokLine(countsByok))
-    }))
+    .addOption(
+      new Option(
+        '--include-byok <on|off>',
+        "whether spend on the workspace's own provider keys counts; left out: as before",
+      ).choices(['on', 'off']),
+    )
+    .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) =>
+      withBudgets(async (budgets, admin) => {
+        const input = {
+          limitNano,
+          ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }),
+        }
+        const by = { ...admin.by, operation: 'cli.budgets-put' }
+        const { budget, countsByok } = need(
+          await budgets.put(await refOf(admin, { workspace, span }, options), input, by),
+        )
+        print(
+          options,
+          { data: budgetWire(budget), include_byok_in_budgets: countsByok },
+          tableOf([budget]) + byokLine(countsByok),
+        )
+      }),
+    )
   budgetVerb(group, 'delete', 'take a budget away; what was spent stays counted')
     .addArgument(interval())
-    .action((workspace: string, span: Span, options: Options) => withBudgets(async (budgets, admin) => {
-      need(await budgets.remove(await refOf(admin, { workspace, span }, options), { ...admin.by, operation: 'cli.budgets-delete' }))
-      print(options, { deleted: true }, `no ${span} budget`)
-    }))
+    .action((workspace: string, span: Span, options: Options) =>
+      withBudgets(async (budgets, admin) => {
+        need(
+          await budgets.remove(await refOf(admin, { workspace, span }, options), {
+            ...admin.by,
+            operation: 'cli.budgets-delete',
+          }),
+        )
+        print(options, { deleted: true }, `no ${span} budget`)
+      }),
+    )
 }
 
 /** Parses an amount of USD as a person writes it. */
 export function usdAmountOf(text: string): bigint {
   const nano = /^-?\d+(?:\.\d{1,9})?$/.test(text) ? nanoOfUsd(Number(text)) : null
-  if (nano === null) throw new InvalidArgumentError(`It takes USD like 12.5, with at most nine decimal places and up to ${USD_MAX}.`)
+  if (nano === null)
+    throw new InvalidArgumentError(
+      `It takes USD like 12.5, with at most nine decimal places and up to ${USD_MAX}.`,
+    )
   return nano
 }
 
@@ -81,14 +118,23 @@ function withBudgets(use: (budgets: Budgets, admin: Admin) => Promise<void>): Pr
   return withAdmin((admin) => use(openBudgets({ store: admin.store, hints: admin }), admin))
 }
 
-async function workspaceOf({ store }: Admin, reference: string, { organization }: Options): Promise<WorkspaceRef> {
-  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+async function workspaceOf(
+  { store }: Admin,
+  reference: string,
+  { organization }: Options,
+): Promise<WorkspaceRef> {
+  const organizationId =
+    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   const workspace = need(await findWorkspace(store.sql, reference, organizationId))
   return { organizationId: workspace.organizationId, workspace: workspace.id }
 }
 
-async function refOf(admin: Admin, { workspace, span }: { workspace: string; span: Span }, options: Options): Promise<BudgetRef> {
-  return { ...await workspaceOf(admin, workspace, options), span }
+async function refOf(
+  admin: Admin,
+  { workspace, span }: { workspace: string; span: Span },
+  options: Options,
+): Promise<BudgetRef> {
+  return { ...(await workspaceOf(admin, workspace, options)), span }
 }
 
 function byokLine(countsByok: boolean): string {
@@ -97,7 +143,11 @@ function byokLine(countsByok: boolean): string {
 
 function tableOf(budgets: readonly Budget[]): string {
   const rows = budgets.map((budget) => [
-    budget.span, usdText(budget.limitNano), usdText(budget.spentNano), usdText(budget.lentNano), budget.isEffective ? 'now' : 'pending',
+    budget.span,
+    usdText(budget.limitNano),
+    usdText(budget.spentNano),
+    usdText(budget.lentNano),
+    budget.isEffective ? 'now' : 'pending',
     budget.resetsAt?.toISOString() ?? 'never',
   ])
   return table([['INTERVAL', 'LIMIT', 'SPENT', 'LENT', 'EFFECTIVE', 'RESETS'], ...rows])

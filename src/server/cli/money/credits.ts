@@ -16,33 +16,52 @@ interface Options {
 
 /** `credits add|show|list`. */
 export function addCreditVerbs(program: Command): void {
-  const group = program.command('credits').description('what an organization may spend in all; unlimited until the first top-up')
+  const group = program
+    .command('credits')
+    .description('what an organization may spend in all; unlimited until the first top-up')
   creditVerb(group, 'add', 'book a top-up, or below 0 a correction')
     .addArgument(new Argument('<usd>', 'the amount, up to nine decimal places').argParser(amountOf))
     .requiredOption('--note <text>', 'what it is for', noteOf)
-    .action((amountNano: bigint, options: Options & { note: string }) => withAdmin(async (admin) => {
-      const organizationId = await organizationOf(admin, options)
-      const credits = openCredits({ store: admin.store, hints: admin })
-      const input = { organizationId, amountNano, note: options.note, turn: null }
-      const { entry, state } = need(await credits.add(input, { ...admin.by, operation: 'cli.credits-add' }))
-      print(options, { data: { ...wireOf(entry), ...creditTotals(state) } }, `${linesOf(state)}\nentry ${entry.id}`)
-    }))
-  creditVerb(group, 'show', 'what there is, and what was spent')
-    .action((options: Options) => withAdmin(async (admin) => {
+    .action((amountNano: bigint, options: Options & { note: string }) =>
+      withAdmin(async (admin) => {
+        const organizationId = await organizationOf(admin, options)
+        const credits = openCredits({ store: admin.store, hints: admin })
+        const input = { organizationId, amountNano, note: options.note, turn: null }
+        const { entry, state } = need(await credits.add(input, { ...admin.by, operation: 'cli.credits-add' }))
+        print(
+          options,
+          { data: { ...wireOf(entry), ...creditTotals(state) } },
+          `${linesOf(state)}\nentry ${entry.id}`,
+        )
+      }),
+    )
+  creditVerb(group, 'show', 'what there is, and what was spent').action((options: Options) =>
+    withAdmin(async (admin) => {
       const credits = openCredits({ store: admin.store, hints: admin })
       const state = need(await credits.get(await organizationOf(admin, options)))
       print(options, { data: creditTotals(state) }, linesOf(state))
-    }))
-  creditVerb(group, 'list', 'the entries, newest first')
-    .action((options: Options) => withAdmin(async (admin) => {
+    }),
+  )
+  creditVerb(group, 'list', 'the entries, newest first').action((options: Options) =>
+    withAdmin(async (admin) => {
       const entries = need(await listCredits(admin.store, await organizationOf(admin, options)))
-      const rows = entries.map((entry) => [entry.createdAt.toISOString(), entry.kind, usdText(entry.amountNano), entry.createdBy, entry.note])
+      const rows = entries.map((entry) => [
+        entry.createdAt.toISOString(),
+        entry.kind,
+        usdText(entry.amountNano),
+        entry.createdBy,
+        entry.note,
+      ])
       print(options, { data: entries.map(wireOf) }, table([['AT', 'KIND', 'USD', 'BY', 'NOTE'], ...rows]))
-    }))
+    }),
+  )
 }
 
 function creditVerb(group: Command, name: string, description: string): Command {
-  return addVerb(group, name, description).option('--organization <ref>', 'id or name; may be left out when there is one')
+  return addVerb(group, name, description).option(
+    '--organization <ref>',
+    'id or name; may be left out when there is one',
+  )
 }
 
 async function organizationOf({ store }: Admin, { organization }: Options): Promise<string> {
@@ -57,17 +76,30 @@ function amountOf(text: string): bigint {
 
 function noteOf(text: string): string {
   const note = text.trim()
-  if (note === '' || [...note].length > CREDIT_NOTE_CHARS_MAX) throw new InvalidArgumentError(`It takes 1 to ${CREDIT_NOTE_CHARS_MAX} characters.`)
+  if (note === '' || [...note].length > CREDIT_NOTE_CHARS_MAX)
+    throw new InvalidArgumentError(`It takes 1 to ${CREDIT_NOTE_CHARS_MAX} characters.`)
   return note
 }
 
 function linesOf({ creditNano, usedNano, lentNano, isUnlimited, isEffective }: CreditState): string {
-  const rows = isUnlimited ? [['credit', 'unlimited']] : [
-    ['credit', usdText(creditNano)], ['remaining', usdText(creditNano - usedNano)], ['lent', usdText(lentNano)], ['effective', isEffective ? 'now' : 'pending'],
-  ]
+  const rows = isUnlimited
+    ? [['credit', 'unlimited']]
+    : [
+        ['credit', usdText(creditNano)],
+        ['remaining', usdText(creditNano - usedNano)],
+        ['lent', usdText(lentNano)],
+        ['effective', isEffective ? 'now' : 'pending'],
+      ]
   return table([...rows, ['spent', usdText(usedNano)]])
 }
 
 function wireOf({ id, kind, amountNano, note, createdBy, createdAt }: CreditEntry): object {
-  return { id, kind, amount_usd: usdOfNano(amountNano), note, created_by: createdBy, created_at: createdAt.toISOString() }
+  return {
+    id,
+    kind,
+    amount_usd: usdOfNano(amountNano),
+    note,
+    created_by: createdBy,
+    created_at: createdAt.toISOString(),
+  }
 }

@@ -31,27 +31,43 @@ interface ExportOptions {
 
 /** `ledger check|export|close-node|forfeits|forgive`. */
 export function addLedgerVerbs(program: Command): void {
-  const group = program.command('ledger').description('what every call came to, and what counts against limits')
-  addVerb(group, 'check', 'compute every counter and roll-up again from the ledger; exit code 1 when one differs')
-    .action((options: { json?: boolean }) => withAdmin(async ({ store }) => tellCheck(options, need(await checkLedger(store)))))
-  group.command('export').description('write the ledger to standard output')
+  const group = program
+    .command('ledger')
+    .description('what every call came to, and what counts against limits')
+  addVerb(
+    group,
+    'check',
+    'compute every counter and roll-up again from the ledger; exit code 1 when one differs',
+  ).action((options: { json?: boolean }) =>
+    withAdmin(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
+  )
+  group
+    .command('export')
+    .description('write the ledger to standard output')
     .requiredOption('--csv', 'as CSV (RFC 4180), with a header line')
     .option('--from <day>', 'first day, such as 2026-01-01', dayOf)
     .option('--to <day>', 'last day', dayOf)
     .option('--organization <ref>', 'id or name; left out: all')
     .action((options: ExportOptions) => withAdmin((admin) => exportCsv(admin, options)))
   addCloseNode(group)
-  wished(addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'))
+  wished(
+    addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'),
+  )
     .option('--limit <count>', 'forfeits at most', countOf, FORFEITS_LISTED_DEFAULT)
     .action((options: Inputs & { limit: number }) => withAdmin((admin) => tellForfeits(admin, options)))
   wished(addVerb(group, 'forgive', 'let forfeits go: what they counted is free again'))
     .requiredOption('--note <text>', 'why, for the audit log')
     .action((options: Inputs & { note: string }, command: Command) => {
       const query = queryOf(options)
-      if (Object.keys(query).length === 0) command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
+      if (Object.keys(query).length === 0)
+        command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
       return withAdmin(async ({ store, by }) => {
         const { forfeits, amountNano } = need(await forgive(store, { ...query, note: options.note }, by))
-        print(options, { forfeits, amount_nano_usd: String(amountNano) }, `${forfeits} forfeits forgiven, ${usdText(amountNano)} USD`)
+        print(
+          options,
+          { forfeits, amount_nano_usd: String(amountNano) },
+          `${forfeits} forfeits forgiven, ${usdText(amountNano)} USD`,
+        )
       })
     })
 }
@@ -62,32 +78,54 @@ interface CloseOptions {
 }
 
 function addCloseNode(group: Command): void {
-  addVerb(group, 'close-node', 'take back what the fronts of a node held that is gone for good, with its disk')
+  addVerb(
+    group,
+    'close-node',
+    'take back what the fronts of a node held that is gone for good, with its disk',
+  )
     .argument('<node>', 'id of the node, as `sluice doctor` names it')
     .option('--force', 'also when its journals are here, or its fronts may only be stopped')
-    .action((node: string, options: CloseOptions) => withAdmin(async ({ store, by }) => {
-      mayBeClosed(node, need(await journalsOf(store, node)), options)
-      const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
-      const told = {
-        journals: done.journals, forfeits: done.forfeits, forfeited_nano_usd: String(done.forfeitedNano), returned_nano_usd: String(done.returnedNano),
-      }
-      print(options, told, `${done.journals} journals closed, ${done.forfeits} forfeits\nUSD forfeited ${usdText(done.forfeitedNano)}, `
-        + `returned ${usdText(done.returnedNano)} (all accounts together)`)
-    }))
+    .action((node: string, options: CloseOptions) =>
+      withAdmin(async ({ store, by }) => {
+        mayBeClosed(node, need(await journalsOf(store, node)), options)
+        const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
+        const told = {
+          journals: done.journals,
+          forfeits: done.forfeits,
+          forfeited_nano_usd: String(done.forfeitedNano),
+          returned_nano_usd: String(done.returnedNano),
+        }
+        print(
+          options,
+          told,
+          `${done.journals} journals closed, ${done.forfeits} forfeits\nUSD forfeited ${usdText(done.forfeitedNano)}, ` +
+            `returned ${usdText(done.returnedNano)} (all accounts together)`,
+        )
+      }),
+    )
 }
 
 /** Throws CliFailure where closing would lose what somebody still knows. */
-function mayBeClosed(node: string, { isKnown, open, liveFronts, silentFronts }: NodeJournals, { force = false }: CloseOptions): void {
-  if (!isKnown) throw new CliFailure(`no node ${node} ever kept a journal here; \`sluice doctor\` names those that did`)
+function mayBeClosed(
+  node: string,
+  { isKnown, open, liveFronts, silentFronts }: NodeJournals,
+  { force = false }: CloseOptions,
+): void {
+  if (!isKnown)
+    throw new CliFailure(`no node ${node} ever kept a journal here; \`sluice doctor\` names those that did`)
   if (liveFronts > 0) throw new CliFailure(`node ${node} has ${liveFronts} live fronts: end it first`)
   if (force) return
   const here = new Set(segmentFiles(journalsFolder(loadGeneration().config.dataDir)).map(({ id }) => id))
   if (open.some((id) => here.has(id))) {
-    throw new CliFailure(`journals of node ${node} are in the data directory: start it, and it settles what they say; or use --force`)
+    throw new CliFailure(
+      `journals of node ${node} are in the data directory: start it, and it settles what they say; or use --force`,
+    )
   }
   if (silentFronts > 0) {
-    throw new CliFailure(`${silentFronts} fronts of node ${node} fell silent without leaving: one that is only stopped may still spend; see that `
-      + 'none runs, and use --force')
+    throw new CliFailure(
+      `${silentFronts} fronts of node ${node} fell silent without leaving: one that is only stopped may still spend; see that ` +
+        'none runs, and use --force',
+    )
   }
 }
 
@@ -108,47 +146,92 @@ function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {
   const told = {
-    differences, difference_count: count,
-    rows: sums.rows, accounts: sums.accounts, activity_rows: sums.activityRows, leases: sums.leases, months: sums.months,
-    spent_nano_usd: String(sums.spentNano), byok_nano_usd: String(sums.byokNano), forfeited_nano_usd: String(sums.forfeitedNano),
-    lent_nano_usd: String(sums.lentNano), held_nano_usd: String(sums.heldNano), dropped_nano_usd: String(sums.prunedNano),
+    differences,
+    difference_count: count,
+    rows: sums.rows,
+    accounts: sums.accounts,
+    activity_rows: sums.activityRows,
+    leases: sums.leases,
+    months: sums.months,
+    spent_nano_usd: String(sums.spentNano),
+    byok_nano_usd: String(sums.byokNano),
+    forfeited_nano_usd: String(sums.forfeitedNano),
+    lent_nano_usd: String(sums.lentNano),
+    held_nano_usd: String(sums.heldNano),
+    dropped_nano_usd: String(sums.prunedNano),
   }
-  const lines = differences.length === 0 ? [] : [table([
-    ['OF', 'COUNTER', 'EXPECTED', 'FOUND'],
-    ...differences.map(({ subject, counter, expected, found }) => [subject, counter, expected ?? 'nothing', found ?? 'nothing']),
-  ])]
+  const lines =
+    differences.length === 0
+      ? []
+      : [
+          table([
+            ['OF', 'COUNTER', 'EXPECTED', 'FOUND'],
+            ...differences.map(({ subject, counter, expected, found }) => [
+              subject,
+              counter,
+              expected ?? 'nothing',
+              found ?? 'nothing',
+            ]),
+          ]),
+        ]
   if (count > differences.length) lines.push(`${count - differences.length} more are not listed`)
-  lines.push(`${sums.rows} rows of ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} rows of activity, `
-    + `${sums.leases} leases`)
-  lines.push(`USD spent ${usdText(sums.spentNano)}, by own credentials ${usdText(sums.byokNano)}, forfeited ${usdText(sums.forfeitedNano)}, `
-    + `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`)
+  lines.push(
+    `${sums.rows} rows of ${sums.months.length} months, ${sums.accounts} accounts, ${sums.activityRows} rows of activity, ` +
+      `${sums.leases} leases`,
+  )
+  lines.push(
+    `USD spent ${usdText(sums.spentNano)}, by own credentials ${usdText(sums.byokNano)}, forfeited ${usdText(sums.forfeitedNano)}, ` +
+      `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`,
+  )
   lines.push(count === 0 ? 'the books balance' : `${count} differences`)
   print(options, told, lines.join('\n'))
   if (count > 0) throw new CliFailure(`the books do not balance: ${count} differences`)
 }
 
 async function exportCsv({ store }: Admin, { from, to, organization }: ExportOptions): Promise<void> {
-  const organizationId = organization === undefined ? undefined : need(await findOrganization(store.sql, organization)).id
-  await exportLedger(store, {
-    ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(organizationId !== undefined && { organizationId }),
-  }, process.stdout)
+  const organizationId =
+    organization === undefined ? undefined : need(await findOrganization(store.sql, organization)).id
+  await exportLedger(
+    store,
+    {
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(organizationId !== undefined && { organizationId }),
+    },
+    process.stdout,
+  )
 }
 
 async function tellForfeits({ store }: Admin, options: Inputs & { limit: number }): Promise<void> {
   const forfeits = need(await listForfeits(store, queryOf(options), options.limit))
   const rows = forfeits.map((forfeit) => [
-    forfeit.day, usdText(forfeit.costNano - forfeit.releasedNano), forfeit.requestId, forfeit.keyHash ?? forfeit.accountId ?? '',
-    forfeit.model ?? '', forfeit.journalId ?? '',
+    forfeit.day,
+    usdText(forfeit.costNano - forfeit.releasedNano),
+    forfeit.requestId,
+    forfeit.keyHash ?? forfeit.accountId ?? '',
+    forfeit.model ?? '',
+    forfeit.journalId ?? '',
   ])
-  print(options, { data: forfeits.map(wireOf) }, table([['DAY', 'USD', 'REQUEST', 'KEY OR ACCOUNT', 'MODEL', 'JOURNAL'], ...rows]))
+  print(
+    options,
+    { data: forfeits.map(wireOf) },
+    table([['DAY', 'USD', 'REQUEST', 'KEY OR ACCOUNT', 'MODEL', 'JOURNAL'], ...rows]),
+  )
 }
 
 function wireOf(forfeit: Forfeit): object {
   return {
-    day: forfeit.day, at: forfeit.at.toISOString(), request_id: forfeit.requestId, organization_id: forfeit.organizationId,
-    workspace_id: forfeit.workspaceId, key_hash: forfeit.keyHash, account_id: forfeit.accountId, journal_id: forfeit.journalId,
+    day: forfeit.day,
+    at: forfeit.at.toISOString(),
+    request_id: forfeit.requestId,
+    organization_id: forfeit.organizationId,
+    workspace_id: forfeit.workspaceId,
+    key_hash: forfeit.keyHash,
+    account_id: forfeit.accountId,
+    journal_id: forfeit.journalId,
     model: forfeit.model,
-    cost_nano_usd: String(forfeit.costNano), released_nano_usd: String(forfeit.releasedNano),
+    cost_nano_usd: String(forfeit.costNano),
+    released_nano_usd: String(forfeit.releasedNano),
   }
 }
 

@@ -19,7 +19,12 @@ interface Options {
   readonly by: ActivityGroup
 }
 
-const HEADS: Readonly<Record<ActivityGroup, string>> = { day: 'DAY', key: 'KEY', workspace: 'WORKSPACE', model: 'MODEL' }
+const HEADS: Readonly<Record<ActivityGroup, string>> = {
+  day: 'DAY',
+  key: 'KEY',
+  workspace: 'WORKSPACE',
+  model: 'MODEL',
+}
 /** Of a key's hash, behind its name. */
 const HASH_DIGITS = 12
 
@@ -28,12 +33,19 @@ export function addUsageVerb(program: Command): void {
   addVerb(program, 'usage', 'what was spent, by day, key, workspace or model')
     .addOption(new Option('--by <what>', 'a line for each').choices(ACTIVITY_GROUPS).default('day'))
     .option('--from <day>', 'first day (UTC), such as 2027-01-01; left out: 30 days up to the last', dayOf)
-    .option('--to <day>', `last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`, dayOf)
+    .option(
+      '--to <day>',
+      `last day; left out: today, or the last of ${ACTIVITY_DAYS_MAX} days from the first`,
+      dayOf,
+    )
     .option('--workspace <ref>', 'of this workspace alone: id or slug')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .action((options: Options, command: Command) => {
       const fault = faultOfDays(options)
-      if (fault !== null) command.error(`error: --${fault.path.slice(1)} takes ${fault.expected.replaceAll('`', '')}`, { exitCode: 2 })
+      if (fault !== null)
+        command.error(`error: --${fault.path.slice(1)} takes ${fault.expected.replaceAll('`', '')}`, {
+          exitCode: 2,
+        })
       return withAdmin((admin) => report(admin, options))
     })
 }
@@ -41,20 +53,38 @@ export function addUsageVerb(program: Command): void {
 async function report({ store }: Admin, options: Options): Promise<void> {
   const { by, from, to, workspace } = options
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
-  const workspaceId = workspace === undefined ? undefined : need(await findWorkspace(store.sql, workspace, organizationId)).id
-  const found = need(await sumActivity(store, {
-    organizationId, by, ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(workspaceId !== undefined && { workspaceId }),
-  }))
+  const workspaceId =
+    workspace === undefined ? undefined : need(await findWorkspace(store.sql, workspace, organizationId)).id
+  const found = need(
+    await sumActivity(store, {
+      organizationId,
+      by,
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(workspaceId !== undefined && { workspaceId }),
+    }),
+  )
   const { groups, total } = found
   const value = {
-    from: found.from, to: found.to, by,
+    from: found.from,
+    to: found.to,
+    by,
     data: groups.map((group) => ({ id: group.id, name: group.name, ...activitySums(group) })),
     total: activitySums(total),
   }
-  const lines = groups.map((group) => [by === 'key' ? `${group.name} (${group.id.slice(0, HASH_DIGITS)})` : group.name, ...cellsOf(group)])
-  print(options, value, table([
-    [HEADS[by], 'REQUESTS', 'TOKENS', 'USD', 'OWN KEYS USD', 'FORFEITED USD'], ...lines, [`${found.from} to ${found.to}`, ...cellsOf(total)],
-  ]))
+  const lines = groups.map((group) => [
+    by === 'key' ? `${group.name} (${group.id.slice(0, HASH_DIGITS)})` : group.name,
+    ...cellsOf(group),
+  ])
+  print(
+    options,
+    value,
+    table([
+      [HEADS[by], 'REQUESTS', 'TOKENS', 'USD', 'OWN KEYS USD', 'FORFEITED USD'],
+      ...lines,
+      [`${found.from} to ${found.to}`, ...cellsOf(total)],
+    ]),
+  )
 }
 
 function cellsOf({ requests, tokens, spentNano, byokNano, forfeitedNano }: ActivitySums): readonly string[] {

@@ -1,5 +1,15 @@
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,7 +23,8 @@ const SUMS_FILE = 'SHA256SUMS'
 /** Where its root keys are, in the form of their own file. */
 export const BACKUP_ROOT_KEYS = 'root-keys'
 /** Every path that a backup may have: a restore writes none that somebody has put in. */
-const PATH = /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
+const PATH =
+  /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
 
 /** What a backup says of itself. */
 export const Manifest = Type.Object({
@@ -24,7 +35,9 @@ export const Manifest = Type.Object({
   /** Names of the migrations that the database had, the first one first. */
   migrations: Type.Array(Type.String(), { minItems: 1 }),
   tables: Type.Array(Type.Object({ name: Type.String(), columns: Type.Array(Type.String()) })),
-  sequences: Type.Array(Type.Object({ name: Type.String(), value: Type.String(), is_called: Type.Boolean() })),
+  sequences: Type.Array(
+    Type.Object({ name: Type.String(), value: Type.String(), is_called: Type.Boolean() }),
+  ),
   ledger_months: Type.Array(Type.String()),
   /** Null: they are in a bucket, and were left there. */
   objects: Type.Union([Type.Null(), Type.Integer()]),
@@ -83,8 +96,16 @@ export class BackupWriter {
   end(manifest: Omit<Manifest, 'sums_sha256' | 'format'>): void {
     fsyncSync(this.#sums)
     closeSync(this.#sums)
-    const whole: Manifest = { format: 'sluice-backup-1', ...manifest, sums_sha256: this.#sumsHash.digest('hex') }
-    writeFileSync(join(this.folder, MANIFEST_FILE), `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    const whole: Manifest = {
+      format: 'sluice-backup-1',
+      ...manifest,
+      sums_sha256: this.#sumsHash.digest('hex'),
+    }
+    writeFileSync(join(this.folder, MANIFEST_FILE), `${JSON.stringify(whole, null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    })
   }
 }
 
@@ -99,16 +120,23 @@ export interface Backup {
 /** Reads every byte of a backup. Throws CliFailure when one is not as it was written. */
 export async function openBackup(folder: string): Promise<Backup> {
   const manifest = readManifest(folder)
-  if (await sha256Of(join(folder, SUMS_FILE)) !== manifest.sums_sha256) throw new CliFailure(`${folder}: ${SUMS_FILE} is not the one that the manifest names`)
+  if ((await sha256Of(join(folder, SUMS_FILE))) !== manifest.sums_sha256)
+    throw new CliFailure(`${folder}: ${SUMS_FILE} is not the one that the manifest names`)
   const paths: string[] = []
   for await (const line of createInterface({ input: createReadStream(join(folder, SUMS_FILE)) })) {
     const [sum = '', path = ''] = line.split('  ')
-    if (!PATH.test(path)) throw new CliFailure(`${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is no file of a backup`)
-    if (await sha256Of(join(folder, path)) !== sum) throw new CliFailure(`${folder}: ${path} is damaged`)
+    if (!PATH.test(path))
+      throw new CliFailure(
+        `${folder}: ${SUMS_FILE} names ${JSON.stringify(path)}, which is no file of a backup`,
+      )
+    if ((await sha256Of(join(folder, path))) !== sum) throw new CliFailure(`${folder}: ${path} is damaged`)
     paths.push(path)
   }
   const there = new Set(paths)
-  const needed = [...manifest.tables.map(({ name }) => tablePath(name)), ...(manifest.has_root_keys ? [BACKUP_ROOT_KEYS] : [])]
+  const needed = [
+    ...manifest.tables.map(({ name }) => tablePath(name)),
+    ...(manifest.has_root_keys ? [BACKUP_ROOT_KEYS] : []),
+  ]
   const missing = needed.filter((path) => !there.has(path))
   if (missing.length > 0) throw new CliFailure(`${folder}: ${missing.join(', ')} is missing`)
   return { folder, manifest, paths }
@@ -128,8 +156,12 @@ function readManifest(folder: string): Manifest {
     const value: unknown = JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8'))
     if (isManifest.Check(value)) return value
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw new CliFailure(`${folder}: ${MANIFEST_FILE} is not JSON`, { cause })
-    throw new CliFailure(`${folder} is no backup, or one that was not finished: it has no readable ${MANIFEST_FILE}`, { cause })
+    if (cause instanceof SyntaxError)
+      throw new CliFailure(`${folder}: ${MANIFEST_FILE} is not JSON`, { cause })
+    throw new CliFailure(
+      `${folder} is no backup, or one that was not finished: it has no readable ${MANIFEST_FILE}`,
+      { cause },
+    )
   }
   throw new CliFailure(`${folder}: ${MANIFEST_FILE} is not of a backup that this version can read`)
 }

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs'
 import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { textOf, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import type { ContainerPage, ContainerRef, ObjectPage, Staging, Storage, StoredObject } from '../../ports/files/storage.ts'
+import type {
+  ContainerPage,
+  ContainerRef,
+  ObjectPage,
+  Staging,
+  Storage,
+  StoredObject,
+} from '../../ports/files/storage.ts'
 import { need } from '../parts/database.ts'
 import { objectPath, type Backup, type BackupWriter } from './backup-folder.ts'
 import { CliFailure } from '../parts/verb.ts'
@@ -51,7 +58,10 @@ export interface BackedUpContainers {
 }
 
 /** Writes the files of every container. */
-export async function backUpContainers({ containers }: Storage, to: BackupWriter): Promise<BackedUpContainers> {
+export async function backUpContainers(
+  { containers }: Storage,
+  to: BackupWriter,
+): Promise<BackedUpContainers> {
   const lines: ContainerLine[] = []
   let torn = 0
   for (let cursor: string | null = null; ;) {
@@ -63,7 +73,7 @@ export async function backUpContainers({ containers }: Storage, to: BackupWriter
           const opened = await containers.open(container, path)
           if (!opened.ok && opened.failure.name === 'container_file_unknown') continue
           const file = `containers/${lines.length}`
-          if (!await backUpContainerFile(need(opened), file, to)) torn++
+          if (!(await backUpContainerFile(need(opened), file, to))) torn++
           lines.push({ workspaceId: container.workspaceId, containerId: container.containerId, path, file })
         }
         after = listed.files.at(-1)?.path ?? null
@@ -73,7 +83,10 @@ export async function backUpContainers({ containers }: Storage, to: BackupWriter
     cursor = page.cursor
     if (cursor === null) break
   }
-  await to.add('containers.jsonl', lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)))
+  await to.add(
+    'containers.jsonl',
+    lines.map((line) => Buffer.from(`${JSON.stringify(line)}\n`)),
+  )
   return { files: lines.length, torn }
 }
 
@@ -97,15 +110,26 @@ export async function restoreObjects(storage: Storage, { folder, paths }: Backup
   // A list would be gone through for each of them: forty thousand take a minute of nothing else.
   const there = new Set(paths)
   if (!there.has('containers.jsonl')) return
-  const lines = readFileSync(join(folder, 'containers.jsonl'), 'utf8').split('\n').filter((line) => line !== '')
-  for (const { workspaceId, containerId, path, file } of lines.map((line) => JSON.parse(line) as ContainerLine)) {
+  const lines = readFileSync(join(folder, 'containers.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+  for (const { workspaceId, containerId, path, file } of lines.map(
+    (line) => JSON.parse(line) as ContainerLine,
+  )) {
     // The sums vouch for what they name, and for nothing else that lies about.
-    if (!there.has(file)) throw new CliFailure(`${folder}: containers.jsonl names ${file}, which the backup does not have`)
-    await staged(storage, join(folder, file), (staging) => storage.containers.publish({ workspaceId, containerId }, path, staging))
+    if (!there.has(file))
+      throw new CliFailure(`${folder}: containers.jsonl names ${file}, which the backup does not have`)
+    await staged(storage, join(folder, file), (staging) =>
+      storage.containers.publish({ workspaceId, containerId }, path, staging),
+    )
   }
 }
 
-async function staged(storage: Storage, from: string, publish: (staging: Staging) => Promise<Outcome<null>>): Promise<void> {
+async function staged(
+  storage: Storage,
+  from: string,
+  publish: (staging: Staging) => Promise<Outcome<null>>,
+): Promise<void> {
   const { size } = await stat(from)
   const staging = need(await storage.stage(size))
   try {

@@ -22,7 +22,9 @@ export function addBackupVerbs(program: Command): void {
   addVerb(program, 'backup', 'copy everything into a new folder, also while the node runs')
     .argument('<folder>', 'a folder that does not exist yet, or is empty')
     .option('--without-root-key', 'leave the root keys out: without them nothing sealed can be opened')
-    .action((folder: string, options: BackupOptions) => withAdmin((admin) => backUp(admin, resolve(folder), options)))
+    .action((folder: string, options: BackupOptions) =>
+      withAdmin((admin) => backUp(admin, resolve(folder), options)),
+    )
   addVerb(program, 'restore', 'bring a backup up again, into an installation that is empty')
     .argument('<folder>', 'what `sluice backup` wrote')
     .action((folder: string, options: { json?: boolean }) => restore(resolve(folder), options))
@@ -33,48 +35,88 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
   const keys = options.withoutRootKey === true ? null : ownRootKeys()
   const to = new BackupWriter(folder)
   const storage = config.objects.kind === 'disk' ? await openStorage(config) : null
-  // Objects are never changed, so those that were copied before the rows are those of the rows; what is missing then was
-  // added since, and is copied after.
+  // Objects are never changed, so those that were copied before the rows are those of the rows; what is
+  // missing then was added since, and is copied after.
   const copied = storage === null ? null : await backUpObjects(storage, to)
   const containers = storage === null ? null : await backUpContainers(storage, to)
-  const rows = await store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', (tx) => backUpTables(tx, to))
+  const rows = await store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', (tx) =>
+    backUpTables(tx, to),
+  )
   const missing: string[] = []
   for (const id of copied === null ? [] : rows.files) {
     if (copied?.has(id) === true) continue
-    if (storage !== null && await backUpObject(storage, id, to)) copied?.add(id)
+    if (storage !== null && (await backUpObject(storage, id, to))) copied?.add(id)
     else missing.push(id)
   }
   await storage?.close()
-  if (keys !== null) await to.add(BACKUP_ROOT_KEYS, [Buffer.from(keys.ids.map((id) => `${id}:${keys.get(id)?.toString('base64') ?? ''}\n`).join(''))])
+  if (keys !== null)
+    await to.add(BACKUP_ROOT_KEYS, [
+      Buffer.from(keys.ids.map((id) => `${id}:${keys.get(id)?.toString('base64') ?? ''}\n`).join('')),
+    ])
   to.end({
-    ...rows.manifest, sluice: VERSION, made_at: new Date().toISOString(),
-    objects: copied?.size ?? null, container_files: containers?.files ?? null, missing_objects: missing, has_root_keys: keys !== null,
+    ...rows.manifest,
+    sluice: VERSION,
+    made_at: new Date().toISOString(),
+    objects: copied?.size ?? null,
+    container_files: containers?.files ?? null,
+    missing_objects: missing,
+    has_root_keys: keys !== null,
   })
   const isNoted = keys === null || noteBackup(folder, keys, config)
-  const told = { folder, files: to.files, bytes: to.bytes, objects: copied?.size ?? null, missing_objects: missing, has_root_keys: keys !== null }
-  print(options, told, [
-    `${to.files} files, ${to.bytes} bytes in ${folder}`,
-    ...(storage === null ? ['objects are in a bucket and stay there: keep it as you keep this folder'] : []),
-    ...(missing.length === 0 ? [] : [`${missing.length} files were deleted while the backup ran: their rows are in it, their bytes are not`]),
-    ...(containers === null || containers.torn === 0 ? [] : [`${containers.torn} container files were written to while they were copied`]),
-    keys === null
-      ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
-      : 'WHOEVER HAS THIS FOLDER OPENS EVERYTHING: the root keys are in it (--without-root-key leaves them out)',
-    ...(isNoted ? [] : [`that the root keys are backed up could not be noted in ${config.dataDir}: `
-      + pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`)]),
-    'not in it: settings, catalogue, first-keys.json and what Redis holds',
-  ].join('\n'))
+  const told = {
+    folder,
+    files: to.files,
+    bytes: to.bytes,
+    objects: copied?.size ?? null,
+    missing_objects: missing,
+    has_root_keys: keys !== null,
+  }
+  print(
+    options,
+    told,
+    [
+      `${to.files} files, ${to.bytes} bytes in ${folder}`,
+      ...(storage === null
+        ? ['objects are in a bucket and stay there: keep it as you keep this folder']
+        : []),
+      ...(missing.length === 0
+        ? []
+        : [
+            `${missing.length} files were deleted while the backup ran: their rows are in it, their bytes are not`,
+          ]),
+      ...(containers === null || containers.torn === 0
+        ? []
+        : [`${containers.torn} container files were written to while they were copied`]),
+      keys === null
+        ? `root keys are not in it: keep ${rows.manifest.root_key_ids.join(', ')} elsewhere`
+        : 'WHOEVER HAS THIS FOLDER OPENS EVERYTHING: the root keys are in it (--without-root-key leaves them out)',
+      ...(isNoted
+        ? []
+        : [
+            `that the root keys are backed up could not be noted in ${config.dataDir}: ` +
+              pasteable(`\`sluice doctor\` will ask for it (\`sluice vault confirm-root ${folder}\`)`),
+          ]),
+      'not in it: settings, catalogue, first-keys.json and what Redis holds',
+    ].join('\n'),
+  )
 }
 
 type OfDatabase = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'ledger_months' | 'root_key_ids'>
 
 /** All tables as they are at one moment. */
-async function backUpTables(tx: Transaction, to: BackupWriter): Promise<{ readonly manifest: OfDatabase; readonly files: readonly string[] }> {
+async function backUpTables(
+  tx: Transaction,
+  to: BackupWriter,
+): Promise<{ readonly manifest: OfDatabase; readonly files: readonly string[] }> {
   await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
   const tables = await tablesOf(tx)
   const sequences = await sequencesOf(tx)
-  const files = await tx<{ id: string }[]>`SELECT id FROM files WHERE state = 'ready' UNION ALL SELECT object_id FROM video_clips`
-  const rootKeys = await tx<{ id: string }[]>`SELECT root_key_id AS id FROM data_keys UNION SELECT root_key_id FROM vault_keys ORDER BY id`
+  const files = await tx<
+    { id: string }[]
+  >`SELECT id FROM files WHERE state = 'ready' UNION ALL SELECT object_id FROM video_clips`
+  const rootKeys = await tx<
+    { id: string }[]
+  >`SELECT root_key_id AS id FROM data_keys UNION SELECT root_key_id FROM vault_keys ORDER BY id`
   const months = await monthsOfLedger(tx)
   const migrations = await tx<{ name: string }[]>`SELECT name FROM schema_migrations ORDER BY number`
   for (const table of tables) await to.add(tablePath(table.name), readTable(tx, table))

@@ -1,7 +1,12 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { MIB } from '../../../schemas/limits/limits.ts'
-import { bytesOnDisk, outsideClusters, removeCluster, type OutsideCluster } from '../../supervisor/postgres/outside-clusters.ts'
+import {
+  bytesOnDisk,
+  outsideClusters,
+  removeCluster,
+  type OutsideCluster,
+} from '../../supervisor/postgres/outside-clusters.ts'
 import { addVerb, CliFailure, print, table } from '../parts/verb.ts'
 
 interface Options {
@@ -12,7 +17,9 @@ interface Options {
 
 /** `clusters list`, `clusters remove`: embedded Postgres that root keeps outside of the data directories. */
 export function addClusterVerbs(program: Command): void {
-  const clusters = program.command('clusters').description('embedded Postgres that a node run as root keeps outside of its data directory')
+  const clusters = program
+    .command('clusters')
+    .description('embedded Postgres that a node run as root keeps outside of its data directory')
   addVerb(clusters, 'list', 'list them, with the data directory of each').action(list)
   addVerb(clusters, 'remove', 'remove one, or those whose data directory is gone')
     .argument('[folder]', 'as `clusters list` names it')
@@ -22,10 +29,30 @@ export function addClusterVerbs(program: Command): void {
 }
 
 async function list(options: Options): Promise<void> {
-  const found = await Promise.all((await outsideClusters()).map(async (cluster) => ({ ...cluster, bytes: await bytesOnDisk(cluster.folder) })))
-  const data = found.map(({ folder, dataDir, pid, isUsed, bytes }) => ({ folder, data_directory: dataDir, pid, used: isUsed, bytes }))
-  const rows = found.map((cluster) => [cluster.folder, cluster.dataDir ?? '-', stateOf(cluster), `${Math.ceil(cluster.bytes / MIB)} MiB`])
-  print(options, { data }, rows.length === 0 ? 'there is none' : table([['CLUSTER', 'DATA DIRECTORY', 'STATE', 'SIZE'], ...rows]))
+  const found = await Promise.all(
+    (await outsideClusters()).map(async (cluster) => ({
+      ...cluster,
+      bytes: await bytesOnDisk(cluster.folder),
+    })),
+  )
+  const data = found.map(({ folder, dataDir, pid, isUsed, bytes }) => ({
+    folder,
+    data_directory: dataDir,
+    pid,
+    used: isUsed,
+    bytes,
+  }))
+  const rows = found.map((cluster) => [
+    cluster.folder,
+    cluster.dataDir ?? '-',
+    stateOf(cluster),
+    `${Math.ceil(cluster.bytes / MIB)} MiB`,
+  ])
+  print(
+    options,
+    { data },
+    rows.length === 0 ? 'there is none' : table([['CLUSTER', 'DATA DIRECTORY', 'STATE', 'SIZE'], ...rows]),
+  )
 }
 
 function stateOf({ pid, isUsed }: OutsideCluster): string {
@@ -35,9 +62,14 @@ function stateOf({ pid, isUsed }: OutsideCluster): string {
 
 async function remove(folder: string | undefined, options: Options): Promise<void> {
   const all = await outsideClusters()
-  const chosen = options.unused === true ? all.filter(({ isUsed }) => !isUsed) : all.filter((one) => folder !== undefined && one.folder === resolve(folder))
-  if (folder === undefined && options.unused !== true) throw new CliFailure('name a cluster of `sluice clusters list`, or give --unused')
-  if (chosen.length === 0 && folder !== undefined) throw new CliFailure(`there is no cluster ${folder}: \`sluice clusters list\` names them`)
+  const chosen =
+    options.unused === true
+      ? all.filter(({ isUsed }) => !isUsed)
+      : all.filter((one) => folder !== undefined && one.folder === resolve(folder))
+  if (folder === undefined && options.unused !== true)
+    throw new CliFailure('name a cluster of `sluice clusters list`, or give --unused')
+  if (chosen.length === 0 && folder !== undefined)
+    throw new CliFailure(`there is no cluster ${folder}: \`sluice clusters list\` names them`)
   const removed: string[] = []
   const left: string[] = []
   for (const cluster of chosen) {

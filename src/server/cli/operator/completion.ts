@@ -8,7 +8,11 @@ import { addVerb, print } from '../parts/verb.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-const SCRIPTS: Readonly<Record<Shell, (tree: VerbNode) => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+const SCRIPTS: Readonly<Record<Shell, (tree: VerbNode) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+}
 
 const HOW = `
 bash:  source <(sluice completion bash)                     in ~/.bashrc

@@ -8,8 +8,9 @@ export function addConfigVerbs(program: Command): void {
   verb.action((options: { json?: boolean }) => {
     const { report, unknown } = loadGeneration()
     const width = Math.max(...report.map(({ name }) => name.length))
-    const lines = report.map(({ name, value, source }) =>
-      `${name.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`)
+    const lines = report.map(
+      ({ name, value, source }) => `${name.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`,
+    )
     const slips = unknown.map((name) => `${name.padEnd(width)}  is no setting of this version`)
     print(options, { settings: report, unknown }, [...lines, ...slips].join('\n'))
   })

@@ -1,18 +1,30 @@
 import { setTimeout as after } from 'node:timers/promises'
 import {
-  coresSince, cpuTimes, loadAdvice, msText, percentText, type Configured, type Cores, type FrontLoad, type NodeLoad,
+  coresSince,
+  cpuTimes,
+  loadAdvice,
+  msText,
+  percentText,
+  type Configured,
+  type Cores,
+  type FrontLoad,
+  type NodeLoad,
 } from '../../observe/load-advice.ts'
 import { readAdmin } from '../../supervisor/admin-port/admin-reader.ts'
 import type { Finding } from './doctor/finding.ts'
 
-/** Milliseconds between the two looks at a running node: what it did meanwhile is what is judged. Decision. */
+/**
+ * Milliseconds between the two looks at a running node: what it did meanwhile is what is judged. Decision.
+ */
 const LOOK_MS = 1_000
 
 /** Looks twice at the metrics of a running node; null when it does not answer. */
-export async function lookAtLoad(adminUrl: string): Promise<{ readonly load: NodeLoad; readonly cores: Cores } | null> {
+export async function lookAtLoad(
+  adminUrl: string,
+): Promise<{ readonly load: NodeLoad; readonly cores: Cores } | null> {
   const before = cpuTimes()
   // What its metrics tell is since the look before: whoever looked last.
-  if (await readAdmin(adminUrl, '/metrics') === null) return null
+  if ((await readAdmin(adminUrl, '/metrics')) === null) return null
   await after(LOOK_MS)
   const text = await readAdmin(adminUrl, '/metrics')
   return text === null ? null : { load: loadFrom(text), cores: coresSince(before) }
@@ -21,35 +33,57 @@ export async function lookAtLoad(adminUrl: string): Promise<{ readonly load: Nod
 /** What to do about it: one finding for each thing that another number would mend. */
 export function adviceOn(load: NodeLoad, cores: Cores): readonly Finding[] {
   const { fronts, workers, runners, configured } = load
-  const warnings = loadAdvice(load, cores).map((one) => ({ check: 'load', level: 'warning', ...one }) as const)
-  const counts: Finding = { check: 'workers', level: 'ok', detail: countsText({ fronts, workers }, runners, configured) }
-  return warnings.length > 0 ? [counts, ...warnings] : [counts, { check: 'load', level: 'ok', detail: loadText(load) }]
+  const warnings = loadAdvice(load, cores).map(
+    (one) => ({ check: 'load', level: 'warning', ...one }) as const,
+  )
+  const counts: Finding = {
+    check: 'workers',
+    level: 'ok',
+    detail: countsText({ fronts, workers }, runners, configured),
+  }
+  return warnings.length > 0
+    ? [counts, ...warnings]
+    : [counts, { check: 'load', level: 'ok', detail: loadText(load) }]
 }
 
 /** The numbers in force, and what the settings say where that is something else. */
-export function countsText({ fronts, workers }: Configured, runners: number, configured: Configured = { fronts, workers }): string {
+export function countsText(
+  { fronts, workers }: Configured,
+  runners: number,
+  configured: Configured = { fronts, workers },
+): string {
   const isAsSaid = fronts === configured.fronts && workers === configured.workers
-  const said = isAsSaid ? '' : `; the settings say SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
+  const said = isAsSaid
+    ? ''
+    : `; the settings say SLUICE_FRONTS=${configured.fronts} SLUICE_WORKERS=${configured.workers}`
   return `fronts: ${fronts}, worker threads: ${workers}, runners: ${runners}${said}`
 }
 
 function loadText({ each }: NodeLoad): string {
   const of = (read: (front: FrontLoad) => number): number => Math.max(0, ...each.map(read))
-  return `busiest event loop ${percentText(of(({ loopShare }) => loopShare))}, p99 delay ${msText(of(({ loopDelayMs }) => loopDelayMs))}, `
-    + `transfers wait ${msText(of(({ sessionWaitMs }) => sessionWaitMs))}, jobs ${msText(of(({ shortWaitMs }) => shortWaitMs))}`
+  return (
+    `busiest event loop ${percentText(of(({ loopShare }) => loopShare))}, p99 delay ${msText(of(({ loopDelayMs }) => loopDelayMs))}, ` +
+    `transfers wait ${msText(of(({ sessionWaitMs }) => sessionWaitMs))}, jobs ${msText(of(({ shortWaitMs }) => shortWaitMs))}`
+  )
 }
 
 /** Of the text that Prometheus reads; what it lacks is 0. */
 export function loadFrom(text: string): NodeLoad {
-  const values = new Map(text.split('\n').flatMap((line) => {
-    const [, name, value] = SAMPLE.exec(line) ?? []
-    return name === undefined ? [] : [[name, Number(value)] as const]
-  }))
+  const values = new Map(
+    text.split('\n').flatMap((line) => {
+      const [, name, value] = SAMPLE.exec(line) ?? []
+      return name === undefined ? [] : [[name, Number(value)] as const]
+    }),
+  )
   const of = (name: string): number => values.get(`sluice_${name}`) ?? 0
   const slots = [...values.keys()].flatMap((name) => SLOT.exec(name)?.slice(1).map(Number) ?? [])
   return {
-    fronts: of('fronts_wanted'), workers: of('workers_wanted'), runners: of('runners_wanted'),
-    ...(of('fronts_configured') === 0 ? {} : { configured: { fronts: of('fronts_configured'), workers: of('workers_configured') } }),
+    fronts: of('fronts_wanted'),
+    workers: of('workers_wanted'),
+    runners: of('runners_wanted'),
+    ...(of('fronts_configured') === 0
+      ? {}
+      : { configured: { fronts: of('fronts_configured'), workers: of('workers_configured') } }),
     each: slots.map((slot) => ({
       slot,
       loopShare: of(`front_event_loop_utilization{front="${slot}"}`),

@@ -5,14 +5,22 @@ import { escapeControls } from '../parts/terminal-text.ts'
 import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
- * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever runs it from a script
- * would else never hear of the root key that nobody has backed up.
+ * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever
+ * runs it from a script would else never hear of the root key that nobody has backed up.
  */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
-  const verb = addVerb(program, 'doctor', 'look for what is wrong with this machine or installation, and say how to mend it; changes nothing')
+  const verb = addVerb(
+    program,
+    'doctor',
+    'look for what is wrong with this machine or installation, and say how to mend it; changes nothing',
+  )
   verb.action(async (options: { json?: boolean }) => {
     const found = await examine(loadGeneration())
-    const findings = found.map((one) => ({ ...one, detail: pasteable(one.detail), ...(one.fix !== undefined && { fix: pasteable(one.fix) }) }))
+    const findings = found.map((one) => ({
+      ...one,
+      detail: pasteable(one.detail),
+      ...(one.fix !== undefined && { fix: pasteable(one.fix) }),
+    }))
     const { isWell, text } = reportOf(findings)
     print(options, { ok: isWell, findings }, text)
     if (!isWell) outcome.code = 1
@@ -32,7 +40,8 @@ function lineOf({ check, level, detail, fix }: Finding): string {
 }
 
 function summaryOf(findings: readonly Finding[]): string {
-  const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length
+  const count = (level: Finding['level']): number =>
+    findings.filter((finding) => finding.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]
   if (problems + warnings === 0) return 'all is well'
   return `${problems} ${problems === 1 ? 'problem' : 'problems'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`

@@ -1,4 +1,13 @@
-import { existsSync, fsyncSync, closeSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  fsyncSync,
+  closeSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { commandName, terminalPreferences } from '../../config.ts'
@@ -6,8 +15,17 @@ import { quoted } from '../../config/program-name.ts'
 import { draftOf, syncFolder } from '../../supervisor/data-directory/own-folder.ts'
 import { makeRootKeyFile } from '../../vault/root-keys.ts'
 import {
-  answersGiven, checkAnswers, checkGiven, fileText, HIDDEN, OPTIONS,
-  overruled, rootKeyFileFor, withDefaults, type Answers, type SettingName,
+  answersGiven,
+  checkAnswers,
+  checkGiven,
+  fileText,
+  HIDDEN,
+  OPTIONS,
+  overruled,
+  rootKeyFileFor,
+  withDefaults,
+  type Answers,
+  type SettingName,
 } from './init/answers.ts'
 import { askAll } from './init/ask.ts'
 import { addVerb, CliFailure, pasteable, print } from '../parts/verb.ts'
@@ -22,7 +40,11 @@ const FILE = 'sluice.json'
 
 /** `init`. */
 export function addInit(program: Command): void {
-  const verb = addVerb(program, 'init', 'write a file of settings; on a terminal it asks, else it takes options and defaults')
+  const verb = addVerb(
+    program,
+    'init',
+    'write a file of settings; on a terminal it asks, else it takes options and defaults',
+  )
     .argument('[file]', 'where to', FILE)
     .option('--yes', 'ask nothing')
     .option('--force', 'replace the file where there is one; a root key is never replaced')
@@ -30,7 +52,10 @@ export function addInit(program: Command): void {
   for (const { setting, flags, about } of OPTIONS) {
     verb.option(flags, `${about} (${setting})`, (text: string) => void texts.set(setting, text))
   }
-  verb.addHelpText('after', `\n${HIDDEN.join(', ')} are taken from the environment, and so is what an option leaves out.`)
+  verb.addHelpText(
+    'after',
+    `\n${HIDDEN.join(', ')} are taken from the environment, and so is what an option leaves out.`,
+  )
   verb.action(async (name: string, options: Options) => {
     const file = resolve(name)
     if (options.force !== true && existsSync(file)) throw new CliFailure(isThere(file))
@@ -54,7 +79,10 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
   return keyFile === undefined ? given : { ...given, SLUICE_ROOT_KEY_FILE: keyFile }
 }
 
-/** The file has its name when the key is there: a file of settings that names none would keep the node from starting. */
+/**
+ * The file has its name when the key is there: a file of settings that names none would keep the node from
+ * starting.
+ */
 function write(file: string, answers: Answers, isForced: boolean): { readonly madeRootKey: string | null } {
   const { SLUICE_ROOT_KEY_FILE: said } = answers
   const keyFile = said === undefined ? null : resolve(said)
@@ -63,7 +91,8 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
   try {
     writeDraft(draft, fileText(answers))
     // Who laid it there may know the key in it.
-    if (isNew && !makeRootKeyFile(keyFile)) throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
+    if (isNew && !makeRootKeyFile(keyFile))
+      throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
     // A file that came meanwhile stays.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)
@@ -72,7 +101,10 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
   } catch (cause) {
     rmSync(draft, { force: true })
     if (!(cause instanceof Error) || !('code' in cause)) throw cause
-    throw new CliFailure(cause.code === 'EEXIST' ? isThere(file) : `${file} cannot be written: ${cause.message}`, { cause })
+    throw new CliFailure(
+      cause.code === 'EEXIST' ? isThere(file) : `${file} cannot be written: ${cause.message}`,
+      { cause },
+    )
   }
   return { madeRootKey: isNew ? keyFile : null }
 }
@@ -88,7 +120,8 @@ function writeDraft(draft: string, text: string): void {
   }
 }
 
-const BACK_IT_UP = 'back it up now, no stored file and no secret opens without it; `sluice vault confirm-root COPY` notes that you did'
+const BACK_IT_UP =
+  'back it up now, no stored file and no secret opens without it; `sluice vault confirm-root COPY` notes that you did'
 
 interface Done {
   readonly file: string
@@ -102,10 +135,22 @@ function tell(options: Options, { file, answers, madeRootKey }: Done): void {
   const lines = [
     `wrote ${file}; only its owner may read it`,
     ...(madeRootKey === null ? [] : [`made the root key ${madeRootKey}: ${pasteable(BACK_IT_UP)}`]),
-    ...(others.length === 0 ? [] : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
+    ...(others.length === 0
+      ? []
+      : [`the environment of this shell has ${others.join(', ')} too, and wins over the file`]),
     `next: ${next}`,
   ]
-  print(options, { file, root_key_file: answers.SLUICE_ROOT_KEY_FILE ?? null, made_root_key: madeRootKey !== null, overruled: others, next }, lines.join('\n'))
+  print(
+    options,
+    {
+      file,
+      root_key_file: answers.SLUICE_ROOT_KEY_FILE ?? null,
+      made_root_key: madeRootKey !== null,
+      overruled: others,
+      next,
+    },
+    lines.join('\n'),
+  )
 }
 
 function isThere(file: string): string {

@@ -16,7 +16,11 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     const { at } = await migrateNow()
     print(options, { migration: at }, `the schema is at migration ${at}`)
   })
-  const reload = addVerb(program, 'reload', 'make the running node read its configuration again, and wait until it runs on it')
+  const reload = addVerb(
+    program,
+    'reload',
+    'make the running node read its configuration again, and wait until it runs on it',
+  )
   reload.action(async (options: { json?: boolean }) => {
     // The node would refuse them too, but only its log would say so.
     const { config } = loadGeneration()
@@ -35,7 +39,11 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
     const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))
     const left = needRestart.length === 0 ? '' : `; ${needRestart.join(', ')} need a restart`
-    print(options, { pid: running.pid, need_restart: needRestart }, `${node} runs on the new configuration${left}`)
+    print(
+      options,
+      { pid: running.pid, need_restart: needRestart },
+      `${node} runs on the new configuration${left}`,
+    )
   })
 }
 

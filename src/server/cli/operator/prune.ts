@@ -15,34 +15,67 @@ interface Options {
 
 /** `prune`. */
 export function addPruneVerb(program: Command): void {
-  addVerb(program, 'prune', 'remove what the settings keep no longer, as the node does every ten minutes; beside calls, with rests')
+  addVerb(
+    program,
+    'prune',
+    'remove what the settings keep no longer, as the node does every ten minutes; beside calls, with rests',
+  )
     .option('--dry-run', 'only count what would go')
     .action((options: Options) => withAdmin((admin) => pruneNow(admin, options)))
 }
 
 async function pruneNow({ store }: Admin, options: Options): Promise<void> {
   const steps = retentionSteps(loadGeneration().config, { store, log: stderrLog })
-  if (options.dryRun === true) return tell(options, steps, new Map(await Promise.all(steps.map(async (step) => [step.kind, await step.due()] as const))))
+  if (options.dryRun === true)
+    return tell(
+      options,
+      steps,
+      new Map(await Promise.all(steps.map(async (step) => [step.kind, await step.due()] as const))),
+    )
   const turns = openRetentionLeases(store)
   await turns.hasten()
   const report = await prune({
-    turns, steps, log: stderrLog, meters: { pruned: () => undefined }, now: () => performance.now(),
-    rest: (ms) => rest(ms), isEnding: () => false,
+    turns,
+    steps,
+    log: stderrLog,
+    meters: { pruned: () => undefined },
+    now: () => performance.now(),
+    rest: (ms) => rest(ms),
+    isEnding: () => false,
   })
-  if (report === null) throw new CliFailure('another process prunes already: a runner of a node does it every ten minutes')
+  if (report === null)
+    throw new CliFailure('another process prunes already: a runner of a node does it every ten minutes')
   await tell(options, steps, new Map(Object.entries(report.rows) as [RetentionKind, number][]))
   if (report.failed.length > 0) throw new CliFailure(`not all could be pruned: ${report.failed.join(', ')}`)
   if (!report.isWhole) throw new CliFailure('another process took over before all was pruned')
 }
 
-async function tell(options: Options, steps: readonly PruneStep[], counts: ReadonlyMap<RetentionKind, number>): Promise<void> {
+async function tell(
+  options: Options,
+  steps: readonly PruneStep[],
+  counts: ReadonlyMap<RetentionKind, number>,
+): Promise<void> {
   const told = []
   for (const { kind, keptFor, oldest } of steps) {
-    told.push({ kind, kept: textOf(keptFor), rows: counts.get(kind) ?? 0, oldest_at: (await oldest())?.toISOString() ?? null })
+    told.push({
+      kind,
+      kept: textOf(keptFor),
+      rows: counts.get(kind) ?? 0,
+      oldest_at: (await oldest())?.toISOString() ?? null,
+    })
   }
   const isDry = options.dryRun === true
-  const rows = told.map(({ kind, kept, rows: count, oldest_at: at }) => [kind, kept ?? 'for ever', String(count), at ?? ''])
-  print(options, { dry_run: isDry, data: told }, table([['KIND', 'KEPT', isDry ? 'DUE' : 'REMOVED', 'OLDEST'], ...rows]))
+  const rows = told.map(({ kind, kept, rows: count, oldest_at: at }) => [
+    kind,
+    kept ?? 'for ever',
+    String(count),
+    at ?? '',
+  ])
+  print(
+    options,
+    { dry_run: isDry, data: told },
+    table([['KIND', 'KEPT', isDry ? 'DUE' : 'REMOVED', 'OLDEST'], ...rows]),
+  )
 }
 
 function textOf(keptFor: KeptFor): string | null {

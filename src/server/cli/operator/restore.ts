@@ -11,8 +11,18 @@ import { verifyAudit } from '../../store/audit/audit-log.ts'
 import { openLender } from '../../store/money/lender.ts'
 import { migrate, MIGRATIONS } from '../../store/migrations/migrate.ts'
 import { openStore, type Store, type Transaction } from '../../store/base/open.ts'
-import { inOrderOfReference, isEmptyDatabase, makeReady, setSequences, writeTable } from '../../store/lifecycle/table-copies.ts'
-import { openDataDirectory, runningSupervisor, whatHas } from '../../supervisor/data-directory/data-directory.ts'
+import {
+  inOrderOfReference,
+  isEmptyDatabase,
+  makeReady,
+  setSequences,
+  writeTable,
+} from '../../store/lifecycle/table-copies.ts'
+import {
+  openDataDirectory,
+  runningSupervisor,
+  whatHas,
+} from '../../supervisor/data-directory/data-directory.ts'
 import { hasCluster } from '../../supervisor/postgres/postgres-cluster.ts'
 import { makeKeyFile } from '../../vault/root-key-file.ts'
 import { ROOT_KEY_FILE } from '../../vault/root-keys.ts'
@@ -26,8 +36,9 @@ import { withStores } from '../parts/stores.ts'
 import { CliFailure, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
- * Brings a backup up in an installation that is empty, and checks what came of it. Nothing is changed before every byte of
- * the backup was read, and nothing is there for callers before the last step, which is one transaction. Throws CliFailure.
+ * Brings a backup up in an installation that is empty, and checks what came of it. Nothing is changed before
+ * every byte of the backup was read, and nothing is there for callers before the last step, which is one
+ * transaction. Throws CliFailure.
  */
 export async function restore(folder: string, options: { readonly json?: boolean }): Promise<void> {
   const { config } = loadGeneration()
@@ -35,17 +46,22 @@ export async function restore(folder: string, options: { readonly json?: boolean
   const backup = await openBackup(folder)
   mustBeKnown(backup)
   // With a database of the operator's no verb makes the data directory.
-  if (config.databaseUrl !== null) (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
-  await withStores(async ({ databaseUrl }) => {
-    const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-restore' })
-    try {
-      if (!await isEmptyDatabase(store.sql)) throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
-      await bringUp(store, config, backup)
-      await tell(store, backup, { ...options, ended: await endFronts(store) })
-    } finally {
-      await store.close()
-    }
-  }, { mayCreate: true })
+  if (config.databaseUrl !== null)
+    (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
+  await withStores(
+    async ({ databaseUrl }) => {
+      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-restore' })
+      try {
+        if (!(await isEmptyDatabase(store.sql)))
+          throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
+        await bringUp(store, config, backup)
+        await tell(store, backup, { ...options, ended: await endFronts(store) })
+      } finally {
+        await store.close()
+      }
+    },
+    { mayCreate: true },
+  )
 }
 
 /** What is there is never mixed with what comes. Throws CliFailure. */
@@ -53,21 +69,28 @@ function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
   const another = 'set SLUICE_DATA to a directory that does not exist yet'
   const running = runningSupervisor(dataDir)
   if (running !== null) throw new CliFailure(`${whatHas(running)} ${dataDir}: ${another}`)
-  if (databaseUrl === null && hasCluster(dataDir)) throw new CliFailure(`${dataDir} has a database: ${another}`)
+  if (databaseUrl === null && hasCluster(dataDir))
+    throw new CliFailure(`${dataDir} has a database: ${another}`)
   if (existsSync(join(dataDir, ROOT_KEY_FILE))) throw new CliFailure(`${dataDir} has a root key: ${another}`)
-  if (objects.kind === 'disk' && hasFiles(objects.folder)) throw new CliFailure(`${objects.folder} holds files: set SLUICE_OBJECTS to an empty folder`)
+  if (objects.kind === 'disk' && hasFiles(objects.folder))
+    throw new CliFailure(`${objects.folder} holds files: set SLUICE_OBJECTS to an empty folder`)
 }
 
 function hasFiles(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile())
+  return (
+    existsSync(folder) &&
+    readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile())
+  )
 }
 
 /** Throws CliFailure when a newer program wrote it, or one of another branch. */
 function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
   const stranger = migrations.findIndex((name, nth) => MIGRATIONS[nth]?.name !== name)
   if (stranger === -1) return
-  throw new CliFailure(`the backup was written by Sluice ${sluice} and has migration ${stranger + 1}, \`${migrations[stranger] ?? ''}\`, `
-    + 'which this Sluice does not: use that version or a newer one')
+  throw new CliFailure(
+    `the backup was written by Sluice ${sluice} and has migration ${stranger + 1}, \`${migrations[stranger] ?? ''}\`, ` +
+      'which this Sluice does not: use that version or a newer one',
+  )
 }
 
 async function bringUp(store: Store, config: Config, backup: Backup): Promise<void> {
@@ -89,15 +112,23 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
   await migrate(store.options.url, stderrLog)
 }
 
-/** Of a bucket nobody has looked before: the sweep of this installation would remove what is another one's there. Throws CliFailure. */
+/**
+ * Of a bucket nobody has looked before: the sweep of this installation would remove what is another one's
+ * there. Throws CliFailure.
+ */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
   if (config.objects.kind === 'disk') return
-  const [{ objects, cursor }, { containers }] = [need(await storage.list(null)), need(await storage.containers.listContainers(null))]
+  const [{ objects, cursor }, { containers }] = [
+    need(await storage.list(null)),
+    need(await storage.containers.listContainers(null)),
+  ]
   // A first page may be of names that are none of ours.
   if (objects.length + containers.length === 0 && cursor === null) return
   // The embedded database is made by now, though empty, and would be met by the next try.
   const place = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
-  throw new CliFailure(`${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty${place}`)
+  throw new CliFailure(
+    `${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty${place}`,
+  )
 }
 
 async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void> {
@@ -106,20 +137,30 @@ async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void
   await tx`SELECT set_config('sluice.is_restoring', 'on', true)`
   const tables = await inOrderOfReference(tx, manifest.tables)
   await makeReady(tx, tables, manifest.ledger_months)
-  for (const table of tables) await pipeline(createReadStream(join(folder, tablePath(table.name))), await writeTable(tx, table))
-  await setSequences(tx, manifest.sequences.map(({ name, value, is_called: isCalled }) => ({ name, value, isCalled })))
+  for (const table of tables)
+    await pipeline(createReadStream(join(folder, tablePath(table.name))), await writeTable(tx, table))
+  await setSequences(
+    tx,
+    manifest.sequences.map(({ name, value, is_called: isCalled }) => ({ name, value, isCalled })),
+  )
 }
 
 /** None of the fronts that held money then is one of this installation: nobody would ever give it back. */
 async function endFronts(store: Store): Promise<ClosedNode> {
-  const nodes = await store.sql<{ node: string }[]>`SELECT DISTINCT node FROM journals WHERE state = 'open' ORDER BY node`
+  const nodes = await store.sql<
+    { node: string }[]
+  >`SELECT DISTINCT node FROM journals WHERE state = 'open' ORDER BY node`
   const lender = openLender(store, stderrLog)
   let all: ClosedNode = { journals: 0, forfeits: 0, forfeitedNano: 0n, returnedNano: 0n }
   for (const { node } of nodes) {
-    const one = need(await closeNode({ store, lender }, node, { actor: { kind: 'system', id: null }, requestId: null }))
+    const one = need(
+      await closeNode({ store, lender }, node, { actor: { kind: 'system', id: null }, requestId: null }),
+    )
     all = {
-      journals: all.journals + one.journals, forfeits: all.forfeits + one.forfeits,
-      forfeitedNano: all.forfeitedNano + one.forfeitedNano, returnedNano: all.returnedNano + one.returnedNano,
+      journals: all.journals + one.journals,
+      forfeits: all.forfeits + one.forfeits,
+      forfeitedNano: all.forfeitedNano + one.forfeitedNano,
+      returnedNano: all.returnedNano + one.returnedNano,
     }
   }
   return all
@@ -134,26 +175,54 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
   const ledger = need(await checkLedger(store))
   const audit = need(await verifyAudit(store, null))
   const keys = missingKeys(manifest.root_key_ids)
-  const [videos] = await store.sql<{ open: number }[]>`SELECT count(*)::int AS open FROM video_jobs WHERE ended_at IS NULL`
+  const [videos] = await store.sql<
+    { open: number }[]
+  >`SELECT count(*)::int AS open FROM video_jobs WHERE ended_at IS NULL`
   const open = videos?.open ?? 0
   const { ended } = options
   const isWell = ledger.count === 0 && audit.faults.length === 0
   const told = {
-    made_at: manifest.made_at, tables: manifest.tables.length, objects: manifest.objects, container_files: manifest.container_files,
-    ledger_differences: ledger.count, audit_faults: audit.faults.length, closed_journals: ended.journals, open_video_jobs: open,
-    forfeited_nano_usd: String(ended.forfeitedNano), missing_root_key_ids: keys,
+    made_at: manifest.made_at,
+    tables: manifest.tables.length,
+    objects: manifest.objects,
+    container_files: manifest.container_files,
+    ledger_differences: ledger.count,
+    audit_faults: audit.faults.length,
+    closed_journals: ended.journals,
+    open_video_jobs: open,
+    forfeited_nano_usd: String(ended.forfeitedNano),
+    missing_root_key_ids: keys,
   }
-  print(options, told, [
-    `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, `
-      + `${manifest.container_files ?? 0} container files`,
-    `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
-    ...(manifest.objects === null ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them'] : []),
-    ...(ended.journals === 0 ? [] : [`${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, `
-      + pasteable('which `sluice ledger forgive` frees')]),
-    ...(open === 0 ? [] : [`${open} video jobs were open when the backup was made, and go on: what the old installation has done of them since is done again`]),
-    ...(keys.length === 0 ? [] : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
-  ].join('\n'))
-  if (!isWell) throw new CliFailure('the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`')
+  print(
+    options,
+    told,
+    [
+      `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, ` +
+        `${manifest.container_files ?? 0} container files`,
+      `${ledger.count} differences in the ledger of ${ledger.sums.rows} rows, ${audit.faults.length} broken chains in ${audit.checked} audit events`,
+      ...(manifest.objects === null
+        ? ['objects are not in the backup: set SLUICE_OBJECTS to the bucket that has them']
+        : []),
+      ...(ended.journals === 0
+        ? []
+        : [
+            `${ended.journals} fronts held money when the backup was made: ${usdText(ended.forfeitedNano)} USD of it are forfeits, ` +
+              pasteable('which `sluice ledger forgive` frees'),
+          ]),
+      ...(open === 0
+        ? []
+        : [
+            `${open} video jobs were open when the backup was made, and go on: what the old installation has done of them since is done again`,
+          ]),
+      ...(keys.length === 0
+        ? []
+        : [`root keys are missing, and what they sealed cannot be opened without them: ${keys.join(', ')}`]),
+    ].join('\n'),
+  )
+  if (!isWell)
+    throw new CliFailure(
+      'the restored books or the audit log do not hold: run `sluice ledger check` and `sluice audit verify`',
+    )
 }
 
 function missingKeys(needed: readonly string[]): readonly string[] {

@@ -2,7 +2,11 @@ import type { Command } from 'commander'
 
 /** The roles that the supervisor forks: hidden, since nobody types them. */
 export function addRoles(program: Command, outcome: { code: number | null }): void {
-  for (const [name, role] of [['front', 'front'], ['spare', 'front'], ['runner', 'runner']] as const) {
+  for (const [name, role] of [
+    ['front', 'front'],
+    ['spare', 'front'],
+    ['runner', 'runner'],
+  ] as const) {
     program.command(name, { hidden: true }).action(async () => {
       const { runRole } = await import('../../main.ts')
       await runRole(role)

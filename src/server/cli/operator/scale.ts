@@ -13,8 +13,14 @@ interface Options {
 
 /** `scale`. */
 export function addScaleVerb(program: Command): void {
-  const verb = addVerb(program, 'scale', 'change how many fronts and worker threads the running node has, and wait until they serve')
-  verb.option('--fronts <n>', 'HTTP processes', countOf).option('--workers <n>', 'threads for long sessions of all fronts together', countOf)
+  const verb = addVerb(
+    program,
+    'scale',
+    'change how many fronts and worker threads the running node has, and wait until they serve',
+  )
+  verb
+    .option('--fronts <n>', 'HTTP processes', countOf)
+    .option('--workers <n>', 'threads for long sessions of all fronts together', countOf)
   verb.action(async (options: Options) => {
     const { fronts = null, workers = null } = options
     if (fronts === null && workers === null) verb.error('error: give --fronts, --workers, or both')
@@ -37,7 +43,8 @@ function nodeOn(dataDir: string): number {
   const running = runningNode(dataDir)
   const runtime = runtimeOf(dataDir)
   if (runtime === null) throw new CliFailure(`the node (pid ${running.pid}) is still starting`)
-  if (runtime.scalesBy !== 'SIGUSR2') throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)
+  if (runtime.scalesBy !== 'SIGUSR2')
+    throw new CliFailure(`the node (pid ${running.pid}) is of a version that cannot be scaled: restart it`)
   return running.pid
 }
 

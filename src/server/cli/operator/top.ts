@@ -18,11 +18,15 @@ const PRINTED_COLUMNS = 120
 /** `top`. */
 export function addTop(program: Command): void {
   addVerb(program, 'top', 'show what the running node does and what hurts, each second; q ends')
-    .option('--key-file <file>', 'holds a management key of the operator\'s organization; left out: SLUICE_MANAGEMENT_KEY, or the first keys')
+    .option(
+      '--key-file <file>',
+      "holds a management key of the operator's organization; left out: SLUICE_MANAGEMENT_KEY, or the first keys",
+    )
     .option('--once', 'print one look and end, as without a terminal')
     .action(async (options: Options) => {
       const { dataDir } = loadGeneration().config
-      if (runtimeOf(dataDir) === null) throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
+      if (runtimeOf(dataDir) === null)
+        throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
       const { isPlain, isDumb } = terminalPreferences()
       const watched: Watched = {
         // Another start may have another address.
@@ -30,9 +34,11 @@ export function addTop(program: Command): void {
         managementKey: managementKey(dataDir, options.keyFile),
         hasColour: process.stdout.isTTY && !isPlain && !isDumb,
       }
-      if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true) return watchLive(watched)
+      if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true)
+        return watchLive(watched)
       const view = await lookOnce(watched)
-      const columns = process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
+      const columns =
+        process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
       const frame = frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour })
       if (options.json === true) print(options, view, '')
       // Its names are harmless already, and its colours are ours.

@@ -38,9 +38,15 @@ export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T
       const publisher = redis === null ? null : openPublisher(redis)
       try {
         const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
-        if (at < MIGRATIONS.length) throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
+        if (at < MIGRATIONS.length)
+          throw new CliFailure('the database is not migrated yet: start the node, or run `sluice migrate`')
         const publish = publisher?.publish ?? (() => Promise.resolve())
-        return await use({ store, publish, by: { actor: { kind: 'cli', id: systemUser() }, requestId: null }, rateLimitRpm })
+        return await use({
+          store,
+          publish,
+          by: { actor: { kind: 'cli', id: systemUser() }, requestId: null },
+          rateLimitRpm,
+        })
       } finally {
         await publisher?.close()
         await store.close()
@@ -69,7 +75,10 @@ export interface Asked {
   readonly among?: readonly string[]
 }
 
-/** The value, or a CliFailure with the failure's text. @param asked named where it is not there, with the remedy. C39 */
+/**
+ * The value, or a CliFailure with the failure's text. @param asked named where it is not there, with the
+ * remedy. C39
+ */
 export function need<T>(outcome: Outcome<T>, asked?: Asked): T {
   if (outcome.ok) return outcome.value
   const { failure } = outcome
@@ -85,7 +94,8 @@ export function remedyOf({ name, list, among = [] }: Asked): string {
 /** Parses `--name` of all that has one. */
 export function nameOf(text: string): string {
   const name = text.trim()
-  if (name === '' || [...name].length > NAME_CHARS_MAX) throw new InvalidArgumentError(`It takes 1 to ${NAME_CHARS_MAX} characters.`)
+  if (name === '' || [...name].length > NAME_CHARS_MAX)
+    throw new InvalidArgumentError(`It takes 1 to ${NAME_CHARS_MAX} characters.`)
   return name
 }
 

@@ -3,7 +3,10 @@ import { Secret } from '../../../schemas/vault/secret.ts'
 import type { Config } from '../../config.ts'
 import { migrate, SchemaRefused, type SchemaState } from '../../store/migrations/migrate.ts'
 import {
-  openDataDirectory, runningSupervisor, runtimeOf, type Runtime,
+  openDataDirectory,
+  runningSupervisor,
+  runtimeOf,
+  type Runtime,
 } from '../../supervisor/data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts'
 import { hasCluster } from '../../supervisor/postgres/postgres-cluster.ts'
@@ -20,7 +23,8 @@ export interface StoreAddresses {
 
 /**
  * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
- * else the embedded Postgres, brought up for as long as the verb takes; only `mayCreate` makes one. Throws `CliFailure`, `ConfigInvalid`.
+ * else the embedded Postgres, brought up for as long as the verb takes; only `mayCreate` makes one. Throws
+ * `CliFailure`, `ConfigInvalid`.
  */
 export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Promise<T> {
   try {
@@ -46,7 +50,10 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
   if (config.databaseUrl !== null) return use({ databaseUrl: config.databaseUrl, redis }, config)
   if (runtime !== null) return use({ databaseUrl: new Secret(runtime.databaseUrl), redis }, config)
   const running = runningSupervisor(config.dataDir)
-  if (running?.isVerb === true) throw new CliFailure(`another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`)
+  if (running?.isVerb === true)
+    throw new CliFailure(
+      `another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`,
+    )
   if (running !== null) throw new CliFailure('the node is just starting: try again when it is ready')
   // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {

@@ -11,7 +11,10 @@ export function addVerb(parent: Command, name: string, description: string): Com
   return parent.command(name).description(description).option('--json', 'print JSON')
 }
 
-/** Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may have words of a stranger. */
+/**
+ * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may have words
+ * of a stranger.
+ */
 export function print(options: Printing, value: unknown, text: string): void {
   process.stdout.write(`${printed(options, value, text)}\n`)
 }
@@ -29,7 +32,9 @@ function printed({ json = false }: Printing, value: unknown, text: string): stri
   return json ? escapeControlsInJson(value) : escapeControlsInLines(text)
 }
 
-/** With the program named as it was called, so that what stands between back-ticks works where it is pasted. */
+/**
+ * With the program named as it was called, so that what stands between back-ticks works where it is pasted.
+ */
 export function pasteable(text: string): string {
   return asCalled(text, commandName())
 }
@@ -38,7 +43,14 @@ export function pasteable(text: string): string {
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(escapeControls))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 /** Parses an option that counts something. */

@@ -1,6 +1,11 @@
 import type { Command } from 'commander'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { createScimToken, listScimTokens, revokeScimToken, type ScimToken } from '../../store/scim/scim-tokens.ts'
+import {
+  createScimToken,
+  listScimTokens,
+  revokeScimToken,
+  type ScimToken,
+} from '../../store/scim/scim-tokens.ts'
 import { nameOf, need, withAdmin } from '../parts/database.ts'
 import { expiryOf } from '../keys/key-options.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
@@ -13,23 +18,30 @@ interface Options {
 /** `scim tokens create|list|revoke`. */
 export function addScimVerbs(program: Command): void {
   const scim = program.command('scim').description('identity providers')
-  const group = scim.command('tokens').description('bearer tokens by which identity providers keep users and groups')
+  const group = scim
+    .command('tokens')
+    .description('bearer tokens by which identity providers keep users and groups')
   addCreate(group)
   addVerb(group, 'list', 'list the tokens, newest first; never the tokens themselves')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
-    .action((options: Options) => withAdmin(async ({ store }) => {
-      const { organization } = options
-      const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-      const tokens = need(await listScimTokens(store, organizationId))
-      print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
-    }))
+    .action((options: Options) =>
+      withAdmin(async ({ store }) => {
+        const { organization } = options
+        const organizationId =
+          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        const tokens = need(await listScimTokens(store, organizationId))
+        print(options, { data: tokens.map(wireOf) }, tableOf(tokens))
+      }),
+    )
   addVerb(group, 'revoke', 'end a token for good; every front obeys')
     .argument('<id>', 'id of the token, as `scim tokens list` shows it')
-    .action((id: string, options: Options) => withAdmin(async ({ store, publish, by }) => {
-      const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
-      await publish(change)
-      print(options, { id, revoked: true, epoch: change.n }, `revoked ${id}`)
-    }))
+    .action((id: string, options: Options) =>
+      withAdmin(async ({ store, publish, by }) => {
+        const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
+        await publish(change)
+        print(options, { id, revoked: true, epoch: change.n }, `revoked ${id}`)
+      }),
+    )
 }
 
 function addCreate(group: Command): void {
@@ -37,13 +49,21 @@ function addCreate(group: Command): void {
     .requiredOption('--name <name>', 'its name, as that of the identity provider', nameOf)
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
-    .action((options: Options & { readonly name: string; readonly expires?: Date }) => withAdmin(async ({ store, publish, by }) => {
-      const { name, organization = null, expires: expiresAt = null } = options
-      const { id: organizationId } = need(await findOrganization(store.sql, organization))
-      const { token, key, change } = need(await createScimToken(store, { organizationId, name, expiresAt }, by))
-      await publish(change)
-      print(options, { token: key, ...wireOf(token) }, `${key}\nid ${token.id}\nThe token is not shown again.`)
-    }))
+    .action((options: Options & { readonly name: string; readonly expires?: Date }) =>
+      withAdmin(async ({ store, publish, by }) => {
+        const { name, organization = null, expires: expiresAt = null } = options
+        const { id: organizationId } = need(await findOrganization(store.sql, organization))
+        const { token, key, change } = need(
+          await createScimToken(store, { organizationId, name, expiresAt }, by),
+        )
+        await publish(change)
+        print(
+          options,
+          { token: key, ...wireOf(token) },
+          `${key}\nid ${token.id}\nThe token is not shown again.`,
+        )
+      }),
+    )
 }
 
 function wireOf(token: ScimToken): object {
@@ -61,7 +81,12 @@ function wireOf(token: ScimToken): object {
 
 function tableOf(tokens: readonly ScimToken[]): string {
   const rows = tokens.map(({ id, name, label, hash, createdAt, expiresAt }) => [
-    id, name, label, createdAt.toISOString(), expiresAt?.toISOString() ?? 'never', hash,
+    id,
+    name,
+    label,
+    createdAt.toISOString(),
+    expiresAt?.toISOString() ?? 'never',
+    hash,
   ])
   return table([['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'HASH'], ...rows])
 }

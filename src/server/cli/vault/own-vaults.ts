@@ -7,12 +7,20 @@ import { openVaults } from '../../vault/vaults.ts'
 import type { Admin } from '../parts/database.ts'
 import { ownRootKeys } from './root-keys.ts'
 
-/** The vaults of this installation, sealed on this thread: a verb has nobody to keep waiting. Throws CliFailure. */
-export async function withVaults<T>({ store, publish }: Admin, use: (vaults: Vaults) => Promise<T>): Promise<T> {
+/**
+ * The vaults of this installation, sealed on this thread: a verb has nobody to keep waiting. Throws
+ * CliFailure.
+ */
+export async function withVaults<T>(
+  { store, publish }: Admin,
+  use: (vaults: Vaults) => Promise<T>,
+): Promise<T> {
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
   try {
-    return await use(openVaults({ rows, keys, jobs: { run: async (name, input) => ok(await answerTask(name, input)) } }))
+    return await use(
+      openVaults({ rows, keys, jobs: { run: async (name, input) => ok(await answerTask(name, input)) } }),
+    )
   } finally {
     keys.close()
   }

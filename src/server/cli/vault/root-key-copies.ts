@@ -13,13 +13,23 @@ const STANDARD_INPUT = 0
 
 /** `vault confirm-root`. */
 export function addConfirmRootVerb(group: Command): void {
-  addVerb(group, 'confirm-root', 'read a copy of the root keys and, when they are these, note that they are backed up')
-    .argument('<copy>', 'a copy of the file of root keys, a folder of `sluice backup`, or - for standard input')
+  addVerb(
+    group,
+    'confirm-root',
+    'read a copy of the root keys and, when they are these, note that they are backed up',
+  )
+    .argument(
+      '<copy>',
+      'a copy of the file of root keys, a folder of `sluice backup`, or - for standard input',
+    )
     .action((copy: string, options: { json?: boolean }) => {
       const { config } = loadGeneration()
       const ids = rootKeyIdsInFiles(config, ownRootKeys())
       if (ids.length > 0) confirm(copy, ids, config)
-      const text = ids.length > 0 ? `noted: root keys ${ids.join(', ')} are backed up` : 'SLUICE_ROOT_KEY brings every root key: there is nothing to note'
+      const text =
+        ids.length > 0
+          ? `noted: root keys ${ids.join(', ')} are backed up`
+          : 'SLUICE_ROOT_KEY brings every root key: there is nothing to note'
       print(options, { confirmed: ids }, text)
     })
 }
@@ -42,10 +52,12 @@ export function noteBackup(folder: string, keys: RootKeys, config: Config): bool
 function confirm(copy: string, ids: readonly string[], config: Config): void {
   const path = copy === '-' ? null : fileOf(resolve(copy))
   const place = path ?? 'standard input'
-  if (path !== null && isLostWith(config, path)) throw new CliFailure(`${path} would be lost with the key itself: show a copy that lies elsewhere`)
+  if (path !== null && isLostWith(config, path))
+    throw new CliFailure(`${path} would be lost with the key itself: show a copy that lies elsewhere`)
   const found = idsIn(path, place)
   const missing = ids.filter((id) => !found.includes(id))
-  if (missing.length > 0) throw new CliFailure(`${place} does not hold root key ${missing.join(', ')}: nothing was noted`)
+  if (missing.length > 0)
+    throw new CliFailure(`${place} does not hold root key ${missing.join(', ')}: nothing was noted`)
   try {
     note(config, ids, 'shown')
   } catch (cause) {
@@ -63,7 +75,9 @@ function idsIn(path: string | null, place: string): readonly string[] {
   try {
     return rootKeyIdsIn(readFileSync(path ?? STANDARD_INPUT, 'utf8'), place)
   } catch (cause) {
-    throw new CliFailure(cause instanceof RootKeyInvalid ? cause.message : `${place} cannot be read`, { cause })
+    throw new CliFailure(cause instanceof RootKeyInvalid ? cause.message : `${place} cannot be read`, {
+      cause,
+    })
   }
 }
 

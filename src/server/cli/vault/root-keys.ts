@@ -4,7 +4,13 @@ import type { KeyRing } from '../../ports/vault/key-ring.ts'
 import { openDataKeys } from '../../store/vault/data-keys.ts'
 import type { Store } from '../../store/base/open.ts'
 import { openKeyRing } from '../../vault/key-ring.ts'
-import { addRootKey, openRootKeys, ROOT_KEY_FILE, RootKeyInvalid, type RootKeys } from '../../vault/root-keys.ts'
+import {
+  addRootKey,
+  openRootKeys,
+  ROOT_KEY_FILE,
+  RootKeyInvalid,
+  type RootKeys,
+} from '../../vault/root-keys.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
 /** The root keys of this installation, as the node has them. Throws CliFailure. */
@@ -12,7 +18,9 @@ export function ownRootKeys(): RootKeys {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   // A verb makes none: nobody would be told to back it up, and it would not be that of the node.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
-    throw new CliFailure(`there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA as the node has them, or start the node once`)
+    throw new CliFailure(
+      `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA as the node has them, or start the node once`,
+    )
   }
   try {
     return openRootKeys({ setting: rootKey, file: rootKeyFile, dataDir })
@@ -26,14 +34,21 @@ export function rootRing(store: Store): KeyRing {
   return openKeyRing({ rootKeys: ownRootKeys(), rows: openDataKeys(store) })
 }
 
-/** Puts a new key before the others in the file that the node has made. Throws CliFailure where the keys are the operator's. */
+/**
+ * Puts a new key before the others in the file that the node has made. Throws CliFailure where the keys are
+ * the operator's.
+ */
 export function newOwnRootKey(): { readonly file: string; readonly id: string } {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
   if (rootKey !== null) {
-    throw new CliFailure('the root keys are those of SLUICE_ROOT_KEY: put a new one before the others there, restart every node, and leave --new out')
+    throw new CliFailure(
+      'the root keys are those of SLUICE_ROOT_KEY: put a new one before the others there, restart every node, and leave --new out',
+    )
   }
   if (rootKeyFile !== null) {
-    throw new CliFailure(`the root keys are those of ${rootKeyFile}: put a new one before the others there, and leave --new out`)
+    throw new CliFailure(
+      `the root keys are those of ${rootKeyFile}: put a new one before the others there, and leave --new out`,
+    )
   }
   ownRootKeys()
   return addRootKey(dataDir)

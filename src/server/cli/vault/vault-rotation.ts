@@ -35,14 +35,19 @@ type Outcome = { code: number | null }
 export function addRotationVerbs(group: Command, outcome: Outcome): void {
   addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
     .option('--new', 'make a root key first, before the others in the file of the data directory')
-    .action((options: Options & { new?: true }) => withAdmin(({ store, by }) => {
-      return runRoot({ store, by, options, outcome })
-    }))
+    .action((options: Options & { new?: true }) =>
+      withAdmin(({ store, by }) => {
+        return runRoot({ store, by, options, outcome })
+      }),
+    )
   addVerb(group, 'rotate-data', 'give vaults new sealing keys and seal every secret anew')
     .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
     .option('--vault <id>', 'this vault alone')
-    .option('--made-before <time>', 'leave the keys that were made then or later: goes on with an interrupted run')
+    .option(
+      '--made-before <time>',
+      'leave the keys that were made then or later: goes on with an interrupted run',
+    )
     .action((options: DataOptions) => withAdmin(({ store, by }) => runData({ store, by, options, outcome })))
   addConfirmRootVerb(group)
   addStatusVerb(group, outcome)
@@ -60,11 +65,24 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
   const rootKeys = ownRootKeys()
   // Of two that each made a key at once, the later one's is the current key for both.
   const rootKeyId = rootKeys.currentId
-  if (made !== null) tell(options, { made: made.id, file: made.file }, `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`)
+  if (made !== null)
+    tell(
+      options,
+      { made: made.id, file: made.file },
+      `made root key ${made.id} in ${made.file}: back it up now (\`vault confirm-root COPY\`)`,
+    )
   await untilFrontsWrapWith(store, rootKeyId)
-  const progress = every(options, (done: RootRotation) => [{ rewrapped: done.rewrapped }, `${done.rewrapped} keys rewrapped`])
+  const progress = every(options, (done: RootRotation) => [
+    { rewrapped: done.rewrapped },
+    `${done.rewrapped} keys rewrapped`,
+  ])
   const done = need(await rotateRoot({ rows: openRootRotation(store), rootKeys, rootKeyId, by, progress }))
-  const broken = done.broken.map(({ table, id, rootKeyId: root, problem }) => ({ table, id, root_key_id: root, problem }))
+  const broken = done.broken.map(({ table, id, rootKeyId: root, problem }) => ({
+    table,
+    id,
+    root_key_id: root,
+    problem,
+  }))
   const lines = broken.map((key) => `${key.table} ${key.id}: ${REASONS[key.problem]} (${key.root_key_id})`)
   const text = `${done.rewrapped} keys rewrapped by root key ${rootKeyId}; left as they are: ${broken.length}`
   const answer = { root_key_id: rootKeyId, rewrapped: done.rewrapped, broken, unfinished: done.isUnfinished }
@@ -74,15 +92,20 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
 
 const REASONS = { root_key_missing: 'its root key is not here', does_not_open: 'it does not open' }
 
-/** A front that does not know a root key cannot open what it wraps, and one that wraps with the old key would leave rows behind. */
+/**
+ * A front that does not know a root key cannot open what it wraps, and one that wraps with the old key would
+ * leave rows behind.
+ */
 async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<void> {
   const endsAt = performance.now() + FRONTS_WAIT_MS_MAX
   for (;;) {
     const nodes = await nodesOnOtherRootKey(store.sql, rootKeyId)
     if (nodes.length === 0) return
     if (performance.now() > endsAt) {
-      throw new CliFailure(`fronts of ${nodes.join(', ')} do not wrap with root key ${rootKeyId}: nothing was changed. `
-        + 'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY takes a restart), then run this again')
+      throw new CliFailure(
+        `fronts of ${nodes.join(', ')} do not wrap with root key ${rootKeyId}: nothing was changed. ` +
+          'Give every node the same root keys, the new one first (a changed SLUICE_ROOT_KEY takes a restart), then run this again',
+      )
     }
     await sleep(FRONTS_LOOK_MS)
   }
@@ -101,13 +124,20 @@ async function runData({ store, by, options, outcome }: Run<DataOptions>): Promi
   await untilFrontsWrapWith(store, rootKeys.currentId)
   const scope = await scopeOf(store, options)
   const madeBefore = timeOf(options.madeBefore) ?? need(await rows.now())
-  tell(options, { made_before: madeBefore }, `if this is interrupted, go on with --made-before '${madeBefore}'`)
+  tell(
+    options,
+    { made_before: madeBefore },
+    `if this is interrupted, go on with --made-before '${madeBefore}'`,
+  )
   const keys = new VaultKeys({ rootKeys, rows: openSecretRows(store) })
   const progress = every(options, (now: DataRotation) => [
-    { vaults: now.vaults, resealed: now.resealed }, `${now.vaults} vaults, ${now.resealed} secrets sealed anew`,
+    { vaults: now.vaults, resealed: now.resealed },
+    `${now.vaults} vaults, ${now.resealed} secrets sealed anew`,
   ])
   try {
-    const done = need(await rotateData({ rows, rootKeys, keys, reseal: resealSecret, by, progress }, { scope, madeBefore }))
+    const done = need(
+      await rotateData({ rows, rootKeys, keys, reseal: resealSecret, by, progress }, { scope, madeBefore }),
+    )
     if (options.vault !== undefined && done.vaults === 0) throw new CliFailure(noVault(options.vault))
     report(options, done)
     if (done.broken.length > 0 || done.isUnfinished) outcome.code = 1
@@ -126,7 +156,8 @@ async function scopeOf(store: Store, { workspace, organization, vault }: DataOpt
     return { workspaceId: null, vaultId: vault ?? null }
   }
   if (vault !== undefined) throw new CliFailure('give --workspace or --vault, not both')
-  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  const organizationId =
+    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return { workspaceId: need(await findWorkspace(store.sql, workspace, organizationId)).id, vaultId: null }
 }
 
@@ -141,10 +172,21 @@ function timeOf(text: string | undefined): string | undefined {
 function report(options: Options, done: DataRotation): void {
   const { vaults, newKeys, resealed, removedKeys, legacy, isUnfinished } = done
   const broken = done.broken.map(({ vaultId, name }) => ({ vault_id: vaultId, name }))
-  const lines = broken.map(({ vault_id: id, name }) => (name === null ? `vault ${id}: its key does not open` : `secret ${id}/${name} does not open`))
-  const text = `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets sealed anew, ${removedKeys} old keys removed; `
-    + `left as they are: ${broken.length}, and ${legacy} legacy rows`
-  const answer = { vaults, new_keys: newKeys, resealed, removed_keys: removedKeys, broken, legacy, unfinished: isUnfinished }
+  const lines = broken.map(({ vault_id: id, name }) =>
+    name === null ? `vault ${id}: its key does not open` : `secret ${id}/${name} does not open`,
+  )
+  const text =
+    `${vaults} vaults, ${newKeys} new keys, ${resealed} secrets sealed anew, ${removedKeys} old keys removed; ` +
+    `left as they are: ${broken.length}, and ${legacy} legacy rows`
+  const answer = {
+    vaults,
+    new_keys: newKeys,
+    resealed,
+    removed_keys: removedKeys,
+    broken,
+    legacy,
+    unfinished: isUnfinished,
+  }
   print(options, answer, [...lines, text, ...unfinished(done)].join('\n'))
 }
 

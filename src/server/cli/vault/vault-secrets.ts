@@ -2,7 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import { normalHosts } from '../../../schemas/egress/hosts.ts'
-import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../schemas/vault/vault-limits.ts'
+import {
+  SECRET_HOSTS_MAX,
+  SECRET_VALUE_CHARS_MAX,
+  SECRETS_PAGE_MAX,
+} from '../../../schemas/vault/vault-limits.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import { isSecretName, SECRET_NAME_RULES } from '../../../schemas/vault/secret-names.ts'
 import { secretAnswer } from '../../../schemas/vault/vault.ts'
@@ -23,7 +27,11 @@ interface Options {
 
 /** `vault put|rm|secrets`: how secrets come into a vault that interns attach, since no route leads there. */
 export function addVaultSecretVerbs(group: Command): void {
-  addVerb(group, 'put', 'store a secret in an attachable vault; its value is read from standard input, less one line break at its end')
+  addVerb(
+    group,
+    'put',
+    'store a secret in an attachable vault; its value is read from standard input, less one line break at its end',
+  )
     .argument('<name>', SECRET_NAME_RULES, nameOf)
     .requiredOption('--vault <id>', 'id of the vault')
     .requiredOption('--host <host...>', 'exact hostnames that the value is released to')
@@ -33,27 +41,37 @@ export function addVaultSecretVerbs(group: Command): void {
       await withAdmin(async (admin) => {
         const { store, by } = admin
         const scope = await scopeOf(store, options.vault)
-        const stored = need(await withVaults(admin, (vaults) => vaults.put(scope, { name, hosts, value }, by)))
+        const stored = need(
+          await withVaults(admin, (vaults) => vaults.put(scope, { name, hosts, value }, by)),
+        )
         print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
       })
     })
   addVerb(group, 'rm', 'remove a secret of an attachable vault')
     .argument('<name>', SECRET_NAME_RULES, nameOf)
     .requiredOption('--vault <id>', 'id of the vault')
-    .action((name: string, options: Options) => withAdmin(async ({ store, by }) => {
-      const scope = await scopeOf(store, options.vault)
-      const removed = await openSecretRows(store).remove(scope, name, by)
-      const among = removed.ok ? [] : (await everySecret(store, scope)).map((secret) => secret.name)
-      need(removed, { name, list: `vault secrets --vault ${options.vault}`, among })
-      print(options, { name, deleted: true }, `${name}: removed`)
-    }))
+    .action((name: string, options: Options) =>
+      withAdmin(async ({ store, by }) => {
+        const scope = await scopeOf(store, options.vault)
+        const removed = await openSecretRows(store).remove(scope, name, by)
+        const among = removed.ok ? [] : (await everySecret(store, scope)).map((secret) => secret.name)
+        need(removed, { name, list: `vault secrets --vault ${options.vault}`, among })
+        print(options, { name, deleted: true }, `${name}: removed`)
+      }),
+    )
   addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
     .requiredOption('--vault <id>', 'id of the vault')
-    .action((options: Options) => withAdmin(async ({ store }) => {
-      const secrets = await everySecret(store, await scopeOf(store, options.vault))
-      const rows = secrets.map(({ name, hosts, createdAt }) => [name, hosts?.join(' ') ?? 'legacy', createdAt.toISOString()])
-      print(options, { data: secrets.map(secretAnswer) }, table([['NAME', 'HOSTS', 'CREATED'], ...rows]))
-    }))
+    .action((options: Options) =>
+      withAdmin(async ({ store }) => {
+        const secrets = await everySecret(store, await scopeOf(store, options.vault))
+        const rows = secrets.map(({ name, hosts, createdAt }) => [
+          name,
+          hosts?.join(' ') ?? 'legacy',
+          createdAt.toISOString(),
+        ])
+        print(options, { data: secrets.map(secretAnswer) }, table([['NAME', 'HOSTS', 'CREATED'], ...rows]))
+      }),
+    )
 }
 
 async function everySecret(store: Store, scope: VaultScope): Promise<readonly SecretMetadata[]> {
@@ -67,7 +85,10 @@ async function everySecret(store: Store, scope: VaultScope): Promise<readonly Se
 }
 
 async function scopeOf(store: Store, id: string): Promise<VaultScope> {
-  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id), { name: id, list: 'vault list' })
+  const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id), {
+    name: id,
+    list: 'vault list',
+  })
   return { organizationId, workspaceId, internId: null, attachableId: id }
 }
 
@@ -77,11 +98,15 @@ function nameOf(text: string): string {
 }
 
 function hostsOf(texts: readonly string[], command: Command): readonly string[] {
-  if (texts.length > SECRET_HOSTS_MAX) return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
+  if (texts.length > SECRET_HOSTS_MAX)
+    return command.error(`error: --host takes at most ${SECRET_HOSTS_MAX} hosts`, { exitCode: 2 })
   const { hosts, issues } = normalHosts(texts, '--host')
   if (hosts !== null) return hosts
   const [first] = issues
-  return command.error(`error: --host ${first?.message ?? 'is not valid'}; it takes ${first?.expected ?? 'hostnames'}`, { exitCode: 2 })
+  return command.error(
+    `error: --host ${first?.message ?? 'is not valid'}; it takes ${first?.expected ?? 'hostnames'}`,
+    { exitCode: 2 },
+  )
 }
 
 /** The text is never told: it is what must not be seen. */
@@ -89,7 +114,10 @@ function valueOf(bytes: Buffer, command: Command): Secret {
   const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/\r?\n$/, '') : ''
   bytes.fill(0)
   if (text === '' || [...text].length > SECRET_VALUE_CHARS_MAX) {
-    return command.error(`error: standard input must hold 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`, { exitCode: 2 })
+    return command.error(
+      `error: standard input must hold 1 to ${SECRET_VALUE_CHARS_MAX} characters of UTF-8`,
+      { exitCode: 2 },
+    )
   }
   return new Secret(text)
 }

@@ -9,12 +9,17 @@ import { addVerb, print, table } from '../parts/verb.ts'
 
 /** `vault status`: exit code 1 while a rotation is not complete, or a root key is missing. */
 export function addStatusVerb(group: Command, outcome: { code: number | null }): void {
-  addVerb(group, 'status', 'what each root key wraps, which can be destroyed, and secrets on old sealing keys')
-    .action((options: { json?: boolean }) => withAdmin(async ({ store }) => {
+  addVerb(
+    group,
+    'status',
+    'what each root key wraps, which can be destroyed, and secrets on old sealing keys',
+  ).action((options: { json?: boolean }) =>
+    withAdmin(async ({ store }) => {
       const status = await statusOf(store)
       print(options, status, textOf(status))
       if (!status.ok) outcome.code = 1
-    }))
+    }),
+  )
 }
 
 interface RootKeyStatus {
@@ -38,7 +43,9 @@ async function statusOf(store: Store) {
   })
   const use = await sealingKeyUse(store.sql)
   const secretsLeft = use.secretsOnOldKeys - use.legacyOnOldKeys
-  const keysLeft = rootKeys.filter(({ is }) => is !== 'current').reduce((sum, key) => sum + key.vault_keys + key.data_keys, 0)
+  const keysLeft = rootKeys
+    .filter(({ is }) => is !== 'current')
+    .reduce((sum, key) => sum + key.vault_keys + key.data_keys, 0)
   return {
     ok: keysLeft === 0 && secretsLeft === 0 && behind.length === 0,
     root_keys: rootKeys,
@@ -52,13 +59,18 @@ async function statusOf(store: Store) {
 }
 
 function textOf(status: Awaited<ReturnType<typeof statusOf>>): string {
-  const rows = status.root_keys.map(({ id, is, can_be_destroyed: mayGo, ...key }) =>
-    [id, is, String(key.vault_keys), String(key.data_keys), mayGo ? 'can be destroyed' : ''])
+  const rows = status.root_keys.map(({ id, is, can_be_destroyed: mayGo, ...key }) => [
+    id,
+    is,
+    String(key.vault_keys),
+    String(key.data_keys),
+    mayGo ? 'can be destroyed' : '',
+  ])
   const behind = status.nodes_on_other_root_keys.map((node) => `fronts of ${node} wrap with another root key`)
   return [
     table([['ROOT KEY', 'IS', 'VAULT KEYS', 'DATA KEYS', ''], ...rows]),
-    `${status.secrets} secrets in ${status.vaults} vaults; on old sealing keys: ${status.secrets_on_old_sealing_keys}, `
-      + `and ${status.legacy_on_old_sealing_keys} legacy rows; old sealing keys: ${status.old_sealing_keys}`,
+    `${status.secrets} secrets in ${status.vaults} vaults; on old sealing keys: ${status.secrets_on_old_sealing_keys}, ` +
+      `and ${status.legacy_on_old_sealing_keys} legacy rows; old sealing keys: ${status.old_sealing_keys}`,
     ...behind,
   ].join('\n')
 }

@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import {
-  createAttachableVault, deleteAttachableVault, listAttachableVaults, type AttachableVault,
+  createAttachableVault,
+  deleteAttachableVault,
+  listAttachableVaults,
+  type AttachableVault,
 } from '../../store/vault/attachable-vaults.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
@@ -16,34 +19,48 @@ interface Options {
 
 /** `vault create|list|delete`, the verbs of such a vault's secrets, and `rotate-root|rotate-data|status`. */
 export function addVaultVerbs(program: Command, outcome: { code: number | null }): void {
-  const group = program.command('vault').description('vaults that interns may have attached, and the keys of all vaults')
+  const group = program
+    .command('vault')
+    .description('vaults that interns may have attached, and the keys of all vaults')
   addRotationVerbs(group, outcome)
   addVerb(group, 'create', 'make a vault that interns of a workspace may have attached')
     .requiredOption('--name <name>', 'its name, unique in the workspace', nameOf)
     .requiredOption('--workspace <ref>', 'id or slug')
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
-    .action((options: Options & { name: string; workspace: string }) => withAdmin(async ({ store, by }) => {
-      const { organization } = options
-      const id = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-      const { id: workspaceId, organizationId } = need(await findWorkspace(store.sql, options.workspace, id))
-      const vault = need(await createAttachableVault(store, { organizationId, workspaceId, name: options.name }, by))
-      print(options, wireOf(vault), vault.id)
-    }))
+    .action((options: Options & { name: string; workspace: string }) =>
+      withAdmin(async ({ store, by }) => {
+        const { organization } = options
+        const id =
+          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        const { id: workspaceId, organizationId } = need(
+          await findWorkspace(store.sql, options.workspace, id),
+        )
+        const vault = need(
+          await createAttachableVault(store, { organizationId, workspaceId, name: options.name }, by),
+        )
+        print(options, wireOf(vault), vault.id)
+      }),
+    )
   addVerb(group, 'list', 'list the vaults that interns may have attached')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
-    .action((options: Options) => withAdmin(async ({ store }) => {
-      const { organization } = options
-      const id = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-      const vaults = need(await listAttachableVaults(store, id))
-      const rows = vaults.map((vault) => [vault.id, vault.name, String(vault.secrets), vault.workspaceId])
-      print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
-    }))
+    .action((options: Options) =>
+      withAdmin(async ({ store }) => {
+        const { organization } = options
+        const id =
+          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        const vaults = need(await listAttachableVaults(store, id))
+        const rows = vaults.map((vault) => [vault.id, vault.name, String(vault.secrets), vault.workspaceId])
+        print(options, { data: vaults.map(wireOf) }, table([['ID', 'NAME', 'SECRETS', 'WORKSPACE'], ...rows]))
+      }),
+    )
   addVerb(group, 'delete', 'remove such a vault with every secret in it')
     .argument('<id>', 'id of the vault')
-    .action((id: string, options: Options) => withAdmin(async ({ store, by }) => {
-      need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })
-      print(options, { id, deleted: true }, `deleted ${id}`)
-    }))
+    .action((id: string, options: Options) =>
+      withAdmin(async ({ store, by }) => {
+        need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })
+        print(options, { id, deleted: true }, `deleted ${id}`)
+      }),
+    )
   addVaultSecretVerbs(group)
 }
 

@@ -27,20 +27,33 @@ export function addWebhookVerbs(program: Command): void {
   addList(group)
   addReplay(group)
   const secret = group.command('secret').description('what the webhooks of a workspace are signed with')
-  addSecretVerb(secret, 'show', 'print the signing secret, and those that still sign beside it')
-    .action((workspace: string, options: Options) => withSecrets(workspace, options, async (secrets, admin, found) => {
-      const current = need(await secrets.current(found.id))
-      await admin.store.sql.begin((tx) => appendAudit(tx, {
-        ...admin.by, organizationId: found.organizationId, workspaceId: found.id, operation: 'cli.webhooks-secret-show', outcome: 'released',
-        objectKind: 'webhook_secret', objectId: found.id, before: null, after: { signing: current.length },
-      }))
-      tellSecrets(options, current)
-    }))
+  addSecretVerb(secret, 'show', 'print the signing secret, and those that still sign beside it').action(
+    (workspace: string, options: Options) =>
+      withSecrets(workspace, options, async (secrets, admin, found) => {
+        const current = need(await secrets.current(found.id))
+        await admin.store.sql.begin((tx) =>
+          appendAudit(tx, {
+            ...admin.by,
+            organizationId: found.organizationId,
+            workspaceId: found.id,
+            operation: 'cli.webhooks-secret-show',
+            outcome: 'released',
+            objectKind: 'webhook_secret',
+            objectId: found.id,
+            before: null,
+            after: { signing: current.length },
+          }),
+        )
+        tellSecrets(options, current)
+      }),
+  )
   addSecretVerb(secret, 'rotate', 'make a new signing secret; the one before it signs beside it for a while')
     .option('--overlap <duration>', 'how long: 0s, 30m, 24h, at most 720h', overlapOf, 24 * HOUR_MS)
-    .action((workspace: string, options: Options & { overlap: number }) => withSecrets(workspace, options, async (secrets, { by }, found) => {
-      tellSecrets(options, need(await secrets.rotate(found.id, options.overlap, by)))
-    }))
+    .action((workspace: string, options: Options & { overlap: number }) =>
+      withSecrets(workspace, options, async (secrets, { by }, found) => {
+        tellSecrets(options, need(await secrets.rotate(found.id, options.overlap, by)))
+      }),
+    )
 }
 
 const LISTED = 100
@@ -53,31 +66,47 @@ function addList(group: Command): void {
     .option('--organization <ref>', 'id or name, where a slug is not the only one')
     .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
     .option('--limit <count>', 'how many at most', countOf, LISTED)
-    .action((options: Options & { state?: DeliveryState; limit: number }) => withAdmin(async (admin) => {
-      const { workspace, state = null, limit } = options
-      const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
-      const deliveries = need(await listDeliveries(admin.store, { workspaceId, state, limit }))
-      print(options, { data: deliveries.map(wireOf) }, tableOf(deliveries))
-    }))
+    .action((options: Options & { state?: DeliveryState; limit: number }) =>
+      withAdmin(async (admin) => {
+        const { workspace, state = null, limit } = options
+        const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
+        const deliveries = need(await listDeliveries(admin.store, { workspaceId, state, limit }))
+        print(options, { data: deliveries.map(wireOf) }, tableOf(deliveries))
+      }),
+    )
 }
 
 function addReplay(group: Command): void {
-  addVerb(group, 'replay', 'deliver again, with all attempts anew: one delivery, or all dead letters; addresses that answered 410 are tried again')
+  addVerb(
+    group,
+    'replay',
+    'deliver again, with all attempts anew: one delivery, or all dead letters; addresses that answered 410 are tried again',
+  )
     .argument('[id]', 'id of the delivery, as `webhooks list` shows it')
     .option('--dead', 'all dead letters')
     .option('--workspace <ref>', 'with --dead: those of one workspace, by id or slug')
     .option('--organization <ref>', 'id or name, where a slug is not the only one')
     .action((id: string | undefined, options: Options & { dead?: true }, command: Command) => {
-      if ((id === undefined) !== (options.dead === true)) command.error('error: it takes an id, or --dead', { exitCode: 2 })
-      if (id !== undefined && options.workspace !== undefined) command.error('error: --workspace goes with --dead', { exitCode: 2 })
+      if ((id === undefined) !== (options.dead === true))
+        command.error('error: it takes an id, or --dead', { exitCode: 2 })
+      if (id !== undefined && options.workspace !== undefined)
+        command.error('error: --workspace goes with --dead', { exitCode: 2 })
       return withAdmin(async (admin) => {
         const { workspace } = options
-        if (id !== undefined && !isId(id)) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
+        if (id !== undefined && !isId(id))
+          throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
         const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
         const input = id === undefined ? { id: null, workspaceId } : { id }
-        const { count: replayed } = need(await replayDeliveries(admin.store, input, { ...admin.by, operation: 'cli.webhooks-replay' }))
-        if (id !== undefined && replayed === 0) throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
-        print(options, { replayed }, `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be made again`)
+        const { count: replayed } = need(
+          await replayDeliveries(admin.store, input, { ...admin.by, operation: 'cli.webhooks-replay' }),
+        )
+        if (id !== undefined && replayed === 0)
+          throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
+        print(
+          options,
+          { replayed },
+          `${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} to be made again`,
+        )
       })
     })
 }
@@ -96,12 +125,21 @@ function withSecrets(reference: string, options: Options, use: UseSecrets): Prom
   return withAdmin(async (admin) => {
     const { store } = admin
     const workspace = await workspaceOf(admin, reference, options)
-    await use(openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing: rootRing(store), randomBytes }), admin, workspace)
+    await use(
+      openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing: rootRing(store), randomBytes }),
+      admin,
+      workspace,
+    )
   })
 }
 
-async function workspaceOf({ store }: Admin, reference: string, { organization }: Options): Promise<Workspace> {
-  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+async function workspaceOf(
+  { store }: Admin,
+  reference: string,
+  { organization }: Options,
+): Promise<Workspace> {
+  const organizationId =
+    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await findWorkspace(store.sql, reference, organizationId))
 }
 
@@ -109,13 +147,27 @@ async function workspaceOf({ store }: Admin, reference: string, { organization }
 export function overlapOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,7})([smh])$/.exec(text) ?? []
   const ms = Number(count) * (UNIT_MS[unit] ?? NaN)
-  if (!(ms <= WEBHOOK_OVERLAP_MS_MAX)) throw new InvalidArgumentError(`It takes a duration like 0s, 30m or 24h, at most ${WEBHOOK_OVERLAP_MS_MAX / HOUR_MS}h.`)
+  if (!(ms <= WEBHOOK_OVERLAP_MS_MAX))
+    throw new InvalidArgumentError(
+      `It takes a duration like 0s, 30m or 24h, at most ${WEBHOOK_OVERLAP_MS_MAX / HOUR_MS}h.`,
+    )
   return ms
 }
 
 function tellSecrets(options: Options, secrets: readonly WebhookSecret[]): void {
-  const wire = secrets.map(({ text, signsUntil }) => ({ secret: text, signs_until: signsUntil?.toISOString() ?? null }))
-  print(options, { data: wire }, secrets.map(({ text, signsUntil }) => (signsUntil === null ? text : `${text}  until ${signsUntil.toISOString()}`)).join('\n'))
+  const wire = secrets.map(({ text, signsUntil }) => ({
+    secret: text,
+    signs_until: signsUntil?.toISOString() ?? null,
+  }))
+  print(
+    options,
+    { data: wire },
+    secrets
+      .map(({ text, signsUntil }) =>
+        signsUntil === null ? text : `${text}  until ${signsUntil.toISOString()}`,
+      )
+      .join('\n'),
+  )
 }
 
 function wireOf(delivery: SeenDelivery): Readonly<Record<string, unknown>> {
@@ -136,7 +188,12 @@ function wireOf(delivery: SeenDelivery): Readonly<Record<string, unknown>> {
 
 function tableOf(deliveries: readonly SeenDelivery[]): string {
   const rows = deliveries.map(({ id, jobId, host, state, tries, lastStatus, lastReason, dueAt, endedAt }) => [
-    id, jobId, host, state, String(tries), lastReason === null ? '' : [lastReason, lastStatus].filter((part) => part !== null).join(' '),
+    id,
+    jobId,
+    host,
+    state,
+    String(tries),
+    lastReason === null ? '' : [lastReason, lastStatus].filter((part) => part !== null).join(' '),
     (dueAt ?? endedAt)?.toISOString() ?? '',
   ])
   return table([['ID', 'JOB', 'HOST', 'STATE', 'ATTEMPTS', 'LAST', 'DUE OR ENDED'], ...rows])

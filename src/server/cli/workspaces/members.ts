@@ -18,30 +18,58 @@ interface Options {
 /** `members list|add|remove`. */
 export function addMemberVerbs(program: Command): void {
   const group = program.command('members').description('members of workspaces')
-  ofWorkspace(group, 'list', 'list the members of a workspace')
-    .action((ref: string, options: Options) => withAdmin(async ({ store }) => {
+  ofWorkspace(group, 'list', 'list the members of a workspace').action((ref: string, options: Options) =>
+    withAdmin(async ({ store }) => {
       const workspace = await workspaceOf(store, ref, options)
       const { rows, totalCount } = await listMembers(store.sql, workspace.id, { limit: ALL, offset: 0 })
-      const lines = rows.map(({ userName, role, grants, userId }) => [userName, role, grants.map(reasonOf).join(', '), userId])
-      print(options, { data: rows.map(memberAnswer), total_count: totalCount }, table([['USER', 'ROLE', 'BY', 'ID'], ...lines]))
-    }))
-  ofWorkspace(group, 'add', 'make somebody a member, or give a member another role; a user who is not known is made')
+      const lines = rows.map(({ userName, role, grants, userId }) => [
+        userName,
+        role,
+        grants.map(reasonOf).join(', '),
+        userId,
+      ])
+      print(
+        options,
+        { data: rows.map(memberAnswer), total_count: totalCount },
+        table([['USER', 'ROLE', 'BY', 'ID'], ...lines]),
+      )
+    }),
+  )
+  ofWorkspace(
+    group,
+    'add',
+    'make somebody a member, or give a member another role; a user who is not known is made',
+  )
     .argument('<user>', `user name, 1 to ${NAME_CHARS_MAX} characters`, nameOf)
-    .addOption(new Option('--role <role>', 'what the member may do').choices([...MEMBER_ROLES]).default('member'))
-    .action((ref: string, userName: string, options: Options & { role: MemberRole }) => withAdmin(async ({ store, by }) => {
-      const workspace = await workspaceOf(store, ref, options)
-      const user = need(await addMember(store, { workspace, userName, role: options.role }, by))
-      const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, role: options.role }
-      print(options, told, `${user.userName} is ${options.role} of ${workspace.slug}`)
-    }))
+    .addOption(
+      new Option('--role <role>', 'what the member may do').choices([...MEMBER_ROLES]).default('member'),
+    )
+    .action((ref: string, userName: string, options: Options & { role: MemberRole }) =>
+      withAdmin(async ({ store, by }) => {
+        const workspace = await workspaceOf(store, ref, options)
+        const user = need(await addMember(store, { workspace, userName, role: options.role }, by))
+        const told = {
+          workspace_id: workspace.id,
+          user_id: user.id,
+          user_name: user.userName,
+          role: options.role,
+        }
+        print(options, told, `${user.userName} is ${options.role} of ${workspace.slug}`)
+      }),
+    )
   ofWorkspace(group, 'remove', 'take away a membership that was given by `members add`; others stay')
     .argument('<user>', 'user name or id')
-    .action((ref: string, userName: string, options: Options) => withAdmin(async ({ store, by }) => {
-      const workspace = await workspaceOf(store, ref, options)
-      const user = need(await removeMember(store, { workspace, userName }, by), { name: userName, list: `members list ${ref}` })
-      const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
-      print(options, told, `removed ${user.userName} from ${workspace.slug}`)
-    }))
+    .action((ref: string, userName: string, options: Options) =>
+      withAdmin(async ({ store, by }) => {
+        const workspace = await workspaceOf(store, ref, options)
+        const user = need(await removeMember(store, { workspace, userName }, by), {
+          name: userName,
+          list: `members list ${ref}`,
+        })
+        const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
+        print(options, told, `removed ${user.userName} from ${workspace.slug}`)
+      }),
+    )
 }
 
 /** Which mapping it is says which group: `GET /scim/group-mappings/{id}`. */
@@ -59,6 +87,7 @@ function ofWorkspace(group: Command, name: string, description: string): Command
 }
 
 async function workspaceOf(store: Store, ref: string, { organization }: Options): Promise<Workspace> {
-  const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+  const organizationId =
+    organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
   return need(await findWorkspace(store.sql, ref, organizationId))
 }

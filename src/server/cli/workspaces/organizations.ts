@@ -3,7 +3,12 @@ import { CAP_MAX } from '../../../schemas/operator/caps.ts'
 import { capsAnswer } from '../../operations/operator/caps-answers.ts'
 import type { CapChanges } from '../../ports/operator/caps.ts'
 import { openCaps } from '../../store/base/caps.ts'
-import { createOrganization, findOrganization, listOrganizations, type Organization } from '../../store/workspaces/organizations.ts'
+import {
+  createOrganization,
+  findOrganization,
+  listOrganizations,
+  type Organization,
+} from '../../store/workspaces/organizations.ts'
 import { nameOf, need, withAdmin } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -14,7 +19,10 @@ interface Json {
 /** Gives up a cap of its own. The parser of options takes null for an empty text. */
 const DEFAULT = 'default'
 
-interface CapsOptions extends Json, Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | typeof DEFAULT>> {}
+interface CapsOptions
+  extends
+    Json,
+    Partial<Record<'workspaces' | 'apiKeys' | 'interns' | 'vaults' | 'secrets', number | typeof DEFAULT>> {}
 
 function addCaps(group: Command): void {
   addVerb(group, 'caps', 'show what an organization may have at most, and has; change what is named')
@@ -24,22 +32,36 @@ function addCaps(group: Command): void {
     .option('--interns <count>', 'interns at most, or default', capOf)
     .option('--vaults <count>', 'attachable vaults at most, or default', capOf)
     .option('--secrets <count>', 'secrets in attachable vaults at most, or default', capOf)
-    .action((ref: string, { json, apiKeys, ...others }: CapsOptions) => withAdmin(async ({ store, by }) => {
-      const { id } = need(await findOrganization(store.sql, ref))
-      const named = Object.entries({ ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) })
-      const changes: CapChanges = Object.fromEntries(named.map(([what, cap]) => [what, cap === DEFAULT ? null : cap]))
-      const caps = openCaps(store)
-      const actor = { ...by, operation: 'cli.organizations-caps' }
-      const state = need(await (named.length === 0 ? caps.read(id) : caps.update(id, changes, actor)))
-      const rows = [...state.states].map(([what, { cap, used, isOwn }]) => [what, String(used), String(cap), isOwn ? 'own' : 'installation'])
-      print({ ...(json !== undefined && { json }) }, capsAnswer(state), table([['WHAT', 'USED', 'CAP', 'OF'], ...rows]))
-    }))
+    .action((ref: string, { json, apiKeys, ...others }: CapsOptions) =>
+      withAdmin(async ({ store, by }) => {
+        const { id } = need(await findOrganization(store.sql, ref))
+        const named = Object.entries({ ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) })
+        const changes: CapChanges = Object.fromEntries(
+          named.map(([what, cap]) => [what, cap === DEFAULT ? null : cap]),
+        )
+        const caps = openCaps(store)
+        const actor = { ...by, operation: 'cli.organizations-caps' }
+        const state = need(await (named.length === 0 ? caps.read(id) : caps.update(id, changes, actor)))
+        const rows = [...state.states].map(([what, { cap, used, isOwn }]) => [
+          what,
+          String(used),
+          String(cap),
+          isOwn ? 'own' : 'installation',
+        ])
+        print(
+          { ...(json !== undefined && { json }) },
+          capsAnswer(state),
+          table([['WHAT', 'USED', 'CAP', 'OF'], ...rows]),
+        )
+      }),
+    )
 }
 
 function capOf(text: string): number | typeof DEFAULT {
   if (text === DEFAULT) return DEFAULT
   const count = Number(text)
-  if (!/^\d+$/.test(text) || count > CAP_MAX) throw new InvalidArgumentError(`It takes a whole number up to ${CAP_MAX}, or default.`)
+  if (!/^\d+$/.test(text) || count > CAP_MAX)
+    throw new InvalidArgumentError(`It takes a whole number up to ${CAP_MAX}, or default.`)
   return count
 }
 
@@ -48,18 +70,21 @@ export function addOrganizationVerbs(program: Command): void {
   const group = program.command('organizations').description('organizations of this installation')
   addVerb(group, 'create', 'make an organization with its workspace `default`')
     .requiredOption('--name <name>', 'its name', nameOf)
-    .action((options: Json & { name: string }) => withAdmin(async ({ store, by }) => {
-      const actor = { ...by, operation: 'cli.organizations-create' }
-      const { organization, workspace } = need(await createOrganization(store, options, actor))
-      print(options, { ...wireOf(organization), default_workspace_id: workspace.id }, organization.id)
-    }))
+    .action((options: Json & { name: string }) =>
+      withAdmin(async ({ store, by }) => {
+        const actor = { ...by, operation: 'cli.organizations-create' }
+        const { organization, workspace } = need(await createOrganization(store, options, actor))
+        print(options, { ...wireOf(organization), default_workspace_id: workspace.id }, organization.id)
+      }),
+    )
   addCaps(group)
-  addVerb(group, 'list', 'list the organizations')
-    .action((options: Json) => withAdmin(async ({ store }) => {
+  addVerb(group, 'list', 'list the organizations').action((options: Json) =>
+    withAdmin(async ({ store }) => {
       const organizations = need(await listOrganizations(store))
       const rows = organizations.map(({ id, name }) => [id, name])
       print(options, { data: organizations.map(wireOf) }, table([['ID', 'NAME'], ...rows]))
-    }))
+    }),
+  )
 }
 
 function wireOf(organization: Organization): object {

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { FILE_PROVIDERS, isProviderKey, providerKeyHost, providerKeyName } from '../../../schemas/workspaces/provider-keys.ts'
+import {
+  FILE_PROVIDERS,
+  isProviderKey,
+  providerKeyHost,
+  providerKeyName,
+} from '../../../schemas/workspaces/provider-keys.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
@@ -9,7 +14,9 @@ import { need, type Admin } from '../parts/database.ts'
 import { withVaults } from '../vault/own-vaults.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
-/** Providers that a workspace may have a key of its own for, each with the host that the key is released to. */
+/**
+ * Providers that a workspace may have a key of its own for, each with the host that the key is released to.
+ */
 export type KeyHosts = ReadonlyMap<string, string>
 
 export interface ProviderKeyInput {
@@ -36,43 +43,58 @@ export function keyHosts(): KeyHosts {
     ...FILE_PROVIDERS.map((slug) => [slug, filesAddress(slug, providers)] as const),
     ...providers.map(({ slug, baseUrl }) => [slug, baseUrl] as const),
   ]
-  return new Map(addresses.flatMap(([slug, address]) => {
-    const host = providerKeyHost(address)
-    return host === null ? [] : [[slug, host] as const]
-  }))
+  return new Map(
+    addresses.flatMap(([slug, address]) => {
+      const host = providerKeyHost(address)
+      return host === null ? [] : [[slug, host] as const]
+    }),
+  )
 }
 
 /**
- * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would show it
+ * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would
+ * show it
  */
 export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
   const provider = text.slice(0, Math.max(0, at))
   const host = hosts.get(provider)
-  if (host === undefined) return `--provider-key takes a provider, "=" and its key; providers are ${[...hosts.keys()].join(', ')}`
+  if (host === undefined)
+    return `--provider-key takes a provider, "=" and its key; providers are ${[...hosts.keys()].join(', ')}`
   const given = text.slice(at + 1)
   if (given === '') return { provider, host, key: null }
   const key = given === '-' ? readFileSync(STANDARD_INPUT, 'utf8').trim() : given
-  return isProviderKey(key) ? { provider, host, key: new Secret(key) } : 'a provider key has visible ASCII characters and nothing else'
+  return isProviderKey(key)
+    ? { provider, host, key: new Secret(key) }
+    : 'a provider key has visible ASCII characters and nothing else'
 }
 
 /**
- * Puts each key into the workspace's vault, for the host of its provider and no other. It is the operator's verb: whether
- * the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws CliFailure.
+ * Puts each key into the workspace's vault, for the host of its provider and no other. It is the operator's
+ * verb: whether the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws
+ * CliFailure.
  */
 export async function setProviderKeys(
-  admin: Admin, scope: VaultScope, inputs: readonly ProviderKeyInput[],
+  admin: Admin,
+  scope: VaultScope,
+  inputs: readonly ProviderKeyInput[],
 ): Promise<readonly ProviderKeyChange[]> {
   if (inputs.length === 0) return []
   return withVaults(admin, async (vaults) => {
     const changes: ProviderKeyChange[] = []
-    for (const input of inputs) changes.push({ provider: input.provider, is: await set(vaults, { admin, scope, input }) })
+    for (const input of inputs)
+      changes.push({ provider: input.provider, is: await set(vaults, { admin, scope, input }) })
     return changes
   })
 }
 
 async function set(
-  vaults: Vaults, { admin: { by }, scope, input }: { readonly admin: Admin; readonly scope: VaultScope; readonly input: ProviderKeyInput },
+  vaults: Vaults,
+  {
+    admin: { by },
+    scope,
+    input,
+  }: { readonly admin: Admin; readonly scope: VaultScope; readonly input: ProviderKeyInput },
 ): Promise<ProviderKeyChange['is']> {
   const name = providerKeyName(input.provider)
   if (input.key !== null) {

@@ -26,10 +26,17 @@ export function addChangeOptions(verb: Command): Command {
   return verb
     .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
     .option('--callback-url <url>', 'where webhooks go that name no other address; "none" takes it away')
-    .option('--storage-quota <bytes>', 'of all its files; "none": that of the installation', (text) => (text === NONE ? NONE : bytesOf(text)))
+    .option('--storage-quota <bytes>', 'of all its files; "none": that of the installation', (text) =>
+      text === NONE ? NONE : bytesOf(text),
+    )
     .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
     .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
-    .addOption(switchOf('--byok-in-budgets <on|off>', "calls by the workspace's own credentials count against its budgets"))
+    .addOption(
+      switchOf(
+        '--byok-in-budgets <on|off>',
+        "calls by the workspace's own credentials count against its budgets",
+      ),
+    )
 }
 
 /** What was given of them, the callback address looked at as the API does. Throws CliFailure. */
@@ -51,7 +58,10 @@ export function switchOf(flags: string, description: string): Option {
 }
 
 export function slugOf(text: string): string {
-  if (!isSlug(text)) throw new InvalidArgumentError('It takes 1 to 50 lower-case letters and digits, joined by single hyphens.')
+  if (!isSlug(text))
+    throw new InvalidArgumentError(
+      'It takes 1 to 50 lower-case letters and digits, joined by single hyphens.',
+    )
   return text
 }
 
@@ -65,12 +75,14 @@ async function checkUrl(url: string): Promise<void> {
 }
 
 function descriptionOf(text: string): string {
-  if ([...text].length > DESCRIPTION_CHARS_MAX) throw new InvalidArgumentError(`It takes at most ${DESCRIPTION_CHARS_MAX} characters.`)
+  if ([...text].length > DESCRIPTION_CHARS_MAX)
+    throw new InvalidArgumentError(`It takes at most ${DESCRIPTION_CHARS_MAX} characters.`)
   return text
 }
 
 function bytesOf(text: string): number {
   const bytes = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(bytes)) throw new InvalidArgumentError('It takes a whole number of bytes, or none.')
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(bytes))
+    throw new InvalidArgumentError('It takes a whole number of bytes, or none.')
   return bytes
 }

@@ -3,7 +3,13 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { need, withAdmin } from '../parts/database.ts'
-import { keyHosts, parseProviderKey, setProviderKeys, type KeyHosts, type ProviderKeyInput } from './provider-keys.ts'
+import {
+  keyHosts,
+  parseProviderKey,
+  setProviderKeys,
+  type KeyHosts,
+  type ProviderKeyInput,
+} from './provider-keys.ts'
 import { addVerb, print } from '../parts/verb.ts'
 import { switchOf, type Switch } from './workspace-options.ts'
 
@@ -22,7 +28,10 @@ interface SetOptions extends Options {
 export function addSetVerb(group: Command): void {
   addVerb(group, 'set', 'change a workspace')
     .argument('<ref>', 'id or slug')
-    .option('--provider-key <provider=key...>', 'its own key for a provider, kept in its vault; "-" reads it from standard input, nothing removes it')
+    .option(
+      '--provider-key <provider=key...>',
+      'its own key for a provider, kept in its vault; "-" reads it from standard input, nothing removes it',
+    )
     .addOption(switchOf('--programme <on|off>', 'interns and vaults; off: they answer 404'))
     .addOption(switchOf('--vault-writes <on|off>', 'changes of its vaults; off: they answer 503'))
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
@@ -30,12 +39,15 @@ export function addSetVerb(group: Command): void {
       const inputs = inputsOf(options, command)
       const settings = settingsOf(options)
       if (inputs.length === 0 && settings === null) {
-        command.error('error: name what to set: --programme, --vault-writes or --provider-key', { exitCode: 2 })
+        command.error('error: name what to set: --programme, --vault-writes or --provider-key', {
+          exitCode: 2,
+        })
       }
       await withAdmin(async (admin) => {
         const { store, publish, by } = admin
         const { organization } = options
-        const organizationId = organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
+        const organizationId =
+          organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
         let workspace = need(await findWorkspace(store.sql, ref, organizationId))
         if (settings !== null) {
           const set = need(await setWorkspace(store, workspace.id, settings, by))
@@ -46,8 +58,16 @@ export function addSetVerb(group: Command): void {
         const changes = await setProviderKeys(admin, scope, inputs)
         const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
         const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
-        if (settings !== null) lines.unshift(`programme: ${nameOfSwitch(programme)}`, `vault writes: ${nameOfSwitch(vault_writes)}`)
-        print(options, { id: workspace.id, programme, vault_writes, provider_keys: changes }, lines.join('\n'))
+        if (settings !== null)
+          lines.unshift(
+            `programme: ${nameOfSwitch(programme)}`,
+            `vault writes: ${nameOfSwitch(vault_writes)}`,
+          )
+        print(
+          options,
+          { id: workspace.id, programme, vault_writes, provider_keys: changes },
+          lines.join('\n'),
+        )
       })
     })
 }

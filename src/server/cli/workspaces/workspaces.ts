@@ -24,16 +24,28 @@ export function addWorkspaceVerbs(program: Command): void {
   addCreate(group)
   addVerb(group, 'list', 'list the workspaces')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
-    .action((options: Options) => withAdmin(async ({ store }) => {
-      const workspaces = need(await listWorkspaces(store, await organizationOf(store, options)))
-      const rows = workspaces.map((workspace) => [workspace.id, workspace.slug, workspace.name, workspace.organizationId])
-      print(options, { data: workspaces.map(wireOf) }, table([['ID', 'SLUG', 'NAME', 'ORGANIZATION'], ...rows]))
-    }))
-  ofWorkspace(group, 'get', 'show a workspace')
-    .action((ref: string, options: Options) => withAdmin(async ({ store }) => {
+    .action((options: Options) =>
+      withAdmin(async ({ store }) => {
+        const workspaces = need(await listWorkspaces(store, await organizationOf(store, options)))
+        const rows = workspaces.map((workspace) => [
+          workspace.id,
+          workspace.slug,
+          workspace.name,
+          workspace.organizationId,
+        ])
+        print(
+          options,
+          { data: workspaces.map(wireOf) },
+          table([['ID', 'SLUG', 'NAME', 'ORGANIZATION'], ...rows]),
+        )
+      }),
+    )
+  ofWorkspace(group, 'get', 'show a workspace').action((ref: string, options: Options) =>
+    withAdmin(async ({ store }) => {
       const workspace = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
       print(options, wireOf(workspace), textOf(workspace))
-    }))
+    }),
+  )
   addUpdate(group)
   addSetVerb(group)
   addDelete(group)
@@ -42,43 +54,66 @@ export function addWorkspaceVerbs(program: Command): void {
 function addCreate(group: Command): void {
   const verb = addVerb(group, 'create', 'make a workspace')
     .requiredOption('--name <name>', 'its name', nameOf)
-    .requiredOption('--slug <slug>', 'lower-case letters, digits and single hyphens; unique in the organization', slugOf)
+    .requiredOption(
+      '--slug <slug>',
+      'lower-case letters, digits and single hyphens; unique in the organization',
+      slugOf,
+    )
     .option('--organization <ref>', 'id or name; may be left out when there is one')
-  addChangeOptions(verb).action((options: CreateOptions) => withAdmin(async ({ store, by }) => {
-    const { id } = need(await findOrganization(store.sql, options.organization ?? null))
-    const { name, slug } = options
-    const input = { organizationId: id, name, slug, ...(await changesOf(options)) }
-    const workspace = need(await createWorkspace(store, input, { ...by, operation: 'cli.workspaces-create' }))
-    print(options, wireOf(workspace), workspace.id)
-  }))
+  addChangeOptions(verb).action((options: CreateOptions) =>
+    withAdmin(async ({ store, by }) => {
+      const { id } = need(await findOrganization(store.sql, options.organization ?? null))
+      const { name, slug } = options
+      const input = { organizationId: id, name, slug, ...(await changesOf(options)) }
+      const workspace = need(
+        await createWorkspace(store, input, { ...by, operation: 'cli.workspaces-create' }),
+      )
+      print(options, wireOf(workspace), workspace.id)
+    }),
+  )
 }
 
 function addUpdate(group: Command): void {
   const verb = ofWorkspace(group, 'update', 'change a workspace; what is left out stays')
     .option('--name <name>', 'its name', nameOf)
     .option('--slug <slug>', 'its new slug; the old one is free at once', slugOf)
-  addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) => withAdmin(async ({ store, publish, by }) => {
-    const { name, slug } = options
-    const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...(await changesOf(options)) }
-    if (Object.keys(changes).length === 0) command.error('error: name what to change, see --help', { exitCode: 2 })
-    const found = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
-    const at = { organizationId: found.organizationId, reference: found.id }
-    const { workspace, change } = need(await updateWorkspace(store, at, changes, { ...by, operation: 'cli.workspaces-update' }))
-    await publish(change)
-    print(options, wireOf(workspace), textOf(workspace))
-  }))
+  addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) =>
+    withAdmin(async ({ store, publish, by }) => {
+      const { name, slug } = options
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...(slug !== undefined && { slug }),
+        ...(await changesOf(options)),
+      }
+      if (Object.keys(changes).length === 0)
+        command.error('error: name what to change, see --help', { exitCode: 2 })
+      const found = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
+      const at = { organizationId: found.organizationId, reference: found.id }
+      const { workspace, change } = need(
+        await updateWorkspace(store, at, changes, { ...by, operation: 'cli.workspaces-update' }),
+      )
+      await publish(change)
+      print(options, wireOf(workspace), textOf(workspace))
+    }),
+  )
 }
 
 function addDelete(group: Command): void {
   ofWorkspace(group, 'delete', 'end a workspace with its keys, interns, vaults and files')
     .option('--confirm-default', 'also when it is the default one; the oldest other becomes the default')
-    .action((ref: string, options: Options & { confirmDefault?: boolean }) => withAdmin(async ({ store, publish, by }) => {
-      const { id, slug, organizationId } = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
-      const actor = { ...by, operation: 'cli.workspaces-delete' }
-      const mayBeDefault = options.confirmDefault === true
-      need(await openWorkspaces(store, publish).remove({ organizationId, reference: id }, mayBeDefault, actor))
-      print(options, { id, deleted: true }, `deleted ${slug}`)
-    }))
+    .action((ref: string, options: Options & { confirmDefault?: boolean }) =>
+      withAdmin(async ({ store, publish, by }) => {
+        const { id, slug, organizationId } = need(
+          await findWorkspace(store.sql, ref, await organizationOf(store, options)),
+        )
+        const actor = { ...by, operation: 'cli.workspaces-delete' }
+        const mayBeDefault = options.confirmDefault === true
+        need(
+          await openWorkspaces(store, publish).remove({ organizationId, reference: id }, mayBeDefault, actor),
+        )
+        print(options, { id, deleted: true }, `deleted ${slug}`)
+      }),
+    )
 }
 
 function ofWorkspace(group: Command, name: string, description: string): Command {
@@ -98,5 +133,10 @@ function wireOf(workspace: Workspace) {
 
 /** A line for each fact. */
 function textOf(workspace: Workspace): string {
-  return table(Object.entries(wireOf(workspace)).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))
+  return table(
+    Object.entries(wireOf(workspace)).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  )
 }

@@ -1,6 +1,8 @@
 import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 
-/** Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls. */
+/**
+ * Milliseconds for an answer that is not a stream: above the deadline of every operation that the page calls.
+ */
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
 /** Codes of other refusals after which the key can do nothing here any more. */
@@ -14,7 +16,14 @@ export class ApiError extends Error {
   /** What is wrong with which field: `/limit_usd` and a sentence. */
   readonly issues: readonly { readonly path: string; readonly message: string; readonly expected: string }[]
 
-  constructor(message: string, { status = 0, type = 'unreachable', issues = [] }: Partial<Pick<ApiError, 'status' | 'type' | 'issues'>> = {}) {
+  constructor(
+    message: string,
+    {
+      status = 0,
+      type = 'unreachable',
+      issues = [],
+    }: Partial<Pick<ApiError, 'status' | 'type' | 'issues'>> = {},
+  ) {
     super(message)
     this.status = status
     this.type = type
@@ -39,12 +48,18 @@ export interface SendOptions {
 export type Path = readonly string[]
 
 /**
- * Everything that the page asks of anybody. Rejects with an `ApiError`, or with the signal's reason when the caller has left.
- * The types of answers are those of our own operations, which contract tests hold to their shapes.
+ * Everything that the page asks of anybody. Rejects with an `ApiError`, or with the signal's reason when the
+ * caller has left. The types of answers are those of our own operations, which contract tests hold to their
+ * shapes.
  */
 export interface Api {
   get<T>(path: Path, query?: Query, signal?: AbortSignal): Promise<T>
-  send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: Path, body?: unknown, more?: SendOptions): Promise<T>
+  send<T>(
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: Path,
+    body?: unknown,
+    more?: SendOptions,
+  ): Promise<T>
   /** A stream, or bytes; without a time limit of its own. */
   open(path: Path, query: Query, signal: AbortSignal): Promise<Response>
 }
@@ -55,11 +70,18 @@ export interface Api {
  */
 export function createApi(key: string, onRefused: (message: string) => void): Api {
   const root = new URL('../api/v1/', document.baseURI)
-  const call = async (path: Path, query: Query, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> => {
+  const call = async (
+    path: Path,
+    query: Query,
+    init: RequestInit & { readonly signal: AbortSignal },
+  ): Promise<Response> => {
     const url = new URL(path.map(encodeURIComponent).join('/'), root)
     for (const [name, value] of Object.entries(query))
       if (value !== null && value !== undefined && value !== '') url.searchParams.set(name, String(value))
-    const response = await reach(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })
+    const response = await reach(url, {
+      ...init,
+      headers: { ...init.headers, authorization: `Bearer ${key}` },
+    })
     if (response.ok) return response
     const error = await errorOf(response)
     if (error.status === UNAUTHENTICATED || KEY_GONE.includes(error.type)) onRefused(error.message)
@@ -88,7 +110,10 @@ export function messageOf(problem: unknown): string {
 }
 
 function reach(url: URL, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> {
-  return inWords(fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' }), init.signal)
+  return inWords(
+    fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' }),
+    init.signal,
+  )
 }
 
 /** An answer breaks off, or is late, between its head and its end, too. */
@@ -97,7 +122,9 @@ async function inWords<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
     return await answer
   } catch (problem) {
     if (problem instanceof SyntaxError || (signal.aborted && !isTimeout(signal.reason))) throw problem
-    throw new ApiError(isTimeout(problem) ? 'The node did not answer in time.' : 'The node cannot be reached.')
+    throw new ApiError(
+      isTimeout(problem) ? 'The node did not answer in time.' : 'The node cannot be reached.',
+    )
   }
 }
 
@@ -114,7 +141,12 @@ async function errorOf(response: Response): Promise<ApiError> {
   const { status } = response
   // A proxy in between may answer something else.
   const body: Partial<ErrorEnvelope> = await response.json().catch(() => ({}))
-  if (body.error === undefined) return new ApiError(`The node answered ${status}.`, { status, type: 'unknown' })
+  if (body.error === undefined)
+    return new ApiError(`The node answered ${status}.`, { status, type: 'unknown' })
   const { message, metadata } = body.error
-  return new ApiError(message, { status, type: metadata?.error_type ?? 'unknown', issues: metadata?.issues ?? [] })
+  return new ApiError(message, {
+    status,
+    type: metadata?.error_type ?? 'unknown',
+    issues: metadata?.issues ?? [],
+  })
 }

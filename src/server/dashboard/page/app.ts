@@ -12,7 +12,10 @@ export interface SignedIn {
   readonly session: Session
 }
 
-/** The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by it. */
+/**
+ * The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by
+ * it.
+ */
 export function App(): ComponentChild {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
   const [message, setMessage] = useState<string | null>(null)
@@ -27,10 +30,15 @@ export function App(): ComponentChild {
     setMessage(null)
     let own: LiveFeed | null = null
     // A late refusal of a session that has ended is none of the next one.
-    const api = createApi(key, (reason) => own !== null && own === live.current && signOut(`You were signed out. ${reason}`))
+    const api = createApi(
+      key,
+      (reason) => own !== null && own === live.current && signOut(`You were signed out. ${reason}`),
+    )
     const { data: session } = await api.get<{ data: Session }>(['admin', 'session'])
     own = live.current = openLiveFeed(api)
     setSignedIn({ api, live: own, session })
   }
-  return signedIn === null ? h(SignIn, { message, signIn }) : h(Shell, { ...signedIn, signOut: () => signOut(null) })
+  return signedIn === null
+    ? h(SignIn, { message, signIn })
+    : h(Shell, { ...signedIn, signOut: () => signOut(null) })
 }

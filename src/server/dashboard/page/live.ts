@@ -9,7 +9,10 @@ const STALE_MS = 3_500
 const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
 /** Characters of one event; above it the stream is no stream of ours. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024
-/** Milliseconds after which a page that nobody sees leaves the live view: it costs the node nothing from then on. Decision. */
+/**
+ * Milliseconds after which a page that nobody sees leaves the live view: it costs the node nothing from then
+ * on. Decision.
+ */
 const DASHBOARD_HIDDEN_MS = 30_000
 
 export interface LiveState {
@@ -41,7 +44,12 @@ export function openLiveFeed(api: Api): LiveFeed {
   const take = (latest: LiveView): void => {
     clearTimeout(lateTimer)
     lateTimer = window.setTimeout(() => tell({ isStale: true }), STALE_MS)
-    tell({ looks: [...state.looks.slice(1 - DASHBOARD_LOOKS), latest], latest, isStale: false, problem: null })
+    tell({
+      looks: [...state.looks.slice(1 - DASHBOARD_LOOKS), latest],
+      latest,
+      isStale: false,
+      problem: null,
+    })
   }
   void follow(api, { signal: closed.signal, take, fail: (problem) => tell({ isStale: true, problem }) })
   return {
@@ -109,7 +117,8 @@ async function* eventsOf(response: Response): AsyncGenerator<LiveView> {
       const events = text.split('\n\n')
       text = events.pop() ?? ''
       for (const event of events)
-        for (const line of event.split('\n')) if (line.startsWith('data:')) yield JSON.parse(line.slice('data:'.length)) as LiveView
+        for (const line of event.split('\n'))
+          if (line.startsWith('data:')) yield JSON.parse(line.slice('data:'.length)) as LiveView
     }
   } finally {
     await reader.cancel().catch(() => undefined)

@@ -44,9 +44,13 @@ export function placeOf(hash: string): Place {
 }
 
 /** The address of a place, for links between pages. */
-export function hashOf(path: string, query: Readonly<Record<string, string | null | undefined>> = {}): string {
+export function hashOf(
+  path: string,
+  query: Readonly<Record<string, string | null | undefined>> = {},
+): string {
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== '') search.set(name, value)
+  for (const [name, value] of Object.entries(query))
+    if (value !== null && value !== undefined && value !== '') search.set(name, value)
   const text = search.toString()
   return `#/${path}${text === '' ? '' : `?${text}`}`
 }

@@ -10,5 +10,12 @@ import { webhooksPage } from './pages/webhooks.ts'
 
 /** In the order of the navigation; the first is where a session begins. */
 export const PAGES: readonly Page[] = [
-  nowPage, spendPage, keysPage, jobsPage, webhooksPage, filesPage, modelsPage, auditPage,
+  nowPage,
+  spendPage,
+  keysPage,
+  jobsPage,
+  webhooksPage,
+  filesPage,
+  modelsPage,
+  auditPage,
 ]

@@ -35,43 +35,100 @@ export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }):
     event.preventDefault()
     heading.current?.focus()
   }
-  return h('div', { class: 'shell' },
+  return h(
+    'div',
+    { class: 'shell' },
     h('a', { class: 'skip', href: '#main', onClick: skip }, 'Skip to the page'),
-    h('header', { class: 'top' },
+    h(
+      'header',
+      { class: 'top' },
       h('strong', { class: 'brand' }, 'Sluice'),
       h(Navigation, { current: title }),
-      h('div', { class: 'corner' },
-        h(LiveState, signedIn), h('span', { class: 'hint who', title: `${key.name} ${key.label}` }, organization.name),
-        h(ThemeSwitch, {}), h('button', { type: 'button', class: 'quiet', onClick: signOut }, 'Sign out'))),
-    h('main', { id: 'main' },
+      h(
+        'div',
+        { class: 'corner' },
+        h(LiveState, signedIn),
+        h('span', { class: 'hint who', title: `${key.name} ${key.label}` }, organization.name),
+        h(ThemeSwitch, {}),
+        h('button', { type: 'button', class: 'quiet', onClick: signOut }, 'Sign out'),
+      ),
+    ),
+    h(
+      'main',
+      { id: 'main' },
       h('h1', { ref: heading, tabIndex: -1 }, title),
       page === undefined
-        ? h('p', { class: 'notice warn' }, 'There is nothing at ', h('code', null, `#/${place.path}`), h('a', { href: hashOf('now') }, 'To the page Now'))
-        : h(PageView, { key: page.path, page, context: { ...signedIn, query: place.query, setQuery, say } })),
-    h('div', { class: 'messages', role: 'status', 'aria-live': 'polite' }, message !== null && h('p', { class: message.kind }, message.text)))
+        ? h(
+            'p',
+            { class: 'notice warn' },
+            'There is nothing at ',
+            h('code', null, `#/${place.path}`),
+            h('a', { href: hashOf('now') }, 'To the page Now'),
+          )
+        : h(PageView, { key: page.path, page, context: { ...signedIn, query: place.query, setQuery, say } }),
+    ),
+    h(
+      'div',
+      { class: 'messages', role: 'status', 'aria-live': 'polite' },
+      message !== null && h('p', { class: message.kind }, message.text),
+    ),
+  )
 }
 
 /** A page that fails leaves the others alone. */
 function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): ComponentChild {
   const [problem, reset] = useErrorBoundary()
   if (problem !== undefined)
-    return h('div', { class: 'notice bad', role: 'alert' },
-      h('p', null, `This page has failed: ${messageOf(problem)}`), h('button', { type: 'button', onClick: reset }, 'Try again'))
+    return h(
+      'div',
+      { class: 'notice bad', role: 'alert' },
+      h('p', null, `This page has failed: ${messageOf(problem)}`),
+      h('button', { type: 'button', onClick: reset }, 'Try again'),
+    )
   return h(page.view, context)
 }
 
 function Navigation({ current }: { readonly current: string }): ComponentChild {
-  return h('nav', { 'aria-label': 'Pages' }, h('ul', null, PAGES.map(({ path, title, letter }) =>
-    h('li', { key: path }, h('a', { href: hashOf(path), 'aria-current': title === current ? 'page' : undefined, title: `g ${letter}` }, title)))))
+  return h(
+    'nav',
+    { 'aria-label': 'Pages' },
+    h(
+      'ul',
+      null,
+      PAGES.map(({ path, title, letter }) =>
+        h(
+          'li',
+          { key: path },
+          h(
+            'a',
+            {
+              href: hashOf(path),
+              'aria-current': title === current ? 'page' : undefined,
+              title: `g ${letter}`,
+            },
+            title,
+          ),
+        ),
+      ),
+    ),
+  )
 }
 
 /** How the node is, on every page. */
 function LiveState({ live }: SignedIn): ComponentChild {
   const { latest, isStale, problem } = useLive(live)
   const findings = latest?.findings ?? []
-  const worst = findings.some(({ severity }) => severity === 'bad') ? 'bad' : findings.length > 0 ? 'warn' : 'good'
+  const worst = findings.some(({ severity }) => severity === 'bad')
+    ? 'bad'
+    : findings.length > 0
+      ? 'warn'
+      : 'good'
   const text = isStale ? 'not live' : findings.length === 0 ? 'all is well' : `${findings.length} to look at`
-  return h('a', { href: hashOf('now'), class: `live ${isStale ? 'plain' : worst}`, title: problem ?? undefined }, text)
+  return h(
+    'a',
+    { href: hashOf('now'), class: `live ${isStale ? 'plain' : worst}`, title: problem ?? undefined },
+    text,
+  )
 }
 
 function usePlace(): { readonly place: Place; readonly setQuery: PageContext['setQuery'] } {

@@ -9,9 +9,11 @@ export function useShortcuts(pages: readonly Page[]): void {
   useEffect(() => {
     let leadAt = -Infinity
     const press = (event: KeyboardEvent): void => {
-      const isTyped = event.target instanceof Element && event.target.closest('input, select, textarea, dialog') !== null
+      const isTyped =
+        event.target instanceof Element && event.target.closest('input, select, textarea, dialog') !== null
       if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return
-      const page = event.timeStamp - leadAt < PAIR_MS ? pages.find(({ letter }) => letter === event.key) : undefined
+      const page =
+        event.timeStamp - leadAt < PAIR_MS ? pages.find(({ letter }) => letter === event.key) : undefined
       leadAt = event.key === 'g' && page === undefined ? event.timeStamp : -Infinity
       if (page !== undefined) location.hash = hashOf(page.path)
     }

@@ -2,7 +2,11 @@ import { h, type ComponentChild } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { THEME_EVENT } from './parts/plot.ts'
 
-const THEMES = [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']] as const
+const THEMES = [
+  ['auto', 'Auto'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const
 
 /** Dark or light, as the system says unless somebody has said otherwise. */
 export function ThemeSwitch(): ComponentChild {
@@ -12,6 +16,9 @@ export function ThemeSwitch(): ComponentChild {
     document.dispatchEvent(new Event(THEME_EVENT))
   }, [theme])
   const change = (event: Event): void => setTheme((event.currentTarget as HTMLSelectElement).value)
-  return h('select', { class: 'quiet', 'aria-label': 'Colours', onChange: change },
-    THEMES.map(([value, text]) => h('option', { key: value, value, selected: value === theme }, text)))
+  return h(
+    'select',
+    { class: 'quiet', 'aria-label': 'Colours', onChange: change },
+    THEMES.map(([value, text]) => h('option', { key: value, value, selected: value === theme }, text)),
+  )
 }

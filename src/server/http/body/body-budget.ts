@@ -2,14 +2,16 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import { Shares } from '../../../schemas/values/shares.ts'
 
 /**
- * Of the budget so much may be held by one organization, by one workspace of it and by one key: nobody alone can keep all
- * others out, with however many keys. Decision.
+ * Of the budget so much may be held by one organization, by one workspace of it and by one key: nobody alone
+ * can keep all others out, with however many keys. Decision.
  */
 const ORGANIZATION_SHARE = 3 / 4
 const WORKSPACE_SHARE = 5 / 8
 const KEY_SHARE = 1 / 2
 
-/** Bytes of bodies that one front holds at once, all together and for each organization, workspace and key. */
+/**
+ * Bytes of bodies that one front holds at once, all together and for each organization, workspace and key.
+ */
 export class BodyBudget {
   #left: number
   readonly #organizations: Shares
@@ -40,7 +42,11 @@ export class BodyBudget {
   }
 
   #fits(bytes: number, { organizationId, workspaceId, key }: Caller): boolean {
-    return this.#organizations.fits(bytes, organizationId) && this.#workspaces.fits(bytes, workspaceId) && this.#keys.fits(bytes, key)
+    return (
+      this.#organizations.fits(bytes, organizationId) &&
+      this.#workspaces.fits(bytes, workspaceId) &&
+      this.#keys.fits(bytes, key)
+    )
   }
 
   #count(bytes: number, caller: Caller | null): void {

@@ -2,9 +2,9 @@ import { BODY_BYTES_PER_S_MIN, BODY_PACE_MS, BODY_STALL_MS } from '../../../sche
 import type { Timer, Timers } from '../timers.ts'
 
 /**
- * Looks how fast a body comes while we read: `slow` is told after BODY_STALL_MS without a byte, and after BODY_PACE_MS
- * with less than BODY_BYTES_PER_S_MIN, since the body holds places and quota. Time in which we read nothing is not the
- * client's.
+ * Looks how fast a body comes while we read: `slow` is told after BODY_STALL_MS without a byte, and after
+ * BODY_PACE_MS with less than BODY_BYTES_PER_S_MIN, since the body holds places and quota. Time in which we
+ * read nothing is not the client's.
  */
 export class BodyPace {
   readonly #timers: Pick<Timers, 'start'>

@@ -5,7 +5,9 @@ import type { BodyBudget } from './body-budget.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from '../timers.ts'
 
-/** Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision. */
+/**
+ * Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision.
+ */
 const UNADMITTED_BYTES_MAX = 64 * 1024
 
 const EMPTY = new Uint8Array(0)
@@ -46,8 +48,9 @@ export interface BodyOptions {
 export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 
 /**
- * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that holds while
- * receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are kept, then the socket pauses.
+ * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that
+ * holds while receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are
+ * kept, then the socket pauses.
  * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front, or what it holds
  * of the caller's organization, is full), `body_invalid` (TINY_CHUNKS_MAX).
  */
@@ -88,8 +91,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while they are at
-   * most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
+   * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while
+   * they are at most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
    */
   admit(caller: Caller, taken: BodyTaken, now?: number): void {
     this.#taken = taken
@@ -110,7 +113,8 @@ export class Body implements BodyTaker {
     if (!this.#chunks.add(chunk.byteLength)) return void this.#refuse(TOO_TINY)
     const bytes = new Uint8Array(chunk)
     const isWhole = isLast && this.#received === 0
-    if (isWhole && this.#taken !== null && bytes.length <= INLINE_JSON_BYTES_MAX) return this.#finish(ok(bytes))
+    if (isWhole && this.#taken !== null && bytes.length <= INLINE_JSON_BYTES_MAX)
+      return this.#finish(ok(bytes))
     if (!this.#keep(bytes)) return
     if (isLast && this.#taken !== null) return this.#finish(ok(this.#buffer.subarray(0, this.#received)))
     if (this.#taken !== null) return this.#watch()
@@ -120,8 +124,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Receives no more; later chunks only count. For every end of the call. What the bytes hold of the budget goes back
-   * when nobody works on them any more.
+   * Receives no more; later chunks only count. For every end of the call. What the bytes hold of the budget
+   * goes back when nobody works on them any more.
    */
   stop(): void {
     this.#stall?.stop()
@@ -169,8 +173,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Twice as much each time, and from a quarter on the announced length, into one buffer that need not grow again: an
-   * announcement alone must not take memory and budget that a few bytes do not vouch for.
+   * Twice as much each time, and from a quarter on the announced length, into one buffer that need not grow
+   * again: an announcement alone must not take memory and budget that a few bytes do not vouch for.
    */
   #grow(needed: number): boolean {
     const { declared, bytesMax, budget } = this.#options

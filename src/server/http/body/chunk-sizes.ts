@@ -1,8 +1,8 @@
 import { TINY_CHUNK_BYTES } from '../../../schemas/limits/limits.ts'
 
 /**
- * Counts the chunks of a body: the library hands over each by a call of its own, so that many tiny ones cost the loop a
- * hundred times what their bytes do.
+ * Counts the chunks of a body: the library hands over each by a call of its own, so that many tiny ones cost
+ * the loop a hundred times what their bytes do.
  */
 export class ChunkSizes {
   readonly #countMax: number

@@ -1,10 +1,14 @@
-import { REFUSED_BODY_MS, REFUSED_BODY_STALL_MS, REFUSED_TINY_CHUNKS_MAX } from '../../../schemas/limits/limits.ts'
+import {
+  REFUSED_BODY_MS,
+  REFUSED_BODY_STALL_MS,
+  REFUSED_TINY_CHUNKS_MAX,
+} from '../../../schemas/limits/limits.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from '../timers.ts'
 
 /**
- * Reads away the body of a request that is already refused, within bounds of bytes and time, so that a client which
- * sends first and reads later still gets its answer. Nothing of it is kept.
+ * Reads away the body of a request that is already refused, within bounds of bytes and time, so that a client
+ * which sends first and reads later still gets its answer. Nothing of it is kept.
  */
 export class Discard {
   readonly #timers: Pick<Timers, 'start'>

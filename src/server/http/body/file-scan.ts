@@ -1,8 +1,9 @@
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * Finds the end of a form's file, at a quarter of what busboy's search costs and without a copy. It begins where busboy
- * is known to stand within the file with nothing held back, and hands the delimiter and what follows to it again.
+ * Finds the end of a form's file, at a quarter of what busboy's search costs and without a copy. It begins
+ * where busboy is known to stand within the file with nothing held back, and hands the delimiter and what
+ * follows to it again.
  */
 export class FileScan {
   readonly #delimiter: Buffer
@@ -14,8 +15,8 @@ export class FileScan {
   }
 
   /**
-   * Whether busboy stands within the file and holds nothing back, by what it did with its last piece: of the file's
-   * bytes that it gave out some came from the piece, in which the file does not end.
+   * Whether busboy stands within the file and holds nothing back, by what it did with its last piece: of the
+   * file's bytes that it gave out some came from the piece, in which the file does not end.
    * @param fileBytes that it gave out meanwhile; what it had held back is less than a delimiter
    */
   mayBegin(piece: Uint8Array, fileBytes: number): boolean {
@@ -51,7 +52,10 @@ export class FileScan {
     return at < 0 ? null : Buffer.from(bytes.subarray(at))
   }
 
-  /** @returns how many bytes at the end may begin the delimiter, in which there is one carriage return, its first byte */
+  /**
+   * @returns how many bytes at the end may begin the delimiter, in which there is one carriage return, its
+   * first byte
+   */
   #beginOfDelimiter(bytes: Buffer): number {
     const end = bytes.subarray(-(this.#delimiter.length - 1))
     const at = end.lastIndexOf(CARRIAGE_RETURN)

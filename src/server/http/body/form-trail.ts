@@ -28,7 +28,9 @@ export class FormTrail {
     if (!this.#hasDelimiter) this.#look(bytes)
     parse()
     // Copied: a slice would hold all that came with it.
-    this.#before = Buffer.from(Buffer.concat([this.#before, bytes.subarray(-TRAIL_BYTES_MAX)]).subarray(-TRAIL_BYTES_MAX))
+    this.#before = Buffer.from(
+      Buffer.concat([this.#before, bytes.subarray(-TRAIL_BYTES_MAX)]).subarray(-TRAIL_BYTES_MAX),
+    )
     this.#now = NOTHING
   }
 
@@ -36,11 +38,18 @@ export class FormTrail {
     this.#hasEnded = true
   }
 
-  /** What is wrong, never with the offending bytes: form_malformed, or filename_invalid for what no header can hold. C13. */
+  /**
+   * What is wrong, never with the offending bytes: form_malformed, or filename_invalid for what no header can
+   * hold. C13.
+   */
   failure(): Failure {
     if (!this.#hasEnded) return this.#headerFailure()
     if (this.#hasBareLine) return malformed(BARE_LINES)
-    return malformed(this.#hasDelimiter ? 'It ends before its last boundary.' : 'The boundary of its content type does not stand in it.')
+    return malformed(
+      this.#hasDelimiter
+        ? 'It ends before its last boundary.'
+        : 'The boundary of its content type does not stand in it.',
+    )
   }
 
   #look(bytes: Buffer): void {

@@ -16,7 +16,10 @@ import { FormTrail } from './form-trail.ts'
 import type { BodySink, UploadBody } from './upload.ts'
 
 const FILE_PART = 'file'
-/** Characters of a field's value that is kept for the operation: the memory of many forms is bounded by it. Decision. */
+/**
+ * Characters of a field's value that is kept for the operation: the memory of many forms is bounded by it.
+ * Decision.
+ */
 const FIELD_KEPT_CHARS_MAX = 1_024
 
 /** @returns the boundary of a form's content type; null for anything else. RFC 2046 §5.1.1 */
@@ -52,7 +55,8 @@ export class FormUpload implements Upload {
   constructor(body: FormBody, { declared, boundary }: FormFacts) {
     this.#body = body
     this.#boundary = boundary
-    const most = declared === null ? null : Math.min(FILE_BYTES_MAX, Math.max(0, declared - smallestOverhead(boundary)))
+    const most =
+      declared === null ? null : Math.min(FILE_BYTES_MAX, Math.max(0, declared - smallestOverhead(boundary)))
     this.bytesAtMost = most
     this.slackBytes = Math.min(most ?? 0, FORM_EXTRA_BYTES_MAX)
   }
@@ -72,7 +76,10 @@ export class FormUpload implements Upload {
   }
 }
 
-/** Gives the bytes of a form to busboy and what it finds to the sink. Everything ends through one of four methods. */
+/**
+ * Gives the bytes of a form to busboy and what it finds to the sink. Everything ends through one of four
+ * methods.
+ */
 class FormReader implements BodySink {
   readonly #parser: Busboy
   readonly #body: FormBody
@@ -163,7 +170,8 @@ class FormReader implements BodySink {
   #onBytes(bytes: Uint8Array): void {
     if (this.#isOver) return
     this.#fileBytes += bytes.length
-    if (this.#fileBytes > FILE_BYTES_MAX) return this.#refuse({ name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } })
+    if (this.#fileBytes > FILE_BYTES_MAX)
+      return this.#refuse({ name: 'file_too_large', fields: { limit: FILE_BYTES_MAX } })
     if (!this.#sink.take(bytes)) this.#hasRoom = false
   }
 
@@ -172,7 +180,8 @@ class FormReader implements BodySink {
     if (valueTruncated) return this.#refuse(FIELD_TOO_LARGE)
     const issue = name === 'purpose' ? purposeIssue(value) : null
     if (issue !== null) return this.#refuse({ name: 'form_invalid', metadata: { issues: [issue] } })
-    if (name !== undefined && value.length <= FIELD_KEPT_CHARS_MAX && !this.#fields.has(name)) this.#fields.set(name, value)
+    if (name !== undefined && value.length <= FIELD_KEPT_CHARS_MAX && !this.#fields.has(name))
+      this.#fields.set(name, value)
   }
 
   #onFinish(): void {
@@ -191,7 +200,10 @@ class FormReader implements BodySink {
   }
 }
 
-/** Browsers and `fetch` write these three characters so, curl the first: a name has one outcome, however it is sent. */
+/**
+ * Browsers and `fetch` write these three characters so, curl the first: a name has one outcome, however it is
+ * sent.
+ */
 function unescaped(filename: string): string {
   return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
 }
@@ -213,9 +225,17 @@ function parserOf(boundary: string): Busboy {
 
 const NO_FILE = refusal('/file', 'is missing', 'one part named `file` with a filename')
 const ONE_FILE = refusal('', 'has a second file', 'one part named `file`')
-const OTHER_PART = refusal('', 'has a file in a part that is not named `file`', 'the file in one part named `file`')
+const OTHER_PART = refusal(
+  '',
+  'has a file in a part that is not named `file`',
+  'the file in one part named `file`',
+)
 const NAMELESS = refusal('/file', 'has no filename', 'a filename in its content-disposition')
-const FIELD_TOO_LARGE = refusal('', 'has a field that is too large', `at most ${FORM_FIELD_BYTES_MAX} bytes a field`)
+const FIELD_TOO_LARGE = refusal(
+  '',
+  'has a field that is too large',
+  `at most ${FORM_FIELD_BYTES_MAX} bytes a field`,
+)
 const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')
 /** Values of `content-transfer-encoding` that change no byte; busboy tells `7bit` when there is none. */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])

@@ -1,6 +1,6 @@
 /**
- * Runs what must wait until the library has parsed all that it has read. It does not say when a read ends; but all
- * that it parses it parses while the loop polls, and immediates run behind that.
+ * Runs what must wait until the library has parsed all that it has read. It does not say when a read ends;
+ * but all that it parses it parses while the loop polls, and immediates run behind that.
  */
 export class ReadEnd {
   #acts: (() => void)[] = []

@@ -28,14 +28,16 @@ export interface UploadBodyOptions {
 }
 
 export interface UploadSocket extends BodySocket {
-  /** The last byte is here: what follows is the operation's time. @param now `performance.now()` milliseconds */
+  /**
+   * The last byte is here: what follows is the operation's time. @param now `performance.now()` milliseconds
+   */
   restartDeadline(now: number): void
 }
 
 /**
- * A body that is given on as it comes, under a byte limit that holds while receiving. Until `flow` it stands still: what
- * came with the headers is kept, at most one read of the library, and the socket is paused.
- * Small pieces are gathered, so that what takes them may keep each.
+ * A body that is given on as it comes, under a byte limit that holds while receiving. Until `flow` it stands
+ * still: what came with the headers is kept, at most one read of the library, and the socket is paused. Small
+ * pieces are gathered, so that what takes them may keep each.
  * Failures: file_too_large, body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
  */
 export class UploadBody implements BodyTaker {
@@ -113,7 +115,8 @@ export class UploadBody implements BodyTaker {
   }
 
   #take(sink: BodySink, bytes: Uint8Array): void {
-    if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN) return this.#pass(sink, bytes)
+    if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN)
+      return this.#pass(sink, bytes)
     this.#gathered.add(bytes)
     // As soon as the wheel turns.
     this.#gathering ??= this.#options.timers.start(0, () => this.#pass(sink, EMPTY))
@@ -175,12 +178,16 @@ export function uploadOf(kind: 'form' | 'raw', head: RequestHead, body: UploadBo
   const refusal = encodingRefusal(head) ?? (kind === 'raw' ? partialRefusal(head) : null)
   if (refusal !== null) return { ok: false, failure: refusal }
   if (kind === 'raw') {
-    return declared !== null && declared > FILE_BYTES_MAX ? { ok: false, failure: TOO_LARGE } : ok(new RawUpload(body, declared))
+    return declared !== null && declared > FILE_BYTES_MAX
+      ? { ok: false, failure: TOO_LARGE }
+      : ok(new RawUpload(body, declared))
   }
   const boundary = boundaryOf(head.contentType)
   if (boundary === null) {
     const expected = 'multipart/form-data with a boundary of at most 70 characters'
-    return fail('header_invalid', { metadata: { issues: [{ path: '/content-type', message: 'is not that of a form', expected }] } })
+    return fail('header_invalid', {
+      metadata: { issues: [{ path: '/content-type', message: 'is not that of a form', expected }] },
+    })
   }
   const isTooLarge = declared !== null && declared > uploadBytesMax(kind)
   return isTooLarge ? { ok: false, failure: TOO_LARGE } : ok(new FormUpload(body, { declared, boundary }))

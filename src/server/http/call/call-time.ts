@@ -10,7 +10,10 @@ export interface TimedExchange extends Pick<Timers, 'start'> {
   expire(): void
 }
 
-/** How long one call may take, and the signal by which its operation hears that it is over, for whatever reason. */
+/**
+ * How long one call may take, and the signal by which its operation hears that it is over, for whatever
+ * reason.
+ */
 export class CallTime {
   /** `performance.now()` milliseconds, as all instants here. */
   readonly startedAt = performance.now()
@@ -51,7 +54,8 @@ export class CallTime {
   /** The operation has its whole time from now on. */
   restart(now: number): void {
     this.deadlineAt = now + this.#deadlineMs
-    // A timer that fires too early starts itself anew, and most never fire; one that fires too late would let the call run on.
+    // A timer that fires too early starts itself anew, and most never fire; one that fires too late would let
+    // the call run on.
     if (this.#firesAt <= this.deadlineAt) return
     this.#timer?.stop()
     this.#arm(this.deadlineAt, now)
@@ -83,7 +87,8 @@ export class CallTime {
     if (this.#isLate) return this.#exchange.expire()
     this.#isLate = true
     this.end('deadline')
-    // Counted from the signal, not from the deadline: on a loop that was blocked the operation hears of it only now.
+    // Counted from the signal, not from the deadline: on a loop that was blocked the operation hears of it
+    // only now.
     this.#arm(now + DEADLINE_GRACE_MS, now)
   }
 

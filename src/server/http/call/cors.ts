@@ -1,8 +1,9 @@
 import type { RequestHead } from './head.ts'
 
 /** Reply headers that a page's script may read. */
-const EXPOSED = 'x-request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, x-ratelimit-limit, '
-  + 'x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed, x-sluice-error, x-sluice-request-id'
+const EXPOSED =
+  'x-request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, x-ratelimit-limit, ' +
+  'x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed, x-sluice-error, x-sluice-request-id'
 const PREFLIGHT_AGE_S = '600'
 const NONE: readonly string[] = []
 
@@ -17,7 +18,10 @@ export class Cors {
     this.#isForAll = this.#origins.has('*')
   }
 
-  /** Headers of a reply to this origin; one that is not listed gets none, and its browser keeps the reply back. */
+  /**
+   * Headers of a reply to this origin; one that is not listed gets none, and its browser keeps the reply
+   * back.
+   */
   headersFor(origin: string): readonly string[] {
     if (this.#origins.size === 0) return NONE
     if (this.#isForAll && origin !== '') return allowing('*')
@@ -27,8 +31,12 @@ export class Cors {
   }
 
   isPreflight(head: RequestHead): boolean {
-    return this.#origins.size > 0 && head.method === 'options' && head.origin !== ''
-      && head.kept('access-control-request-method') !== undefined
+    return (
+      this.#origins.size > 0 &&
+      head.method === 'options' &&
+      head.origin !== '' &&
+      head.kept('access-control-request-method') !== undefined
+    )
   }
 
   /** @param allowed methods of the path */
@@ -38,9 +46,12 @@ export class Cors {
     const asked = head.kept('access-control-request-headers') ?? ''
     return [
       ...headers,
-      'access-control-allow-methods', allowed.join(', '),
-      'access-control-allow-headers', /^[\w\-, ]*$/.test(asked) ? asked : '',
-      'access-control-max-age', PREFLIGHT_AGE_S,
+      'access-control-allow-methods',
+      allowed.join(', '),
+      'access-control-allow-headers',
+      /^[\w\-, ]*$/.test(asked) ? asked : '',
+      'access-control-max-age',
+      PREFLIGHT_AGE_S,
     ]
   }
 }

@@ -4,13 +4,18 @@ import type { WireRequest } from '../reply/wire.ts'
 
 /** What a request that breaks HTTP's framing did; its connection is cut. */
 export type HeadFault =
-  | 'headers_too_large' | 'header_repeated' | 'length_invalid' | 'encoding_unknown' | 'length_and_encoding'
-  | 'body_not_expected' | 'trailer_announced'
+  | 'headers_too_large'
+  | 'header_repeated'
+  | 'length_invalid'
+  | 'encoding_unknown'
+  | 'length_and_encoding'
+  | 'body_not_expected'
+  | 'trailer_announced'
 
 /**
- * The request line and the headers as plain values: the request object dies when the handler returns.
- * The guard stands here because the library acts on the first of two framing headers and would run what follows as a
- * second request.
+ * The request line and the headers as plain values: the request object dies when the handler returns. The
+ * guard stands here because the library acts on the first of two framing headers and would run what follows
+ * as a second request.
  */
 export class RequestHead {
   readonly method: string
@@ -60,8 +65,8 @@ export class RequestHead {
       if (this.#hasTrailer) this.fault ??= 'trailer_announced'
       if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }
-    // The library stops reading headers at one without a name, and takes what an unseen `content-length` announces for a
-    // second request: behind a body that may be there it must not find one.
+    // The library stops reading headers at one without a name, and takes what an unseen `content-length`
+    // announces for a second request: behind a body that may be there it must not find one.
     else if (this.declared === 0 && this.#mayHaveBody()) this.isLast = true
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
   }
@@ -72,8 +77,9 @@ export class RequestHead {
   }
 
   /**
-   * Whether clients send bodies with requests of this kind. Decision: a `GET` keeps its connection on `/egress` too, since
-   * there it is most of the traffic; a `DELETE` does not, since other programs' APIs take bodies with it.
+   * Whether clients send bodies with requests of this kind. Decision: a `GET` keeps its connection on
+   * `/egress` too, since there it is most of the traffic; a `DELETE` does not, since other programs' APIs
+   * take bodies with it.
    */
   #mayHaveBody(): boolean {
     return !BODILESS.has(this.method) && !(this.method === 'delete' && this.all === null)
@@ -146,14 +152,37 @@ export class RequestHead {
   }
 }
 
-/** Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays open. */
+/**
+ * Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays
+ * open.
+ */
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])
 
 type KeptName =
-  | HeaderName | 'idempotency-key' | 'traceparent' | 'accept-encoding' | 'content-range' | 'if-unmodified-since'
-  | 'access-control-request-method' | 'access-control-request-headers'
+  | HeaderName
+  | 'idempotency-key'
+  | 'traceparent'
+  | 'accept-encoding'
+  | 'content-range'
+  | 'if-unmodified-since'
+  | 'access-control-request-method'
+  | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
-  'x-session-id', 'x-sluice-hops', 'idempotency-key', 'range', 'if-range', 'if-none-match', 'anthropic-version', 'anthropic-beta',
-  'user-agent', 'traceparent', 'accept-encoding', 'content-range', 'if-match', 'if-unmodified-since',
-  'access-control-request-method', 'access-control-request-headers', 'x-sluice-substitute',
+  'x-session-id',
+  'x-sluice-hops',
+  'idempotency-key',
+  'range',
+  'if-range',
+  'if-none-match',
+  'anthropic-version',
+  'anthropic-beta',
+  'user-agent',
+  'traceparent',
+  'accept-encoding',
+  'content-range',
+  'if-match',
+  'if-unmodified-since',
+  'access-control-request-method',
+  'access-control-request-headers',
+  'x-sluice-substitute',
 ])

@@ -8,7 +8,10 @@ import type { RequestHead } from './head.ts'
 
 const NOTHING_SHA256 = createHash('sha256').digest('hex')
 
-/** A call under an `Idempotency-Key` whose operation has its answers kept: the first one, or a repetition. C16. */
+/**
+ * A call under an `Idempotency-Key` whose operation has its answers kept: the first one, or a repetition.
+ * C16.
+ */
 export class IdempotentCall {
   readonly #port: Idempotency
   readonly #begun: ClaimOrAnswer
@@ -23,7 +26,11 @@ export class IdempotentCall {
   }
 
   /** Failures: those of `Idempotency.begin`. */
-  static async begin(port: Idempotency, idempotency: Repeatable, { key, signal }: Pick<Call, 'key' | 'signal'>): Promise<Outcome<IdempotentCall>> {
+  static async begin(
+    port: Idempotency,
+    idempotency: Repeatable,
+    { key, signal }: Pick<Call, 'key' | 'signal'>,
+  ): Promise<Outcome<IdempotentCall>> {
     const begun = await port.begin({ idempotency, holder: key.workspaceId ?? key.organizationId, signal })
     return begun.ok ? ok(new IdempotentCall(port, begun.value)) : begun
   }
@@ -58,7 +65,12 @@ export class IdempotentCall {
   /** Runs the operation and keeps what it answers, or gives the first answer again. A failure is not kept. */
   async run(operation: () => Promise<Outcome<Success>> | Outcome<Success>): Promise<Outcome<Success>> {
     if (this.#begun.kind === 'replay') {
-      return ok({ kind: 'bytes', parts: [Buffer.from(this.#begun.answer.json)], contentType: 'application/json', ...REPLAYED })
+      return ok({
+        kind: 'bytes',
+        parts: [Buffer.from(this.#begun.answer.json)],
+        contentType: 'application/json',
+        ...REPLAYED,
+      })
     }
     const { turn } = this.#begun
     this.#isOver = true
@@ -67,7 +79,10 @@ export class IdempotentCall {
       const outcome = await operation()
       if (outcome.ok) {
         if (outcome.value.kind !== 'json') throw new Error('only answers in JSON are kept')
-        await this.#port.remember(turn, { bodySha256: this.#bodySha256, json: JSON.stringify(outcome.value.value) })
+        await this.#port.remember(turn, {
+          bodySha256: this.#bodySha256,
+          json: JSON.stringify(outcome.value.value),
+        })
         isKept = true
       }
       return outcome
@@ -84,9 +99,14 @@ export class IdempotentCall {
   }
 }
 
-/** What a repetition must have in common with this call beside its body; null without the header. Failure: header_invalid. */
+/**
+ * What a repetition must have in common with this call beside its body; null without the header. Failure:
+ * header_invalid.
+ */
 export function repeatableOf(
-  { method, path, idempotent }: AnyOperation, { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>, head: Pick<RequestHead, 'kept'>,
+  { method, path, idempotent }: AnyOperation,
+  { key, params, query }: Pick<Call, 'key' | 'params' | 'query'>,
+  head: Pick<RequestHead, 'kept'>,
 ): Outcome<Repeatable | null> {
   const header = head.kept('idempotency-key')
   if (idempotent === 'refused') return header === undefined ? ok(null) : KEY_REFUSED
@@ -99,7 +119,13 @@ export function repeatableOf(
 
 const KEY_REFUSED = fail('header_invalid', {
   metadata: {
-    issues: [{ path: '/idempotency-key', message: 'is not taken here', expected: 'none: a key is shown once, and no repetition gets it again' }],
+    issues: [
+      {
+        path: '/idempotency-key',
+        message: 'is not taken here',
+        expected: 'none: a key is shown once, and no repetition gets it again',
+      },
+    ],
   },
 })
 

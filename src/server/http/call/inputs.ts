@@ -19,7 +19,8 @@ export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: Req
 /** Of a request in Anthropic's shape alone: elsewhere the header is not looked at. C37. */
 function anthropicCredential(head: Pick<RequestHead, 'anthropicKey' | 'kept'>): string {
   if (head.anthropicKey === '') return ''
-  const isAnthropic = head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
+  const isAnthropic =
+    head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
   return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
 }
 
@@ -39,10 +40,22 @@ export function declaredHeaders(wanted: readonly HeaderName[], head: RequestHead
   return headers
 }
 
-/** For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A missing type is taken as JSON. */
-export function contentRefusal({ contentType, contentEncoding }: Pick<RequestHead, 'contentType' | 'contentEncoding'>): Failure | null {
+/**
+ * For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A
+ * missing type is taken as JSON.
+ */
+export function contentRefusal({
+  contentType,
+  contentEncoding,
+}: Pick<RequestHead, 'contentType' | 'contentEncoding'>): Failure | null {
   if (contentType !== '' && !JSON_TYPES.test(contentType)) {
-    const issues = [{ path: '/content-type', message: 'is not a JSON type', expected: 'application/json, or a type that ends in +json' }]
+    const issues = [
+      {
+        path: '/content-type',
+        message: 'is not a JSON type',
+        expected: 'application/json, or a type that ends in +json',
+      },
+    ]
     return { name: 'content_type_unsupported', metadata: { issues } }
   }
   return encodingRefusal({ contentEncoding })
@@ -57,8 +70,8 @@ export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentE
 }
 
 /**
- * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever sends such
- * a header would lose content if it were ignored.
+ * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever
+ * sends such a header would lose content if it were ignored.
  */
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
@@ -69,7 +82,10 @@ export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null 
 const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const
 
 /** The body as its operation sees it. @param bulk name of the member that may have stayed bytes */
-export function bodyOf(verdict: Extract<BodyVerdict, { ok: true }>, bulk: string | undefined): Record<string, unknown> {
+export function bodyOf(
+  verdict: Extract<BodyVerdict, { ok: true }>,
+  bulk: string | undefined,
+): Record<string, unknown> {
   const { value } = verdict
   if (verdict.bulk === null || bulk === undefined) return value
   const { json, kind, count } = verdict.bulk

@@ -8,9 +8,18 @@ const LETTERS_PER_MISTAKE = 3
 const ASKED_SEGMENTS_MAX = 8
 const ASKED_CHARS_MAX = 160
 
-/** The path of an operation that a caller may have meant; null when none is near. C39. @param paths as OpenAPI writes them, with their prefix */
+/**
+ * The path of an operation that a caller may have meant; null when none is near. C39. @param paths as OpenAPI
+ * writes them, with their prefix
+ */
 export function nearestPath(asked: string, paths: Iterable<string>): string | null {
-  const given = asked.slice(0, ASKED_CHARS_MAX).toLowerCase().replace(/\/+/g, '/').replace(/\/$/, '').split('/').slice(0, ASKED_SEGMENTS_MAX)
+  const given = asked
+    .slice(0, ASKED_CHARS_MAX)
+    .toLowerCase()
+    .replace(/\/+/g, '/')
+    .replace(/\/$/, '')
+    .split('/')
+    .slice(0, ASKED_SEGMENTS_MAX)
   let [best, least]: [string | null, number] = [null, PATH_MISTAKES_MAX + 1]
   for (const path of paths) {
     const distance = distanceOf(given, path.split('/'), least - 1)

@@ -13,11 +13,12 @@ import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * Takes one request through the stages, whose order stands here and nowhere else:
- * access → limits → validation (line and headers → turn → body) → operation → reply → settle.
+ * Takes one request through the stages, whose order stands here and nowhere else: access → limits →
+ * validation (line and headers → turn → body) → operation → reply → settle.
  *
- * Each stage goes on by a plain call while its answer is at hand (a known key, a purse with tokens, a body that came
- * with the headers), and by a promise only when it must wait. Only in the handler's synchronous part.
+ * Each stage goes on by a plain call while its answer is at hand (a known key, a purse with tokens, a body
+ * that came with the headers), and by a promise only when it must wait. Only in the handler's synchronous
+ * part.
  */
 export function serve(deps: PipelineDeps, res: WireResponse, head: RequestHead): void {
   const call = new RequestCall(deps, res, head)
@@ -42,7 +43,9 @@ function begin(call: RequestCall, match: Routed): void {
   const coming = attachBody(call, route)
   call.after(deps.access.authenticate(credentialOf(operation, head)), (known) => {
     call.notes.authMs = call.lap()
-    const refusal = known.ok ? deps.access.checkKey(operation, known.value) : refusedCredential(operation, known.failure)
+    const refusal = known.ok
+      ? deps.access.checkKey(operation, known.value)
+      : refusedCredential(operation, known.failure)
     if (known.ok) call.key = known.value
     if (refusal !== null) return call.fail(refusal)
     exchange.letIn()
@@ -52,7 +55,10 @@ function begin(call: RequestCall, match: Routed): void {
   })
 }
 
-/** Its answer may be large. What changes or ends something goes on whatever is not read: a key that does not read can be revoked. */
+/**
+ * Its answer may be large. What changes or ends something goes on whatever is not read: a key that does not
+ * read can be revoked.
+ */
 function mayHold({ method }: AnyOperation): boolean {
   return method === 'get' || method === 'post' || method === 'any'
 }
@@ -95,7 +101,9 @@ function limit(call: RequestCall, route: Route, next: () => void): void {
   })
 }
 
-/** What no rate limits waits its turn, where its organization has used more of the front than its share. C11. */
+/**
+ * What no rate limits waits its turn, where its organization has used more of the front than its share. C11.
+ */
 function share(call: RequestCall, next: () => void): void {
   const { loop } = call.deps
   const { organizationId } = call.key

@@ -19,15 +19,17 @@ interface Member {
 }
 
 /**
- * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; each parameter
- * is given once, lists being one text with commas, unless the schema has an array: `ids=a&ids=b` or `ids[]=a&ids[]=b`, each once
- * in the value. Parameters that the schema does not name are ignored. B2.3.
+ * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; each
+ * parameter is given once, lists being one text with commas, unless the schema has an array: `ids=a&ids=b` or
+ * `ids[]=a&ids[]=b`, each once in the value. Parameters that the schema does not name are ignored. B2.3.
  * @param failure what a refused value answers
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {
   const { properties } = schema as { properties?: Record<string, TSchema> }
-  const members: Member[] = Object.entries(properties ?? {})
-    .map(([name, member]) => ({ name, schema: member }))
+  const members: Member[] = Object.entries(properties ?? {}).map(([name, member]) => ({
+    name,
+    schema: member,
+  }))
   const validator = Compile<TSchema>(schema)
   const refuse = (issues: readonly Issue[]): Outcome<never> => fail(failure, { metadata: { issues } })
   return {
@@ -45,7 +47,9 @@ export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'q
         if (given.length === 1) value[name] = coerced(member, first)
         else return refuse([{ path: `/${name}`, message: 'is given more than once', expected: 'one value' }])
       }
-      return validator.Check(value) ? ok(value) : refuse(issuesOf(schema, value).map((issue) => reworded(issue, properties, value)))
+      return validator.Check(value)
+        ? ok(value)
+        : refuse(issuesOf(schema, value).map((issue) => reworded(issue, properties, value)))
     },
   }
 }
@@ -89,7 +93,11 @@ function coerced(schema: TSchema, text: string): unknown {
 }
 
 /** What was given is text, whatever it should have been: that it is a string helps nobody. */
-function reworded(issue: Issue, members: Readonly<Record<string, TSchema>> = {}, value: Readonly<Record<string, unknown>>): Issue {
+function reworded(
+  issue: Issue,
+  members: Readonly<Record<string, TSchema>> = {},
+  value: Readonly<Record<string, unknown>>,
+): Issue {
   const name = issue.path.slice(1)
   const schema = members[name]
   const text = value[name]
@@ -97,7 +105,8 @@ function reworded(issue: Issue, members: Readonly<Record<string, TSchema>> = {},
   if (text === '') return { ...issue, message: 'is empty' }
   const kinds = kindsOf(schema)
   if (kinds.has('string')) return issue
-  if (kinds.has('integer') && NUMBER.test(text)) return { ...issue, message: 'is not a whole number in plain digits' }
+  if (kinds.has('integer') && NUMBER.test(text))
+    return { ...issue, message: 'is not a whole number in plain digits' }
   if (kinds.has('integer') || kinds.has('number')) return { ...issue, message: 'is not a number' }
   return kinds.has('boolean') ? { ...issue, message: 'is not a boolean' } : issue
 }

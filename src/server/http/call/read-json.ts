@@ -14,7 +14,10 @@ export interface ReadInput {
   readonly call: Pick<Call, 'key' | 'signal'>
 }
 
-/** Parses and validates a JSON body: at once while that is cheap, else in a short job. Failures: also busy and its kin. */
+/**
+ * Parses and validates a JSON body: at once while that is cheap, else in a short job. Failures: also busy and
+ * its kin.
+ */
 export function readJson(jobs: ShortJobs, request: ReadInput): BodyVerdict | Promise<BodyVerdict> {
   const { name, bytes } = request
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
@@ -28,9 +31,17 @@ export function readJson(jobs: ShortJobs, request: ReadInput): BodyVerdict | Pro
   return readInJob(jobs, { body: name, bytes: copy }, request)
 }
 
-async function readInJob(jobs: ShortJobs, input: ShortJobTypes['read_body']['in'], { body, call }: ReadInput): Promise<BodyVerdict> {
+async function readInJob(
+  jobs: ShortJobs,
+  input: ShortJobTypes['read_body']['in'],
+  { body, call }: ReadInput,
+): Promise<BodyVerdict> {
   const { key, signal } = call
-  const job = jobs.run('read_body', input, { caller: callerOf(key), transfer: [input.bytes.buffer as ArrayBuffer], signal })
+  const job = jobs.run('read_body', input, {
+    caller: callerOf(key),
+    transfer: [input.bytes.buffer as ArrayBuffer],
+    signal,
+  })
   // A thread that has the bytes keeps them to its end, whoever leaves.
   body?.lend()
   try {

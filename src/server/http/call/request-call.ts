@@ -23,8 +23,8 @@ import { isScimPath } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may bring
- * about. What comes after what is `pipeline.ts`'s matter alone.
+ * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may
+ * bring about. What comes after what is `pipeline.ts`'s matter alone.
  *
  * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
  */
@@ -155,9 +155,11 @@ export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
   /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
   after<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (!(value instanceof Promise)) return next(value)
-    value.then((late) => {
-      if (!this.exchange.isOver) next(late)
-    }).catch((error: unknown) => this.crashed(error))
+    value
+      .then((late) => {
+        if (!this.exchange.isOver) next(late)
+      })
+      .catch((error: unknown) => this.crashed(error))
   }
 
   /** Ends the call in any stage. The first failure is the one that is counted. */
@@ -175,10 +177,12 @@ export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
     if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
     const { value } = outcome
     if (value.kind === 'content') return this.#answerContent(value)
-    if (value.kind === 'relay') return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
+    if (value.kind === 'relay')
+      return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
     const made = this.#made(operation, value)
     const compressing = made === null ? null : compressedReply(this, operation, made)
-    const send = (reply: Reply | null): void => this.#finish(() => void (reply !== null && this.#answerWhole(operation, reply)))
+    const send = (reply: Reply | null): void =>
+      this.#finish(() => void (reply !== null && this.#answerWhole(operation, reply)))
     if (compressing === null) return send(made)
     compressing.then(send, (cause: unknown) => this.#finish(() => this.crashed(cause)))
   }
@@ -260,7 +264,10 @@ export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
     this.deps.loop.leave(this.#key.organizationId, { loopMs: this.#loopMs + heldMs, bytes: this.#ownBytes })
   }
 
-  /** What can be asked for again gives way to what the caller's organization has not read yet; what was paid for goes out. */
+  /**
+   * What can be asked for again gives way to what the caller's organization has not read yet; what was paid
+   * for goes out.
+   */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
     if (method !== 'get') return this.exchange.send(reply)
     this.#ownBytes = unreadBytesOf(reply)
@@ -271,17 +278,23 @@ export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
 
   #answerContent(success: ContentSuccess): void {
     const threw = (cause: unknown): Outcome<never> => fail('internal', { cause })
-    void replyOfContent(success, this, this.head).catch(threw).then((reply) => {
-      if (reply.ok) this.exchange.send(reply.value)
-      else this.fail(reply.failure)
-      this.exchange.rest()
-    })
+    void replyOfContent(success, this, this.head)
+      .catch(threw)
+      .then((reply) => {
+        if (reply.ok) this.exchange.send(reply.value)
+        else this.fail(reply.failure)
+        this.exchange.rest()
+      })
   }
 
   /** @returns null when this call has no turn that it must give up */
   #forget(): Promise<void> | null {
     const forgotten = this.kept?.drop() ?? null
-    return forgotten?.catch((cause: unknown) => this.deps.observer.log.error('idempotency.forget_failed', { cause })) ?? null
+    return (
+      forgotten?.catch((cause: unknown) =>
+        this.deps.observer.log.error('idempotency.forget_failed', { cause }),
+      ) ?? null
+    )
   }
 
   #failureName(): FailureName | null {

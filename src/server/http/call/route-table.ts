@@ -23,7 +23,11 @@ export interface NamedForm {
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
   /** The path is known but a segment that is no id does not decode; `params` are the others. */
-  | { readonly kind: 'undecodable'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
+  | {
+      readonly kind: 'undecodable'
+      readonly route: Route
+      readonly params: ReadonlyMap<string, readonly string[]>
+    }
   /** `route` where it takes every other method. */
   | { readonly kind: 'wrong_method'; readonly allowed: readonly string[]; readonly route?: Route }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
@@ -38,7 +42,10 @@ const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 /** Stands for an id that does not decode: no id has it, so that the answer is that of any unknown id. */
 const UNDECODABLE = '\ufffd'
 
-/** Methods that `any` is described by. It takes others too, but none of those that would show a request to its sender. */
+/**
+ * Methods that `any` is described by. It takes others too, but none of those that would show a request to its
+ * sender.
+ */
 export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
 export const ALLOWED_BY_ANY: readonly string[] = METHODS_OF_ANY.map((method) => method.toUpperCase())
 const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
@@ -54,7 +61,9 @@ export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable
 
 /** Whether what answers there answers as RFC 7644 has it, be there an operation or none. */
 export function isScimPath(path: string): boolean {
-  return path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
+  return (
+    path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
+  )
 }
 
 export class RouteTable {
@@ -116,12 +125,16 @@ export class RouteTable {
 
   /** Nothing is decoded and nothing forgiven: who passes a path on passes on what was sent. */
   #findAtRoot(method: string, path: string): Match {
-    const found = this.#atRoot.find(({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/')
+    const found = this.#atRoot.find(
+      ({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/',
+    )
     if (found === undefined) return UNKNOWN
-    if (NEVER_RELAYED.has(method)) return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
+    if (NEVER_RELAYED.has(method))
+      return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
     const { route, start } = found
     const end = path.indexOf('/', start.length)
-    const [first, rest] = end < 0 ? [path.slice(start.length), ''] : [path.slice(start.length, end), path.slice(end + 1)]
+    const [first, rest] =
+      end < 0 ? [path.slice(start.length), ''] : [path.slice(start.length, end), path.slice(end + 1)]
     return pickRoute(route, [first, rest])
   }
 
@@ -131,11 +144,16 @@ export class RouteTable {
     const rest = found.find(({ route }) => route.operation.method === method)
     if (rest === undefined) {
       const methods = found.map(({ route }) => route.operation.method.toUpperCase())
-      return methods.length === 0 ? null : { kind: 'wrong_method', allowed: [...new Set([...allowed, ...methods])].sort() }
+      return methods.length === 0
+        ? null
+        : { kind: 'wrong_method', allowed: [...new Set([...allowed, ...methods])].sort() }
     }
     const { route, segments } = rest
     const tail = given.slice(segments.length)
-    const values = [...given.filter((_, index) => isParameter(segments[index] ?? '')), tail.includes(null) ? null : tail.join('/')]
+    const values = [
+      ...given.filter((_, index) => isParameter(segments[index] ?? '')),
+      tail.includes(null) ? null : tail.join('/'),
+    ]
     return pickRoute(route, values)
   }
 }
@@ -154,8 +172,14 @@ function withoutSlash(path: string): string {
 
 /** @param given with at least one segment behind `segments` that is not empty */
 function isBelow(segments: readonly string[], given: readonly (string | null)[]): boolean {
-  const hasRest = given.length > segments.length + 1 || (given.length > segments.length && given.at(-1) !== '')
-  return hasRest && segments.every((segment, index) => isParameter(segment) ? given[index] !== '' : given[index] === segment)
+  const hasRest =
+    given.length > segments.length + 1 || (given.length > segments.length && given.at(-1) !== '')
+  return (
+    hasRest &&
+    segments.every((segment, index) =>
+      isParameter(segment) ? given[index] !== '' : given[index] === segment,
+    )
+  )
 }
 
 interface Rest {
@@ -185,14 +209,21 @@ class Node {
   }
 }
 
-/** Segments that lead to a place of the path, and what stands for its parameters; null stands for what does not decode. */
+/**
+ * Segments that lead to a place of the path, and what stands for its parameters; null stands for what does
+ * not decode.
+ */
 interface Place {
   readonly node: Node
   readonly values: readonly (string | null)[]
 }
 
 /** Every place that a path leads to: those by literal segments before those by parameters. */
-function* walk(node: Node, [segment, ...below]: readonly (string | null)[], values: Place['values'] = []): Generator<Place> {
+function* walk(
+  node: Node,
+  [segment, ...below]: readonly (string | null)[],
+  values: Place['values'] = [],
+): Generator<Place> {
   if (segment === undefined) {
     if (node.routes.size > 0) yield { node, values }
     return
@@ -202,8 +233,14 @@ function* walk(node: Node, [segment, ...below]: readonly (string | null)[], valu
   if (node.parameter !== null && segment !== '') yield* walk(node.parameter, below, [...values, segment])
 }
 
-/** A literal segment wins where it has the method: what has the name of an action is reached by all other methods. */
-function pick(places: readonly Place[], method: string): Routed | Extract<Match, { kind: 'wrong_method' }> | null {
+/**
+ * A literal segment wins where it has the method: what has the name of an action is reached by all other
+ * methods.
+ */
+function pick(
+  places: readonly Place[],
+  method: string,
+): Routed | Extract<Match, { kind: 'wrong_method' }> | null {
   for (const { node, values } of places) {
     const route = node.routeOf(method)
     if (route !== undefined) return pickRoute(route, values)
@@ -238,13 +275,19 @@ function allowedOf(places: readonly Place[]): readonly string[] {
 function routeOf(operation: AnyOperation): Route {
   const { input } = operation
   const { params, query, body, upload } = input
-  if (operation.idempotent === true && upload !== undefined) throw new Error(`${operation.id}: a stream is compared by who reads it`)
-  if (operation.area === 'scim' && operation.idempotent === true) throw new Error(`${operation.id}: headers of SCIM answers are not kept`)
-  if (operation.area === 'scim' && input.hasRest === true) throw new Error(`${operation.id}: paths of SCIM have no rest`)
-  if (operation.idempotent === true && operation.success.body === null) throw new Error(`${operation.id}: there is no answer to keep`)
+  if (operation.idempotent === true && upload !== undefined)
+    throw new Error(`${operation.id}: a stream is compared by who reads it`)
+  if (operation.area === 'scim' && operation.idempotent === true)
+    throw new Error(`${operation.id}: headers of SCIM answers are not kept`)
+  if (operation.area === 'scim' && input.hasRest === true)
+    throw new Error(`${operation.id}: paths of SCIM have no rest`)
+  if (operation.idempotent === true && operation.success.body === null)
+    throw new Error(`${operation.id}: there is no answer to keep`)
   return {
     operation,
-    names: segmentsOf(operation.path).filter(isParameter).map((segment) => segment.slice(1, -1)),
+    names: segmentsOf(operation.path)
+      .filter(isParameter)
+      .map((segment) => segment.slice(1, -1)),
     params: params === undefined ? null : compileUrlReader(params, 'params_invalid'),
     query: query === undefined ? null : compileUrlReader(query, 'query_invalid'),
     body: body === undefined ? null : { name: body, form: BODIES[body] },

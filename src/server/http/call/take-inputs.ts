@@ -12,16 +12,19 @@ import type { NamedForm, Route, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
 import { UploadBody, uploadOf } from '../body/upload.ts'
 
-/** A body that was attached in the handler and stands still until it is asked for; null where none was announced. */
+/**
+ * A body that was attached in the handler and stands still until it is asked for; null where none was
+ * announced.
+ */
 export type ComingBody = Body | UploadBody | null
 
 /** Told once, when every input of the operation stands in the call. */
 export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
 
 /**
- * The stage of validation: what the operation declared as its inputs is read from the request into the call, and
- * nothing else of it. The line and the headers come first, since they cost least; the body waits for the turn of a
- * call that is repeatable (C16). What does not fit ends the call here.
+ * The stage of validation: what the operation declared as its inputs is read from the request into the call,
+ * and nothing else of it. The line and the headers come first, since they cost least; the body waits for the
+ * turn of a call that is repeatable (C16). What does not fit ends the call here.
  */
 export function takeInputs(call: RequestCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
   const { route } = match

@@ -22,7 +22,10 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
     return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
   }
   const page = deps.site.find(head)
-  if (page === null) return call.isScim ? call.fail({ name: 'scim_resource_unknown' }) : call.fail(routeUnknown(deps.table.paths, head.path))
+  if (page === null)
+    return call.isScim
+      ? call.fail({ name: 'scim_resource_unknown' })
+      : call.fail(routeUnknown(deps.table.paths, head.path))
   call.after(page, (found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value
@@ -34,7 +37,10 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
 /** Names the path, and the one that was meant when one is near. C39. */
 function routeUnknown(paths: Iterable<string>, path: string): Failure {
   const near = nearestPath(path, paths)
-  return { name: 'route_unknown', detail: `${shown(path)} leads nowhere.${hintOf(near === null ? [] : [near])}` }
+  return {
+    name: 'route_unknown',
+    detail: `${shown(path)} leads nowhere.${hintOf(near === null ? [] : [near])}`,
+  }
 }
 
 /** @param allowed methods, upper case */

@@ -7,14 +7,18 @@ import type { RequestHead } from '../call/head.ts'
 import type { Page } from './site.ts'
 
 const compress = promisify(brotliCompress)
-/** A middle quality: the bundle takes a tenth of a second in the thread pool, once, and shrinks to a quarter. */
+/**
+ * A middle quality: the bundle takes a tenth of a second in the thread pool, once, and shrinks to a quarter.
+ */
 const BROTLI_QUALITY = 5
 /** Bytes below which compressing gains nothing. */
 const COMPRESS_BYTES_MIN = 1_024
 const OK = 200
 const NOT_MODIFIED = 304
 
-/** One form of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
+/**
+ * One form of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3.
+ */
 interface Form {
   readonly bytes: Uint8Array
   readonly etag: string
@@ -51,7 +55,9 @@ export class Asset {
   page(head: RequestHead): Page | Promise<Page> {
     this.#loaded ??= this.#load()
     const loaded = this.#loaded
-    return loaded instanceof Promise ? loaded.then((ready) => this.#pageOf(ready, head)) : this.#pageOf(loaded, head)
+    return loaded instanceof Promise
+      ? loaded.then((ready) => this.#pageOf(ready, head))
+      : this.#pageOf(loaded, head)
   }
 
   async #load(): Promise<Loaded> {
@@ -73,7 +79,15 @@ export class Asset {
   #pageOf({ plain, brotli }: Loaded, head: RequestHead): Page {
     const form = brotli !== null && takesCoding(head.kept('accept-encoding'), 'br') ? brotli : plain
     const { bytes, etag } = form
-    const headers = ['etag', etag, 'vary', 'accept-encoding', 'x-content-type-options', 'nosniff', ...this.#headers]
+    const headers = [
+      'etag',
+      etag,
+      'vary',
+      'accept-encoding',
+      'x-content-type-options',
+      'nosniff',
+      ...this.#headers,
+    ]
     if (!this.#headers.includes('cache-control')) headers.push('cache-control', 'no-cache')
     if (hasForm(head.kept('if-none-match'), etag)) return { status: NOT_MODIFIED, headers, body: bytes }
     headers.push('content-type', this.#contentType, ...form.headers)

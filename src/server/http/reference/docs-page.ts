@@ -29,11 +29,13 @@ export const DOCS_SCRIPT = `SwaggerUIBundle({
 `
 
 /** Nothing from elsewhere; the page sets styles on its elements and shows its pictures as data URLs. */
-export const DOCS_PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-  + "img-src 'self' data:; connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; "
-  + "frame-ancestors 'none'"
+export const DOCS_PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+  "img-src 'self' data:; connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'"
 
 /** Text, links and one style sheet of ours. */
-export const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+export const GUIDE_POLICY =
+  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 export const HEALTH = '{"status":"ok"}'

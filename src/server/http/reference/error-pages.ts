@@ -7,12 +7,23 @@ const NAMES = Object.keys(FAILURES) as FailureName[]
 /** It never reaches the wire. */
 const UNTOLD: FailureName = 'client_gone'
 
-/** Path and HTML of a page for each error type, and of their list: made from the catalogue of failures. C39. */
+/**
+ * Path and HTML of a page for each error type, and of their list: made from the catalogue of failures. C39.
+ */
 export function errorPages(): readonly (readonly [path: string, html: string])[] {
   const told = NAMES.filter((name) => name !== UNTOLD)
-  const list = told.map((name) => `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(FAILURES[name].text)}</li>`)
-  const all = shellOf('Error types', `<p>Each error answer has one of these as <code>error.metadata.error_type</code>.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`)
-  return [[ERRORS_PATH, all], ...told.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const)]
+  const list = told.map(
+    (name) =>
+      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(FAILURES[name].text)}</li>`,
+  )
+  const all = shellOf(
+    'Error types',
+    `<p>Each error answer has one of these as <code>error.metadata.error_type</code>.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
+  )
+  return [
+    [ERRORS_PATH, all],
+    ...told.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const),
+  ]
 }
 
 const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
@@ -22,15 +33,31 @@ const RETRY: Readonly<Record<FailureRow['retry'], string>> = {
 }
 
 function pageOf(name: FailureName, row: FailureRow): string {
-  const statuses = row.status.map((status) => `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? ''}`.trim())
+  const statuses = row.status.map((status) =>
+    `${status} ${STATUS_CODES[status] ?? REASONS[status] ?? ''}`.trim(),
+  )
   const rows = [
-    ['Status', `${statuses.join(', or ')}${statuses.length > 1 ? '; which of them the operation decides' : ''}`],
-    ['Cause', row.fault === 'caller' ? 'Something in the call, in its key or in what the organization has set.' : 'Something at this node or behind it.'],
+    [
+      'Status',
+      `${statuses.join(', or ')}${statuses.length > 1 ? '; which of them the operation decides' : ''}`,
+    ],
+    [
+      'Cause',
+      row.fault === 'caller'
+        ? 'Something in the call, in its key or in what the organization has set.'
+        : 'Something at this node or behind it.',
+    ],
     ['Remedy', inline(remedyOf(name, row))],
     ['Retry', RETRY[row.retry]],
   ]
-  const table = rows.map(([title, text]) => `<tr><th scope="row">${title}</th><td>${text}</td></tr>`).join('\n')
-  return shellOf(`<code>${name}</code>`, `<p>${inline(row.text)}</p>\n<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`, name)
+  const table = rows
+    .map(([title, text]) => `<tr><th scope="row">${title}</th><td>${text}</td></tr>`)
+    .join('\n')
+  return shellOf(
+    `<code>${name}</code>`,
+    `<p>${inline(row.text)}</p>\n<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
+    name,
+  )
 }
 
 function shellOf(heading: string, body: string, title = 'Error types'): string {
@@ -59,6 +86,10 @@ ${body}</main>
 
 /** Texts of ours: what stands in backticks is code, and a `{place}` is filled in each answer. */
 function inline(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-    .replace(/`([^`]*)`/g, '<code>$1</code>').replace(/\{(\w+)\}/g, '<var>$1</var>')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/`([^`]*)`/g, '<code>$1</code>')
+    .replace(/\{(\w+)\}/g, '<var>$1</var>')
 }

@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 
 /** What parameters of one name say wherever their shape says nothing of its own. C39. */
 const BY_NAME: Readonly<Record<string, string>> = {
-  author: 'What stands before the slash of a model\'s id.',
-  slug: 'What stands behind the slash of a model\'s id, with its variant if any; or the slug of a preset.',
+  author: "What stands before the slash of a model's id.",
+  slug: "What stands behind the slash of a model's id, with its variant if any; or the slug of a preset.",
   model: 'Id of a model, its slash encoded as %2F, or an alias.',
   limit: 'Entries of a page at most.',
   offset: 'Entries before the page.',
@@ -26,7 +26,9 @@ const BY_NAME: Readonly<Record<string, string>> = {
   provider: 'Slug of a provider: its entries alone.',
 }
 
-/** A parameter's description as a member: that of its shape, or of its name; nothing when there is neither. */
+/**
+ * A parameter's description as a member: that of its shape, or of its name; nothing when there is neither.
+ */
 export function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
   const said: unknown = Reflect.get(schema, 'description')
   const description = typeof said === 'string' && said !== '' ? said : BY_NAME[name]

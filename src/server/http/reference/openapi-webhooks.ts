@@ -6,7 +6,13 @@ type Json = Readonly<Record<string, unknown>>
 
 const GONE: number = FAILURES.video_expired.status[0]
 
-const header = (name: string, description: string): Json => ({ name, in: 'header', required: true, description, schema: { type: 'string' } })
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+})
 
 /** What we send by ourselves. B5, C17. */
 export const WEBHOOK_SCHEMAS: Json = { VideoEvent }
@@ -17,20 +23,27 @@ export const WEBHOOKS: Json = {
       operationId: 'video.generation',
       tags: ['videos'],
       summary: 'A video generation job has ended',
-      description: 'Goes to the `callback_url` of the job, else to the `default_callback_url` of the workspace. Every attempt has the same '
-        + 'id and the same bytes; '
-        + 'verify one of the two signatures over them, and take no attempt whose time is more than 300 seconds away. During a rotation of the '
-        + 'secret both carry two signatures.',
+      description:
+        'Goes to the `callback_url` of the job, else to the `default_callback_url` of the workspace. Every attempt has the same ' +
+        'id and the same bytes; ' +
+        'verify one of the two signatures over them, and take no attempt whose time is more than 300 seconds away. During a rotation of the ' +
+        'secret both carry two signatures.',
       // Ours to prove, not the receiver's key.
       security: [],
       parameters: [
-        header('x-sluice-signature', '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` under the text of the secret.'),
+        header(
+          'x-sluice-signature',
+          '`t=<Unix seconds>,v1=<hex>`: HMAC-SHA-256 of `<t>,<body>` under the text of the secret.',
+        ),
         header('x-sluice-idempotency-key', '`<job id>-<status>`: the same on every attempt.'),
         header('webhook-id', 'Standard Webhooks: the same on every attempt.'),
         header('webhook-timestamp', 'Standard Webhooks: Unix seconds of this attempt.'),
         header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, several parted by spaces.'),
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/VideoEvent' } } } },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/VideoEvent' } } },
+      },
       responses: {
         '2XX': { description: 'Delivered.' },
         [GONE]: { description: `${statusLine(GONE).slice(4)}: nothing more goes to this address.` },

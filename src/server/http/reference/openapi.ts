@@ -4,14 +4,26 @@ import { BODIES } from '../../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope } from '../../../schemas/envelope.ts'
 import { FAILURES, statusOf, type FailureName } from '../../../schemas/failures.ts'
 import { scopesText } from '../../../schemas/keys/scopes.ts'
-import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, PURPOSE_CHARS_MAX } from '../../../schemas/files/file-limits.ts'
+import {
+  FILE_EXPIRES_S_MAX,
+  FILE_EXPIRES_S_MIN,
+  PURPOSE_CHARS_MAX,
+} from '../../../schemas/files/file-limits.ts'
 import { FILENAME_RULES } from '../../../schemas/files/filenames.ts'
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import { SESSION_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
+import {
+  UPLOAD_FAILURES,
+  FORM_FAILURES,
+  STAGE_FAILURES,
+  BODY_FAILURES,
+  IDEMPOTENCY_FAILURES,
+} from './openapi-failures.ts'
 import { parameterDescription } from './openapi-parameters.ts'
+import { TAGS } from './openapi-tags.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from '../reply/reply.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
@@ -25,57 +37,21 @@ const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
 /** Statuses whose replies say when to try again. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
 
-const UPLOAD_FAILURES: readonly FailureName[] = ['header_invalid', 'file_too_large', 'body_slow', 'body_invalid']
-const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
-
-/** What the pipeline's stages may answer for an operation, beside its own failures. */
-const STAGE_FAILURES: readonly FailureName[] = [
-  'credentials_missing', 'key_unknown', 'key_expired', 'key_disabled', 'wrong_key_kind', 'internal',
-]
-const BODY_FAILURES: readonly FailureName[] = [
-  'header_invalid', 'content_type_unsupported', 'body_malformed', 'body_invalid', 'body_too_large', 'body_slow', 'busy',
-]
-
-const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
-  'header_invalid', 'idempotency_mismatch', 'idempotency_running', 'busy', 'store_unavailable',
-]
-
-/** `guide`: the guide that tells more, and where in it. */
-const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: string }>> = {
-  embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'models' },
-  videos: { text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.', guide: 'videos' },
-  files: { text: 'Uploads and promoted files, sealed at rest.', guide: 'files' },
-  containers: { text: 'Files that sandboxes write.', guide: 'files' },
-  workspaces: { text: 'Parts of an organization, each with keys, budgets, files and a vault of its own.', guide: 'workspaces' },
-  keys: { text: 'API keys: what each may use and spend, and their rotation.', guide: 'keys' },
-  interns: { text: 'Records of interns, each with a vault of its own; Sluice does not run them.', guide: 'interns' },
-  vault: { text: 'Secrets that programs use without seeing them.', guide: 'vault' },
-  'private-endpoints': { text: 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.', guide: 'endpoints' },
-  presets: { text: 'Request configurations under a slug: saved in versions, compared, rolled back and used as a model.', guide: 'presets' },
-  activity: { text: 'What was spent: by day, key, workspace and model.', guide: 'money' },
-  audit: { text: 'Who changed, was given or was refused what.', guide: 'audit' },
-  admin: {
-    text: 'What operators look into and repair: jobs, webhooks and storage of their organization.',
-    guide: 'jobs',
-  },
-  credits: { text: 'What an organization may spend in all.', guide: 'money' },
-  budgets: { text: 'What a workspace may spend a day, a week, a month and in all.', guide: 'money' },
-  'group-mappings': { text: "Groups of the identity provider's, and what they grant in which workspace.", guide: 'scim#groups-of-an-identity-provider' },
-  egress: { text: 'Requests to hosts of your choice, with secrets put in on the way.', guide: 'egress' },
-  scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
-  models: { text: 'What can be called, by whom it is provided, and what it costs.', guide: 'models' },
-}
-
 type Json = Readonly<Record<string, unknown>>
 
 /** The OpenAPI 3.1 document of the operations; nothing in it is written twice. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
-  const schemas: Record<string, unknown> = { Error: ErrorEnvelope, AccountError: AccountErrorEnvelope, ...WEBHOOK_SCHEMAS }
+  const schemas: Record<string, unknown> = {
+    Error: ErrorEnvelope,
+    AccountError: AccountErrorEnvelope,
+    ...WEBHOOK_SCHEMAS,
+  }
   if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     const prefix = prefixOf(operation)
-    const path = (paths[operation.path] ??= prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
+    const path = (paths[operation.path] ??=
+      prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
     const described = operationOf(operation, schemas)
     if (operation.method !== 'any') path[operation.method] = described
     // There is no word for all methods: each has the same text under an id of its own.
@@ -87,8 +63,9 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
       title: 'Sluice',
       version: INTERFACE_VERSION,
       summary: 'A self-hosted AI gateway.',
-      description: '`HEAD` is served wherever `GET` is, with the same headers and no body. An optional member of a JSON body may be '
-        + '`null`, which is the same as leaving it out wherever its schema gives null no meaning of its own.',
+      description:
+        '`HEAD` is served wherever `GET` is, with the same headers and no body. An optional member of a JSON body may be ' +
+        '`null`, which is the same as leaving it out wherever its schema gives null no meaning of its own.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: API_PREFIX }],
@@ -107,7 +84,10 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
 const SECURITY: Json = { type: 'http', scheme: 'bearer', description: 'An API key of this installation.' }
 
 const KEY_HEADER: Json = {
-  type: 'apiKey', in: 'header', name: 'x-sluice-key', description: 'The same, where `Authorization` is for somebody else.',
+  type: 'apiKey',
+  in: 'header',
+  name: 'x-sluice-key',
+  description: 'The same, where `Authorization` is for somebody else.',
 }
 
 /** Requests that have no body are described without one. */
@@ -115,20 +95,42 @@ const BODILESS: readonly string[] = ['get', 'head', 'options', 'delete']
 
 function ofAny(operation: AnyOperation, method: string, described: Json): Json {
   const { requestBody, ...rest } = described
-  return { ...rest, operationId: `${operation.id}.${method}`, ...(!BODILESS.includes(method) && { requestBody }) }
+  return {
+    ...rest,
+    operationId: `${operation.id}.${method}`,
+    ...(!BODILESS.includes(method) && { requestBody }),
+  }
 }
 
 const COMMON_HEADERS: Json = {
   AcceptRanges: { description: 'Parts can be asked for by `Range`.', schema: { const: 'bytes' } },
   CacheControl: { description: 'No shared cache keeps it.', schema: { const: 'private' } },
-  ContentDisposition: { description: 'A download, under the name of the file without its folders.', schema: { type: 'string' } },
-  ContentTypeOptions: { description: 'Browsers show it as what it says it is.', schema: { const: 'nosniff' } },
+  ContentDisposition: {
+    description: 'A download, under the name of the file without its folders.',
+    schema: { type: 'string' },
+  },
+  ContentTypeOptions: {
+    description: 'Browsers show it as what it says it is.',
+    schema: { const: 'nosniff' },
+  },
   ContentRange: { description: 'Which bytes these are, of how many.', schema: { type: 'string' } },
-  Error: { description: 'The error type: this answer is ours, and not that of whom the request is for.', schema: { type: 'string' } },
+  Error: {
+    description: 'The error type: this answer is ours, and not that of whom the request is for.',
+    schema: { type: 'string' },
+  },
   ETag: { description: 'Strong; for `If-Range` and `If-None-Match`.', schema: { type: 'string' } },
-  RequestId: { description: 'The id of this call, or the one that the caller sent.', schema: { type: 'string' } },
-  RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
-  ShouldRetry: { description: 'False when the same call cannot succeed before something changes.', schema: { const: 'false' } },
+  RequestId: {
+    description: 'The id of this call, or the one that the caller sent.',
+    schema: { type: 'string' },
+  },
+  RetryAfter: {
+    description: 'Seconds to wait before trying again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  ShouldRetry: {
+    description: 'False when the same call cannot succeed before something changes.',
+    schema: { const: 'false' },
+  },
 }
 
 const LIST_HEADERS = {
@@ -146,12 +148,23 @@ const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
         type: 'object',
         required: ['file'],
         properties: {
-          file: { type: 'string', format: 'binary', description: `The file, with its name: ${FILENAME_RULES}.` },
-          purpose: { type: 'string', maxLength: PURPOSE_CHARS_MAX, description: "As OpenAI's clients send it; kept for their shape." },
+          file: {
+            type: 'string',
+            format: 'binary',
+            description: `The file, with its name: ${FILENAME_RULES}.`,
+          },
+          purpose: {
+            type: 'string',
+            maxLength: PURPOSE_CHARS_MAX,
+            description: "As OpenAI's clients send it; kept for their shape.",
+          },
           'expires_after[anchor]': { const: 'created_at', description: 'Needed with the seconds.' },
           'expires_after[seconds]': {
-            type: 'integer', minimum: FILE_EXPIRES_S_MIN, maximum: FILE_EXPIRES_S_MAX,
-            description: 'The file is removed so long after its creation; Anthropic, as a provider, knows no such end.',
+            type: 'integer',
+            minimum: FILE_EXPIRES_S_MIN,
+            maximum: FILE_EXPIRES_S_MAX,
+            description:
+              'The file is removed so long after its creation; Anthropic, as a provider, knows no such end.',
           },
         },
       },
@@ -162,36 +175,62 @@ const UPLOADS: Readonly<Record<'form' | 'raw' | 'whole', Json>> = {
 }
 
 const HEADER_SHAPES: Readonly<Record<string, Json>> = {
-  'x-sluice-substitute': { const: 'body', description: 'Placeholders in the body, of up to 64 KiB, are replaced too.' },
+  'x-sluice-substitute': {
+    const: 'body',
+    description: 'Placeholders in the body, of up to 64 KiB, are replaced too.',
+  },
   range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
   'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
   'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource is another version by now.' },
   'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
   'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
   'anthropic-beta': { type: 'string', description: 'The same.' },
-  'user-agent': { type: 'string', description: "One that begins with `OpenAI/` gets OpenAI's shape of a file." },
+  'user-agent': {
+    type: 'string',
+    description: "One that begins with `OpenAI/` gets OpenAI's shape of a file.",
+  },
   'x-stainless-lang': {
-    type: 'string', description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
+    type: 'string',
+    description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
   },
   'idempotency-key': {
-    type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_CHARS_MAX, description: 'A repetition within a day gets the first answer again.',
+    type: 'string',
+    minLength: 1,
+    maxLength: IDEMPOTENCY_KEY_CHARS_MAX,
+    description: 'A repetition within a day gets the first answer again.',
   },
-  'x-sluice-hops': { type: 'string', description: 'How many gateways the call came through; written by Sluice.' },
-  'x-session-id': { type: 'string', maxLength: SESSION_ID_CHARS_MAX, description: 'Groups calls; `session_id` of the body wins.' },
+  'x-sluice-hops': {
+    type: 'string',
+    description: 'How many gateways the call came through; written by Sluice.',
+  },
+  'x-session-id': {
+    type: 'string',
+    maxLength: SESSION_ID_CHARS_MAX,
+    description: 'Groups calls; `session_id` of the body wins.',
+  },
 }
 
 /** On every answer to a key that has a limit, of an operation that is limited. C11. */
-const LIMIT_HEADERS: Json = Object.fromEntries(Object.entries({
-  'RateLimit-Policy': ['string', 'The limit `q` of requests in a window of `w` seconds; for keys that have a limit.'],
-  RateLimit: ['string', 'Requests left `r`, and `t` seconds until the burst is whole or, on a refusal, one is free.'],
-  'X-RateLimit-Limit': ['integer', 'Requests a minute.'],
-  'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest figure known.'],
-  'X-RateLimit-Reset': ['integer', 'When the burst is whole, in milliseconds since the epoch.'],
-}).map(([name, [type, description]]) => [name, { description, schema: { type } }]))
+const LIMIT_HEADERS: Json = Object.fromEntries(
+  Object.entries({
+    'RateLimit-Policy': [
+      'string',
+      'The limit `q` of requests in a window of `w` seconds; for keys that have a limit.',
+    ],
+    RateLimit: [
+      'string',
+      'Requests left `r`, and `t` seconds until the burst is whole or, on a refusal, one is free.',
+    ],
+    'X-RateLimit-Limit': ['integer', 'Requests a minute.'],
+    'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest figure known.'],
+    'X-RateLimit-Reset': ['integer', 'When the burst is whole, in milliseconds since the epoch.'],
+  }).map(([name, [type, description]]) => [name, { description, schema: { type } }]),
+)
 
 function remarksOf(headers: Readonly<Record<string, string>> = {}): Json {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
 }
 
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
@@ -199,7 +238,11 @@ function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   return [...names].map((name) => {
     const tag = TAGS[name]
     if (tag === undefined) return { name, description: name }
-    return { name, description: tag.text, externalDocs: { description: 'Guide', url: `${GUIDES_PATH}/${tag.guide}` } }
+    return {
+      name,
+      description: tag.text,
+      externalDocs: { description: 'Guide', url: `${GUIDES_PATH}/${tag.guide}` },
+    }
   })
 }
 
@@ -213,28 +256,42 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.`
-      + gatesOf(operation).map(({ text }) => ` ${text}`).join(''),
+    description:
+      `${operation.description === undefined ? '' : `${operation.description} `}Needs a key of kind ${operation.access.keys.join(' or ')}.` +
+      gatesOf(operation)
+        .map(({ text }) => ` ${text}`)
+        .join(''),
     ...(operation.access.keyScopes !== undefined && { 'x-sluice-scopes': operation.access.keyScopes }),
     ...(parameters.length > 0 && { parameters }),
     ...(input.body !== undefined && {
       requestBody: {
         required: true,
-        content: Object.fromEntries(bodyTypesOf(operation).map((type) => [
-          type, { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) },
-        ])),
+        content: Object.fromEntries(
+          bodyTypesOf(operation).map((type) => [
+            type,
+            { schema: reference(`${name}Body`), ...exampleOf(operation.example.body) },
+          ]),
+        ),
       },
     }),
-    ...(input.upload !== undefined && { requestBody: { required: input.upload !== 'whole', content: UPLOADS[input.upload] } }),
+    ...(input.upload !== undefined && {
+      requestBody: { required: input.upload !== 'whole', content: UPLOADS[input.upload] },
+    }),
     ...(operation.access.header !== undefined && { security: [{ [operation.access.header]: [] }] }),
     responses: {
       [success.status]: {
         description: statusLine(success.status).slice(4),
         headers: {
-          [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: { $ref: '#/components/headers/RequestId' },
+          [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: {
+            $ref: '#/components/headers/RequestId',
+          },
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
-          ...remarksOf({ ...success.headers, ...(success.isList === true && LIST_HEADERS), ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS) }),
+          ...remarksOf({
+            ...success.headers,
+            ...(success.isList === true && LIST_HEADERS),
+            ...(isRepeatable(operation) && IDEMPOTENCY_HEADERS),
+          }),
         },
         ...(success.body !== null && {
           content: { [typeOf(operation)]: { schema: reference(`${name}Answer`) } },
@@ -249,7 +306,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
 
 function typeOf({ area, success: { content, isRelayed } }: AnyOperation): string {
   if (area === 'scim') return SCIM_CONTENT_TYPE
-  return isRelayed === true ? '*/*' : content ?? 'application/json'
+  return isRelayed === true ? '*/*' : (content ?? 'application/json')
 }
 
 /** Media types of a JSON body; of SCIM's both, since providers send either. RFC 7644 §3.1. */
@@ -259,7 +316,10 @@ function bodyTypesOf({ area }: AnyOperation): readonly string[] {
 
 const UNMODIFIED: Json = {
   description: 'Not Modified',
-  headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' }, etag: { description: 'Of what the caller has.', schema: { type: 'string' } } },
+  headers: {
+    'x-request-id': { $ref: '#/components/headers/RequestId' },
+    etag: { description: 'Of what the caller has.', schema: { type: 'string' } },
+  },
 }
 
 const WHOLE_HEADERS: Json = {
@@ -280,11 +340,17 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
     [PARTIAL_CONTENT]: {
       description: statusLine(PARTIAL_CONTENT).slice(4),
       headers: {
-        ...requestId, ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS, 'content-range': { $ref: '#/components/headers/ContentRange' },
+        ...requestId,
+        ...WHOLE_HEADERS,
+        ...DOWNLOAD_HEADERS,
+        'content-range': { $ref: '#/components/headers/ContentRange' },
       },
       content: { [mediaType]: { schema: reference(schemaName) } },
     },
-    [NOT_MODIFIED]: { description: statusLine(NOT_MODIFIED).slice(4), headers: { ...requestId, ...WHOLE_HEADERS } },
+    [NOT_MODIFIED]: {
+      description: statusLine(NOT_MODIFIED).slice(4),
+      headers: { ...requestId, ...WHOLE_HEADERS },
+    },
   }
 }
 
@@ -296,7 +362,11 @@ function isRepeatable({ idempotent }: AnyOperation): boolean {
 function parametersOf(operation: AnyOperation): readonly Json[] {
   const { input, success, example } = operation
   const keyed = isRepeatable(operation) ? ['idempotency-key'] : []
-  const taken = [...(input.headers ?? []), ...keyed, ...(success.content === undefined ? [] : CONTENT_HEADERS)]
+  const taken = [
+    ...(input.headers ?? []),
+    ...keyed,
+    ...(success.content === undefined ? [] : CONTENT_HEADERS),
+  ]
   const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
   return [
     ...parametersIn('path', input.params, examples),
@@ -310,7 +380,10 @@ function parametersOf(operation: AnyOperation): readonly Json[] {
 
 function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, examples: Json): readonly Json[] {
   // Inputs of a URL are objects by their definition's type.
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
   return Object.entries(properties).map(([name, member]) => ({
     name,
     in: place,
@@ -321,9 +394,16 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
   }))
 }
 
-/** Every listed status, 401, which every operation has, and 400 where a query may be wrong (C2); each names the error types that lead to it. */
+/**
+ * Every listed status, 401, which every operation has, and 400 where a query may be wrong (C2); each names
+ * the error types that lead to it.
+ */
 function failuresOf(operation: AnyOperation): Json {
-  const names = [...STAGE_FAILURES, ...gatesOf(operation).map(({ failure }) => failure), ...operation.failures]
+  const names = [
+    ...STAGE_FAILURES,
+    ...gatesOf(operation).map(({ failure }) => failure),
+    ...operation.failures,
+  ]
   if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
   if (isRepeatable(operation)) names.push(...IDEMPOTENCY_FAILURES)
   if (operation.idempotent === 'refused') names.push('header_invalid')
@@ -335,11 +415,15 @@ function failuresOf(operation: AnyOperation): Json {
   if (operation.input.params !== undefined) names.push('params_invalid')
   if (isRateLimited(operation)) names.push('rate_limited')
   const ofQuery = operation.input.query === undefined ? [] : FAILURES.query_invalid.status
-  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort((one, other) => one - other)
-  return Object.fromEntries(statuses.map((status) => {
-    const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
-    return [status, failureOf(status, types, operation)]
-  }))
+  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort(
+    (one, other) => one - other,
+  )
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
+      return [status, failureOf(status, types, operation)]
+    }),
+  )
 }
 
 interface Gate {
@@ -351,10 +435,17 @@ interface Gate {
 function gatesOf({ access }: AnyOperation): readonly Gate[] {
   const gates: Gate[] = []
   const { keyScopes = [] } = access
-  if (keyScopes.length > 0) gates.push({ failure: 'scope_missing', text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.` })
-  if (access.isOfProgramme === true) gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
-  if (access.refusesRegional === true) gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
-  if (access.writesVault === true) gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
+  if (keyScopes.length > 0)
+    gates.push({
+      failure: 'scope_missing',
+      text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.`,
+    })
+  if (access.isOfProgramme === true)
+    gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
+  if (access.refusesRegional === true)
+    gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
+  if (access.writesVault === true)
+    gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
   return gates
 }
 
@@ -369,7 +460,9 @@ function failureOf(status: number, types: readonly FailureName[], operation: Any
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
       }),
-      ...(types.includes('range_unsatisfiable') && { 'content-range': { $ref: '#/components/headers/ContentRange' } }),
+      ...(types.includes('range_unsatisfiable') && {
+        'content-range': { $ref: '#/components/headers/ContentRange' },
+      }),
       ...(status === RATE_LIMITED && LIMIT_HEADERS),
       ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
     },
@@ -391,5 +484,8 @@ function reference(name: string): Json {
 }
 
 function pascal(id: string): string {
-  return id.split(/[._-]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return id
+    .split(/[._-]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
 }

@@ -14,14 +14,25 @@ const ROOT = '/'
 /** For who opens the address in a browser, and for who asks it by hand: where everything is. */
 const BEGINNING: Page = {
   status: 302,
-  headers: ['location', DOCS_PATH, 'content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff', 'cache-control', 'no-cache'],
+  headers: [
+    'location',
+    DOCS_PATH,
+    'content-type',
+    'application/json; charset=utf-8',
+    'x-content-type-options',
+    'nosniff',
+    'cache-control',
+    'no-cache',
+  ],
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
 /** Copied beside the compiled code by the build. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
 
-/** Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the guides below it. C29. */
+/**
+ * Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the guides below it. C29.
+ */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
 
@@ -34,11 +45,17 @@ export class Site {
       [DOCS_PATH, page],
       ['/docs/', page],
       ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
-      ['/docs/swagger-ui-bundle.js', Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES))],
+      [
+        '/docs/swagger-ui-bundle.js',
+        Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES)),
+      ],
       ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('swagger-ui.css', DOCS_FILES))],
       ['/docs/guides.css', Asset.ofFile('text/css', new URL('guides.css', DOCS_FILES))],
       ...guides(),
-      ...errorPages().map(([path, html]): [string, Asset] => [path, Asset.ofText('text/html', html, ['content-security-policy', GUIDE_POLICY])]),
+      ...errorPages().map(([path, html]): [string, Asset] => [
+        path,
+        Asset.ofText('text/html', html, ['content-security-policy', GUIDE_POLICY]),
+      ]),
     ])
   }
 
@@ -60,6 +77,11 @@ function guides(): readonly [string, Asset][] {
   return readdirSync(folder).flatMap((file) => {
     const page = Asset.ofFile('text/html', new URL(file, folder), ['content-security-policy', GUIDE_POLICY])
     const name = file.slice(0, -'.html'.length)
-    return name === 'index' ? [[GUIDES_PATH, page], [`${GUIDES_PATH}/`, page]] : [[`${GUIDES_PATH}/${name}`, page]]
+    return name === 'index'
+      ? [
+          [GUIDES_PATH, page],
+          [`${GUIDES_PATH}/`, page],
+        ]
+      : [[`${GUIDES_PATH}/${name}`, page]]
   })
 }

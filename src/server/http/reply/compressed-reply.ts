@@ -1,38 +1,73 @@
 import { callerOf } from '../../../schemas/values/callers.ts'
-import { COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_MIN, COMPRESS_WAIT_MS_MAX } from '../../../schemas/limits/limits.ts'
+import {
+  COMPRESSED_BYTES_MAX,
+  COMPRESSED_BYTES_MIN,
+  COMPRESS_WAIT_MS_MAX,
+} from '../../../schemas/limits/limits.ts'
 import { takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import { isPulled, lengthOf, partsOf, unreadBytesOf, type Reply } from './reply-body.ts'
 import type { RequestCall } from '../call/request-call.ts'
 
-/** Of every answer that a list may give compressed, whether it is or not: a cache between keeps both apart. */
+/**
+ * Of every answer that a list may give compressed, whether it is or not: a cache between keeps both apart.
+ */
 export const VARIES = ['vary', 'accept-encoding'] as const
 
 /**
- * The answer of a large list, compressed on a thread; null when it goes as it is. Only lists that their operation declares:
- * names, sizes and prices. An answer that held a secret beside text of somebody else's choice would tell the secret by
- * its length to whoever chooses the text and sees the length (BREACH).
+ * The answer of a large list, compressed on a thread; null when it goes as it is. Only lists that their
+ * operation declares: names, sizes and prices. An answer that held a secret beside text of somebody else's
+ * choice would tell the secret by its length to whoever chooses the text and sees the length (BREACH).
  *
  * Where no thread has time for it, or its organization's places are taken, the answer goes as it is.
  */
-export function compressedReply(call: RequestCall, { success }: AnyOperation, reply: Reply): Promise<Reply> | null {
+export function compressedReply(
+  call: RequestCall,
+  { success }: AnyOperation,
+  reply: Reply,
+): Promise<Reply> | null {
   const { body } = reply
-  if (success.isList !== true || body === null || isPulled(body) || !takesCoding(call.head.kept('accept-encoding'), 'gzip')) return null
+  if (
+    success.isList !== true ||
+    body === null ||
+    isPulled(body) ||
+    !takesCoding(call.head.kept('accept-encoding'), 'gzip')
+  )
+    return null
   const bytes = lengthOf(body)
   if (bytes < COMPRESSED_BYTES_MIN || bytes > COMPRESSED_BYTES_MAX || !call.hasRoomToRead) return null
   return compressed(call, reply, body)
 }
 
-async function compressed(call: RequestCall, reply: Reply, body: Parameters<typeof partsOf>[0]): Promise<Reply> {
-  const { deps: { host, jobs }, key, signal } = call
+async function compressed(
+  call: RequestCall,
+  reply: Reply,
+  body: Parameters<typeof partsOf>[0],
+): Promise<Reply> {
+  const {
+    deps: { host, jobs },
+    key,
+    signal,
+  } = call
   // What waits for the thread is an answer that nobody has read yet.
   const giveBack = host.unread.hold(key.organizationId, unreadBytesOf(reply))
   try {
     // A copy: deps may belong to the catalogue, and what is moved is lost here.
     const whole = new Uint8Array(Buffer.concat(partsOf(body)))
     const endsAt = performance.now() + COMPRESS_WAIT_MS_MAX
-    const packed = await jobs.run('compress', { bytes: whole }, { caller: callerOf(key), signal, endsAt, transfer: [whole.buffer] })
-    return packed.ok ? { ...reply, headers: [...reply.headers, 'content-encoding', 'gzip'], body: packed.value, isShared: false } : reply
+    const packed = await jobs.run(
+      'compress',
+      { bytes: whole },
+      { caller: callerOf(key), signal, endsAt, transfer: [whole.buffer] },
+    )
+    return packed.ok
+      ? {
+          ...reply,
+          headers: [...reply.headers, 'content-encoding', 'gzip'],
+          body: packed.value,
+          isShared: false,
+        }
+      : reply
   } finally {
     giveBack()
   }

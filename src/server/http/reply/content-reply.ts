@@ -16,12 +16,16 @@ const NOTHING = new Uint8Array(0)
 export type ContentSuccess = Extract<Success, { kind: 'content' }>
 
 /**
- * The reply that a download gets: whole, in part, or only that nothing has changed. RFC 9110 §13, §14.
- * The first piece is read before the reply begins, so that what cannot be read is still an error with a status.
+ * The reply that a download gets: whole, in part, or only that nothing has changed. RFC 9110 §13, §14. The
+ * first piece is read before the reply begins, so that what cannot be read is still an error with a status.
  * The content is closed on every path, at the latest by the reply's `done`.
  * Failures: range_unsatisfiable, and those of reading.
  */
-export async function replyOfContent(success: ContentSuccess, facts: ReplyFacts, head: Pick<RequestHead, 'method' | 'kept'>): Promise<Outcome<Reply>> {
+export async function replyOfContent(
+  success: ContentSuccess,
+  facts: ReplyFacts,
+  head: Pick<RequestHead, 'method' | 'kept'>,
+): Promise<Outcome<Reply>> {
   const { content } = success
   const isHead = head.method === 'head'
   const selection = select(conditionsOf(head), content, isHead)
@@ -73,7 +77,11 @@ async function open(content: Content, from: number, to: number): Promise<Outcome
 }
 
 function conditionsOf(head: Pick<RequestHead, 'kept'>): Parameters<typeof select>[0] {
-  const [range, ifRange, ifNoneMatch] = [head.kept('range'), head.kept('if-range'), head.kept('if-none-match')]
+  const [range, ifRange, ifNoneMatch] = [
+    head.kept('range'),
+    head.kept('if-range'),
+    head.kept('if-none-match'),
+  ]
   return {
     ...(range !== undefined && { range }),
     ...(ifRange !== undefined && { 'if-range': ifRange }),

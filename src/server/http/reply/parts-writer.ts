@@ -10,7 +10,10 @@ export interface PartsWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
-  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  /**
+   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
+   * it.
+   */
   readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
@@ -19,14 +22,15 @@ export interface PartsWriterOptions {
 }
 
 /**
- * Writes a body from its parts without joining all of them, as fast as the client reads. One that reads less than
- * REPLY_BYTES_PER_S_MIN is cut: a byte now and then would keep the answer in memory for ever.
+ * Writes a body from its parts without joining all of them, as fast as the client reads. One that reads less
+ * than REPLY_BYTES_PER_S_MIN is cut: a byte now and then would keep the answer in memory for ever.
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
   /**
-   * Where the library is to end the answer by itself. Behind a last answer one byte more than there is: the library
-   * cannot close behind `tryEnd`, and an answer that stays open makes it cut what comes next instead of running it.
+   * Where the library is to end the answer by itself. Behind a last answer one byte more than there is: the
+   * library cannot close behind `tryEnd`, and an answer that stays open makes it cut what comes next instead
+   * of running it.
    */
   readonly #endsAt: number
   #part = 0
@@ -76,7 +80,10 @@ export class PartsWriter {
     return true
   }
 
-  /** What comes next, null when nothing is left. Small parts are joined: each by itself would be a system call. */
+  /**
+   * What comes next, null when nothing is left. Small parts are joined: each by itself would be a system
+   * call.
+   */
   #bytesAt(at: number): Uint8Array | null {
     const { parts } = this.#options
     let part = parts[this.#part]
@@ -86,7 +93,9 @@ export class PartsWriter {
     }
     if (part === undefined) return null
     const first = part.subarray(at - this.#before)
-    return first.length >= DESK.length || this.#part === parts.length - 1 ? first : joined(first, parts, this.#part + 1)
+    return first.length >= DESK.length || this.#part === parts.length - 1
+      ? first
+      : joined(first, parts, this.#part + 1)
   }
 
   #linger(): void {
@@ -107,7 +116,10 @@ export class PartsWriter {
   }
 }
 
-/** As much as the desk holds, from the first and those behind it. Valid until the next call: the library copies what it keeps. */
+/**
+ * As much as the desk holds, from the first and those behind it. Valid until the next call: the library
+ * copies what it keeps.
+ */
 function joined(first: Uint8Array, parts: readonly Uint8Array[], behind: number): Uint8Array {
   DESK.set(first)
   let length = first.length

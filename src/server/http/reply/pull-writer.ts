@@ -18,7 +18,10 @@ export interface PullWriterOptions {
   readonly timers: Pick<Timers, 'start'>
   /** The connection ends behind this answer. */
   readonly isLast: boolean
-  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  /**
+   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
+   * it.
+   */
   readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
@@ -29,8 +32,9 @@ export interface PullWriterOptions {
 }
 
 /**
- * Writes a body piece by piece, as fast as the client reads and its source delivers; one piece is held at a time.
- * Once bytes are out, a failure cuts the connection: ending it cleanly would pass a part for the whole. Design §5.
+ * Writes a body piece by piece, as fast as the client reads and its source delivers; one piece is held at a
+ * time. Once bytes are out, a failure cuts the connection: ending it cleanly would pass a part for the whole.
+ * Design §5.
  */
 export class PullWriter {
   readonly #options: PullWriterOptions
@@ -51,7 +55,10 @@ export class PullWriter {
     this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
-  /** Status, headers and length are written; the call is corked. @param offset bytes of the body handed over before */
+  /**
+   * Status, headers and length are written; the call is corked. @param offset bytes of the body handed over
+   * before
+   */
   start(offset: number): void {
     const { res, guard } = this.#options
     res.onWritable((accepted) => {
@@ -69,14 +76,20 @@ export class PullWriter {
     this.#patience.stop()
   }
 
-  /** @param offset bytes of the body that were handed over; @returns whether the socket is not what is waited for */
+  /**
+   * @param offset bytes of the body that were handed over; @returns whether the socket is not what is waited
+   * for
+   */
   #pump(offset: number): boolean {
     const piece = this.#piece
     if (piece === null || this.#isOver) return true
     this.#patience.progress(offset)
     const end = this.#before + piece.length
     if (offset < end) {
-      const [isAccepted, isDone] = this.#options.res.tryEnd(piece.subarray(offset - this.#before), this.#endsAt)
+      const [isAccepted, isDone] = this.#options.res.tryEnd(
+        piece.subarray(offset - this.#before),
+        this.#endsAt,
+      )
       if (isDone) this.#finish()
       if (isDone || !isAccepted) return isDone
     }
@@ -91,7 +104,10 @@ export class PullWriter {
     // The whole body is out, and only its connection is left to close.
     if (this.#before === body.bytes) return this.#linger()
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
-    void body.next().catch(broken).then((next) => guard(() => this.#take(next)))
+    void body
+      .next()
+      .catch(broken)
+      .then((next) => guard(() => this.#take(next)))
   }
 
   #take(next: Outcome<Uint8Array | null>): void {

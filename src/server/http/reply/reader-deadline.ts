@@ -5,14 +5,16 @@ import type { WireResponse } from './wire.ts'
 export interface ReaderDeadlineOptions {
   readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
   readonly timers: Pick<Timers, 'start'>
-  /** Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do. */
+  /**
+   * Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do.
+   */
   readonly bytesPerSMin: number
 }
 
 /**
- * Keeps a slow reader of an answer alive, within limits.
- * The library cuts readers under 300 KB/s at 12 s unless the socket pauses and resumes now and then; our own limit is
- * REPLY_STALL_MS without progress, or with less than `bytesPerSMin`.
+ * Keeps a slow reader of an answer alive, within limits. The library cuts readers under 300 KB/s at 12 s
+ * unless the socket pauses and resumes now and then; our own limit is REPLY_STALL_MS without progress, or
+ * with less than `bytesPerSMin`.
  */
 export class ReaderDeadline {
   readonly #options: ReaderDeadlineOptions

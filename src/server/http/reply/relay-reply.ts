@@ -23,12 +23,21 @@ export function relayedOf(head: RequestHead, body: UploadBody): RelayedRequest {
 }
 
 /**
- * The reply that passes an answer on. What it says of itself stays: our own headers stand beside it under names that
- * are ours, and those of the limit only where it has none of its own. `done` closes the answer.
+ * The reply that passes an answer on. What it says of itself stays: our own headers stand beside it under
+ * names that are ours, and those of the limit only where it has none of its own. `done` closes the answer.
  */
-export function replyOfRelay(answer: RelayedAnswer, facts: ReplyFacts, { method }: Pick<RequestHead, 'method'>): Reply {
+export function replyOfRelay(
+  answer: RelayedAnswer,
+  facts: ReplyFacts,
+  { method }: Pick<RequestHead, 'method'>,
+): Reply {
   const { status, bodyBytes, body } = answer
-  const reply = { status, statusLine: statusLine(status), headers: headersOf(answer, facts), done: () => body.close() }
+  const reply = {
+    status,
+    statusLine: statusLine(status),
+    headers: headersOf(answer, facts),
+    done: () => body.close(),
+  }
   if (status === NO_CONTENT) return { ...reply, body: null }
   const isBodiless = method === 'head' || status === NOT_MODIFIED || bodyBytes === 0
   if (!isBodiless) return { ...reply, body: null, relayed: { bytes: bodyBytes, reader: body } }
@@ -36,7 +45,10 @@ export function replyOfRelay(answer: RelayedAnswer, facts: ReplyFacts, { method 
   return { ...reply, body: bodyBytes === null ? null : { ...empty, bytes: bodyBytes } }
 }
 
-function headersOf({ headers: theirs }: RelayedAnswer, { requestId, limitHeaders, corsHeaders }: ReplyFacts): readonly string[] {
+function headersOf(
+  { headers: theirs }: RelayedAnswer,
+  { requestId, limitHeaders, corsHeaders }: ReplyFacts,
+): readonly string[] {
   const headers: string[] = []
   const names = new Set<string>()
   const isCorsOurs = corsHeaders.length > 0

@@ -12,9 +12,15 @@ export interface RelayWriterOptions {
   readonly isLast: boolean
   /** Pauses and resumes the socket, unless it is still receiving. */
   readonly beat: () => void
-  /** Something was written, or refused. @returns whether a paused request keeps the library from saying when there is room again */
+  /**
+   * Something was written, or refused. @returns whether a paused request keeps the library from saying when
+   * there is room again
+   */
   readonly wrote: () => boolean
-  /** Of a last answer, whose last byte was handed over: `close` may be called once the client can have read it. */
+  /**
+   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
+   * it.
+   */
   readonly linger: (close: () => void) => void
   /** The last byte was handed over. Called once, unless stopped. */
   readonly over: () => void
@@ -25,8 +31,9 @@ export interface RelayWriterOptions {
 }
 
 /**
- * Passes a body on as it comes: with its length where that is known, else in chunks. One piece is held at a time.
- * What breaks off is cut, so that the client notices: within the announced length, or without the last chunk.
+ * Passes a body on as it comes: with its length where that is known, else in chunks. One piece is held at a
+ * time. What breaks off is cut, so that the client notices: within the announced length, or without the last
+ * chunk.
  */
 export class RelayWriter {
   readonly #options: RelayWriterOptions
@@ -51,7 +58,9 @@ export class RelayWriter {
     const { res, body, beat, timers } = options
     this.#endsAt = body.bytes === null ? NaN : body.bytes + Number(options.isLast)
     this.#patience = new ReaderDeadline({
-      res: { pause: () => undefined, resume: beat, close: () => res.close() }, timers, bytesPerSMin: 0,
+      res: { pause: () => undefined, resume: beat, close: () => res.close() },
+      timers,
+      bytesPerSMin: 0,
     })
   }
 
@@ -89,7 +98,10 @@ export class RelayWriter {
     if (!this.#isBlocked) this.#patience.rest()
     this.#isFetching = true
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
-    void body.reader.next().catch(broken).then((next) => guard(() => this.#take(next)))
+    void body.reader
+      .next()
+      .catch(broken)
+      .then((next) => guard(() => this.#take(next)))
   }
 
   #take(next: Outcome<Uint8Array | null>): void {
@@ -165,7 +177,10 @@ export class RelayWriter {
     this.#takenBytes = offset
     const end = this.#before + piece.length
     if (offset < end) {
-      const [isAccepted, isDone] = this.#options.res.tryEnd(piece.subarray(offset - this.#before), this.#endsAt)
+      const [isAccepted, isDone] = this.#options.res.tryEnd(
+        piece.subarray(offset - this.#before),
+        this.#endsAt,
+      )
       if (isDone) this.#finish()
       else if (!isAccepted) this.#lookLater()
       if (isDone || !isAccepted) return isDone
@@ -212,15 +227,18 @@ export class RelayWriter {
 }
 
 /**
- * Ends an answer in chunks whose connection is to be closed. `end(…, true)` would write a header among the chunks, and
- * `end` alone leaves the connection open; but a header is written as text wherever it is asked for: here the last
- * chunk, a trailer field, and the empty line.
+ * Ends an answer in chunks whose connection is to be closed. `end(…, true)` would write a header among the
+ * chunks, and `end` alone leaves the connection open; but a header is written as text wherever it is asked
+ * for: here the last chunk, a trailer field, and the empty line.
  */
 function endChunks(res: WireResponse): void {
   res.writeHeader('\r\n0\r\nx-sluice-end', '1\r\n')
 }
 
-/** Ends one that came without a chunk: its head is open still and names no encoding, so that the last chunk would be a body. */
+/**
+ * Ends one that came without a chunk: its head is open still and names no encoding, so that the last chunk
+ * would be a body.
+ */
 function endHead(res: WireResponse): void {
   res.writeHeader('date', new Date().toUTCString())
   res.writeHeader('content-length', '0\r\n')

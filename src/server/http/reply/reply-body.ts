@@ -11,7 +11,10 @@ export interface Reply {
   readonly headers: readonly string[]
   /** Null: the status has no body. That of a 304 only tells its length. */
   readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
-  /** Instead of a body: one that somebody else is sending now, while the request's may still be on its way to him. */
+  /**
+   * Instead of a body: one that somebody else is sending now, while the request's may still be on its way to
+   * him.
+   */
   readonly relayed?: RelayedBody | undefined
   /** Its parts are kept anyway, for whoever asks: they take no memory of this answer's own. */
   readonly isShared?: boolean | undefined
@@ -27,7 +30,10 @@ export interface RelayedBody {
 
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
-/** Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30 KB. */
+/**
+ * Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30
+ * KB.
+ */
 export const DESK = new Uint8Array(JOINED_BYTES_MAX)
 
 function isParts(body: Reply['body']): body is readonly Uint8Array[] {
@@ -38,10 +44,13 @@ export function isPulled(body: Reply['body']): body is PulledBody {
   return body !== null && typeof body === 'object' && 'next' in body
 }
 
-/** What is handed over in the first write: all of it, or the first piece; undefined for parts that are written singly. */
+/**
+ * What is handed over in the first write: all of it, or the first piece; undefined for parts that are written
+ * singly.
+ */
 export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
   if (isPulled(body)) return body.first
-  return isParts(body) ? joined(body) : body ?? ''
+  return isParts(body) ? joined(body) : (body ?? '')
 }
 
 /** Undefined when too large for the desk. Valid until the next reply; the library copies what it keeps. */

@@ -1,6 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import { ERRORS_PATH } from '../../../schemas/api-prefix.ts'
-import { FAILURES, REASONS, statusOf, textOf, type Failure, type FailureRow } from '../../../schemas/failures.ts'
+import {
+  FAILURES,
+  REASONS,
+  statusOf,
+  textOf,
+  type Failure,
+  type FailureRow,
+} from '../../../schemas/failures.ts'
 import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../../schemas/scim/scim-errors.ts'
 import type { AnyOperation, Success } from '../../operations/define.ts'
 import type { CallNotes } from '../../ports/observe.ts'
@@ -33,7 +40,8 @@ export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' }>
 
 /** The only place where outcomes become bytes, together with `replyOfFailure`. */
 export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
-  if (success.kind === 'nothing' || success.kind === 'unmodified') return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
+  if (success.kind === 'nothing' || success.kind === 'unmodified')
+    return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
   const isJson = success.kind === 'json'
   const headers = headersOf(isJson ? jsonTypeOf(facts) : success.contentType, facts, true)
   if (success.headers !== undefined) append(headers, success.headers)
@@ -47,7 +55,11 @@ export function replyOfSuccess(success: WholeSuccess, status: number, facts: Rep
   }
 }
 
-function bodiless({ headers: more }: Pick<Success & { kind: 'nothing' }, 'headers'>, status: number, facts: ReplyFacts): Reply {
+function bodiless(
+  { headers: more }: Pick<Success & { kind: 'nothing' }, 'headers'>,
+  status: number,
+  facts: ReplyFacts,
+): Reply {
   const headers = headersOf(null, facts)
   if (more !== undefined) append(headers, more)
   return { status, statusLine: statusLine(status), headers, body: null }
@@ -57,9 +69,15 @@ function jsonTypeOf({ isScim }: Pick<ReplyFacts, 'isScim'>): string {
   return isScim ? SCIM_CONTENT_TYPE : JSON_TYPE
 }
 
-/** A failure in the envelope, or in that of SCIM. @param operation null when no route was found: then the row's own status counts */
+/**
+ * A failure in the envelope, or in that of SCIM. @param operation null when no route was found: then the
+ * row's own status counts
+ */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
-  const status = statusOf(failure.name, operation === null ? FAILURES[failure.name].status : listedBy(operation))
+  const status = statusOf(
+    failure.name,
+    operation === null ? FAILURES[failure.name].status : listedBy(operation),
+  )
   const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(jsonTypeOf(facts), facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
@@ -71,22 +89,40 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
   const retryAfterS = failure.retryAfterS ?? waitS
   if (retryAfterS !== undefined) headers.push('retry-after', String(retryAfterS))
-  if (failure.name === 'range_unsatisfiable') headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
+  if (failure.name === 'range_unsatisfiable')
+    headers.push('content-range', `bytes */${failure.fields?.['size'] ?? '*'}`)
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
-  const body = facts.isScim ? scimErrorOf(failure.name, status, textOf(failure)) : envelopeOf(failure, operation, { status, requestId: facts.requestId })
+  const body = facts.isScim
+    ? scimErrorOf(failure.name, status, textOf(failure))
+    : envelopeOf(failure, operation, { status, requestId: facts.requestId })
   return { status, statusLine: statusLine(status), headers, body: JSON.stringify(body) }
 }
 
 type EnvelopeFacts = Pick<ReplyFacts, 'requestId'> & { readonly status: number }
 
-function envelopeOf(failure: Failure, operation: AnyOperation | null, { status, requestId }: EnvelopeFacts): object {
+function envelopeOf(
+  failure: Failure,
+  operation: AnyOperation | null,
+  { status, requestId }: EnvelopeFacts,
+): object {
   const row: FailureRow = FAILURES[failure.name]
-  const reason = operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
+  const reason =
+    operation?.tellsReason === true ? { reason: failure.name, retryable: row.retry === 'backoff' } : null
   const docs = { docs_url: `${ERRORS_PATH}/${failure.name}` }
-  const metadata = { error_type: failure.name, request_id: requestId, ...docs, ...reason, ...failure.metadata }
+  const metadata = {
+    error_type: failure.name,
+    request_id: requestId,
+    ...docs,
+    ...reason,
+    ...failure.metadata,
+  }
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
-  return { error: { code: status, message: textOf(failure), metadata }, ...(data !== undefined && { data }), ...account }
+  return {
+    error: { code: status, message: textOf(failure), metadata },
+    ...(data !== undefined && { data }),
+    ...account,
+  }
 }
 
 /** Nothing is known for them yet. C1. */

@@ -20,14 +20,19 @@ const OFFSET_DIGITS_MAX = 15
  * @param etag without quotes; it is a strong one
  * @param isHead ranges are for GET alone
  */
-export function select(headers: SelectionHeaders, content: { readonly sizeBytes: number; readonly etag: string }, isHead: boolean): Selection {
+export function select(
+  headers: SelectionHeaders,
+  content: { readonly sizeBytes: number; readonly etag: string },
+  isHead: boolean,
+): Selection {
   const tag = `"${content.etag}"`
   const known = headers['if-none-match']
   if (known !== undefined && isAmong(known, tag)) return { kind: 'not_modified' }
   const { range } = headers
   const condition = headers['if-range']
   // A date as the condition matches nothing: contents have no modification date that is exact enough.
-  if (isHead || range === undefined || (condition !== undefined && condition.trim() !== tag)) return { kind: 'whole' }
+  if (isHead || range === undefined || (condition !== undefined && condition.trim() !== tag))
+    return { kind: 'whole' }
   return partOf(range, content.sizeBytes)
 }
 

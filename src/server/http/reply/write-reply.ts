@@ -25,7 +25,10 @@ export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLas
   return begin !== undefined && res.tryEnd(begin, bytes)[1]
 }
 
-/** All of an answer that has no body, or leaves it out. @param isLast only where the body is empty, not where it is left out */
+/**
+ * All of an answer that has no body, or leaves it out. @param isLast only where the body is empty, not where
+ * it is left out
+ */
 export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
   const { body } = reply
   res.cork(() => {
@@ -38,8 +41,9 @@ export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolea
 }
 
 /**
- * A last answer of which nobody said how long its body is; it is over when its connection is closed. The library cannot
- * close behind one without naming a length; but it writes headers as text, so that an empty line in one ends the head.
+ * A last answer of which nobody said how long its body is; it is over when its connection is closed. The
+ * library cannot close behind one without naming a length; but it writes headers as text, so that an empty
+ * line in one ends the head.
  */
 export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   res.cork(() => {

@@ -13,7 +13,8 @@ export const listAudit = defineOperation({
   path: '/audit',
   tag: 'audit',
   summary: 'List who changed what',
-  description: 'Each change is one event, in the transaction of the change; refused changes and reads are none, but for an operator\'s of a clip.',
+  description:
+    "Each change is one event, in the transaction of the change; refused changes and reads are none, but for an operator's of a clip.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -24,18 +25,32 @@ export const listAudit = defineOperation({
   example: { query: { operation: 'keys.create', limit: 20 } },
   async run(call, ports) {
     const faults = faultsOfInstants(call.query)
-    if (faults.length > 0) return fail('query_invalid', { metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not an instant' })) } })
+    if (faults.length > 0)
+      return fail('query_invalid', {
+        metadata: { issues: faults.map((fault) => ({ ...fault, message: 'is not an instant' })) },
+      })
     const page = await ports.auditLog.find(queryOf(call.key.organizationId, call.query))
     return page.ok ? ok(answerOf(page.value)) : page
   },
 })
 
 function queryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
-  const { workspace_id: workspace, object_kind: objectKind, object_id: objectId, actor_id: actorId, limit = AUDIT_PAGE_DEFAULT, ...rest } = request
+  const {
+    workspace_id: workspace,
+    object_kind: objectKind,
+    object_id: objectId,
+    actor_id: actorId,
+    limit = AUDIT_PAGE_DEFAULT,
+    ...rest
+  } = request
   return {
-    organizationId, limit, ...rest,
-    ...(workspace !== undefined && { workspace }), ...(objectKind !== undefined && { objectKind }),
-    ...(objectId !== undefined && { objectId }), ...(actorId !== undefined && { actorId }),
+    organizationId,
+    limit,
+    ...rest,
+    ...(workspace !== undefined && { workspace }),
+    ...(objectKind !== undefined && { objectKind }),
+    ...(objectId !== undefined && { objectId }),
+    ...(actorId !== undefined && { actorId }),
   }
 }
 

@@ -8,7 +8,10 @@ import { ownWorkspaceOf } from '../define.ts'
 
 /** What reading a container may fail with. */
 export const CONTAINER_FAILURES = [
-  'storage_unavailable', 'containers_unsupported', 'client_gone', 'draining',
+  'storage_unavailable',
+  'containers_unsupported',
+  'client_gone',
+  'draining',
 ] as const satisfies readonly FailureName[]
 
 interface ContainerCall {
@@ -22,15 +25,22 @@ export function containerOf({ key, params }: ContainerCall): ContainerRef {
 }
 
 /** Failure: container_file_unknown, for an id that stands for no path that may be read. */
-export function containerPathOf(call: ContainerCall & { readonly params: { readonly file_id: string } }): Outcome<ContainerPath> {
+export function containerPathOf(
+  call: ContainerCall & { readonly params: { readonly file_id: string } },
+): Outcome<ContainerPath> {
   const path = pathOfContainerFileId(call.params.file_id)
   return path === null ? fail('container_file_unknown') : ok({ container: containerOf(call), path })
 }
 
 /**
- * Notes that a container with files was used, so that they are kept. Nobody waits for it: a note that is lost makes a
- * container older by one use. C10.
+ * Notes that a container with files was used, so that they are kept. Nobody waits for it: a note that is lost
+ * makes a container older by one use. C10.
  */
-export function noteUse({ containerUses, observer }: Ports, { workspaceId, containerId }: ContainerRef): void {
-  containerUses.touch(workspaceId, containerId).catch((cause: unknown) => observer.log.error('container.use_lost', { cause }))
+export function noteUse(
+  { containerUses, observer }: Ports,
+  { workspaceId, containerId }: ContainerRef,
+): void {
+  containerUses
+    .touch(workspaceId, containerId)
+    .catch((cause: unknown) => observer.log.error('container.use_lost', { cause }))
 }

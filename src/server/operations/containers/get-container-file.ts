@@ -1,5 +1,9 @@
 import { ok } from '../../../schemas/failures.ts'
-import { ContainerFileAnswer, containerFileAnswer, ContainerFileParams } from '../../../schemas/files/files.ts'
+import {
+  ContainerFileAnswer,
+  containerFileAnswer,
+  ContainerFileParams,
+} from '../../../schemas/files/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'

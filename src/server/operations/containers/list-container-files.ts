@@ -3,7 +3,10 @@ import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
 import {
-  ContainerFileListAnswer, containerFileAnswer, ContainerParams, ListContainerFilesQuery,
+  ContainerFileListAnswer,
+  containerFileAnswer,
+  ContainerParams,
+  ListContainerFilesQuery,
 } from '../../../schemas/files/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
@@ -28,15 +31,25 @@ export const listContainerFiles = defineOperation({
     const { after, limit } = call.query
     const afterPath = after === undefined ? null : pathOfContainerFileId(after)
     if (after !== undefined && afterPath === null) {
-      const issue = { path: '/after', message: 'is not the id of a container file', expected: 'the last_id of a page' }
+      const issue = {
+        path: '/after',
+        message: 'is not the id of a container file',
+        expected: 'the last_id of a page',
+      }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
     const container = containerOf(call)
     const page = await ports.containers.list(container, afterPath, limit ?? FILES_PAGE_DEFAULT, call.signal)
     if (!page.ok) return page
-    const { data, isCut } = cutPage(page.value.files, (file) => containerFileAnswer(container.containerId, file))
+    const { data, isCut } = cutPage(page.value.files, (file) =>
+      containerFileAnswer(container.containerId, file),
+    )
     if (data.length > 0) noteUse(ports, container)
-    const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: isCut || page.value.hasMore }
+    const ends = {
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: isCut || page.value.hasMore,
+    }
     return ok({ kind: 'json', value: { object: 'list', data, ...ends } })
   },
 })

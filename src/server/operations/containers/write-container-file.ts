@@ -7,7 +7,11 @@ import {
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
 } from '../../../schemas/files/file-limits.ts'
-import { ContainerFileAnswer, containerFileAnswer, ContainerWriteParams } from '../../../schemas/files/files.ts'
+import {
+  ContainerFileAnswer,
+  containerFileAnswer,
+  ContainerWriteParams,
+} from '../../../schemas/files/files.ts'
 import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
@@ -21,11 +25,12 @@ export const writeContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}',
   tag: 'containers',
   summary: 'Write a container file',
-  description: `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; `
-    + `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. `
-    + `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, as ${COUNTED_BYTES_MIN / KIB} KiB at least `
-    + 'and as much for each folder that it needs, and needs room beside the file it replaces. '
-    + 'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
+  description:
+    `The body is the file, up to ${FILE_BYTES_MAX / MIB} MiB of any content, in place of the one before. The path: ${CONTAINER_PATH_RULES}; ` +
+    `slashes may stand in it as they are. A container is made by its first file and removed ${CONTAINER_KEPT_MS / DAY_MS} days after its last use. ` +
+    `It counts against the ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB of the workspace, as ${COUNTED_BYTES_MIN / KIB} KiB at least ` +
+    'and as much for each folder that it needs, and needs room beside the file it replaces. ' +
+    'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it, and the call settles when everything is undone.
@@ -34,7 +39,13 @@ export const writeContainerFile = defineOperation({
   success: { status: 200, body: ContainerFileAnswer },
   statuses: [400, 403, 413, 429, 500, 503],
   failures: [
-    'container_path_invalid', 'quota_exceeded', 'upload_lost', 'storage_full', 'busy', 'store_unavailable', 'deadline_exceeded',
+    'container_path_invalid',
+    'quota_exceeded',
+    'upload_lost',
+    'storage_full',
+    'busy',
+    'store_unavailable',
+    'deadline_exceeded',
     ...CONTAINER_FAILURES,
   ],
   example: { params: { container_id: 'sess_abc123', file_id: 'out/report.csv' } },

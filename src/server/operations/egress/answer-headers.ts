@@ -1,7 +1,10 @@
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import type { Redaction } from './redaction.ts'
 
-/** They promise something of the host that was asked, which for the client is ours; and the date is written by the reply. */
+/**
+ * They promise something of the host that was asked, which for the client is ours; and the date is written by
+ * the reply.
+ */
 const OF_HOST: ReadonlySet<string> = new Set(['alt-svc', 'strict-transport-security', 'date'])
 
 /** What of an answer's headers is passed on, in order. The length is said by the reply itself. */

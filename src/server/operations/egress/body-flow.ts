@@ -82,18 +82,20 @@ export class BodyFlow {
 export function wholeBody(upload: Upload, bytesMax: number): Promise<Outcome<Buffer>> {
   const pieces: Buffer[] = []
   let bytes = 0
-  return new Promise((settle) => upload.receive({
-    begin: () => undefined,
-    take(piece) {
-      bytes += piece.length
-      if (bytes <= bytesMax) pieces.push(Buffer.from(piece))
-      else {
-        upload.stop()
-        settle(fail('body_too_large', { fields: { limit: bytesMax } }))
-      }
-      return bytes <= bytesMax
-    },
-    end: () => settle(ok(Buffer.concat(pieces))),
-    fail: (failure) => settle({ ok: false, failure }),
-  }))
+  return new Promise((settle) =>
+    upload.receive({
+      begin: () => undefined,
+      take(piece) {
+        bytes += piece.length
+        if (bytes <= bytesMax) pieces.push(Buffer.from(piece))
+        else {
+          upload.stop()
+          settle(fail('body_too_large', { fields: { limit: bytesMax } }))
+        }
+        return bytes <= bytesMax
+      },
+      end: () => settle(ok(Buffer.concat(pieces))),
+      fail: (failure) => settle({ ok: false, failure }),
+    }),
+  )
 }

@@ -1,5 +1,8 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_FILLED_BODY_BYTES_MAX, EGRESS_SUBSTITUTED_BODY_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
+import {
+  EGRESS_FILLED_BODY_BYTES_MAX,
+  EGRESS_SUBSTITUTED_BODY_BYTES_MAX,
+} from '../../../schemas/egress/egress-limits.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { wholeBody } from './body-flow.ts'
 import { malformed } from './outgoing-head.ts'
@@ -16,8 +19,9 @@ export interface BodyTemplate {
 }
 
 /**
- * Reads a body whose placeholders are to be replaced. In JSON and forms a value is written in their syntax; in any other
- * type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a placeholder that is none, a key of ours).
+ * Reads a body whose placeholders are to be replaced. In JSON and forms a value is written in their syntax;
+ * in any other type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a
+ * placeholder that is none, a key of ours).
  */
 export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
   const encoding = valueOf(headers, 'content-encoding')
@@ -33,15 +37,23 @@ export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<O
   return template === null ? malformed('body_invalid') : ok({ template, place })
 }
 
-export function filledBody({ template, place }: BodyTemplate, values: ReadonlyMap<string, string>): Outcome<Buffer> {
+export function filledBody(
+  { template, place }: BodyTemplate,
+  values: ReadonlyMap<string, string>,
+): Outcome<Buffer> {
   const text = filled(template, values, place)
   if (!text.ok) return text
   return text.value.length > EGRESS_FILLED_BODY_BYTES_MAX ? TOO_LARGE : ok(Buffer.from(text.value, 'latin1'))
 }
 
-/** Whether a body may fit once it is filled; told before any secret is opened. @param bytes of each value. Failure: body_too_large */
+/**
+ * Whether a body may fit once it is filled; told before any secret is opened. @param bytes of each value.
+ * Failure: body_too_large
+ */
 export function bodyFits(body: BodyTemplate | null, bytes: ReadonlyMap<string, number>): Outcome<null> {
-  return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX ? ok(null) : TOO_LARGE
+  return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX
+    ? ok(null)
+    : TOO_LARGE
 }
 
 const TOO_LARGE = fail('body_too_large', { fields: { limit: EGRESS_FILLED_BODY_BYTES_MAX } })

@@ -1,6 +1,10 @@
 import Type from 'typebox'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { EGRESS_ANSWER_STALL_MS, EGRESS_BODY_STALL_MS, EGRESS_DEADLINE_MS } from '../../../schemas/egress/egress-limits.ts'
+import {
+  EGRESS_ANSWER_STALL_MS,
+  EGRESS_BODY_STALL_MS,
+  EGRESS_DEADLINE_MS,
+} from '../../../schemas/egress/egress-limits.ts'
 import type { EgressExchange, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { RelayedAnswer, RelayedRequest } from '../../ports/egress/relay.ts'
 import { defineOperation, ownWorkspaceOf, type Call, type Success } from '../define.ts'
@@ -14,7 +18,9 @@ import { releaseSecrets } from './release-secrets.ts'
 
 const Target = Type.Object({
   host: Type.String({ description: 'Host of the destination, with `:port` where it is not 443.' }),
-  path: Type.String({ description: 'Path at the destination, as it is: slashes and escapes are not touched.' }),
+  path: Type.String({
+    description: 'Path at the destination, as it is: slashes and escapes are not touched.',
+  }),
 })
 
 /** Passes a request on to a host of the caller's choice, with secrets that the caller does not hold. C29. */
@@ -25,9 +31,10 @@ export const forwardRequest = defineOperation({
   isAtRoot: true,
   tag: 'egress',
   summary: 'Send a request elsewhere, with secrets put in on the way',
-  description: 'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes '
-    + 'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is '
-    + 'bound to exactly that host; with `x-sluice-substitute: body` in a body of up to 64 KiB too. Redirects are answers like any other.',
+  description:
+    'An extension. The request goes to `https://{host}/{path}` with its method, query, headers and body, and its answer comes ' +
+    'back as it is. `{{secret:name}}` in the value of a header or of a query parameter is replaced by the secret of that name if it is ' +
+    'bound to exactly that host; with `x-sluice-substitute: body` in a body of up to 64 KiB too. Redirects are answers like any other.',
   access: { keys: ['inference', 'intern'], keyScopes: ['vault:use'], header: 'x-sluice-key' },
   deadlineMs: EGRESS_DEADLINE_MS,
   outlivesClient: false,
@@ -35,8 +42,17 @@ export const forwardRequest = defineOperation({
   success: { status: 200, body: Type.Unknown(), isRelayed: true },
   statuses: [400, 403, 408, 413, 429, 500, 502, 503, 504],
   failures: [
-    'destination_refused', 'query_invalid', 'header_invalid', 'body_too_large', 'secret_not_released',
-    'upstream_failed', 'upstream_slow', 'deadline_exceeded', 'busy', 'store_unavailable', 'draining',
+    'destination_refused',
+    'query_invalid',
+    'header_invalid',
+    'body_too_large',
+    'secret_not_released',
+    'upstream_failed',
+    'upstream_slow',
+    'deadline_exceeded',
+    'busy',
+    'store_unavailable',
+    'draining',
   ],
   example: { params: { host: 'api.openai.com', path: 'v1/models' } },
   async run(call, ports) {
@@ -52,7 +68,11 @@ export const forwardRequest = defineOperation({
     if (!head.ok) return head
     const body = head.value.isBodyFilled && relayed.bodyBytes !== 0 ? await bodyTemplate(relayed) : ok(null)
     if (!body.ok) return body
-    const templates = [head.value.query, ...head.value.headers.map(({ value }) => value), body.value?.template]
+    const templates = [
+      head.value.query,
+      ...head.value.headers.map(({ value }) => value),
+      body.value?.template,
+    ]
     const names = templates.flatMap((template) => template?.names ?? [])
     const fits = (bytes: ReadonlyMap<string, number>): Outcome<null> => {
       const headFit = headFits(head.value, bytes)
@@ -83,9 +103,13 @@ interface Sent {
   readonly flow: BodyFlow | null
 }
 
-async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes }: Outgoing): Promise<Outcome<Sent>> {
+async function send(
+  origin: VettedOrigin,
+  { call, relayed, path, headers, bytes }: Outgoing,
+): Promise<Outcome<Sent>> {
   const broken = new AbortController()
-  const flow = bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body, () => broken.abort()) : null
+  const flow =
+    bytes === null && relayed.bodyBytes !== 0 ? new BodyFlow(relayed.body, () => broken.abort()) : null
   const sentAt = performance.now()
   flow?.start()
   const answer = await origin.exchange({
@@ -95,7 +119,7 @@ async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes 
     body: bytes ?? flow?.stream ?? null,
     bodyBytes: flow === null ? null : relayed.bodyBytes,
     // A body that nobody takes has an end of its own; what follows it is the destination's time.
-    beginsBy: () => flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS,
+    beginsBy: () => (flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS),
     stallMs: EGRESS_ANSWER_STALL_MS,
     signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
   })
@@ -103,7 +127,10 @@ async function send(origin: VettedOrigin, { call, relayed, path, headers, bytes 
   if (answer.ok) return ok({ exchange: answer.value, flow })
   flow?.stop()
   // Whom a caller names is no provider of ours.
-  const failure = flow?.failure ?? { ...answer.failure, fields: { party: 'destination', ...answer.failure.fields } }
+  const failure = flow?.failure ?? {
+    ...answer.failure,
+    fields: { party: 'destination', ...answer.failure.fields },
+  }
   return { ok: false, failure }
 }
 

@@ -3,7 +3,14 @@ import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-b
 import { EGRESS_FILLED_HEAD_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
 import { holdsKey } from './own-keys.ts'
-import { filled, hasPlaceholder, leastBytes, percentDecoded, templateOf, type Template } from './placeholders.ts'
+import {
+  filled,
+  hasPlaceholder,
+  leastBytes,
+  percentDecoded,
+  templateOf,
+  type Template,
+} from './placeholders.ts'
 
 /** A request's target and headers as they go out, with places for secrets. */
 export interface OutgoingHead {
@@ -17,7 +24,13 @@ export interface OutgoingHead {
 
 /** What speaks of the way to us, and of nothing that a destination should hear. */
 const NEVER_FORWARDED: ReadonlySet<string> = new Set([
-  'host', 'content-length', 'expect', 'forwarded', 'x-real-ip', 'traceparent', 'tracestate',
+  'host',
+  'content-length',
+  'expect',
+  'forwarded',
+  'x-real-ip',
+  'traceparent',
+  'tracestate',
 ])
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/
@@ -25,8 +38,10 @@ const URL_TEXT = /^[\x21\x22\x24-\x7e]*$/
 
 /** Failures: params_invalid (path), query_invalid, header_invalid. */
 export function outgoingHead(path: string, request: RelayedRequest): Outcome<OutgoingHead> {
-  if (!URL_TEXT.test(path)) return fail('params_invalid', { detail: 'The path holds characters that a URL cannot hold.' })
-  if (hasPlaceholder(percentDecoded(path))) return fail('params_invalid', { detail: 'A path cannot hold the placeholder of a secret.' })
+  if (!URL_TEXT.test(path))
+    return fail('params_invalid', { detail: 'The path holds characters that a URL cannot hold.' })
+  if (hasPlaceholder(percentDecoded(path)))
+    return fail('params_invalid', { detail: 'A path cannot hold the placeholder of a secret.' })
   if (holdsKey(path)) return fail('params_invalid', { detail: 'The path holds a key of this installation.' })
   const query = request.query === null ? ok(null) : queryOf(request.query)
   if (!query.ok) return query
@@ -48,7 +63,10 @@ export function outgoingHead(path: string, request: RelayedRequest): Outcome<Out
 }
 
 /** @returns what goes out; failures: header_invalid, for values that break or swell it */
-export function filledHead(head: OutgoingHead, values: ReadonlyMap<string, string>): Outcome<{ path: string; headers: string[] }> {
+export function filledHead(
+  head: OutgoingHead,
+  values: ReadonlyMap<string, string>,
+): Outcome<{ path: string; headers: string[] }> {
   const query = head.query === null ? ok('') : filled(head.query, values, 'query')
   if (!query.ok) return query
   const path = head.query === null ? head.path : `${head.path}?${query.value}`
@@ -56,48 +74,76 @@ export function filledHead(head: OutgoingHead, values: ReadonlyMap<string, strin
   let bytes = path.length
   for (const { name, value } of head.headers) {
     const text = filled(value, values, 'header')
-    if (!text.ok) return refused(name, 'cannot hold the value of its secret', 'a value without line breaks and other control characters')
+    if (!text.ok)
+      return refused(
+        name,
+        'cannot hold the value of its secret',
+        'a value without line breaks and other control characters',
+      )
     headers.push(name, text.value)
     bytes += name.length + text.value.length
   }
   return bytes <= EGRESS_FILLED_HEAD_BYTES_MAX ? ok({ path, headers }) : HEAD_TOO_LARGE
 }
 
-/** Whether a head may fit once it is filled; told before any secret is opened. @param bytes of each value. Failure: header_invalid */
-export function headFits({ path, query, headers }: OutgoingHead, bytes: ReadonlyMap<string, number>): Outcome<null> {
+/**
+ * Whether a head may fit once it is filled; told before any secret is opened. @param bytes of each value.
+ * Failure: header_invalid
+ */
+export function headFits(
+  { path, query, headers }: OutgoingHead,
+  bytes: ReadonlyMap<string, number>,
+): Outcome<null> {
   const target = path.length + (query === null ? 0 : 1 + leastBytes(query, bytes))
   const all = headers.reduce((sum, { name, value }) => sum + name.length + leastBytes(value, bytes), target)
   return all <= EGRESS_FILLED_HEAD_BYTES_MAX ? ok(null) : HEAD_TOO_LARGE
 }
 
-const HEAD_TOO_LARGE = fail('header_invalid', { detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.` })
+const HEAD_TOO_LARGE = fail('header_invalid', {
+  detail: `With the values of its secrets the head has more than ${EGRESS_FILLED_HEAD_BYTES_MAX} bytes.`,
+})
 
 function isWithheld(name: string, named: ReadonlySet<string>): boolean {
-  return NEVER_FORWARDED.has(name) || isOfConnection(name) || named.has(name)
-    || name.startsWith('x-sluice-') || name.startsWith('x-forwarded-')
+  return (
+    NEVER_FORWARDED.has(name) ||
+    isOfConnection(name) ||
+    named.has(name) ||
+    name.startsWith('x-sluice-') ||
+    name.startsWith('x-forwarded-')
+  )
 }
 
 function headerOf(name: string, value: string): Outcome<Template> {
   if (!TOKEN.test(name)) return fail('header_invalid', { detail: 'A header has a name that is none.' })
-  if (holdsKey(name)) return fail('header_invalid', { detail: 'The name of a header holds a key of this installation.' })
+  if (holdsKey(name))
+    return fail('header_invalid', { detail: 'The name of a header holds a key of this installation.' })
   if (!ASCII_VALUE.test(value)) return refused(name, 'holds characters that are not ASCII', 'ASCII')
-  if (holdsKey(value)) return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
+  if (holdsKey(value))
+    return refused(name, 'holds a key of this installation', 'a key for the destination, or a placeholder')
   const template = templateOf(value)
-  return template === null ? refused(name, 'holds a placeholder that is none', '`{{secret:name}}` with the name of a secret') : ok(template)
+  return template === null
+    ? refused(name, 'holds a placeholder that is none', '`{{secret:name}}` with the name of a secret')
+    : ok(template)
 }
 
 /** Values may hold placeholders, names may not. */
 function queryOf(text: string): Outcome<Template> {
-  if (!URL_TEXT.test(text)) return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })
+  if (!URL_TEXT.test(text))
+    return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })
   if (holdsKey(text)) return fail('query_invalid', { detail: 'It holds a key of this installation.' })
   const isInName = text.split('&').some((pair) => hasPlaceholder(percentDecoded(pair.split('=', 1)[0] ?? '')))
-  if (isInName) return fail('query_invalid', { detail: 'The name of a parameter cannot hold the placeholder of a secret.' })
+  if (isInName)
+    return fail('query_invalid', {
+      detail: 'The name of a parameter cannot hold the placeholder of a secret.',
+    })
   const template = templateOf(text, true)
   return template === null ? malformed('query_invalid') : ok(template)
 }
 
 export function malformed(name: Failure['name']): Outcome<never> {
-  return fail(name, { detail: 'A placeholder is `{{secret:name}}` with the name of a secret, and nothing else.' })
+  return fail(name, {
+    detail: 'A placeholder is `{{secret:name}}` with the name of a secret, and nothing else.',
+  })
 }
 
 function refused(name: string, message: string, expected: string): Outcome<never> {

@@ -9,17 +9,20 @@ const BEGINNING = 'sk-sluice-'
 /** Times that a text may have been percent-encoded as a whole. Decision. */
 const PERCENT_ROUNDS_MAX = 5
 
-/** Encodings within each other by which a key is still known: base64, hexadecimal and percent-encoded throughout. Decision. */
+/**
+ * Encodings within each other by which a key is still known: base64, hexadecimal and percent-encoded
+ * throughout. Decision.
+ */
 const NESTED_MAX = 3
 
 /**
- * `text` in base64, for each place at which it can stand in a group of three bytes: the characters that do not depend on
- * what stands before and behind it.
+ * `text` in base64, for each place at which it can stand in a group of three bytes: the characters that do
+ * not depend on what stands before and behind it.
  */
 function inBase64(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const whole = Buffer.from('-'.repeat(before) + text).toString('base64')
-    const part = whole.slice(Math.ceil(before * 8 / 6), Math.floor((before + text.length) * 8 / 6))
+    const part = whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + text.length) * 8) / 6))
     return [part, part.replaceAll('+', '-').replaceAll('/', '_')]
   })
 }
@@ -45,8 +48,9 @@ for (let nth = 0, forms = [BEGINNING]; nth < NESTED_MAX; nth++) {
 }
 
 /**
- * Whether a text holds a key of an installation: as it is, or in any nesting of base64 (wherever it stands in it, as in `Basic`
- * with a user name), hexadecimal and percent-encoding. One pass over the text, and one for each time it was percent-encoded.
+ * Whether a text holds a key of an installation: as it is, or in any nesting of base64 (wherever it stands in
+ * it, as in `Basic` with a user name), hexadecimal and percent-encoding. One pass over the text, and one for
+ * each time it was percent-encoded.
  * @param text one byte in each character
  */
 export function holdsKey(text: string): boolean {

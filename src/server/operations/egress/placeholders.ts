@@ -18,8 +18,8 @@ export function hasPlaceholder(text: string): boolean {
 }
 
 /**
- * Finds the placeholders of a text, `{{secret:name}}`. Other braces are text like any; an opening without the name of a
- * secret and a closing behind it is null, since whoever wrote it did not mean it as text.
+ * Finds the placeholders of a text, `{{secret:name}}`. Other braces are text like any; an opening without the
+ * name of a secret and a closing behind it is null, since whoever wrote it did not mean it as text.
  * @param encoded true: each character may be percent-encoded, the placeholder's own too
  */
 export function templateOf(text: string, encoded = false): Template | null {
@@ -46,10 +46,15 @@ export function percentDecoded(text: string): string {
 }
 
 /**
- * Puts values in, once: what a value holds is never looked at again. All text is bytes, one in each character.
+ * Puts values in, once: what a value holds is never looked at again. All text is bytes, one in each
+ * character.
  * Failure: header_invalid, for a value that a header cannot hold.
  */
-export function filled({ literals, names }: Template, values: ReadonlyMap<string, string>, place: Place): Outcome<string> {
+export function filled(
+  { literals, names }: Template,
+  values: ReadonlyMap<string, string>,
+  place: Place,
+): Outcome<string> {
   let text = literals[0] ?? ''
   for (const [index, name] of names.entries()) {
     const value = values.get(name)
@@ -60,7 +65,10 @@ export function filled({ literals, names }: Template, values: ReadonlyMap<string
   return ok(text)
 }
 
-/** Bytes that a text has at least once the values are in it: no place writes a value in fewer than it has. @param bytes of each value */
+/**
+ * Bytes that a text has at least once the values are in it: no place writes a value in fewer than it has.
+ * @param bytes of each value
+ */
 export function leastBytes({ literals, names }: Template, bytes: ReadonlyMap<string, number>): number {
   const values = names.reduce((sum, name) => sum + (bytes.get(name) ?? 0), 0)
   return literals.reduce((sum, literal) => sum + literal.length, values)
@@ -87,7 +95,10 @@ interface Decoded {
   readonly escapes: readonly number[]
 }
 
-/** By hand, since a callback for each escape of 64 KiB would take the loop 3 ms. @param text one byte in each character */
+/**
+ * By hand, since a callback for each escape of 64 KiB would take the loop 3 ms. @param text one byte in each
+ * character
+ */
 function decodedWithPlaces(text: string): Decoded {
   let at = text.indexOf('%')
   if (at < 0) return { plain: text, escapes: [] }
@@ -116,8 +127,9 @@ function hexOf(byte = 0): number {
 }
 
 /**
- * Where a place of the decoded text stands in the encoded one. Asked in ascending order only: it walks over the escapes
- * once for all placeholders, since a search for each would make the time grow with the square of the text.
+ * Where a place of the decoded text stands in the encoded one. Asked in ascending order only: it walks over
+ * the escapes once for all placeholders, since a search for each would make the time grow with the square of
+ * the text.
  */
 function placesIn(escapes: readonly number[]): (index: number) => number {
   let before = 0

@@ -15,16 +15,17 @@ interface Needle {
 }
 
 /**
- * Finds each value as it is, percent-encoded, as JSON has it, in hex, and in base64 wherever it stands in what was
- * encoded. A value that a destination cuts in two, or turns into another form, is not found.
+ * Finds each value as it is, percent-encoded, as JSON has it, in hex, and in base64 wherever it stands in
+ * what was encoded. A value that a destination cuts in two, or turns into another form, is not found.
  * @param values by name
  */
 export function redactionOf(values: ReadonlyMap<string, string>): Redaction {
-  const needles = [...values].flatMap(([name, value]) => needlesOf(value, `[redacted:${name}]`))
+  const needles = [...values]
+    .flatMap(([name, value]) => needlesOf(value, `[redacted:${name}]`))
     // The longest first: of two secrets one may be a part of the other.
     .sort((one, other) => other.text.length - one.text.length)
   return {
-    of: (text) => needles.length === 0 ? text : redacted(text, needles),
+    of: (text) => (needles.length === 0 ? text : redacted(text, needles)),
     isIn: (name) => needles.some(({ text }) => name.includes(text.toLowerCase())),
   }
 }
@@ -32,8 +33,12 @@ export function redactionOf(values: ReadonlyMap<string, string>): Redaction {
 /** A mark is never looked into: each replacement could else make room for the next. */
 function redacted(text: string, needles: readonly Needle[]): string {
   let open: string[] = [text]
-  const pieces = (needle: Needle): string[] => open.flatMap((piece, index) =>
-    index % 2 === 1 ? [piece] : piece.split(needle.text).flatMap((part, nth) => nth === 0 ? [part] : [needle.mark, part]))
+  const pieces = (needle: Needle): string[] =>
+    open.flatMap((piece, index) =>
+      index % 2 === 1
+        ? [piece]
+        : piece.split(needle.text).flatMap((part, nth) => (nth === 0 ? [part] : [needle.mark, part])),
+    )
   for (const needle of needles) if (text.includes(needle.text)) open = pieces(needle)
   return open.join('')
 }
@@ -42,14 +47,20 @@ function needlesOf(value: string, mark: string): readonly Needle[] {
   const bytes = Buffer.from(value)
   const percented = encodeURIComponent(value.toWellFormed())
   const forms = [
-    percented, percented.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
-    JSON.stringify(value).slice(1, -1), bytes.toString('hex'), bytes.toString('hex').toUpperCase(),
+    percented,
+    percented.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    JSON.stringify(value).slice(1, -1),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
     ...base64Of(bytes),
   ].filter((form) => form.length >= FORM_CHARS_MIN)
   return [...new Set([bytes.toString('latin1'), ...forms])].map((text) => ({ text, mark }))
 }
 
-/** What of its base64 is the same whatever stands before and behind it, for each of the three places it can begin at. */
+/**
+ * What of its base64 is the same whatever stands before and behind it, for each of the three places it can
+ * begin at.
+ */
 function base64Of(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url')

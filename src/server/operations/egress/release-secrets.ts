@@ -11,17 +11,28 @@ interface Asking {
 }
 
 /**
- * The values of secrets for one host, each asked for once however often it is named, all or none; none is opened for a
- * request that they would make too large.
- * Failures: header_invalid (more than EGRESS_SECRETS_MAX), those of a release, and those of `fits`; the first refusal ends it.
+ * The values of secrets for one host, each asked for once however often it is named, all or none; none is
+ * opened for a request that they would make too large.
+ * Failures: header_invalid (more than EGRESS_SECRETS_MAX), those of a release, and those of `fits`; the first
+ * refusal ends it.
  */
-export async function releaseSecrets(named: readonly string[], { host, call, releases, fits }: Asking): Promise<Outcome<ReadonlyMap<string, string>>> {
+export async function releaseSecrets(
+  named: readonly string[],
+  { host, call, releases, fits }: Asking,
+): Promise<Outcome<ReadonlyMap<string, string>>> {
   const names = [...new Set(named)]
-  if (names.length > EGRESS_SECRETS_MAX) return fail('header_invalid', { detail: `A request names at most ${EGRESS_SECRETS_MAX} secrets.` })
+  if (names.length > EGRESS_SECRETS_MAX)
+    return fail('header_invalid', { detail: `A request names at most ${EGRESS_SECRETS_MAX} secrets.` })
   if (names.length === 0) return ok(new Map())
   const { key, requestId } = call
-  const scope = { organizationId: key.organizationId, workspaceId: ownWorkspaceOf(key), internId: key.internId }
+  const scope = {
+    organizationId: key.organizationId,
+    workspaceId: ownWorkspaceOf(key),
+    internId: key.internId,
+  }
   const by = { actor: { kind: 'key', id: key.hash }, requestId } as const
   const released = await releases.releaseAll({ scope, names, host, operation: 'egress.forward', by, fits })
-  return released.ok ? ok(new Map([...released.value].map(([name, secret]) => [name, secret.reveal()]))) : released
+  return released.ok
+    ? ok(new Map([...released.value].map(([name, secret]) => [name, secret.reveal()])))
+    : released
 }

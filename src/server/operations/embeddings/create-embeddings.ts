@@ -45,9 +45,11 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     status: 200,
     body: EmbeddingsAnswer,
     headers: {
-      'x-sluice-unpriced': '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
-      'x-sluice-usage': '`estimated` when the provider told no usable token counts and ours stand in; '
-        + '`capped` when it told more than the call may cost at most, which is what was charged.',
+      'x-sluice-unpriced':
+        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+      'x-sluice-usage':
+        '`estimated` when the provider told no usable token counts and ours stand in; ' +
+        '`capped` when it told more than the call may cost at most, which is what was charged.',
     },
   },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
@@ -93,7 +95,9 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
 })
 
 async function embedWithPreset(call: EmbeddingsCall, ports: Ports): Promise<Outcome<Success>> {
-  const applied = await applyPreset(call, ports, ({ provider }) => (PREFERENCES.Check(provider) ? { provider } : {}))
+  const applied = await applyPreset(call, ports, ({ provider }) =>
+    PREFERENCES.Check(provider) ? { provider } : {},
+  )
   return applied.ok ? embed(call, applied.value, ports) : applied
 }
 
@@ -121,7 +125,11 @@ interface Asked {
   readonly ports: Ports
 }
 
-function embedWith(call: EmbeddingsCall, known: Awaited<ReturnType<typeof modelsOf>>, { body, sessionId, hops, ports }: Asked): Answered {
+function embedWith(
+  call: EmbeddingsCall,
+  known: Awaited<ReturnType<typeof modelsOf>>,
+  { body, sessionId, hops, ports }: Asked,
+): Answered {
   if (!known.ok) return known
   const found = known.value.resolve(body.model)
   if (found === null) return modelUnknown(body.model, ports.models, call.key.allowedModels)
@@ -153,7 +161,10 @@ interface Planned {
   readonly plan: EmbeddingPlan
 }
 
-/** Takes what the call may cost at most, makes it, and pays what it came to: nothing unless it was answered. Design §6. */
+/**
+ * Takes what the call may cost at most, makes it, and pays what it came to: nothing unless it was answered.
+ * Design §6.
+ */
 async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
   const asked = ports.spend.hold({
     key: call.key,
@@ -169,7 +180,8 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
   try {
     // Whoever left while the take was written has nothing sent for him, and pays nothing. C24.
     const embedded = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
-    if (embedded.ok) return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
+    if (embedded.ok)
+      return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
     held.value.release()
     return embedded
   } catch (bug) {
@@ -186,10 +198,21 @@ interface Charge {
 }
 
 /** Pays, and leaves what is known now for the log and the metrics. Nothing of it can fail. */
-function settle({ notes }: EmbeddingsCall, result: EmbeddingsResult, { plan, hold }: { readonly plan: EmbeddingPlan; readonly hold: Hold }): Charge {
+function settle(
+  { notes }: EmbeddingsCall,
+  result: EmbeddingsResult,
+  { plan, hold }: { readonly plan: EmbeddingPlan; readonly hold: Hold },
+): Charge {
   const { provider, promptTokens, isByok, isEstimated, upstreamMs } = result
   const cost = costNano(promptTokens, result)
-  hold.settle({ costNano: cost, isByok, isEstimated, provider, tokens: promptTokens, milliseconds: Math.round(upstreamMs) })
+  hold.settle({
+    costNano: cost,
+    isByok,
+    isEstimated,
+    provider,
+    tokens: promptTokens,
+    milliseconds: Math.round(upstreamMs),
+  })
   const nano = chargedNano({ costNano: cost, isByok }, plan.bound)
   notes.provider = provider
   notes.promptTokens = promptTokens
@@ -219,15 +242,22 @@ function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge)
     kind: 'bytes',
     parts: [HEAD, ...result.data, tail],
     contentType: 'application/json',
-    headers: result.isUnpriced || result.isEstimated || charge.isCapped ? remarksOn(result, charge) : NO_REMARKS,
+    headers:
+      result.isUnpriced || result.isEstimated || charge.isCapped ? remarksOn(result, charge) : NO_REMARKS,
     done: result.release,
   }
 }
 
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** What a caller should know of the figures: the endpoint has no price, the tokens are our estimate or beyond belief. C14, design §6.4. */
-function remarksOn({ isUnpriced, isEstimated }: EmbeddingsResult, { isCapped }: Charge): Readonly<Record<string, string>> {
+/**
+ * What a caller should know of the figures: the endpoint has no price, the tokens are our estimate or beyond
+ * belief. C14, design §6.4.
+ */
+function remarksOn(
+  { isUnpriced, isEstimated }: EmbeddingsResult,
+  { isCapped }: Charge,
+): Readonly<Record<string, string>> {
   const unpriced = isUnpriced ? { 'x-sluice-unpriced': 'true' } : {}
   if (isEstimated) return { ...unpriced, 'x-sluice-usage': 'estimated' }
   return isCapped ? { ...unpriced, 'x-sluice-usage': 'capped' } : unpriced

@@ -21,7 +21,10 @@ export const activatePrivateEndpoint = defineOperation({
   failures: ACTIVATION_FAILURES,
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const activated = await activate({ ref: refOf(call), by: actorOf(call, 'private_endpoints.activate'), call }, ports)
+    const activated = await activate(
+      { ref: refOf(call), by: actorOf(call, 'private_endpoints.activate'), call },
+      ports,
+    )
     return activated.ok ? ok(answer(summaryOf(activated.value, ports))) : activated
   },
 })

@@ -4,9 +4,22 @@ import type { Ports } from '../../ports/ports.ts'
 import { failureOfChecks, underClaim } from './validation.ts'
 
 export const ACTIVATION_FAILURES = [
-  'endpoint_unknown', 'not_validated', 'validation_stale', 'endpoint_active', 'probe_running', 'endpoint_changed', 'workspace_endpoints_full',
+  'endpoint_unknown',
+  'not_validated',
+  'validation_stale',
+  'endpoint_active',
+  'probe_running',
+  'endpoint_changed',
+  'workspace_endpoints_full',
   'workspace_unknown',
-  'credential_unavailable', 'validation_failed', 'probe_slow', 'probe_failed', 'store_unavailable', 'busy', 'client_gone', 'draining',
+  'credential_unavailable',
+  'validation_failed',
+  'probe_slow',
+  'probe_failed',
+  'store_unavailable',
+  'busy',
+  'client_gone',
+  'draining',
 ] as const satisfies readonly FailureName[]
 
 export interface ActivationInput {
@@ -16,7 +29,10 @@ export interface ActivationInput {
 }
 
 /** Makes a validated endpoint routable, if it answers now with the credential that is stored now. C28. */
-export async function activate({ ref, by, call }: ActivationInput, ports: Ports): Promise<Outcome<PrivateEndpoint>> {
+export async function activate(
+  { ref, by, call }: ActivationInput,
+  ports: Ports,
+): Promise<Outcome<PrivateEndpoint>> {
   const claimed = await ports.privateEndpoints.claimActivation(ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {
@@ -24,7 +40,8 @@ export async function activate({ ref, by, call }: ActivationInput, ports: Ports)
     const workspaceId = endpoint.workspaceId ?? ''
     const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
     if (!probed.ok) return probed
-    if (probed.value.checks.some(({ passed }) => !passed)) return { ok: false, failure: failureOfChecks(probed.value) }
+    if (probed.value.checks.some(({ passed }) => !passed))
+      return { ok: false, failure: failureOfChecks(probed.value) }
     const activated = await ports.privateEndpoints.activated(claim, by)
     return activated.ok ? ok(activated.value) : activated
   })

@@ -1,7 +1,10 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
 import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
-import { EndpointSummaryAnswer, type CreateEndpointBody } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  EndpointSummaryAnswer,
+  type CreateEndpointBody,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import type { PrivateEndpoint, Validation } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -24,8 +27,9 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   path: '/private-endpoints',
   tag: 'private-endpoints',
   summary: 'Create a private endpoint',
-  description: 'With `activate` a failure leaves the draft, which stands in `data` beside `error`, with what its validation found. '
-    + 'A repeated `Idempotency-Key` with the same fields gets the first endpoint as it is now; `activate` is no such field.',
+  description:
+    'With `activate` a failure leaves the draft, which stands in `data` beside `error`, with what its validation found. ' +
+    'A repeated `Idempotency-Key` with the same fields gets the first endpoint as it is now; `activate` is no such field.',
   access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
   outlivesClient: true,
@@ -34,14 +38,25 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
   success: { status: 201, body: EndpointSummaryAnswer },
   statuses: [400, 403, 404, 408, 409, 422, 500, 502],
   failures: [
-    'body_invalid', 'base_url_invalid', 'provider_unsupported', 'endpoints_full', 'idempotency_key_reused',
-    'validation_failed', ...VALIDATION_FAILURES, ...ACTIVATION_FAILURES,
+    'body_invalid',
+    'base_url_invalid',
+    'provider_unsupported',
+    'endpoints_full',
+    'idempotency_key_reused',
+    'validation_failed',
+    ...VALIDATION_FAILURES,
+    ...ACTIVATION_FAILURES,
   ],
   example: {
     body: {
-      model_permaslug: 'acme/embed', provider_slug: 'openai-compatible', upstream_model_id: 'bge-m3',
-      base_url: 'https://models.acme.example/v1', declared_region: 'europe', declared_zdr: true,
-      pricing: { prompt: '0.00000002', completion: '0' }, secret_name: 'acme_key',
+      model_permaslug: 'acme/embed',
+      provider_slug: 'openai-compatible',
+      upstream_model_id: 'bge-m3',
+      base_url: 'https://models.acme.example/v1',
+      declared_region: 'europe',
+      declared_zdr: true,
+      pricing: { prompt: '0.00000002', completion: '0' },
+      secret_name: 'acme_key',
     },
   },
   async run(call, ports) {
@@ -52,14 +67,23 @@ export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>
     const { endpoint, isReplay } = created.value
     if (isReplay) return ok({ kind: 'json', value: { data: summaryOf(endpoint, ports) }, ...REPLAYED })
     const { activate: request } = call.body
-    return request === undefined ? ok(answer(summaryOf(endpoint, ports))) : bringUp(call, { endpoint, workspaceId: request.workspace_id }, ports)
+    return request === undefined
+      ? ok(answer(summaryOf(endpoint, ports)))
+      : bringUp(call, { endpoint, workspaceId: request.workspace_id }, ports)
   },
 })
 
-function create(call: CreateCall, fields: EndpointFields, ports: Ports): ReturnType<Ports['privateEndpoints']['create']> {
+function create(
+  call: CreateCall,
+  fields: EndpointFields,
+  ports: Ports,
+): ReturnType<Ports['privateEndpoints']['create']> {
   const { key, idempotency } = call
   const repeatable = idempotency === null ? null : { ...idempotency, fields: JSON.stringify(fields) }
-  return ports.privateEndpoints.create({ organizationId: key.organizationId, ...fields, idempotency: repeatable }, actorOf(call, ID))
+  return ports.privateEndpoints.create(
+    { organizationId: key.organizationId, ...fields, idempotency: repeatable },
+    actorOf(call, ID),
+  )
 }
 
 interface Draft {
@@ -68,7 +92,11 @@ interface Draft {
 }
 
 /** The draft stays whatever fails, and the caller is told of it. */
-async function bringUp(call: CreateCall, { endpoint, workspaceId }: Draft, ports: Ports): Promise<Outcome<Success>> {
+async function bringUp(
+  call: CreateCall,
+  { endpoint, workspaceId }: Draft,
+  ports: Ports,
+): Promise<Outcome<Success>> {
   const ref = { organizationId: endpoint.organizationId, id: endpoint.id }
   const by = actorOf(call, ID)
   const validated = await validate({ ref, workspaceId, by, call }, ports)
@@ -87,5 +115,8 @@ interface Left {
 
 function withDraft(failure: Failure, { endpoint, validation }: Left, ports: Ports): Outcome<never> {
   const told = validation === null ? null : { passed: validation.passed, checks: validation.checks }
-  return { ok: false, failure: { ...failure, data: { endpoint: wholeOf(endpoint, ports), validation: told } } }
+  return {
+    ok: false,
+    failure: { ...failure, data: { endpoint: wholeOf(endpoint, ports), validation: told } },
+  }
 }

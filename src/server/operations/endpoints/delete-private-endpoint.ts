@@ -1,6 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { DeleteEndpointQuery, EndpointDeletedAnswer, EndpointParams } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  DeleteEndpointQuery,
+  EndpointDeletedAnswer,
+  EndpointParams,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 
@@ -22,7 +26,11 @@ export const deletePrivateEndpoint = defineOperation({
   async run(call, ports) {
     const ref = refOf(call)
     const isDraftOnly = call.query.draft_only === true
-    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call, 'private_endpoints.delete'))
+    const removed = await ports.privateEndpoints.remove(
+      ref,
+      isDraftOnly,
+      actorOf(call, 'private_endpoints.delete'),
+    )
     return removed.ok ? ok(answer({ id: ref.id.toLowerCase() })) : removed
   },
 })

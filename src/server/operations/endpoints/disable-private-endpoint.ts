@@ -20,7 +20,10 @@ export const disablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_active'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call, 'private_endpoints.disable'))
+    const changed = await ports.privateEndpoints.disable(
+      refOf(call),
+      actorOf(call, 'private_endpoints.disable'),
+    )
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

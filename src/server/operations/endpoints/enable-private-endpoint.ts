@@ -20,7 +20,10 @@ export const enablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_disabled', 'workspace_endpoints_full', 'workspace_unknown'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.enable(refOf(call), actorOf(call, 'private_endpoints.enable'))
+    const changed = await ports.privateEndpoints.enable(
+      refOf(call),
+      actorOf(call, 'private_endpoints.enable'),
+    )
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

@@ -5,7 +5,10 @@ import type { EndpointActor, EndpointRef, PrivateEndpoint } from '../../ports/en
 import type { Ports } from '../../ports/ports.ts'
 
 /** Of every operation that names an endpoint. */
-export const ENDPOINT_FAILURES = ['endpoint_unknown', 'store_unavailable'] as const satisfies readonly FailureName[]
+export const ENDPOINT_FAILURES = [
+  'endpoint_unknown',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_PARAMS = { id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9' }
 
@@ -14,7 +17,10 @@ export function refOf(call: Call<{ readonly id: string }>): EndpointRef {
 }
 
 /** @param operation its id, as the audit log has it */
-export function actorOf({ key, requestId }: Pick<Call, 'key' | 'requestId'>, operation: string): EndpointActor {
+export function actorOf(
+  { key, requestId }: Pick<Call, 'key' | 'requestId'>,
+  operation: string,
+): EndpointActor {
   return { actor: { kind: 'key', id: key.hash }, requestId, operation }
 }
 

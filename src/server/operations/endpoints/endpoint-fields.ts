@@ -1,6 +1,10 @@
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
 import {
-  mayBePlaceless, placeOf, uncountable, type CreateEndpointBody, type EndpointPricing,
+  mayBePlaceless,
+  placeOf,
+  uncountable,
+  type CreateEndpointBody,
+  type EndpointPricing,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { EndpointInput } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -12,7 +16,10 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
   const { provider_slug: providerSlug, base_url: given = null, pricing = null } = body
   const priced = pricing === null ? ok(null) : countable(pricing)
   if (!priced.ok) return priced
-  if (given === null) return mayBePlaceless(providerSlug) ? fail('provider_unsupported', { fields: { provider: providerSlug } }) : MISSING_URL
+  if (given === null)
+    return mayBePlaceless(providerSlug)
+      ? fail('provider_unsupported', { fields: { provider: providerSlug } })
+      : MISSING_URL
   const baseUrl = baseUrlOf(given, ports)
   if (!baseUrl.ok) return baseUrl
   return ok({
@@ -31,14 +38,20 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
 export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpointProber'>): Outcome<string> {
   const place = placeOf(given)
   if (place !== null && endpointProber.mayReach(place.url)) return ok(place.url)
-  const expected = 'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused'
-  return fail('base_url_invalid', { metadata: { issues: [{ path: '/base_url', message: 'is not allowed', expected }] } })
+  const expected =
+    'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused'
+  return fail('base_url_invalid', {
+    metadata: { issues: [{ path: '/base_url', message: 'is not allowed', expected }] },
+  })
 }
 
 /** Failure: body_invalid (a price of more places than can be counted). C14. */
 export function countable(pricing: EndpointPricing): Outcome<null> {
-  const issues = uncountable(pricing).map((name): Issue =>
-    ({ path: `/pricing/${name}`, message: 'cannot be counted', expected: 'at most 15 decimal places, and at most 9 USD' }))
+  const issues = uncountable(pricing).map((name): Issue => ({
+    path: `/pricing/${name}`,
+    message: 'cannot be counted',
+    expected: 'at most 15 decimal places, and at most 9 USD',
+  }))
   return issues.length === 0 ? ok(null) : fail('body_invalid', { metadata: { issues } })
 }
 

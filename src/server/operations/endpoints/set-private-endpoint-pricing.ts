@@ -1,6 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { EndpointParams, WholeEndpointAnswer, type SetEndpointPricingBody } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  EndpointParams,
+  WholeEndpointAnswer,
+  type SetEndpointPricingBody,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { countable } from './endpoint-fields.ts'
@@ -29,7 +33,11 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
     const { pricing } = call.body
     const priced = countable(pricing)
     if (!priced.ok) return priced
-    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, 'private_endpoints.set_pricing'))
+    const changed = await ports.privateEndpoints.setPricing(
+      refOf(call),
+      pricing,
+      actorOf(call, 'private_endpoints.set_pricing'),
+    )
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

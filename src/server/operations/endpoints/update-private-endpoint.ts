@@ -1,6 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { EndpointParams, WholeEndpointAnswer, type UpdateEndpointBody } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  EndpointParams,
+  WholeEndpointAnswer,
+  type UpdateEndpointBody,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import type { EndpointChanges } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation } from '../define.ts'
@@ -31,13 +35,24 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   async run(call, ports) {
     const changes = changesOf(call.body, ports)
     if (!changes.ok) return changes
-    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call, 'private_endpoints.update'))
+    const changed = await ports.privateEndpoints.update(
+      refOf(call),
+      changes.value,
+      actorOf(call, 'private_endpoints.update'),
+    )
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })
 
 function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChanges> {
-  const { upstream_model_id: upstreamModelId, base_url: given, declared_region: region, declared_zdr: zdr, pricing, secret_name: name } = body
+  const {
+    upstream_model_id: upstreamModelId,
+    base_url: given,
+    declared_region: region,
+    declared_zdr: zdr,
+    pricing,
+    secret_name: name,
+  } = body
   const priced = pricing === undefined ? null : countable(pricing)
   if (priced !== null && !priced.ok) return priced
   const baseUrl = given === undefined ? null : baseUrlOf(given, ports)

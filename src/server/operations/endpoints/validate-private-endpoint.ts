@@ -1,6 +1,10 @@
 import { ok } from '../../../schemas/failures.ts'
 import { PROBING_DEADLINE_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
-import { EndpointParams, EndpointValidationAnswer, type ValidateEndpointBody } from '../../../schemas/endpoints/private-endpoints.ts'
+import {
+  EndpointParams,
+  EndpointValidationAnswer,
+  type ValidateEndpointBody,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 import { validate, VALIDATION_FAILURES } from './validation.ts'
@@ -17,8 +21,9 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   path: '/private-endpoints/{id}/validate',
   tag: 'private-endpoints',
   summary: 'Validate a private endpoint',
-  description: 'Failed checks are an answer like any other; those that nothing can be said of are left out. '
-    + 'A passing validation makes the endpoint the workspace\'s, and is stale after a day.',
+  description:
+    'Failed checks are an answer like any other; those that nothing can be said of are left out. ' +
+    "A passing validation makes the endpoint the workspace's, and is stale after a day.",
   access: { keys: ['management'] },
   deadlineMs: PROBING_DEADLINE_MS,
   outlivesClient: true,
@@ -29,7 +34,10 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   example: { params: EXAMPLE_PARAMS, body: { workspace_id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8da' } },
   async run(call, ports) {
     const by = actorOf(call, 'private_endpoints.validate')
-    const validated = await validate({ ref: refOf(call), workspaceId: call.body.workspace_id.toLowerCase(), by, call }, ports)
+    const validated = await validate(
+      { ref: refOf(call), workspaceId: call.body.workspace_id.toLowerCase(), by, call },
+      ports,
+    )
     if (!validated.ok) return validated
     const { passed, checks } = validated.value
     return ok(answer({ passed, checks }))

@@ -1,10 +1,29 @@
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../../schemas/failures.ts'
-import { placeOf, type CheckName, type CheckReason, type EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
-import type { EndpointActor, EndpointRef, PrivateEndpoint, ProbeClaim, ProbeResult, Validation } from '../../ports/endpoints/private-endpoints.ts'
+import {
+  placeOf,
+  type CheckName,
+  type CheckReason,
+  type EndpointCheck,
+} from '../../../schemas/endpoints/private-endpoints.ts'
+import type {
+  EndpointActor,
+  EndpointRef,
+  PrivateEndpoint,
+  ProbeClaim,
+  ProbeResult,
+  Validation,
+} from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 
 export const VALIDATION_FAILURES = [
-  'endpoint_unknown', 'endpoint_active', 'probe_running', 'endpoint_changed', 'store_unavailable', 'busy', 'client_gone', 'draining',
+  'endpoint_unknown',
+  'endpoint_active',
+  'probe_running',
+  'endpoint_changed',
+  'store_unavailable',
+  'busy',
+  'client_gone',
+  'draining',
 ] as const satisfies readonly FailureName[]
 
 export interface ValidationInput {
@@ -14,8 +33,14 @@ export interface ValidationInput {
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** Probes an endpoint as a workspace would call it, and keeps what was found. Failed checks are a success. B2.6. */
-export async function validate(input: ValidationInput, ports: Ports): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
+/**
+ * Probes an endpoint as a workspace would call it, and keeps what was found. Failed checks are a success.
+ * B2.6.
+ */
+export async function validate(
+  input: ValidationInput,
+  ports: Ports,
+): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
   const claimed = await ports.privateEndpoints.claimValidation(input.ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {
@@ -31,7 +56,9 @@ export async function validate(input: ValidationInput, ports: Ports): Promise<Ou
 
 /** A claim that led to nothing is given back at once, also by a bug. */
 export async function underClaim<T>(
-  claim: ProbeClaim, { privateEndpoints }: Pick<Ports, 'privateEndpoints'>, work: (claim: ProbeClaim) => Promise<Outcome<T>>,
+  claim: ProbeClaim,
+  { privateEndpoints }: Pick<Ports, 'privateEndpoints'>,
+  work: (claim: ProbeClaim) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   let done: Outcome<T> | null = null
   try {
@@ -42,7 +69,11 @@ export async function underClaim<T>(
   }
 }
 
-async function examine(endpoint: PrivateEndpoint, input: ValidationInput, ports: Ports): Promise<Outcome<ProbeResult>> {
+async function examine(
+  endpoint: PrivateEndpoint,
+  input: ValidationInput,
+  ports: Ports,
+): Promise<Outcome<ProbeResult>> {
   const { secretName, organizationId } = endpoint
   const { workspaceId, by, call } = input
   const host = placeOf(endpoint.baseUrl)?.host ?? ''
@@ -54,20 +85,31 @@ async function examine(endpoint: PrivateEndpoint, input: ValidationInput, ports:
     checks.push(isPassed ? { name, passed: true } : { name, passed: false, reason })
     return isPassed
   }
-  const mayProbe = passes('workspace_ok', 'workspace_not_found', facts.value.exists)
-    && passes('provider_ok', 'provider_not_found', ports.endpointProber.nameOf(endpoint.providerSlug) !== null)
-    && passes('base_url_ok', 'invalid_base_url', ports.endpointProber.mayReach(endpoint.baseUrl))
-    && passes('limit_ok', 'endpoint_limit_reached', !facts.value.isFull)
-    && (facts.value.hasSecret || passes('credential_ok', 'no_byok_key', false))
+  const mayProbe =
+    passes('workspace_ok', 'workspace_not_found', facts.value.exists) &&
+    passes(
+      'provider_ok',
+      'provider_not_found',
+      ports.endpointProber.nameOf(endpoint.providerSlug) !== null,
+    ) &&
+    passes('base_url_ok', 'invalid_base_url', ports.endpointProber.mayReach(endpoint.baseUrl)) &&
+    passes('limit_ok', 'endpoint_limit_reached', !facts.value.isFull) &&
+    (facts.value.hasSecret || passes('credential_ok', 'no_byok_key', false))
   if (!mayProbe) return ok({ checks, isSlow: false })
   const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
   if (!probed.ok) return probed
   const { checks: found, isSlow } = probed.value
   // What the probe saw of the same thing is nearer to the truth.
-  return ok({ checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found], isSlow })
+  return ok({
+    checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found],
+    isSlow,
+  })
 }
 
-/** The failure that checks are for somebody who wanted the endpoint active; their first that failed decides. B2.6, C28. */
+/**
+ * The failure that checks are for somebody who wanted the endpoint active; their first that failed decides.
+ * B2.6, C28.
+ */
 export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
   const failed = checks.find(({ passed }) => !passed)
   const reason = failed?.reason
@@ -95,5 +137,9 @@ export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
 
 function probeFailed(reason: CheckReason, failed: EndpointCheck | undefined): Failure {
   const message = failed?.upstream_message
-  return { name: 'probe_failed', fields: { reason }, ...(message !== undefined && { detail: `It said: ${message}` }) }
+  return {
+    name: 'probe_failed',
+    fields: { reason },
+    ...(message !== undefined && { detail: `It said: ${message}` }),
+  }
 }

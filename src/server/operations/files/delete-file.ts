@@ -1,6 +1,11 @@
 import { ok } from '../../../schemas/failures.ts'
 import {
-  FileDeletedAnswer, fileDeletedAnswer, FileParams, FileScopeQuery, SHAPE_HEADERS, shapeOf,
+  FileDeletedAnswer,
+  fileDeletedAnswer,
+  FileParams,
+  FileScopeQuery,
+  SHAPE_HEADERS,
+  shapeOf,
 } from '../../../schemas/files/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'

@@ -18,7 +18,11 @@ export const getFileContent = defineOperation({
   success: { status: 200, body: FileContent, content: 'application/octet-stream' },
   statuses: [400, 403, 404, 429, 500, 502, 503],
   failures: [
-    'file_unknown', 'file_not_downloadable', 'content_missing', 'content_damaged', 'storage_unavailable',
+    'file_unknown',
+    'file_not_downloadable',
+    'content_missing',
+    'content_damaged',
+    'storage_unavailable',
     ...HOST_FAILURES,
   ],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },

@@ -1,5 +1,12 @@
 import { ok } from '../../../schemas/failures.ts'
-import { FileAnswer, fileAnswer, FileParams, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files/files.ts'
+import {
+  FileAnswer,
+  fileAnswer,
+  FileParams,
+  FileScopeQuery,
+  SHAPE_HEADERS,
+  shapeOf,
+} from '../../../schemas/files/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'

@@ -8,9 +8,22 @@ import { changedBy, ownWorkspaceOf, type Call } from '../define.ts'
 
 /** What every operation of files may fail with before it reaches a file. */
 export const HOST_FAILURES = [
-  'workspace_forbidden', 'provider_key_missing', 'provider_key_unfit', 'busy', 'data_key_unavailable', 'store_unavailable', 'client_gone', 'draining',
-  'upstream_failed', 'upstream_credential', 'upstream_overloaded', 'upstream_slow', 'upstream_invalid',
-  'upstream_too_large', 'upstream_refused', 'deadline_exceeded',
+  'workspace_forbidden',
+  'provider_key_missing',
+  'provider_key_unfit',
+  'busy',
+  'data_key_unavailable',
+  'store_unavailable',
+  'client_gone',
+  'draining',
+  'upstream_failed',
+  'upstream_credential',
+  'upstream_overloaded',
+  'upstream_slow',
+  'upstream_invalid',
+  'upstream_too_large',
+  'upstream_refused',
+  'deadline_exceeded',
 ] as const satisfies readonly FailureName[]
 
 /** The workspace of the caller. Failure: workspace_forbidden (the query names another one). B1.7. */
@@ -27,7 +40,10 @@ type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestI
  * Failures: workspace_forbidden, and those of the release.
  */
 export async function hostOf(operation: string, call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
-  const { key, query: { provider, workspace_id: asked } } = call
+  const {
+    key,
+    query: { provider, workspace_id: asked },
+  } = call
   const workspace = workspaceOf(key, asked)
   if (!workspace.ok) return workspace
   if (provider === undefined) return ok(ownHost(workspace.value, ports))
@@ -67,9 +83,14 @@ function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
 
 function refusalOf({ after, before, ids, placeName, order }: HostedPageInput) {
   const wrong = ids?.findIndex((id) => !isFileId(id)) ?? -1
-  if (wrong >= 0) return { path: `/ids/${wrong}`, message: 'is not the id of a file', expected: 'an id of a file' }
+  if (wrong >= 0)
+    return { path: `/ids/${wrong}`, message: 'is not the id of a file', expected: 'an id of a file' }
   const path = `/${placeName}`
-  if (after !== null && !isFileId(after)) return { path, message: 'is not the id of a file', expected: 'an id of a file' }
-  if (before !== null && !isFileId(before)) return { path, message: 'is not the id of a file', expected: 'an id of a file' }
-  return order === 'desc' ? { path: '/order', message: 'is not supported by own storage', expected: 'asc' } : null
+  if (after !== null && !isFileId(after))
+    return { path, message: 'is not the id of a file', expected: 'an id of a file' }
+  if (before !== null && !isFileId(before))
+    return { path, message: 'is not the id of a file', expected: 'an id of a file' }
+  return order === 'desc'
+    ? { path: '/order', message: 'is not supported by own storage', expected: 'asc' }
+    : null
 }

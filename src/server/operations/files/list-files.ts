@@ -2,7 +2,15 @@ import { cursorBefore, cursorBehind, idOfBackCursor, idOfCursor } from '../../..
 import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FILES_PAGE_DEFAULT } from '../../../schemas/files/file-limits.ts'
-import { fileAnswer, FileListAnswer, fileListAnswer, ListFilesQuery, SHAPE_HEADERS, shapeOf, type FileShape } from '../../../schemas/files/files.ts'
+import {
+  fileAnswer,
+  FileListAnswer,
+  fileListAnswer,
+  ListFilesQuery,
+  SHAPE_HEADERS,
+  shapeOf,
+  type FileShape,
+} from '../../../schemas/files/files.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { HostedPage } from '../../ports/files/file-hosts.ts'
 import { defineOperation } from '../define.ts'
@@ -47,7 +55,10 @@ export const listFiles = defineOperation({
   },
 })
 
-/** Before a file, the page goes on from its first one to those before: what it has no room for is at its beginning. */
+/**
+ * Before a file, the page goes on from its first one to those before: what it has no room for is at its
+ * beginning.
+ */
 function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: FileShape): HostedPage {
   const { rows, isCut } = cutPage(isBefore ? files.toReversed() : files, (file) => fileAnswer(file, shape))
   return { files: isBefore ? rows.toReversed() : rows, hasMore: isCut || hasMore }
@@ -63,8 +74,9 @@ interface Place {
 const PLACES = ['page', 'cursor', 'after', 'after_id', 'before_id'] as const
 
 /**
- * The names of a place exclude each other, but `page` decides over the ids that the list was begun with: clients of Anthropic's shape add it to
- * the query that they have. Ids come whole, in one page. Failure: query_invalid.
+ * The names of a place exclude each other, but `page` decides over the ids that the list was begun with:
+ * clients of Anthropic's shape add it to the query that they have. Ids come whole, in one page. Failure:
+ * query_invalid.
  */
 function placeOf(query: ListFilesQuery): Outcome<Place> {
   const given = PLACES.filter((name) => query[name] !== undefined)
@@ -73,12 +85,19 @@ function placeOf(query: ListFilesQuery): Outcome<Place> {
   }
   const [placeName = 'after', ...others] = given
   const isDecided = placeName === 'page' && query.cursor === undefined
-  if (others.length > 0 && !isDecided) return refuse('', 'has more than one place to continue at', 'one of cursor, page, after, after_id and before_id')
+  if (others.length > 0 && !isDecided)
+    return refuse(
+      '',
+      'has more than one place to continue at',
+      'one of cursor, page, after, after_id and before_id',
+    )
   const text = query[placeName] ?? null
   if (placeName === 'before_id') return ok({ after: null, before: text, placeName })
-  if (text === null || placeName === 'after' || placeName === 'after_id') return ok({ after: text, before: null, placeName })
+  if (text === null || placeName === 'after' || placeName === 'after_id')
+    return ok({ after: text, before: null, placeName })
   const [after, before] = [idOfCursor(text), idOfBackCursor(text)]
-  if (after === null && before === null) return refuse(`/${placeName}`, 'is not one that a page gave', 'that of the page before')
+  if (after === null && before === null)
+    return refuse(`/${placeName}`, 'is not one that a page gave', 'that of the page before')
   return ok({ after, before, placeName })
 }
 

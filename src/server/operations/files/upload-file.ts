@@ -6,7 +6,13 @@ import {
   STORAGE_QUOTA_BYTES_DEFAULT,
   UPLOAD_DEADLINE_MS,
 } from '../../../schemas/files/file-limits.ts'
-import { FileAnswer, fileAnswer, FileScopeQuery, SHAPE_HEADERS, shapeOf } from '../../../schemas/files/files.ts'
+import {
+  FileAnswer,
+  fileAnswer,
+  FileScopeQuery,
+  SHAPE_HEADERS,
+  shapeOf,
+} from '../../../schemas/files/files.ts'
 import { FILENAME_RULES } from '../../../schemas/files/filenames.ts'
 import { REPLAYED } from '../../../schemas/idempotency.ts'
 import { KIB, MIB } from '../../../schemas/limits/limits.ts'
@@ -20,10 +26,11 @@ export const uploadFile = defineOperation({
   path: '/files',
   tag: 'files',
   summary: 'Upload a file',
-  description: `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. `
-    + `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, `
-    + `each counted as ${COUNTED_BYTES_MIN / KIB} KiB at least. The filename: ${FILENAME_RULES}. `
-    + 'An uploaded file cannot be downloaded again; a promoted container file can.',
+  description:
+    `Takes up to ${FILE_BYTES_MAX / MIB} MiB in one part named \`file\`. Its content decides its type; accepted are ${ACCEPTED_CONTENT}. ` +
+    `All files of a workspace may hold ${STORAGE_QUOTA_BYTES_DEFAULT / 1_024 / MIB} GiB, ` +
+    `each counted as ${COUNTED_BYTES_MIN / KIB} KiB at least. The filename: ${FILENAME_RULES}. ` +
+    'An uploaded file cannot be downloaded again; a promoted container file can.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
   // A client that leaves ends it (C24), and the call settles when everything is undone.
@@ -33,7 +40,13 @@ export const uploadFile = defineOperation({
   success: { status: 200, body: FileAnswer },
   statuses: [400, 403, 413, 429, 500, 502, 503],
   failures: [
-    'file_empty', 'content_unsupported', 'quota_exceeded', 'upload_lost', 'storage_full', 'storage_unavailable', ...HOST_FAILURES,
+    'file_empty',
+    'content_unsupported',
+    'quota_exceeded',
+    'upload_lost',
+    'storage_full',
+    'storage_unavailable',
+    ...HOST_FAILURES,
   ],
   example: {},
   async run(call, ports) {

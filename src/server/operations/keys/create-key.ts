@@ -24,7 +24,14 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   input: { body: 'create_key' },
   success: { status: 201, body: NewKeyAnswer },
   statuses: [400, 403, 404, 429, 500],
-  failures: ['body_invalid', 'workspace_unknown', 'intern_unknown', 'key_unscoped', 'quota_exceeded', ...KEY_FAILURES],
+  failures: [
+    'body_invalid',
+    'workspace_unknown',
+    'intern_unknown',
+    'key_unscoped',
+    'quota_exceeded',
+    ...KEY_FAILURES,
+  ],
   example: { body: { name: 'Team search', limit: 25, limit_reset: 'monthly', allowed_models: ['openai/*'] } },
   async run(call, ports) {
     const { body, key } = call
@@ -33,32 +40,49 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
     if (mismatch !== null) return mismatch
     const expiresAt = expiryFrom(body.expires_at ?? null)
     if (!expiresAt.ok) return expiresAt
-    const made = await ports.apiKeys.create({
-      kind,
-      name: body.name,
-      organizationId: key.organizationId,
-      workspace: kind === 'inference' ? body.workspace_id ?? ownWorkspaceOf(key) : null,
-      internId: body.intern_id ?? null,
-      limitNano: limitOf(body.limit ?? null),
-      limitReset: body.limit_reset ?? null,
-      countsByok: body.include_byok_in_limit ?? false,
-      ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
-      allowedModels: body.allowed_models ?? null,
-      scopes: body.scopes ?? null,
-      creatorUserId: body.creator_user_id ?? null,
-      externalUser: body.external?.user ?? null,
-      expiresAt: expiresAt.value,
-    }, actorOf(call, 'keys.create'))
-    return made.ok ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } }) : made
+    const made = await ports.apiKeys.create(
+      {
+        kind,
+        name: body.name,
+        organizationId: key.organizationId,
+        workspace: kind === 'inference' ? (body.workspace_id ?? ownWorkspaceOf(key)) : null,
+        internId: body.intern_id ?? null,
+        limitNano: limitOf(body.limit ?? null),
+        limitReset: body.limit_reset ?? null,
+        countsByok: body.include_byok_in_limit ?? false,
+        ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
+        allowedModels: body.allowed_models ?? null,
+        scopes: body.scopes ?? null,
+        creatorUserId: body.creator_user_id ?? null,
+        externalUser: body.external?.user ?? null,
+        expiresAt: expiresAt.value,
+      },
+      actorOf(call, 'keys.create'),
+    )
+    return made.ok
+      ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } })
+      : made
   },
 })
 
 /** Members that do not go with the kind: one that cannot be honoured is never ignored. C34. */
-function mismatchIn({ workspace_id: workspaceId, intern_id: internId, scopes }: CreateKeyBody, kind: ApiKeyKind): Outcome<never> | null {
-  if (kind === 'intern' && internId === undefined) return wrongMember('/intern_id', 'is missing', 'the id of the intern whose key it is')
-  if (kind !== 'intern' && internId !== undefined) return wrongMember('/intern_id', `does not go with a key of the kind ${kind}`, 'the kind `intern`')
+function mismatchIn(
+  { workspace_id: workspaceId, intern_id: internId, scopes }: CreateKeyBody,
+  kind: ApiKeyKind,
+): Outcome<never> | null {
+  if (kind === 'intern' && internId === undefined)
+    return wrongMember('/intern_id', 'is missing', 'the id of the intern whose key it is')
+  if (kind !== 'intern' && internId !== undefined)
+    return wrongMember('/intern_id', `does not go with a key of the kind ${kind}`, 'the kind `intern`')
   if (kind === 'management' && Array.isArray(scopes)) return fail('key_unscoped')
   if (kind === 'inference' || workspaceId === undefined) return null
-  const expected = kind === 'intern' ? "nothing: it acts in its intern's workspace" : 'nothing: it belongs to the organization'
-  return wrongMember('/workspace_id', `does not go with ${kind === 'intern' ? 'an intern' : 'a management'} key`, expected)
+  const expected =
+    kind === 'intern'
+      ? "nothing: it acts in its intern's workspace"
+      : 'nothing: it belongs to the organization'
+  return wrongMember(
+    '/workspace_id',
+    `does not go with ${kind === 'intern' ? 'an intern' : 'a management'} key`,
+    expected,
+  )
 }

@@ -11,7 +11,8 @@ export const deleteKey = defineOperation({
   path: '/keys/{hash}',
   tag: 'keys',
   summary: 'Delete an API key',
-  description: 'It is refused from then on, also the key that asks. What it used stays in the books; another key of its rotation is left alone.',
+  description:
+    'It is refused from then on, also the key that asks. What it used stays in the books; another key of its rotation is left alone.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

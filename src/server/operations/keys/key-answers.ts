@@ -54,7 +54,11 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
       allowed_data_regions: [],
       // There is no free tier that could be used up.
       free_model_daily_requests: { limit: NO_LIMIT, used: 0, remaining: NO_LIMIT },
-      rate_limit: { requests: key.rateLimitRpm ?? NO_LIMIT, interval: '1m', note: 'Requests a minute; -1: no limit.' },
+      rate_limit: {
+        requests: key.rateLimitRpm ?? NO_LIMIT,
+        interval: '1m',
+        note: 'Requests a minute; -1: no limit.',
+      },
       ...expiryOf(key),
       hash: key.hash,
       kind: key.kind,
@@ -109,7 +113,9 @@ export function expiryFrom(text: string | null): Outcome<Date | null> {
   if (text === null) return ok(null)
   const instant = instantOf(text)
   if (instant === null) return wrongMember('/expires_at', 'has the wrong form', INSTANT_RULES)
-  return instant.getTime() > Date.now() ? ok(instant) : wrongMember('/expires_at', 'has passed', 'an instant in the future')
+  return instant.getTime() > Date.now()
+    ? ok(instant)
+    : wrongMember('/expires_at', 'has passed', 'an instant in the future')
 }
 
 export function wrongMember(path: string, message: string, expected: string): Outcome<never> {

@@ -4,7 +4,15 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { Rotation } from '../../ports/keys/api-keys.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, EXAMPLE_HASH, expiryFrom, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, refOf } from './key-answers.ts'
+import {
+  actorOf,
+  EXAMPLE_HASH,
+  expiryFrom,
+  KEY_FAILURES,
+  KEY_STATUSES_LISTED,
+  keyAnswer,
+  refOf,
+} from './key-answers.ts'
 
 interface Inputs {
   readonly params: typeof KeyParams
@@ -18,8 +26,9 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   path: '/keys/{hash}/rotate',
   tag: 'keys',
   summary: 'Rotate an API key',
-  description: 'The new key has all that the old one has, and its usage and limit go on as one. The old one works until the overlap ends, '
-    + 'or as it expires if that is sooner. The answer is the only one that has the key itself, so an `Idempotency-Key` is refused.',
+  description:
+    'The new key has all that the old one has, and its usage and limit go on as one. The old one works until the overlap ends, ' +
+    'or as it expires if that is sooner. The answer is the only one that has the key itself, so an `Idempotency-Key` is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -37,12 +46,19 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
     const { apiKey, key, previous } = rotated.value
     return ok({
       kind: 'json',
-      value: { data: keyAnswer(apiKey), key, previous: { hash: previous.hash, expires_at: previous.expiresAt.toISOString() } },
+      value: {
+        data: keyAnswer(apiKey),
+        key,
+        previous: { hash: previous.hash, expires_at: previous.expiresAt.toISOString() },
+      },
     })
   },
 })
 
-function inputOf({ overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT, expires_at: text }: RotateKeyBody): Outcome<Rotation> {
+function inputOf({
+  overlap_seconds: overlapS = KEY_OVERLAP_S_DEFAULT,
+  expires_at: text,
+}: RotateKeyBody): Outcome<Rotation> {
   if (text === undefined) return ok({ overlapS })
   const expiresAt = expiryFrom(text)
   return expiresAt.ok ? ok({ overlapS, expiresAt: expiresAt.value }) : expiresAt

@@ -5,7 +5,15 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { KeyChanges } from '../../ports/keys/api-keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation, type Call } from '../define.ts'
-import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, keyAnswer, limitOf, refOf } from './key-answers.ts'
+import {
+  actorOf,
+  EXAMPLE_HASH,
+  KEY_FAILURES,
+  KEY_STATUSES_LISTED,
+  keyAnswer,
+  limitOf,
+  refOf,
+} from './key-answers.ts'
 
 interface Inputs {
   readonly params: typeof KeyParams
@@ -19,7 +27,8 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   path: '/keys/{hash}',
   tag: 'keys',
   summary: 'Change an API key',
-  description: 'What is left out stays, null takes away. While a rotation overlaps both keys have one limit, and what is said of it goes for both.',
+  description:
+    'What is left out stays, null takes away. While a rotation overlaps both keys have one limit, and what is said of it goes for both.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -31,22 +40,32 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   async run(call, ports) {
     const refused = await internRefusal(call, ports)
     if (refused !== null) return refused
-    const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, 'keys.update'))
+    const updated = await ports.apiKeys.update(
+      refOf(call),
+      changesOf(call.body),
+      actorOf(call, 'keys.update'),
+    )
     return updated.ok ? ok({ kind: 'json', value: { data: keyAnswer(updated.value) } }) : updated
   },
 })
 
 /** An intern that cannot be honoured is never ignored: a key stays with the one that it was made for. C34. */
 async function internRefusal(
-  call: Call<Static<typeof KeyParams>, unknown, UpdateKeyBody>, { apiKeys }: Pick<Ports, 'apiKeys'>,
+  call: Call<Static<typeof KeyParams>, unknown, UpdateKeyBody>,
+  { apiKeys }: Pick<Ports, 'apiKeys'>,
 ): Promise<Outcome<never> | null> {
   const { intern_id: internId } = call.body
   if (internId === undefined) return null
   const found = await apiKeys.get(refOf(call))
   if (!found.ok) return found
   if (found.value.internId === internId) return null
-  const expected = found.value.internId === null ? 'no intern_id: POST /keys makes a key of an intern' : "the key's own, or no intern_id"
-  return fail('body_invalid', { metadata: { issues: [{ path: '/intern_id', message: 'cannot be changed', expected }] } })
+  const expected =
+    found.value.internId === null
+      ? 'no intern_id: POST /keys makes a key of an intern'
+      : "the key's own, or no intern_id"
+  return fail('body_invalid', {
+    metadata: { issues: [{ path: '/intern_id', message: 'cannot be changed', expected }] },
+  })
 }
 
 function changesOf(body: UpdateKeyBody): KeyChanges {

@@ -4,7 +4,10 @@ import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models/models
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 
-/** Lists the models that the caller's key may use: those of the catalogue, less what its list of models leaves out. Source: B2.3. */
+/**
+ * Lists the models that the caller's key may use: those of the catalogue, less what its list of models leaves
+ * out. Source: B2.3.
+ */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',
   method: 'get',
@@ -24,7 +27,8 @@ export const listUserModels = defineOperation({
     if (!filter.ok) return filter
     const { allowedModels } = call.key
     const models = ports.models.select(filter.value)
-    const found = allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
+    const found =
+      allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
     return pageOf(found, { path: '/models/user', query: call.query })
   },
 })

@@ -13,8 +13,15 @@ const OUTPUT_MODALITIES_DEFAULT = ['text']
 const EVERY = 'all'
 
 type Query = Partial<ListModelsQuery>
-type ListMember = 'category' | 'arch' | 'region' | 'input_modalities' | 'output_modalities'
-  | 'supported_parameters' | 'model_authors' | 'providers'
+type ListMember =
+  | 'category'
+  | 'arch'
+  | 'region'
+  | 'input_modalities'
+  | 'output_modalities'
+  | 'supported_parameters'
+  | 'model_authors'
+  | 'providers'
 
 /** What a validated query of a model list asks for; `query_invalid` names lists with an empty entry. */
 export function filterOf(query: Query): Outcome<ModelFilter> {
@@ -74,19 +81,26 @@ interface Listing {
  * One page of a model list, joined from bodies that were rendered before; everything when neither `limit` nor
  * `offset` was given. B2.3. `links` and `total_count` are always there: clients refuse a list without (B3.1).
  */
-export function pageOf(found: readonly ResolvedModel[], { path, query }: Listing): Outcome<Success> | Promise<Outcome<Success>> {
+export function pageOf(
+  found: readonly ResolvedModel[],
+  { path, query }: Listing,
+): Outcome<Success> | Promise<Outcome<Success>> {
   const isWhole = query.limit === undefined && query.offset === undefined
   const offset = query.offset ?? 0
-  const limit = isWhole ? found.length : query.limit ?? MODELS_PAGE_DEFAULT
+  const limit = isWhole ? found.length : (query.limit ?? MODELS_PAGE_DEFAULT)
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
   // No page is that long: what is asked for is everything.
-  if (isWhole && found.length > MODELS_PAGE_MAX) return everyOf(found).then((parts) => ok({ ...json(parts), isShared: true }))
-  return ok(json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), endOf(found, next)])]))
+  if (isWhole && found.length > MODELS_PAGE_MAX)
+    return everyOf(found).then((parts) => ok({ ...json(parts), isShared: true }))
+  return ok(
+    json([Buffer.concat([OPEN, ...separated(found.slice(offset, offset + limit)), endOf(found, next)])]),
+  )
 }
 
 /**
- * The parts of long lists, made once for all who ask, for as long as it is remembered what was found. They are the bodies of
- * the models themselves: joined, each order and filter would take as much memory as all models have.
+ * The parts of long lists, made once for all who ask, for as long as it is remembered what was found. They
+ * are the bodies of the models themselves: joined, each order and filter would take as much memory as all
+ * models have.
  */
 const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
 
@@ -120,7 +134,10 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
 
 /** The step of operations that read one model by the id in their path, under its variants and aliases too. */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
-  return ({ params }: { readonly params: ModelParams | BareModelParams }, { models }: Ports): Outcome<Success> => {
+  return (
+    { params }: { readonly params: ModelParams | BareModelParams },
+    { models }: Ports,
+  ): Outcome<Success> => {
     const id = 'model' in params ? params.model : `${params.author}/${params.slug}`
     const model = models.resolve(id)
     return model === null ? modelUnknown(id, models) : ok(json([model.bodies[body]]))
@@ -135,7 +152,11 @@ function json(parts: readonly Uint8Array[]): Success {
 const OPEN = Buffer.from('{"data":[')
 const COMMA = Buffer.from(',')
 
-function nextLink(path: string, query: Query, page: Required<Pick<ListModelsQuery, 'limit' | 'offset'>>): string {
+function nextLink(
+  path: string,
+  query: Query,
+  page: Required<Pick<ListModelsQuery, 'limit' | 'offset'>>,
+): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries({ ...query, ...page })) {
     if (value !== undefined) search.set(name, String(value))

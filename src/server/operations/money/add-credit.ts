@@ -19,8 +19,9 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   path: '/credits',
   tag: 'credits',
   summary: 'Add credit',
-  description: 'Until the first top-up credit is unlimited. What was spent before it becomes part of `total_credits`, '
-    + 'so that all of the top-up is there to be spent. Keys of the operator\'s organization alone may.',
+  description:
+    'Until the first top-up credit is unlimited. What was spent before it becomes part of `total_credits`, ' +
+    "so that all of the top-up is there to be spent. Keys of the operator's organization alone may.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -28,7 +29,15 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
   input: { query: OrganizationQuery, body: 'credit' },
   success: { status: 200, body: CreditAddedAnswer },
   statuses: [400, 403, 500],
-  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'query_invalid', 'credit_out_of_range', 'idempotency_mismatch', 'store_unavailable'],
+  failures: [
+    'operator_only',
+    'organization_unknown',
+    'body_invalid',
+    'query_invalid',
+    'credit_out_of_range',
+    'idempotency_mismatch',
+    'store_unavailable',
+  ],
   example: { query: {}, body: { amount_usd: 500, note: 'invoice 2026-031' } },
   async run(call, ports) {
     const { note = '' } = call.body
@@ -43,7 +52,11 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
     if (!booked.ok) return booked
     const { entry, state } = booked.value
     const told = {
-      id: entry.id, kind: entry.kind, amount_usd: usdOfNano(entry.amountNano), note: entry.note, created_at: entry.createdAt.toISOString(),
+      id: entry.id,
+      kind: entry.kind,
+      amount_usd: usdOfNano(entry.amountNano),
+      note: entry.note,
+      created_at: entry.createdAt.toISOString(),
     }
     return ok({ kind: 'json', value: { data: { ...told, ...creditTotals(state) } } })
   },

@@ -6,11 +6,16 @@ import type { Span } from '../../ports/money/money.ts'
 import type { Call, Success } from '../define.ts'
 
 /** Of every operation of budgets. */
-export const BUDGET_FAILURES = ['workspace_unknown', 'store_unavailable'] as const satisfies readonly FailureName[]
+export const BUDGET_FAILURES = [
+  'workspace_unknown',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 export const BUDGET_EXAMPLE = { workspace_ref: 'default', interval: 'monthly' } as const
 
-export function budgetRefOf(call: Call<{ readonly workspace_ref: string; readonly interval: Span }>): BudgetRef {
+export function budgetRefOf(
+  call: Call<{ readonly workspace_ref: string; readonly interval: Span }>,
+): BudgetRef {
   const { workspace_ref: workspace, interval: span } = call.params
   return { organizationId: call.key.organizationId, workspace, span }
 }

@@ -3,7 +3,13 @@ import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { CreditState } from '../../ports/money/credits.ts'
 
 /** B2.10. */
-export function creditTotals({ creditNano, usedNano, lentNano, isUnlimited, isEffective }: CreditState): CreditTotals {
+export function creditTotals({
+  creditNano,
+  usedNano,
+  lentNano,
+  isUnlimited,
+  isEffective,
+}: CreditState): CreditTotals {
   return {
     total_credits: usdOfNano(creditNano),
     total_usage: usdOfNano(usedNano),

@@ -21,7 +21,10 @@ export const deleteBudget = defineOperation({
   failures: BUDGET_FAILURES,
   example: { params: BUDGET_EXAMPLE },
   async run(call, ports) {
-    const removed = await ports.budgets.remove(budgetRefOf(call), { ...changedBy(call), operation: 'budgets.delete' })
+    const removed = await ports.budgets.remove(budgetRefOf(call), {
+      ...changedBy(call),
+      operation: 'budgets.delete',
+    })
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

@@ -1,4 +1,9 @@
-import { ActivityAnswer, faultOfDays, ListActivityQuery, type ActivityRow as ActivityWire } from '../../../schemas/money/activity.ts'
+import {
+  ActivityAnswer,
+  faultOfDays,
+  ListActivityQuery,
+  type ActivityRow as ActivityWire,
+} from '../../../schemas/money/activity.ts'
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ACTIVITY_PAGE_DEFAULT } from '../../../schemas/money/money-limits.ts'
@@ -13,8 +18,9 @@ export const listActivity = defineOperation({
   path: '/activity',
   tag: 'activity',
   summary: 'List what was spent',
-  description: 'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC. '
-    + 'The rows are not OpenRouter\'s: they are by key, and neither by provider or endpoint nor by kind of token.',
+  description:
+    'A row for each day, workspace, key and model with calls. Days are those of the windows that paid, UTC. ' +
+    "The rows are not OpenRouter's: they are by key, and neither by provider or endpoint nor by kind of token.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -24,12 +30,25 @@ export const listActivity = defineOperation({
   failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
   example: { query: { from: '2026-01-01', to: '2026-01-31', limit: 50 } },
   async run(call, ports) {
-    const { workspace_id: workspace, key_hash: keyHash, limit = ACTIVITY_PAGE_DEFAULT, offset = 0, ...rest } = call.query
+    const {
+      workspace_id: workspace,
+      key_hash: keyHash,
+      limit = ACTIVITY_PAGE_DEFAULT,
+      offset = 0,
+      ...rest
+    } = call.query
     const fault = faultOfDays(rest)
-    if (fault !== null) return fail('query_invalid', { metadata: { issues: [{ ...fault, message: 'is not a day that it can be' }] } })
+    if (fault !== null)
+      return fail('query_invalid', {
+        metadata: { issues: [{ ...fault, message: 'is not a day that it can be' }] },
+      })
     const found = await ports.activity.list({
-      organizationId: call.key.organizationId, limit, offset, ...rest,
-      ...(workspace !== undefined && { workspace }), ...(keyHash !== undefined && { keyHash }),
+      organizationId: call.key.organizationId,
+      limit,
+      offset,
+      ...rest,
+      ...(workspace !== undefined && { workspace }),
+      ...(keyHash !== undefined && { keyHash }),
     })
     if (!found.ok) return found
     const { rows, count, from, to } = found.value

@@ -20,7 +20,10 @@ export const listBudgets = defineOperation({
   failures: BUDGET_FAILURES,
   example: { params: { workspace_ref: 'default' } },
   async run(call, ports) {
-    const found = await ports.budgets.list({ organizationId: call.key.organizationId, workspace: call.params.workspace_ref })
+    const found = await ports.budgets.list({
+      organizationId: call.key.organizationId,
+      workspace: call.params.workspace_ref,
+    })
     if (!found.ok) return found
     const { budgets, countsByok } = found.value
     return ok({ kind: 'json', value: { data: budgets.map(budgetWire), include_byok_in_budgets: countsByok } })

@@ -17,8 +17,9 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
   summary: 'Set a budget',
-  description: 'Budgets of a workspace strictly decrease: lifetime > monthly > weekly > daily. What was spent in the window before counts. '
-    + 'A limit below what is spent or lent lends nothing more from now on, and is `pending` until what is lent has come back.',
+  description:
+    'Budgets of a workspace strictly decrease: lifetime > monthly > weekly > daily. What was spent in the window before counts. ' +
+    'A limit below what is spent or lent lends nothing more from now on, and is `pending` until what is lent has come back.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -32,7 +33,10 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
     const limitNano = nanoOfUsd(limitUsd)
     if (limitNano === null) return fail('body_invalid')
     const request = { limitNano, ...(countsByok !== undefined && { countsByok }) }
-    const changed = await ports.budgets.put(budgetRefOf(call), request, { ...changedBy(call), operation: 'budgets.put' })
+    const changed = await ports.budgets.put(budgetRefOf(call), request, {
+      ...changedBy(call),
+      operation: 'budgets.put',
+    })
     return changed.ok ? ok(budgetAnswer(changed.value)) : changed
   },
 })

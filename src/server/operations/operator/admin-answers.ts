@@ -1,8 +1,19 @@
-import type { AdminDeliveryShape, AdminJobDetailsShape, AdminJobShape, AdminStorageShape } from '../../../schemas/operator/admin.ts'
+import type {
+  AdminDeliveryShape,
+  AdminJobDetailsShape,
+  AdminJobShape,
+  AdminStorageShape,
+} from '../../../schemas/operator/admin.ts'
 import { ADMIN_PAGE_DEFAULT } from '../../../schemas/operator/admin-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { videoStatusOf } from '../../../schemas/videos/video-jobs.ts'
-import type { AdminActor, DeliveryRecord, JobDetails, JobRecord, StorageRecord } from '../../ports/operator/admin.ts'
+import type {
+  AdminActor,
+  DeliveryRecord,
+  JobDetails,
+  JobRecord,
+  StorageRecord,
+} from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call, type OperationAccess } from '../define.ts'
 
@@ -56,7 +67,12 @@ export function jobDetailsWire(job: JobDetails): AdminJobDetailsShape {
     steps: job.steps.map(({ step, at }) => ({ step, at: at.toISOString() })),
     lease: job.lease === null ? null : { attempt: job.lease.attempt, until: instantOf(job.lease.until) },
     expires_at: job.expiresAt.toISOString(),
-    clips: job.clips.map((clip) => ({ index: clip.index, bytes: clip.sizeBytes, sha256: clip.sha256, created_at: clip.createdAt.toISOString() })),
+    clips: job.clips.map((clip) => ({
+      index: clip.index,
+      bytes: clip.sizeBytes,
+      sha256: clip.sha256,
+      created_at: clip.createdAt.toISOString(),
+    })),
     clips_made: job.clipsMade,
     clips_expire_at: instantOf(job.clipsExpireAt),
     callback_host: job.callbackHost,

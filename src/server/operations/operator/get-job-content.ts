@@ -7,7 +7,10 @@ import { actorOf, ADMIN_KEYS, EXAMPLE_JOB } from './admin-answers.ts'
 
 const ID = 'admin.get_job_content'
 
-/** Streams a clip of a job to an operator, whole or by range, and leaves that in the audit log. Source: our extension; C4. */
+/**
+ * Streams a clip of a job to an operator, whole or by range, and leaves that in the audit log. Source: our
+ * extension; C4.
+ */
 export const getAdminJobContent = defineOperation({
   id: ID,
   method: 'get',
@@ -22,12 +25,24 @@ export const getAdminJobContent = defineOperation({
   success: { status: 200, body: VideoContent, content: 'video/mp4' },
   statuses: [400, 403, 404, 410, 500],
   failures: [
-    'video_unknown', 'video_unfinished', 'video_output_unknown', 'video_expired', 'content_missing', 'content_damaged',
-    'data_key_unavailable', 'storage_unavailable', 'busy', 'store_unavailable',
+    'video_unknown',
+    'video_unfinished',
+    'video_output_unknown',
+    'video_expired',
+    'content_missing',
+    'content_damaged',
+    'data_key_unavailable',
+    'storage_unavailable',
+    'busy',
+    'store_unavailable',
   ],
   example: { params: { job_id: EXAMPLE_JOB }, query: { index: 0 } },
   async run(call, { admin, videos, transfers }) {
-    const { key: { organizationId }, params: { job_id: jobId }, query: { index = 0 } } = call
+    const {
+      key: { organizationId },
+      params: { job_id: jobId },
+      query: { index = 0 },
+    } = call
     const place = await admin.workspaceOfJob(organizationId, jobId)
     if (!place.ok) return place
     const workspaceId = place.value

@@ -11,7 +11,8 @@ export const getAdminJob = defineOperation({
   path: '/admin/jobs/{job_id}',
   tag: 'admin',
   summary: 'Look into a video job',
-  description: 'Its steps, its id at the provider, who has it, its clips and who is told of its end; never its prompt, a body or a callback URL.',
+  description:
+    'Its steps, its id at the provider, who has it, its clips and who is told of its end; never its prompt, a body or a callback URL.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -4,14 +4,18 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
 
-/** Tells a management key of the organization that operates the installation who it is. Source: our extension; C4. */
+/**
+ * Tells a management key of the organization that operates the installation who it is. Source: our extension;
+ * C4.
+ */
 export const getAdminSession = defineOperation({
   id: 'admin.get_session',
   method: 'get',
   path: '/admin/session',
   tag: 'admin',
   summary: 'Read who operates the installation',
-  description: 'Served to management keys of the operator\'s organization alone; the dashboard asks it who may see the node.',
+  description:
+    "Served to management keys of the operator's organization alone; the dashboard asks it who may see the node.",
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -4,7 +4,10 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, pageOf, storageWire } from './admin-answers.ts'
 
-/** Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension; C4, C10. */
+/**
+ * Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension; C4,
+ * C10.
+ */
 export const getAdminStorage = defineOperation({
   id: 'admin.get_storage',
   method: 'get',
@@ -24,6 +27,9 @@ export const getAdminStorage = defineOperation({
     if (!found.ok) return found
     const { rows, totalCount, sweep } = found.value
     const told = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }
-    return ok({ kind: 'json', value: { data: { workspaces: rows.map(storageWire), sweep: told }, total_count: totalCount } })
+    return ok({
+      kind: 'json',
+      value: { data: { workspaces: rows.map(storageWire), sweep: told }, total_count: totalCount },
+    })
   },
 })

@@ -13,8 +13,9 @@ export const listAdminJobs = defineOperation({
   path: '/admin/jobs',
   tag: 'admin',
   summary: 'List video jobs of all workspaces',
-  description: `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (a status but \`completed\`, `
-    + 'else workspace, else provider); the other filters choose among those.',
+  description:
+    `Newest first, never their prompts. A list reaches the newest ${ADMIN_LISTED_MAX} jobs of its first filter (a status but \`completed\`, ` +
+    'else workspace, else provider); the other filters choose among those.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -26,8 +27,11 @@ export const listAdminJobs = defineOperation({
   async run({ key, query }, { admin }) {
     const { workspace_id: workspace, status, provider } = query
     const page = await admin.jobs({
-      organizationId: key.organizationId, ...pageOf(query),
-      ...(workspace !== undefined && { workspace }), ...(status !== undefined && { status }), ...(provider !== undefined && { provider }),
+      organizationId: key.organizationId,
+      ...pageOf(query),
+      ...(workspace !== undefined && { workspace }),
+      ...(status !== undefined && { status }),
+      ...(provider !== undefined && { provider }),
     })
     return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), jobWire) }) : page
   },

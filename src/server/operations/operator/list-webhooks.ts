@@ -13,8 +13,9 @@ export const listAdminWebhooks = defineOperation({
   path: '/admin/webhooks',
   tag: 'admin',
   summary: 'List webhook deliveries of all workspaces',
-  description: `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter `
-    + '(a state but `delivered`, else workspace); dead letters of a workspace are found whatever else there is.',
+  description:
+    `Newest first; of each address its host alone. A list reaches the newest ${ADMIN_LISTED_MAX} deliveries of its first filter ` +
+    '(a state but `delivered`, else workspace); dead letters of a workspace are found whatever else there is.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -26,7 +27,10 @@ export const listAdminWebhooks = defineOperation({
   async run({ key, query }, { admin }) {
     const { workspace_id: workspace, state } = query
     const page = await admin.deliveries({
-      organizationId: key.organizationId, ...pageOf(query), ...(workspace !== undefined && { workspace }), ...(state !== undefined && { state }),
+      organizationId: key.organizationId,
+      ...pageOf(query),
+      ...(workspace !== undefined && { workspace }),
+      ...(state !== undefined && { state }),
     })
     return page.ok ? ok({ kind: 'json', value: offsetPage(page.value, pageOf(query), deliveryWire) }) : page
   },

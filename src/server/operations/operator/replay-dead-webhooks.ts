@@ -28,8 +28,14 @@ export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
   failures: ['workspace_unknown', 'store_unavailable'],
   example: { body: {} },
   async run(call, { admin }) {
-    const request = { organizationId: call.key.organizationId, workspace: call.body.workspace_id ?? null, countMax: ADMIN_REPLAYED_MAX }
+    const request = {
+      organizationId: call.key.organizationId,
+      workspace: call.body.workspace_id ?? null,
+      countMax: ADMIN_REPLAYED_MAX,
+    }
     const done = await admin.replayDead(request, actorOf(call, ID))
-    return done.ok ? ok({ kind: 'json', value: { data: { replayed: done.value.replayed, has_more: done.value.hasMore } } }) : done
+    return done.ok
+      ? ok({ kind: 'json', value: { data: { replayed: done.value.replayed, has_more: done.value.hasMore } } })
+      : done
   },
 })

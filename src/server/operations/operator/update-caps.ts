@@ -17,8 +17,9 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
   path: '/caps',
   tag: 'workspaces',
   summary: 'Change the caps of an organization',
-  description: 'Keys of the operator\'s organization alone may. What is left out stays, null is the installation\'s again; '
-    + 'what there is above a cap stays too.',
+  description:
+    "Keys of the operator's organization alone may. What is left out stays, null is the installation's again; " +
+    'what there is above a cap stays too.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -34,10 +35,16 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
     const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
     const changes = {
-      ...(workspaces !== undefined && { workspaces }), ...(keys !== undefined && { api_keys: keys }), ...(interns !== undefined && { interns }),
-      ...(vaults !== undefined && { vaults }), ...(secrets !== undefined && { secrets }),
+      ...(workspaces !== undefined && { workspaces }),
+      ...(keys !== undefined && { api_keys: keys }),
+      ...(interns !== undefined && { interns }),
+      ...(vaults !== undefined && { vaults }),
+      ...(secrets !== undefined && { secrets }),
     }
-    const changed = await ports.caps.update(target.value, changes, { ...changedBy(call), operation: 'caps.update' })
+    const changed = await ports.caps.update(target.value, changes, {
+      ...changedBy(call),
+      operation: 'caps.update',
+    })
     return changed.ok ? ok({ kind: 'json', value: { data: capsAnswer(changed.value) } }) : changed
   },
 })

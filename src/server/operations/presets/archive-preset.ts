@@ -3,7 +3,12 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
-  EXAMPLE_PRESET, PRESET_CHANGE_FAILURES, PRESET_CHANGE_STATUSES, presetActorOf, presetAnswer, presetRefOf,
+  EXAMPLE_PRESET,
+  PRESET_CHANGE_FAILURES,
+  PRESET_CHANGE_STATUSES,
+  presetActorOf,
+  presetAnswer,
+  presetRefOf,
 } from './preset-answers.ts'
 
 const ID = 'presets.archive'
@@ -15,7 +20,8 @@ export const archivePreset = defineOperation({
   path: '/presets/{slug}/archive',
   tag: 'presets',
   summary: 'Archive a preset',
-  description: 'Calls that use it, a pinned version too, get 404. It can still be read; a request that is saved under its slug makes it active again.',
+  description:
+    'Calls that use it, a pinned version too, get 404. It can still be read; a request that is saved under its slug makes it active again.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -14,8 +14,9 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
   path: '/presets/{slug}/chat/completions',
   tag: 'presets',
   summary: 'Save a preset from a chat request',
-  description: 'As from a responses request. Messages of the roles `system` and `developer` become the system prompt, '
-    + 'with a blank line between them; the other messages are ignored.',
+  description:
+    'As from a responses request. Messages of the roles `system` and `developer` become the system prompt, ' +
+    'with a blank line between them; the other messages are ignored.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -26,7 +27,14 @@ export const createPresetFromChat = defineOperation<SavingInputs<'preset_chat'>,
   failures: SAVING_FAILURES,
   example: {
     params: EXAMPLE_PRESET,
-    body: { model: 'acme/text', messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content: 'Hello' }], max_tokens: 200 },
+    body: {
+      model: 'acme/text',
+      messages: [
+        { role: 'system', content: 'Answer in one sentence.' },
+        { role: 'user', content: 'Hello' },
+      ],
+      max_tokens: 200,
+    },
   },
   run: (call, ports) => savePreset(call, ports, ID),
 })

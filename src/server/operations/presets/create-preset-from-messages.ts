@@ -14,7 +14,8 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
   path: '/presets/{slug}/messages',
   tag: 'presets',
   summary: 'Save a preset from a messages request',
-  description: 'As from a responses request. `system` becomes the system prompt, its blocks with a blank line between them; `messages` are ignored.',
+  description:
+    'As from a responses request. `system` becomes the system prompt, its blocks with a blank line between them; `messages` are ignored.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -25,7 +26,12 @@ export const createPresetFromMessages = defineOperation<SavingInputs<'preset_mes
   failures: SAVING_FAILURES,
   example: {
     params: EXAMPLE_PRESET,
-    body: { model: 'acme/text', system: 'Answer in one sentence.', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 200 },
+    body: {
+      model: 'acme/text',
+      system: 'Answer in one sentence.',
+      messages: [{ role: 'user', content: 'Hello' }],
+      max_tokens: 200,
+    },
   },
   run: (call, ports) => savePreset(call, ports, ID),
 })

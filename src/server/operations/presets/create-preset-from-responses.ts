@@ -15,9 +15,10 @@ export const createPresetFromResponses = defineOperation<SavingInputs<'preset_re
   path: '/presets/{slug}/responses',
   tag: 'presets',
   summary: 'Save a preset from a responses request',
-  description: 'Makes the preset of this slug, or its next version, and designates it. '
-    + 'Fields that a call can use later are kept, `instructions` as the system prompt; `input`, and what belongs to one request, is checked and ignored. '
-    + `What is kept may have ${PRESET_BYTES_MAX} bytes of JSON.`,
+  description:
+    'Makes the preset of this slug, or its next version, and designates it. ' +
+    'Fields that a call can use later are kept, `instructions` as the system prompt; `input`, and what belongs to one request, is checked and ignored. ' +
+    `What is kept may have ${PRESET_BYTES_MAX} bytes of JSON.`,
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

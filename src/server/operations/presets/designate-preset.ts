@@ -4,7 +4,12 @@ import type { DesignateBody } from '../../../schemas/presets/preset-changes.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
-  EXAMPLE_PRESET, PRESET_CHANGE_FAILURES, PRESET_CHANGE_STATUSES, presetActorOf, presetAnswer, presetRefOf,
+  EXAMPLE_PRESET,
+  PRESET_CHANGE_FAILURES,
+  PRESET_CHANGE_STATUSES,
+  presetActorOf,
+  presetAnswer,
+  presetRefOf,
 } from './preset-answers.ts'
 
 interface Inputs {
@@ -22,8 +27,9 @@ export const designatePreset = defineOperation<Inputs, DesignateBody>({
   path: '/presets/{slug}/designate',
   tag: 'presets',
   summary: 'Designate a version of a preset',
-  description: 'Callers who pin no version get this one from now on: a roll back, or forth. No version is lost, and the next one that is '
-    + 'saved is designated again.',
+  description:
+    'Callers who pin no version get this one from now on: a roll back, or forth. No version is lost, and the next one that is ' +
+    'saved is designated again.',
   access: { keys: ['management'], keyScopes: ['presets:write'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -1,12 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { PresetDiffAnswer, PresetDiffQuery, type PresetDiff } from '../../../schemas/presets/preset-changes.ts'
+import {
+  PresetDiffAnswer,
+  PresetDiffQuery,
+  type PresetDiff,
+} from '../../../schemas/presets/preset-changes.ts'
 import { PresetParams } from '../../../schemas/presets/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PresetConfig, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetRefOf } from './preset-answers.ts'
+import {
+  EXAMPLE_PRESET,
+  PRESET_READ_FAILURES,
+  PRESET_READ_STATUSES,
+  PRESET_READERS,
+  presetRefOf,
+} from './preset-answers.ts'
 
 /** Compares two versions of a preset. Our extension. */
 export const diffPreset = defineOperation({
@@ -37,7 +47,11 @@ export const diffPreset = defineOperation({
 const NOTHING = ok(null)
 
 /** The version of that number, else the designated one. */
-async function versionOr(ref: PresetRef, number: number | undefined, { presets }: Ports): Promise<Outcome<PresetVersion>> {
+async function versionOr(
+  ref: PresetRef,
+  number: number | undefined,
+  { presets }: Ports,
+): Promise<Outcome<PresetVersion>> {
   if (number !== undefined) return presets.version(ref, number)
   const preset = await presets.get(ref)
   return preset.ok ? ok(preset.value.designated) : preset
@@ -45,7 +59,9 @@ async function versionOr(ref: PresetRef, number: number | undefined, { presets }
 
 function diffOf(from: PresetVersion | null, to: PresetVersion): PresetDiff {
   const [before, after] = [from?.config ?? {}, to.config]
-  const changed = Object.keys(after).filter((name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]))
+  const changed = Object.keys(after).filter(
+    (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
+  )
   const prompt = from?.systemPrompt ?? null
   return {
     from: from?.version ?? null,

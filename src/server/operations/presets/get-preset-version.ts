@@ -4,7 +4,12 @@ import { PresetVersionParams, versionNumber } from '../../../schemas/presets/pre
 import { PresetQuery, PresetVersionAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
-  EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetRefOf, presetVersionOf,
+  EXAMPLE_PRESET,
+  PRESET_READ_FAILURES,
+  PRESET_READ_STATUSES,
+  PRESET_READERS,
+  presetRefOf,
+  presetVersionOf,
 } from './preset-answers.ts'
 
 /** Reads one version of a preset. Source: B2.2. */

@@ -2,7 +2,14 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetAnswer, PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetAnswer, presetRefOf } from './preset-answers.ts'
+import {
+  EXAMPLE_PRESET,
+  PRESET_READ_FAILURES,
+  PRESET_READ_STATUSES,
+  PRESET_READERS,
+  presetAnswer,
+  presetRefOf,
+} from './preset-answers.ts'
 
 /** Reads a preset with the version that it designates. Source: B2.2. */
 export const getPreset = defineOperation({

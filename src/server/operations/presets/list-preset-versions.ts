@@ -4,7 +4,13 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetPageQuery, PresetParams, PresetVersionListAnswer } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
 import {
-  EXAMPLE_PRESET, PRESET_READ_FAILURES, PRESET_READ_STATUSES, PRESET_READERS, presetPageOf, presetRefOf, presetVersionOf,
+  EXAMPLE_PRESET,
+  PRESET_READ_FAILURES,
+  PRESET_READ_STATUSES,
+  PRESET_READERS,
+  presetPageOf,
+  presetRefOf,
+  presetVersionOf,
 } from './preset-answers.ts'
 
 /** Lists the versions of a preset, ascending by number. Source: B2.2. */

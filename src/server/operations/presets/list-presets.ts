@@ -3,7 +3,13 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { PresetListAnswer, PresetPageQuery } from '../../../schemas/presets/presets.ts'
 import { defineOperation } from '../define.ts'
-import { PRESET_FAILURES, PRESET_READERS, presetPageOf, presetShapeOf, presetWorkspaceOf } from './preset-answers.ts'
+import {
+  PRESET_FAILURES,
+  PRESET_READERS,
+  presetPageOf,
+  presetShapeOf,
+  presetWorkspaceOf,
+} from './preset-answers.ts'
 
 /** Lists a workspace's presets by their slugs, archived ones too. Source: B2.2. */
 export const listPresets = defineOperation({

@@ -2,19 +2,36 @@ import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failu
 import { PRESETS_PAGE_DEFAULT } from '../../../schemas/presets/preset-limits.ts'
 import type { PresetShape, PresetVersionShape, WholePreset } from '../../../schemas/presets/presets.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { ListedPreset, Preset, PresetActor, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
+import type {
+  ListedPreset,
+  Preset,
+  PresetActor,
+  PresetRef,
+  PresetVersion,
+} from '../../ports/presets/presets.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
 /** Of every operation of presets. */
-export const PRESET_FAILURES = ['workspace_unknown', 'workspace_forbidden', 'store_unavailable'] as const satisfies readonly FailureName[]
+export const PRESET_FAILURES = [
+  'workspace_unknown',
+  'workspace_forbidden',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 /** Of the operations that name a preset and read it. B2.2. */
 export const PRESET_READ_STATUSES = [400, 404, 500] as const
-export const PRESET_READ_FAILURES = ['preset_unknown', ...PRESET_FAILURES] as const satisfies readonly FailureName[]
+export const PRESET_READ_FAILURES = [
+  'preset_unknown',
+  ...PRESET_FAILURES,
+] as const satisfies readonly FailureName[]
 /** Of those that change it. */
 export const PRESET_CHANGE_STATUSES = [400, 403, 404, 409, 500] as const
-export const PRESET_CHANGE_FAILURES = ['preset_unknown', 'preset_conflict', ...PRESET_FAILURES] as const satisfies readonly FailureName[]
+export const PRESET_CHANGE_FAILURES = [
+  'preset_unknown',
+  'preset_conflict',
+  ...PRESET_FAILURES,
+] as const satisfies readonly FailureName[]
 
 /** C4, C5. */
 export const PRESET_READERS = { keys: ['management', 'inference', 'intern'], keyScopes: [] } as const
@@ -24,10 +41,14 @@ export const EXAMPLE_PRESET = { slug: 'support-search' }
 type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'query'>
 
 /**
- * Whose presets a call is about: of a management key the workspace that it names, else the default one; of others their
- * own. C4. Failures: workspace_unknown, workspace_forbidden (of such a key any other), store_unavailable.
+ * Whose presets a call is about: of a management key the workspace that it names, else the default one; of
+ * others their own. C4. Failures: workspace_unknown, workspace_forbidden (of such a key any other),
+ * store_unavailable.
  */
-export async function presetWorkspaceOf({ key, query }: Asking, { workspaces }: Pick<Ports, 'workspaces'>): Promise<Outcome<string>> {
+export async function presetWorkspaceOf(
+  { key, query }: Asking,
+  { workspaces }: Pick<Ports, 'workspaces'>,
+): Promise<Outcome<string>> {
   const own = ownWorkspaceOf(key)
   const { workspace_id: reference } = query
   if (reference === undefined || reference.toLowerCase() === own) return ok(own)
@@ -41,7 +62,10 @@ export async function presetWorkspaceOf({ key, query }: Asking, { workspaces }: 
 type Naming = Asking & Pick<Call<{ readonly slug: string }>, 'params'>
 
 /** The preset that a path names. Failures: those of `presetWorkspaceOf`. */
-export async function presetRefOf(call: Naming, ports: Pick<Ports, 'workspaces'>): Promise<Outcome<PresetRef>> {
+export async function presetRefOf(
+  call: Naming,
+  ports: Pick<Ports, 'workspaces'>,
+): Promise<Outcome<PresetRef>> {
   const workspace = await presetWorkspaceOf(call, ports)
   return workspace.ok ? ok({ workspaceId: workspace.value, slug: call.params.slug }) : workspace
 }
@@ -88,6 +112,9 @@ export function presetVersionOf(version: PresetVersion): PresetVersionShape {
 
 /** `{data}` of the operations that answer with one preset. */
 export function presetAnswer(preset: Preset): Success {
-  const value: WholePreset = { ...presetShapeOf(preset), designated_version: presetVersionOf(preset.designated) }
+  const value: WholePreset = {
+    ...presetShapeOf(preset),
+    designated_version: presetVersionOf(preset.designated),
+  }
   return { kind: 'json', value: { data: value } }
 }

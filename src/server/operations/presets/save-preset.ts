@@ -10,7 +10,13 @@ import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './pre
 /** §7, B1.2, B2.2. */
 export const SAVING_STATUSES = [400, 403, 404, 409, 500] as const
 export const SAVING_FAILURES = [
-  'header_invalid', 'body_invalid', 'previous_response_unsupported', 'preset_too_large', 'presets_full', 'preset_conflict', ...PRESET_FAILURES,
+  'header_invalid',
+  'body_invalid',
+  'previous_response_unsupported',
+  'preset_too_large',
+  'presets_full',
+  'preset_conflict',
+  ...PRESET_FAILURES,
 ] as const satisfies readonly FailureName[]
 
 export interface SavingInputs<B extends BodyName> {
@@ -23,7 +29,11 @@ export interface SavingInputs<B extends BodyName> {
 type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetInput>
 
 /** The same of all three forms: their bodies come as what is kept of them. @param operation its id */
-export async function savePreset(call: SavingCall, ports: Pick<Ports, 'presets' | 'workspaces'>, operation: string): Promise<Outcome<Success>> {
+export async function savePreset(
+  call: SavingCall,
+  ports: Pick<Ports, 'presets' | 'workspaces'>,
+  operation: string,
+): Promise<Outcome<Success>> {
   // One in the body wins, and was checked with it. §4.2.
   const sessionId = call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id']
   if (sessionId !== undefined && isSessionIdTooLong(sessionId)) return sessionIdTooLong()

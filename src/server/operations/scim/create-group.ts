@@ -28,9 +28,19 @@ export const createGroup = defineOperation<Inputs, Attributes>({
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,
   input: { query: ScimShownQuery, body: 'scim_group' },
-  success: { status: 201, body: ScimGroupAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 201,
+    body: ScimGroupAnswer,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [400, 403, 409, 413, 500],
-  failures: ['scim_value_invalid', 'scim_member_unknown', 'scim_group_taken', 'scim_group_unknown', 'store_unavailable'],
+  failures: [
+    'scim_value_invalid',
+    'scim_member_unknown',
+    'scim_group_taken',
+    'scim_group_unknown',
+    'store_unavailable',
+  ],
   example: { body: { displayName: 'Engineering', members: [] } },
   async run(call, ports) {
     const request = groupInputOf(call.body)
@@ -38,7 +48,8 @@ export const createGroup = defineOperation<Inputs, Attributes>({
     const made = await ports.scimGroups.create(request.value, actorOf(call, ID))
     if (!made.ok) return made
     const selection = selectionOf(call.query)
-    if (!showsMembers(selection) || request.value.userIds.length === 0) return ok(groupAnswer(made.value, selection, ports))
+    if (!showsMembers(selection) || request.value.userIds.length === 0)
+      return ok(groupAnswer(made.value, selection, ports))
     const whole = await ports.scimGroups.get(call.key.organizationId, made.value.id, true)
     return whole.ok ? ok(groupAnswer(whole.value, selection, ports)) : whole
   },

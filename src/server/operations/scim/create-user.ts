@@ -28,10 +28,21 @@ export const createUser = defineOperation<Inputs, Attributes>({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { query: ScimShownQuery, body: 'scim_user' },
-  success: { status: 201, body: ScimUserAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 201,
+    body: ScimUserAnswer,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [400, 403, 409, 413, 500],
   failures: ['scim_value_invalid', 'scim_user_taken', 'store_unavailable'],
-  example: { body: { userName: 'ann@example.com', displayName: 'Ann', active: true, emails: [{ value: 'ann@example.com', primary: true }] } },
+  example: {
+    body: {
+      userName: 'ann@example.com',
+      displayName: 'Ann',
+      active: true,
+      emails: [{ value: 'ann@example.com', primary: true }],
+    },
+  },
   async run(call, ports) {
     const request = userInputOf(call.body, null)
     if (!request.ok) return request

@@ -24,7 +24,11 @@ export const deleteGroup = defineOperation({
   failures: ['scim_group_unknown', 'scim_version_differs', 'store_unavailable'],
   example: { params: { id: EXAMPLE_ID } },
   async run(call, ports) {
-    const removed = await ports.scimGroups.remove(call.params.id, versionsOf(call.headers['if-match']), actorOf(call, ID))
+    const removed = await ports.scimGroups.remove(
+      call.params.id,
+      versionsOf(call.headers['if-match']),
+      actorOf(call, ID),
+    )
     return removed.ok ? ok({ kind: 'nothing' }) : removed
   },
 })

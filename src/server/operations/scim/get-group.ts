@@ -18,7 +18,12 @@ export const getGroup = defineOperation({
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-none-match'] },
-  success: { status: 200, body: ScimGroupAnswer, isConditional: true, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 200,
+    body: ScimGroupAnswer,
+    isConditional: true,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [403, 404, 500],
   failures: ['scim_group_unknown', 'busy', 'store_unavailable'],
   example: { params: { id: EXAMPLE_ID } },
@@ -26,7 +31,8 @@ export const getGroup = defineOperation({
     const selection = selectionOf(call.query)
     const group = await ports.scimGroups.get(call.key.organizationId, call.params.id, showsMembers(selection))
     if (!group.ok) return group
-    if (isKnown(call.headers['if-none-match'], group.value)) return ok({ kind: 'unmodified', headers: { etag: etagOf(group.value) } })
+    if (isKnown(call.headers['if-none-match'], group.value))
+      return ok({ kind: 'unmodified', headers: { etag: etagOf(group.value) } })
     return inRoom(groupAnswer(group.value, selection, ports), { key: call.key, ports })
   },
 })

@@ -18,14 +18,20 @@ export const getUser = defineOperation({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-none-match'] },
-  success: { status: 200, body: ScimUserAnswer, isConditional: true, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 200,
+    body: ScimUserAnswer,
+    isConditional: true,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [403, 404, 500],
   failures: ['user_unknown', 'store_unavailable'],
   example: { params: { id: EXAMPLE_ID } },
   async run(call, ports) {
     const user = await ports.scimUsers.get(call.key.organizationId, call.params.id)
     if (!user.ok) return user
-    if (isKnown(call.headers['if-none-match'], user.value)) return ok({ kind: 'unmodified', headers: { etag: etagOf(user.value) } })
+    if (isKnown(call.headers['if-none-match'], user.value))
+      return ok({ kind: 'unmodified', headers: { etag: etagOf(user.value) } })
     return ok(userAnswer(user.value, selectionOf(call.query), ports))
   },
 })

@@ -25,14 +25,25 @@ export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrig
   }
 }
 
-export function groupList(query: ScimQuery, page: ScimPage<ScimGroup>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): BytesAnswer {
+export function groupList(
+  query: ScimQuery,
+  page: ScimPage<ScimGroup>,
+  { selection, publicOrigin }: Origin & { readonly selection: Selection },
+): BytesAnswer {
   const head = JSON.stringify(listHead(query, page))
   const groups = page.resources.map((group) => groupJson(group, selection, publicOrigin))
-  return { kind: 'bytes', contentType: SCIM_CONTENT_TYPE, parts: [Buffer.from(`${head.slice(0, -1)},"Resources":[${groups.join(',')}]}`)] }
+  return {
+    kind: 'bytes',
+    contentType: SCIM_CONTENT_TYPE,
+    parts: [Buffer.from(`${head.slice(0, -1)},"Resources":[${groups.join(',')}]}`)],
+  }
 }
 
 /** An answer that counts until it was read. Failure: busy. */
-export function inRoom(answer: BytesAnswer, { key, ports }: { readonly key: Pick<KeyRecord, 'organizationId'>; readonly ports: Room }): Outcome<Success> {
+export function inRoom(
+  answer: BytesAnswer,
+  { key, ports }: { readonly key: Pick<KeyRecord, 'organizationId'>; readonly ports: Room },
+): Outcome<Success> {
   const bytes = answer.parts.reduce((sum, part) => sum + part.length, 0)
   const done = ports.scimAnswers.hold(key.organizationId, bytes)
   return done === null ? fail('busy', { retryAfterS: 1 }) : ok({ ...answer, done })
@@ -43,7 +54,11 @@ type Room = Pick<Ports, 'scimAnswers'>
 function groupJson(group: ScimGroup, selection: Selection, origin: string): string {
   const { id, displayName, externalId, members } = group
   const whole = {
-    schemas: [GROUP_SCHEMA], id, ...(externalId !== null && { externalId }), displayName, meta: metaOf(origin, 'Groups', group),
+    schemas: [GROUP_SCHEMA],
+    id,
+    ...(externalId !== null && { externalId }),
+    displayName,
+    meta: metaOf(origin, 'Groups', group),
   }
   const json = JSON.stringify(shown(whole, selection))
   return showsMembers(selection) ? `${json.slice(0, -1)},"members":${members}}` : json

@@ -13,7 +13,8 @@ export const listScimGroups = defineOperation({
   path: '/Groups',
   tag: 'scim',
   summary: 'List groups with their members',
-  description: 'Whoever needs no members says `excludedAttributes=members`, which is far less. Without `sortBy` the oldest come first.',
+  description:
+    'Whoever needs no members says `excludedAttributes=members`, which is far less. Without `sortBy` the oldest come first.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: false,
@@ -26,6 +27,9 @@ export const listScimGroups = defineOperation({
     const [query, selection] = [queryOf(call.query), selectionOf(call.query)]
     const page = await ports.scimGroups.list(call.key.organizationId, query, showsMembers(selection))
     if (!page.ok) return page
-    return inRoom(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin }), { key: call.key, ports })
+    return inRoom(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin }), {
+      key: call.key,
+      ports,
+    })
   },
 })

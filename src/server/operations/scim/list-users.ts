@@ -26,6 +26,13 @@ export const listUsers = defineOperation({
   async run(call, ports) {
     const query = queryOf(call.query)
     const page = await ports.scimUsers.list(call.key.organizationId, query)
-    return page.ok ? ok(userList(query, page.value, { selection: selectionOf(call.query), publicOrigin: ports.publicOrigin })) : page
+    return page.ok
+      ? ok(
+          userList(query, page.value, {
+            selection: selectionOf(call.query),
+            publicOrigin: ports.publicOrigin,
+          }),
+        )
+      : page
   },
 })

@@ -23,7 +23,8 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   path: '/Groups/{id}',
   tag: 'scim',
   summary: 'Change a group',
-  description: 'All of its operations, or none: `add` leaves the members that are there, `remove` takes a filter or the members as its value.',
+  description:
+    'All of its operations, or none: `add` leaves the members that are there, `remove` takes a filter or the members as its value.',
   access: { keys: ['scim'] },
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,
@@ -31,11 +32,22 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
   success: { status: 204, body: null, headers: { etag: 'Of the resource.' } },
   statuses: [400, 403, 404, 409, 412, 413, 500],
   failures: [
-    'scim_group_unknown', 'scim_value_invalid', 'scim_path_invalid', 'scim_target_missing', 'scim_immutable', 'scim_member_unknown', 'scim_group_taken',
-    'scim_version_differs', 'store_unavailable',
+    'scim_group_unknown',
+    'scim_value_invalid',
+    'scim_path_invalid',
+    'scim_target_missing',
+    'scim_immutable',
+    'scim_member_unknown',
+    'scim_group_taken',
+    'scim_version_differs',
+    'store_unavailable',
   ],
   example: {
-    params: { id: EXAMPLE_ID }, body: { schemas: [PATCH_SCHEMA], Operations: [{ op: 'add', path: 'members', value: [{ value: EXAMPLE_ID }] }] },
+    params: { id: EXAMPLE_ID },
+    body: {
+      schemas: [PATCH_SCHEMA],
+      Operations: [{ op: 'add', path: 'members', value: [{ value: EXAMPLE_ID }] }],
+    },
   },
   async run(call, ports) {
     const { headers, params } = call
@@ -43,7 +55,12 @@ export const patchGroup = defineOperation<Inputs, Attributes>({
     if (!steps.ok) return steps
     const wanted = groupStepsOf(params.id, steps.value)
     if (!wanted.ok) return wanted
-    const changed = await ports.scimGroups.update(params.id, wanted.value, versionsOf(headers['if-match']), actorOf(call, ID))
+    const changed = await ports.scimGroups.update(
+      params.id,
+      wanted.value,
+      versionsOf(headers['if-match']),
+      actorOf(call, ID),
+    )
     return changed.ok ? ok({ kind: 'nothing', headers: { etag: etagOf(changed.value) } }) : changed
   },
 })

@@ -1,10 +1,22 @@
 import { setImmediate } from 'node:timers/promises'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
-  canonical, canonicalMembers, canonicalName, ENTERPRISE_SCHEMA, GROUP_SCHEMA, hasNul, isComplex, isReserved, USER_SCHEMA, type Attributes,
+  canonical,
+  canonicalMembers,
+  canonicalName,
+  ENTERPRISE_SCHEMA,
+  GROUP_SCHEMA,
+  hasNul,
+  isComplex,
+  isReserved,
+  USER_SCHEMA,
+  type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
 import { parsedFilter, type Filter } from '../../../schemas/scim/scim-filters.ts'
-import { SCIM_PATCH_OPERATIONS_MAX, SCIM_PATCH_READ_AT_ONCE } from '../../../schemas/scim/scim-resource-limits.ts'
+import {
+  SCIM_PATCH_OPERATIONS_MAX,
+  SCIM_PATCH_READ_AT_ONCE,
+} from '../../../schemas/scim/scim-resource-limits.ts'
 
 /** What a step is about. RFC 7644 §3.5.2. */
 export interface PatchPath {
@@ -53,7 +65,10 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
 /** A refusal that says which operation of the body it is of. */
 export function inOperation({ failure }: Refusal, at: number): Outcome<never> {
   const { name, detail, ...rest } = failure
-  return fail(name, { ...rest, detail: `${detail === undefined ? '' : `${detail} `}See \`Operations[${at}]\`.` })
+  return fail(name, {
+    ...rest,
+    detail: `${detail === undefined ? '' : `${detail} `}See \`Operations[${at}]\`.`,
+  })
 }
 
 type Refusal = Extract<Outcome<never>, { readonly ok: false }>
@@ -62,18 +77,23 @@ function stepsOf(operation: unknown): Outcome<readonly Step[]> {
   if (!isComplex(operation)) return invalid('An operation is not an object.')
   const { op: given, path, value } = operation
   const op = typeof given === 'string' ? given.toLowerCase() : ''
-  if (op !== 'add' && op !== 'replace' && op !== 'remove') return invalid('`op` is none of add, replace, remove.')
+  if (op !== 'add' && op !== 'replace' && op !== 'remove')
+    return invalid('`op` is none of add, replace, remove.')
   if (op !== 'remove' && value === undefined) return invalid('An operation has no `value`.')
   if (path === undefined || path === null || path === '') {
     if (op === 'remove') return fail('scim_target_missing', { detail: '`remove` has no `path`.' })
-    return isComplex(value) ? membersOf(op, value, null) : invalid('An operation has neither a `path` nor an object as `value`.')
+    return isComplex(value)
+      ? membersOf(op, value, null)
+      : invalid('An operation has neither a `path` nor an object as `value`.')
   }
   if (typeof path !== 'string') return wrongPath()
   const schema = canonicalName(path.trim())
   if (schema === ENTERPRISE_SCHEMA && isComplex(value)) return membersOf(op, value, schema)
   const parsed = pathOf(path.trim())
   if (!parsed.ok) return parsed
-  return arePlain(value) ? ok([{ op, path: parsed.value, value: canonical(value), isNamed: true }]) : wrongPath()
+  return arePlain(value)
+    ? ok([{ op, path: parsed.value, value: canonical(value), isNamed: true }])
+    : wrongPath()
 }
 
 /** A step for each member of a value; those of an extension are its own. */
@@ -81,7 +101,10 @@ function membersOf(op: Step['op'], value: Attributes, extension: string | null):
   const steps: Step[] = []
   for (const [name, member] of Object.entries(value)) {
     const isExtension = /^urn:/i.test(name) && isComplex(member)
-    const some = isExtension && extension === null ? membersOf(op, member, inCore(name)) : memberOf(op, name, { member, extension })
+    const some =
+      isExtension && extension === null
+        ? membersOf(op, member, inCore(name))
+        : memberOf(op, name, { member, extension })
     if (!some.ok) return some
     steps.push(...some.value)
   }
@@ -89,7 +112,9 @@ function membersOf(op: Step['op'], value: Attributes, extension: string | null):
 }
 
 function memberOf(
-  op: Step['op'], name: string, { member, extension }: { readonly member: unknown; readonly extension: string | null },
+  op: Step['op'],
+  name: string,
+  { member, extension }: { readonly member: unknown; readonly extension: string | null },
 ): Outcome<readonly Step[]> {
   const parsed = pathOf(name)
   if (!parsed.ok) return parsed
@@ -104,14 +129,21 @@ function pathOf(text: string): Outcome<PatchPath> {
   const cut = text.lastIndexOf(':', bracket < 0 ? text.length : bracket)
   const groups = PLACE.exec(text.slice(cut + 1))?.groups
   const [attribute, sub] = [groups?.['attribute'], groups?.['sub']]
-  if (attribute === undefined || isReserved(attribute) || (sub !== undefined && isReserved(sub))) return wrongPath()
+  if (attribute === undefined || isReserved(attribute) || (sub !== undefined && isReserved(sub)))
+    return wrongPath()
   const urn = cut < 0 ? null : inCore(text.slice(0, cut))
   if (urn !== null && !/^urn:[\w:.-]+$/i.test(urn)) return wrongPath()
   const given = groups?.['filter']
   const filter = given === undefined ? null : parsedFilter(given)
-  if (filter !== null && !filter.ok) return fail('scim_path_invalid', { ...(filter.failure.detail !== undefined && { detail: filter.failure.detail }) })
+  if (filter !== null && !filter.ok)
+    return fail('scim_path_invalid', {
+      ...(filter.failure.detail !== undefined && { detail: filter.failure.detail }),
+    })
   return ok({
-    extension: urn, attribute: canonicalName(attribute), filter: filter === null ? null : filter.value, sub: sub === undefined ? null : canonicalName(sub),
+    extension: urn,
+    attribute: canonicalName(attribute),
+    filter: filter === null ? null : filter.value,
+    sub: sub === undefined ? null : canonicalName(sub),
   })
 }
 
@@ -124,7 +156,10 @@ function inCore(urn: string): string | null {
 /** Names that are no paths themselves: whoever follows one must not leave the value. */
 function arePlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(arePlain)
-  return !isComplex(value) || Object.entries(value).every(([name, member]) => /^[\w$-]+$/.test(name) && arePlain(member))
+  return (
+    !isComplex(value) ||
+    Object.entries(value).every(([name, member]) => /^[\w$-]+$/.test(name) && arePlain(member))
+  )
 }
 
 function invalid(detail: string): Outcome<never> {

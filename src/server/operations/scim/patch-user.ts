@@ -26,24 +26,41 @@ export const patchUser = defineOperation<Inputs, Attributes>({
   path: '/Users/{id}',
   tag: 'scim',
   summary: 'Change a user',
-  description: 'All of its operations, or none. `active` takes memberships by groups away, and gives them back; those by hand stay.',
+  description:
+    'All of its operations, or none. `active` takes memberships by groups away, and gives them back; those by hand stay.',
   access: { keys: ['scim'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-match'], body: 'scim_user_patch' },
-  success: { status: 200, body: ScimUserAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 200,
+    body: ScimUserAnswer,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [400, 403, 404, 409, 412, 413, 500],
   failures: [
-    'user_unknown', 'scim_value_invalid', 'scim_path_invalid', 'scim_target_missing', 'scim_immutable', 'scim_user_taken', 'scim_version_differs',
+    'user_unknown',
+    'scim_value_invalid',
+    'scim_path_invalid',
+    'scim_target_missing',
+    'scim_immutable',
+    'scim_user_taken',
+    'scim_version_differs',
     'store_unavailable',
   ],
-  example: { params: { id: EXAMPLE_ID }, body: { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', path: 'active', value: false }] } },
+  example: {
+    params: { id: EXAMPLE_ID },
+    body: { schemas: [PATCH_SCHEMA], Operations: [{ op: 'replace', path: 'active', value: false }] },
+  },
   async run(call, ports) {
     const { body, headers, params } = call
     const steps = await patchStepsOf(body)
     if (!steps.ok) return steps
     const patched = await ports.scimUsers.update(
-      params.id, (before) => patchedUser(before, steps.value), versionsOf(headers['if-match']), actorOf(call, ID),
+      params.id,
+      (before) => patchedUser(before, steps.value),
+      versionsOf(headers['if-match']),
+      actorOf(call, ID),
     )
     return patched.ok ? ok(userAnswer(patched.value, selectionOf(call.query), ports)) : patched
   },

@@ -1,4 +1,9 @@
-import { GROUP_SCHEMA, isComplex, USER_SCHEMA, type Attributes } from '../../../schemas/scim/scim-attributes.ts'
+import {
+  GROUP_SCHEMA,
+  isComplex,
+  USER_SCHEMA,
+  type Attributes,
+} from '../../../schemas/scim/scim-attributes.ts'
 import type { ScimSearchBody, ScimShownQuery } from '../../../schemas/scim/scim-resources.ts'
 
 /** Which attributes of resources are answered. RFC 7644 §3.9. */
@@ -11,18 +16,23 @@ export interface Selection {
 const ALWAYS = new Set(['id', 'schemas'])
 const CORE = [USER_SCHEMA, GROUP_SCHEMA].map((schema) => `${schema.toLowerCase()}:`)
 
-export function selectionOf({ attributes, excludedAttributes }: ScimShownQuery | Pick<ScimSearchBody, 'attributes' | 'excludedAttributes'>): Selection {
+export function selectionOf({
+  attributes,
+  excludedAttributes,
+}: ScimShownQuery | Pick<ScimSearchBody, 'attributes' | 'excludedAttributes'>): Selection {
   const only = namesOf(attributes)
   return { only: only.length === 0 ? null : only, without: namesOf(excludedAttributes) }
 }
 
 function namesOf(given: string | readonly string[] | undefined): readonly string[] {
-  const names = typeof given === 'string' ? given.split(',') : given ?? []
-  return names.map((text) => {
-    const name = text.trim().toLowerCase()
-    const core = CORE.find((prefix) => name.startsWith(prefix))
-    return core === undefined ? name : name.slice(core.length)
-  }).filter((name) => name !== '')
+  const names = typeof given === 'string' ? given.split(',') : (given ?? [])
+  return names
+    .map((text) => {
+      const name = text.trim().toLowerCase()
+      const core = CORE.find((prefix) => name.startsWith(prefix))
+      return core === undefined ? name : name.slice(core.length)
+    })
+    .filter((name) => name !== '')
 }
 
 /** Whether anything of a whole attribute is answered. */
@@ -39,11 +49,18 @@ export function shown(resource: Attributes, selection: Selection): Attributes {
   for (const [name, value] of Object.entries(resource)) {
     if (!isShown(selection, name)) continue
     const lower = name.toLowerCase()
-    const isWhole = ALWAYS.has(lower) || (only === null ? !without.some((name) => isBelow(name, lower)) : only.includes(lower))
-    answered[name] = isWhole ? value : partOf(value, (sub) => {
-      const isNamed = (names: readonly string[]): boolean => names.some((name) => isBelow(name, lower) && isOrIsBelow(name.slice(lower.length + 1), sub))
-      return only === null ? !without.includes(`${lower}.${sub}`) && !without.includes(`${lower}:${sub}`) : isNamed(only)
-    })
+    const isWhole =
+      ALWAYS.has(lower) ||
+      (only === null ? !without.some((name) => isBelow(name, lower)) : only.includes(lower))
+    answered[name] = isWhole
+      ? value
+      : partOf(value, (sub) => {
+          const isNamed = (names: readonly string[]): boolean =>
+            names.some((name) => isBelow(name, lower) && isOrIsBelow(name.slice(lower.length + 1), sub))
+          return only === null
+            ? !without.includes(`${lower}.${sub}`) && !without.includes(`${lower}:${sub}`)
+            : isNamed(only)
+        })
   }
   return answered
 }
@@ -59,5 +76,7 @@ function isOrIsBelow(name: string, parent: string): boolean {
 
 function partOf(value: unknown, isKept: (sub: string) => boolean): unknown {
   if (Array.isArray(value)) return value.map((item) => partOf(item, isKept))
-  return isComplex(value) ? Object.fromEntries(Object.entries(value).filter(([sub]) => isKept(sub.toLowerCase()))) : value
+  return isComplex(value)
+    ? Object.fromEntries(Object.entries(value).filter(([sub]) => isKept(sub.toLowerCase())))
+    : value
 }

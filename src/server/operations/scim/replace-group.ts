@@ -30,17 +30,39 @@ export const replaceGroup = defineOperation<Inputs, Attributes>({
   deadlineMs: SCIM_GROUP_DEADLINE_MS,
   outlivesClient: true,
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-match'], body: 'scim_group' },
-  success: { status: 200, body: ScimGroupAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 200,
+    body: ScimGroupAnswer,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [400, 403, 404, 409, 412, 413, 500],
-  failures: ['scim_group_unknown', 'scim_value_invalid', 'scim_member_unknown', 'scim_group_taken', 'scim_version_differs', 'store_unavailable'],
-  example: { params: { id: EXAMPLE_ID }, body: { displayName: 'Engineering', members: [{ value: EXAMPLE_ID }] } },
+  failures: [
+    'scim_group_unknown',
+    'scim_value_invalid',
+    'scim_member_unknown',
+    'scim_group_taken',
+    'scim_version_differs',
+    'store_unavailable',
+  ],
+  example: {
+    params: { id: EXAMPLE_ID },
+    body: { displayName: 'Engineering', members: [{ value: EXAMPLE_ID }] },
+  },
   async run(call, ports) {
     const { headers, params, key } = call
     const request = groupInputOf(call.body)
     if (!request.ok) return request
     const { userIds, ...set } = request.value
-    const steps = [{ kind: 'set', ...set }, { kind: 'replace', userIds }] as const
-    const replaced = await ports.scimGroups.update(params.id, steps, versionsOf(headers['if-match']), actorOf(call, ID))
+    const steps = [
+      { kind: 'set', ...set },
+      { kind: 'replace', userIds },
+    ] as const
+    const replaced = await ports.scimGroups.update(
+      params.id,
+      steps,
+      versionsOf(headers['if-match']),
+      actorOf(call, ID),
+    )
     if (!replaced.ok) return replaced
     const selection = selectionOf(call.query)
     if (!showsMembers(selection)) return ok(groupAnswer(replaced.value, selection, ports))

@@ -30,13 +30,31 @@ export const replaceUser = defineOperation<Inputs, Attributes>({
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: ScimParams, query: ScimShownQuery, headers: ['if-match'], body: 'scim_user' },
-  success: { status: 200, body: ScimUserAnswer, headers: { etag: 'Of the resource.', location: 'Of the resource.' } },
+  success: {
+    status: 200,
+    body: ScimUserAnswer,
+    headers: { etag: 'Of the resource.', location: 'Of the resource.' },
+  },
   statuses: [400, 403, 404, 409, 412, 413, 500],
-  failures: ['user_unknown', 'scim_value_invalid', 'scim_user_taken', 'scim_version_differs', 'store_unavailable'],
-  example: { params: { id: EXAMPLE_ID }, body: { userName: 'ann@example.com', displayName: 'Ann', active: false } },
+  failures: [
+    'user_unknown',
+    'scim_value_invalid',
+    'scim_user_taken',
+    'scim_version_differs',
+    'store_unavailable',
+  ],
+  example: {
+    params: { id: EXAMPLE_ID },
+    body: { userName: 'ann@example.com', displayName: 'Ann', active: false },
+  },
   async run(call, ports) {
     const { body, headers, params } = call
-    const replaced = await ports.scimUsers.update(params.id, (before) => userInputOf(body, before), versionsOf(headers['if-match']), actorOf(call, ID))
+    const replaced = await ports.scimUsers.update(
+      params.id,
+      (before) => userInputOf(body, before),
+      versionsOf(headers['if-match']),
+      actorOf(call, ID),
+    )
     return replaced.ok ? ok(userAnswer(replaced.value, selectionOf(call.query), ports)) : replaced
   },
 })

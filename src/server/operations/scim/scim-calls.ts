@@ -15,7 +15,13 @@ export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string
 }
 
 /** What lists are chosen by. A page that is asked for out of bounds is the nearest one. RFC 7644 §3.4.2.4. */
-export function queryOf({ filter, startIndex = 1, count = SCIM_RESULTS_DEFAULT, sortBy, sortOrder }: ScimListQuery | ScimSearchBody): ScimQuery {
+export function queryOf({
+  filter,
+  startIndex = 1,
+  count = SCIM_RESULTS_DEFAULT,
+  sortBy,
+  sortOrder,
+}: ScimListQuery | ScimSearchBody): ScimQuery {
   return {
     filter: textOf(filter),
     startIndex: Math.min(Math.max(startIndex, 1), Number.MAX_SAFE_INTEGER),
@@ -35,10 +41,15 @@ interface Tagged {
   readonly groups?: readonly { readonly id: string; readonly displayName: string }[]
 }
 
-/** The version alone is what changes are conditional on; what follows it tells whether the resource is still shown alike. */
+/**
+ * The version alone is what changes are conditional on; what follows it tells whether the resource is still
+ * shown alike.
+ */
 export function etagOf({ version, groups = [] }: Tagged): string {
   if (groups.length === 0) return `W/"${version}"`
-  const digest = createHash('sha256').update(JSON.stringify(groups.map(({ id, displayName }) => [id, displayName]))).digest('hex')
+  const digest = createHash('sha256')
+    .update(JSON.stringify(groups.map(({ id, displayName }) => [id, displayName])))
+    .digest('hex')
   return `W/"${version}.${digest.slice(0, GROUPS_DIGEST_CHARS)}"`
 }
 
@@ -60,7 +71,9 @@ export function isKnown(header: string | undefined, resource: Tagged): boolean {
 }
 
 /** Null: any. */
-function tagsOf(header: string | undefined): readonly { readonly text: string; readonly version: number }[] | null {
+function tagsOf(
+  header: string | undefined,
+): readonly { readonly text: string; readonly version: number }[] | null {
   if (header === undefined || header.trim() === '*') return null
   return header.split(',').flatMap((one) => {
     const [, text, version] = TAG.exec(one.trim()) ?? []
@@ -89,6 +102,14 @@ export function metaOf(origin: string, kind: 'Users' | 'Groups', resource: Dated
   }
 }
 
-export function listHead({ startIndex }: ScimQuery, page: { readonly resources: readonly unknown[]; readonly totalResults: number }): object {
-  return { schemas: [LIST_SCHEMA], totalResults: page.totalResults, startIndex, itemsPerPage: page.resources.length }
+export function listHead(
+  { startIndex }: ScimQuery,
+  page: { readonly resources: readonly unknown[]; readonly totalResults: number },
+): object {
+  return {
+    schemas: [LIST_SCHEMA],
+    totalResults: page.totalResults,
+    startIndex,
+    itemsPerPage: page.resources.length,
+  }
 }

@@ -29,6 +29,9 @@ export const searchGroups = defineOperation<Inputs, ScimSearchBody>({
     const [query, selection] = [queryOf(call.body), selectionOf(call.body)]
     const page = await ports.scimGroups.list(call.key.organizationId, query, showsMembers(selection))
     if (!page.ok) return page
-    return inRoom(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin }), { key: call.key, ports })
+    return inRoom(groupList(query, page.value, { selection, publicOrigin: ports.publicOrigin }), {
+      key: call.key,
+      ports,
+    })
   },
 })

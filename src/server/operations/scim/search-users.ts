@@ -30,6 +30,13 @@ export const searchUsers = defineOperation<Inputs, ScimSearchBody>({
   async run(call, ports) {
     const query = queryOf(call.body)
     const page = await ports.scimUsers.list(call.key.organizationId, query)
-    return page.ok ? ok(userList(query, page.value, { selection: selectionOf(call.body), publicOrigin: ports.publicOrigin })) : page
+    return page.ok
+      ? ok(
+          userList(query, page.value, {
+            selection: selectionOf(call.body),
+            publicOrigin: ports.publicOrigin,
+          }),
+        )
+      : page
   },
 })

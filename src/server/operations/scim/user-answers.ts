@@ -16,7 +16,13 @@ export function userAnswer(user: ScimUser, selection: Selection, { publicOrigin 
   }
 }
 
-export function userList(query: ScimQuery, page: ScimPage<ScimUser>, { selection, publicOrigin }: Origin & { readonly selection: Selection }): Success {
-  const { rows, data } = cutPage(page.resources, (user) => shown(userResource(user, { publicOrigin }), selection))
+export function userList(
+  query: ScimQuery,
+  page: ScimPage<ScimUser>,
+  { selection, publicOrigin }: Origin & { readonly selection: Selection },
+): Success {
+  const { rows, data } = cutPage(page.resources, (user) =>
+    shown(userResource(user, { publicOrigin }), selection),
+  )
   return { kind: 'json', value: { ...listHead(query, { ...page, resources: rows }), Resources: data } }
 }

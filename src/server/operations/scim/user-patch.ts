@@ -14,11 +14,20 @@ const READ_ONLY = new Set(['id', 'meta', 'groups'])
 /** Known of a whole user by other means, or never kept. */
 const PASSED_OVER = new Set(['schemas', 'password'])
 
-/** What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing, scim_value_invalid. */
+/**
+ * What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing,
+ * scim_value_invalid.
+ */
 export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserInput> {
   if (listedValues(steps.map((step) => step.value)) - steps.length > SCIM_VALUES_MAX) return tooManyValues()
   const { id, userName, externalId, displayName, isActive } = before
-  const document: Document = { ...structuredClone(before.attributes), userName, externalId, displayName, active: isActive }
+  const document: Document = {
+    ...structuredClone(before.attributes),
+    userName,
+    externalId,
+    displayName,
+    active: isActive,
+  }
   let comparisons = 0
   for (const step of steps) {
     const { attribute, extension } = step.path
@@ -29,7 +38,8 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
       return inOperation(fail('scim_immutable', { detail: `It is \`${attribute}\`.` }), step.at)
     }
     comparisons += comparisonsOf(document, step)
-    if (comparisons > SCIM_PATCH_COMPARISONS_MAX) return inOperation(fail('scim_value_invalid', { detail: TOO_MANY_COMPARISONS }), step.at)
+    if (comparisons > SCIM_PATCH_COMPARISONS_MAX)
+      return inOperation(fail('scim_value_invalid', { detail: TOO_MANY_COMPARISONS }), step.at)
     const done = attempt(document, step)
     if (!done.ok) return inOperation(done, step.at)
   }
@@ -39,7 +49,10 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
 const TOO_MANY_COMPARISONS = `Up to here the operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
 
 /** What a step compares on the values of its list: each with its filter, or with what it adds or removes. */
-function comparisonsOf(document: Document, { op, path: { extension, attribute, filter }, value }: PatchStep): number {
+function comparisonsOf(
+  document: Document,
+  { op, path: { extension, attribute, filter }, value }: PatchStep,
+): number {
   const holder = extension === null ? document : document[nameIn(document, extension)]
   const list = isComplex(holder) ? holder[nameIn(holder, attribute)] : undefined
   if (!Array.isArray(list)) return 1
@@ -52,7 +65,8 @@ function attempt(document: Document, step: PatchStep): Outcome<null> {
   try {
     return apply(document, step)
   } catch (problem) {
-    if (problem instanceof ScimError) return fail(problem.scimCode === 'noTarget' ? 'scim_target_missing' : 'scim_value_invalid')
+    if (problem instanceof ScimError)
+      return fail(problem.scimCode === 'noTarget' ? 'scim_target_missing' : 'scim_value_invalid')
     throw problem
   }
 }
@@ -65,16 +79,21 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
   if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
   const value = fitted(step, holder[name])
   // A bare value takes the place of a complex one, as Entra adds a manager to somebody who has one.
-  const op = step.op === 'add' && sub === null && isComplex(holder[name]) && !isComplex(value) ? 'replace' : step.op
+  const op =
+    step.op === 'add' && sub === null && isComplex(holder[name]) && !isComplex(value) ? 'replace' : step.op
   change(holder, sub === null ? name : `${name}.${sub}`, { op, value })
   return ok(null)
 }
 
-/** As the target takes it: several values as an array, one as it is, and nothing to compare with where the whole goes. */
+/**
+ * As the target takes it: several values as an array, one as it is, and nothing to compare with where the
+ * whole goes.
+ */
 function fitted({ op, path: { attribute, extension, sub }, value }: PatchStep, target: unknown): unknown {
-  const isSeveral = sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
+  const isSeveral =
+    sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
   if (op === 'remove') return isSeveral ? withTruth(value) : undefined
-  if (isSeveral) return withTruth(Array.isArray(value) || value === null ? value ?? [] : [value])
+  if (isSeveral) return withTruth(Array.isArray(value) || value === null ? (value ?? []) : [value])
   // Entra has sent single values like members of a list.
   const [only, ...more]: readonly unknown[] = Array.isArray(value) ? value : []
   return isComplex(only) && more.length === 0 && 'value' in only ? only['value'] : value
@@ -106,7 +125,8 @@ function applyFiltered(holder: Document, name: string, { step, filter, sub }: Fi
     holder[name] = all.filter((item) => !selected.includes(item as Document))
     return ok(null)
   }
-  if (selected.length === 0) return op === 'remove' ? ok(null) : addMissing(holder, name, { step, filter, sub })
+  if (selected.length === 0)
+    return op === 'remove' ? ok(null) : addMissing(holder, name, { step, filter, sub })
   for (const item of selected) {
     if (sub !== null) change(item, sub, step)
     else if (isComplex(value)) Object.assign(item, value)
@@ -115,9 +135,14 @@ function applyFiltered(holder: Document, name: string, { step, filter, sub }: Fi
   return ok(null)
 }
 
-function addMissing(holder: Document, name: string, { step: { op, value }, filter, sub }: Filtered): Outcome<null> {
+function addMissing(
+  holder: Document,
+  name: string,
+  { step: { op, value }, filter, sub }: Filtered,
+): Outcome<null> {
   const made = equalsOf(filter)
-  if (made === null || (sub === null && (op === 'replace' || !isComplex(value)))) return fail('scim_target_missing')
+  if (made === null || (sub === null && (op === 'replace' || !isComplex(value))))
+    return fail('scim_target_missing')
   const given: unknown = holder[name]
   const all: readonly unknown[] = Array.isArray(given) ? given : []
   holder[name] = [...all, sub === null ? { ...made, ...(value as Document) } : { ...made, [sub]: value }]
@@ -126,10 +151,11 @@ function addMissing(holder: Document, name: string, { step: { op, value }, filte
 
 /** Null for a filter that says more than what is equal to what. */
 function equalsOf(filter: Filter): Document | null {
-  if (filter.op === 'eq') return /^[\w$-]+$/.test(filter.attrPath) ? { [filter.attrPath]: filter.compValue } : null
+  if (filter.op === 'eq')
+    return /^[\w$-]+$/.test(filter.attrPath) ? { [filter.attrPath]: filter.compValue } : null
   if (filter.op !== 'and') return null
   const parts = filter.filters.map(equalsOf)
-  return parts.includes(null) ? null : Object.assign({}, ...parts) as Document
+  return parts.includes(null) ? null : (Object.assign({}, ...parts) as Document)
 }
 
 function change(document: Document, path: string, { op, value }: Pick<PatchStep, 'op' | 'value'>): void {

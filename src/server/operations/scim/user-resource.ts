@@ -6,7 +6,9 @@ import { locationOf, metaOf } from './scim-calls.ts'
 /** A user as SCIM shows it. RFC 7643 §4.1. */
 export function userResource(user: ScimUser, { publicOrigin }: Pick<Ports, 'publicOrigin'>): Attributes {
   const { id, userName, externalId, displayName, isActive, attributes, groups } = user
-  const extensions = Object.keys(attributes).filter((name) => name === ENTERPRISE_SCHEMA || /^urn:/i.test(name))
+  const extensions = Object.keys(attributes).filter(
+    (name) => name === ENTERPRISE_SCHEMA || /^urn:/i.test(name),
+  )
   return {
     schemas: [USER_SCHEMA, ...extensions],
     id,
@@ -16,7 +18,10 @@ export function userResource(user: ScimUser, { publicOrigin }: Pick<Ports, 'publ
     ...attributes,
     active: isActive,
     groups: groups.map((group) => ({
-      value: group.id, display: group.displayName, $ref: locationOf(publicOrigin, 'Groups', group.id), type: 'direct',
+      value: group.id,
+      display: group.displayName,
+      $ref: locationOf(publicOrigin, 'Groups', group.id),
+      type: 'direct',
     })),
     meta: metaOf(publicOrigin, 'Users', user),
   }

@@ -1,17 +1,28 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
-  booleanOf, canonicalMembers, ENTERPRISE_SCHEMA, hasNul, isComplex, listedValues, MULTI_VALUED, type Attributes,
+  booleanOf,
+  canonicalMembers,
+  ENTERPRISE_SCHEMA,
+  hasNul,
+  isComplex,
+  listedValues,
+  MULTI_VALUED,
+  type Attributes,
 } from '../../../schemas/scim/scim-attributes.ts'
-import { SCIM_ATTRIBUTES_BYTES_MAX, SCIM_NAME_CHARS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import {
+  SCIM_ATTRIBUTES_BYTES_MAX,
+  SCIM_NAME_CHARS_MAX,
+  SCIM_VALUES_MAX,
+} from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 
 /** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
 
 /**
- * What a whole user comes to, as an identity provider sends one, in whatever case. One that is there stays active, or not,
- * when nothing is said of it. Failure: scim_value_invalid.
+ * What a whole user comes to, as an identity provider sends one, in whatever case. One that is there stays
+ * active, or not, when nothing is said of it. Failure: scim_value_invalid.
  */
 export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
   if (hasNul(given)) return invalid('A text has the character U+0000.')
@@ -22,11 +33,17 @@ export function userInputOf(given: Attributes, before: ScimUser | null): Outcome
   const [external, display] = [nameOf('externalId', externalId), nameOf('displayName', displayName)]
   if (!external.ok) return external
   if (!display.ok) return display
-  const isActive = isUnassigned(active) ? before?.isActive ?? true : booleanOf(active)
+  const isActive = isUnassigned(active) ? (before?.isActive ?? true) : booleanOf(active)
   if (isActive === undefined) return invalid('`active` is not a boolean.')
   const attributes = attributesOf(rest, before)
   if (!attributes.ok) return attributes
-  return ok({ userName, externalId: external.value, displayName: display.value, isActive, attributes: attributes.value })
+  return ok({
+    userName,
+    externalId: external.value,
+    displayName: display.value,
+    isActive,
+    attributes: attributes.value,
+  })
 }
 
 /** A text or nothing, which the empty one is too. */
@@ -42,29 +59,43 @@ function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attri
     if (IGNORED.includes(name) || isUnassigned(value)) continue
     if (listedValues(value) > SCIM_VALUES_MAX) return tooManyValues()
     if (name === 'name' && !isComplex(value)) return invalid('`name` is not an object.')
-    const shaped = MULTI_VALUED.has(name) ? severalOf(value, before?.attributes[name]) : name === ENTERPRISE_SCHEMA ? withManager(value) : value
+    const shaped = MULTI_VALUED.has(name)
+      ? severalOf(value, before?.attributes[name])
+      : name === ENTERPRISE_SCHEMA
+        ? withManager(value)
+        : value
     if (!isUnassigned(shaped)) kept[name] = shaped
   }
   const bytes = Buffer.byteLength(JSON.stringify(kept))
-  return bytes <= SCIM_ATTRIBUTES_BYTES_MAX ? ok(kept) : invalid(`The attributes have more than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
+  return bytes <= SCIM_ATTRIBUTES_BYTES_MAX
+    ? ok(kept)
+    : invalid(`The attributes have more than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
 }
 
 /** RFC 7643 §2.5. */
 function isUnassigned(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0) || (isComplex(value) && Object.keys(value).length === 0)
+  return (
+    value === undefined ||
+    value === null ||
+    (Array.isArray(value) && value.length === 0) ||
+    (isComplex(value) && Object.keys(value).length === 0)
+  )
 }
 
 /** Objects with `value`, of which one is primary: the one that has become so. RFC 7644 §3.5.2. */
 function severalOf(given: unknown, before: unknown): readonly Attributes[] {
-  const all = (Array.isArray(given) ? given : [given]).filter((value: unknown) => !isUnassigned(value)).map((value: unknown) => {
-    const item = isComplex(value) ? value : { value }
-    const primary = booleanOf(item['primary'])
-    return primary === undefined ? item : { ...item, primary }
-  })
+  const all = (Array.isArray(given) ? given : [given])
+    .filter((value: unknown) => !isUnassigned(value))
+    .map((value: unknown) => {
+      const item = isComplex(value) ? value : { value }
+      const primary = booleanOf(item['primary'])
+      return primary === undefined ? item : { ...item, primary }
+    })
   const primary = all.filter((item) => item['primary'] === true)
   if (primary.length < 2) return all
   const had: readonly unknown[] = Array.isArray(before) ? before : []
-  const chosen = primary.findLast((item) => !had.some((old) => isDeepStrictEqual(old, item))) ?? primary.at(-1)
+  const chosen =
+    primary.findLast((item) => !had.some((old) => isDeepStrictEqual(old, item))) ?? primary.at(-1)
   return all.map((item) => (item['primary'] === true && item !== chosen ? { ...item, primary: false } : item))
 }
 
@@ -72,7 +103,9 @@ function severalOf(given: unknown, before: unknown): readonly Attributes[] {
 function withManager(given: unknown): unknown {
   if (!isComplex(given)) return given
   const { manager, ...rest } = given
-  return typeof manager === 'string' ? { ...rest, ...(manager !== '' && { manager: { value: manager } }) } : given
+  return typeof manager === 'string'
+    ? { ...rest, ...(manager !== '' && { manager: { value: manager } }) }
+    : given
 }
 
 export function tooManyValues(): Outcome<never> {

@@ -1,19 +1,33 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { InternParams, secretAnswer, SecretsAnswer, type CopySecretsBody } from '../../../schemas/vault/vault.ts'
+import {
+  InternParams,
+  secretAnswer,
+  SecretsAnswer,
+  type CopySecretsBody,
+} from '../../../schemas/vault/vault.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
-  EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES,
+  EXAMPLE_INTERN,
+  INTERN_ACCESS,
+  internScope,
+  SEALING_FAILURES,
+  VAULT_FAILURES,
+  VAULT_STATUSES,
 } from './vault-scope.ts'
 
 /** Copies secrets of the workspace into an intern's vault, all or none. Source: B2.4. */
-export const copySecrets = defineOperation<{ params: typeof InternParams; body: 'secret_copy' }, CopySecretsBody>({
+export const copySecrets = defineOperation<
+  { params: typeof InternParams; body: 'secret_copy' },
+  CopySecretsBody
+>({
   id: 'vault.copy_secrets',
   method: 'post',
   path: '/vault/interns/{intern_id}/secrets/copy',
   tag: 'vault',
   summary: 'Copy workspace secrets to an intern',
-  description: 'All or none. A copy is a secret of its own: it stays when its source is replaced or deleted, and its fingerprint is another one.',
+  description:
+    'All or none. A copy is a secret of its own: it stays when its source is replaced or deleted, and its fingerprint is another one.',
   access: { ...INTERN_ACCESS, keyScopes: ['vault:write'], writesVault: true },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -21,14 +35,24 @@ export const copySecrets = defineOperation<{ params: typeof InternParams; body: 
   success: { status: 200, body: SecretsAnswer },
   statuses: [...VAULT_STATUSES, 409, 413],
   failures: [
-    'body_invalid', 'intern_unknown', 'secret_unknown', 'secret_uncopyable', 'intern_in_transfer', ...SEALING_FAILURES, ...VAULT_FAILURES,
+    'body_invalid',
+    'intern_unknown',
+    'secret_unknown',
+    'secret_uncopyable',
+    'intern_in_transfer',
+    ...SEALING_FAILURES,
+    ...VAULT_FAILURES,
   ],
   example: { params: { intern_id: EXAMPLE_INTERN }, body: { names: ['github_token'] } },
   async run(call, { vaults }) {
     const { names } = call.body
     const repeated = names.findIndex((name, nth) => names.indexOf(name) < nth)
     if (repeated >= 0) {
-      const issue = { path: `/names/${repeated}`, message: 'is given more than once', expected: 'each name once' }
+      const issue = {
+        path: `/names/${repeated}`,
+        message: 'is given more than once',
+        expected: 'each name once',
+      }
       return fail('body_invalid', { metadata: { issues: [issue] } })
     }
     const copied = await vaults.copy(internScope(call), names, changedBy(call))

@@ -3,7 +3,13 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { InternSecretParams, SecretParams } from '../../../schemas/vault/vault.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import {
-  EXAMPLE_INTERN, INTERN_ACCESS, internScope, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+  EXAMPLE_INTERN,
+  INTERN_ACCESS,
+  internScope,
+  VAULT_FAILURES,
+  VAULT_STATUSES,
+  WORKSPACE_ACCESS,
+  workspaceScope,
 } from './vault-scope.ts'
 
 /** Deletes a secret of the workspace; copies of it stay. Source: B2.4. */

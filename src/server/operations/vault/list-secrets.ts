@@ -2,12 +2,23 @@ import { cutPage } from '../../../schemas/lists/cut-page.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import {
-  EffectivePageAnswer, InternParams, secretAnswer, SecretPageAnswer, SecretPageQuery,
+  EffectivePageAnswer,
+  InternParams,
+  secretAnswer,
+  SecretPageAnswer,
+  SecretPageQuery,
 } from '../../../schemas/vault/vault.ts'
 import type { SecretPage } from '../../ports/vault/vault.ts'
 import { defineOperation, type Success } from '../define.ts'
 import {
-  EXAMPLE_INTERN, INTERN_ACCESS, internScope, pageOf, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+  EXAMPLE_INTERN,
+  INTERN_ACCESS,
+  internScope,
+  pageOf,
+  VAULT_FAILURES,
+  VAULT_STATUSES,
+  WORKSPACE_ACCESS,
+  workspaceScope,
 } from './vault-scope.ts'
 
 /** Lists the workspace's secrets by name. Source: B2.4. */
@@ -65,7 +76,10 @@ export const listEffectiveSecrets = defineOperation({
   async run(call, { vaults }) {
     const page = await vaults.effective(internScope(call), pageOf(call.query))
     if (!page.ok) return page
-    const { data, isCut } = cutPage(page.value.secrets, (secret) => ({ ...secretAnswer(secret), scope: secret.scope }))
+    const { data, isCut } = cutPage(page.value.secrets, (secret) => ({
+      ...secretAnswer(secret),
+      scope: secret.scope,
+    }))
     return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore } })
   },
 })

@@ -2,14 +2,28 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { normalHosts } from '../../../schemas/egress/hosts.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { Secret } from '../../../schemas/vault/secret.ts'
-import { InternSecretParams, SecretAnswer, secretAnswer, SecretParams, type SecretBody } from '../../../schemas/vault/vault.ts'
+import {
+  InternSecretParams,
+  SecretAnswer,
+  secretAnswer,
+  SecretParams,
+  type SecretBody,
+} from '../../../schemas/vault/vault.ts'
 import type { Vaults, VaultScope } from '../../ports/vault/vault.ts'
 import { changedBy, defineOperation, type Call, type Success } from '../define.ts'
 import {
-  EXAMPLE_INTERN, INTERN_ACCESS, internScope, SEALING_FAILURES, VAULT_FAILURES, VAULT_STATUSES, WORKSPACE_ACCESS, workspaceScope,
+  EXAMPLE_INTERN,
+  INTERN_ACCESS,
+  internScope,
+  SEALING_FAILURES,
+  VAULT_FAILURES,
+  VAULT_STATUSES,
+  WORKSPACE_ACCESS,
+  workspaceScope,
 } from './vault-scope.ts'
 
-const DESCRIPTION = 'Creates or replaces it; a replacement keeps `created_at`. The value is sealed, never told again, and released only to exactly these hosts.'
+const DESCRIPTION =
+  'Creates or replaces it; a replacement keeps `created_at`. The value is sealed, never told again, and released only to exactly these hosts.'
 const EXAMPLE_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
 
 /** Stores a secret of the workspace. Source: §4.4, B1.4. */
@@ -32,7 +46,10 @@ export const putSecret = defineOperation<{ params: typeof SecretParams; body: 's
 })
 
 /** Stores a secret of one intern. Source: B2.4. */
-export const putInternSecret = defineOperation<{ params: typeof InternSecretParams; body: 'secret' }, SecretBody>({
+export const putInternSecret = defineOperation<
+  { params: typeof InternSecretParams; body: 'secret' },
+  SecretBody
+>({
   id: 'vault.put_intern_secret',
   method: 'put',
   path: '/vault/interns/{intern_id}/secrets/{name}',
@@ -50,10 +67,18 @@ export const putInternSecret = defineOperation<{ params: typeof InternSecretPara
   run: (call, { vaults }) => put(vaults, internScope(call), call),
 })
 
-async function put(vaults: Vaults, scope: VaultScope, call: Call<{ readonly name: string }, unknown, SecretBody>): Promise<Outcome<Success>> {
+async function put(
+  vaults: Vaults,
+  scope: VaultScope,
+  call: Call<{ readonly name: string }, unknown, SecretBody>,
+): Promise<Outcome<Success>> {
   const normal = normalHosts(call.body.hosts, '/hosts')
   if (normal.hosts === null) return fail('body_invalid', { metadata: { issues: normal.issues } })
   const { name } = call.params
-  const stored = await vaults.put(scope, { name, hosts: normal.hosts, value: new Secret(call.body.value) }, changedBy(call))
+  const stored = await vaults.put(
+    scope,
+    { name, hosts: normal.hosts, value: new Secret(call.body.value) },
+    changedBy(call),
+  )
   return stored.ok ? ok({ kind: 'json', value: { data: secretAnswer(stored.value) } }) : stored
 }

@@ -28,7 +28,8 @@ export const INTERN_ACCESS = {
   refusesRegional: true,
   scope({ key, param }, ports) {
     const internId = param('intern_id')
-    if (internId === null || (key.kind === 'intern' && key.internId !== internId.toLowerCase())) return fail('intern_unknown')
+    if (internId === null || (key.kind === 'intern' && key.internId !== internId.toLowerCase()))
+      return fail('intern_unknown')
     return ports.vaults.see({ ...workspaceScope({ key }), internId })
   },
 } as const satisfies OperationAccess
@@ -41,7 +42,9 @@ export function workspaceScope({ key }: ScopedCall): VaultScope {
   return { organizationId: key.organizationId, workspaceId: ownWorkspaceOf(key), internId: null }
 }
 
-export function internScope(call: ScopedCall & { readonly params: { readonly intern_id: string } }): VaultScope & { readonly internId: string } {
+export function internScope(
+  call: ScopedCall & { readonly params: { readonly intern_id: string } },
+): VaultScope & { readonly internId: string } {
   return { ...workspaceScope(call), internId: call.params.intern_id.toLowerCase() }
 }
 
@@ -53,10 +56,20 @@ export function pageOf({ limit, offset }: SecretPageQuery): SecretPageInput {
 export const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
 
 /** What reading rows of a vault may fail with. */
-export const VAULT_FAILURES = ['store_unavailable', 'deadline_exceeded', 'client_gone', 'draining'] as const satisfies readonly FailureName[]
+export const VAULT_FAILURES = [
+  'store_unavailable',
+  'deadline_exceeded',
+  'client_gone',
+  'draining',
+] as const satisfies readonly FailureName[]
 
 /** What sealing adds. */
-export const SEALING_FAILURES = ['data_key_unavailable', 'busy', 'vault_full', 'internal'] as const satisfies readonly FailureName[]
+export const SEALING_FAILURES = [
+  'data_key_unavailable',
+  'busy',
+  'vault_full',
+  'internal',
+] as const satisfies readonly FailureName[]
 
 /** An intern as the examples name it. */
 export const EXAMPLE_INTERN = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'

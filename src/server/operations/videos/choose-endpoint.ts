@@ -8,24 +8,42 @@ import type { PreviousVideo } from '../../ports/videos/videos.ts'
 
 interface Choice {
   readonly operatorKeys: Ports['operatorKeys']
-  /** Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left. C40. */
+  /**
+   * Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left.
+   * C40.
+   */
   readonly limits: LimitFlags
   readonly previous: PreviousVideo | null
 }
 
 /**
- * The first endpoint of the model that can be called here: its provider needs no key, the workspace has one of its own, or
- * the operator has. One that goes on from a job is the one that made it, called with the same credential.
- * Failures: endpoint_unconfigured, also where the catalogue lists the model without an endpoint; video_previous_unfit.
+ * The first endpoint of the model that can be called here: its provider needs no key, the workspace has one
+ * of its own, or the operator has. One that goes on from a job is the one that made it, called with the same
+ * credential.
+ * Failures: endpoint_unconfigured, also where the catalogue lists the model without an endpoint;
+ * video_previous_unfit.
  */
-export function chooseEndpoint(model: CallableModel, { operatorKeys, limits, previous }: Choice): Outcome<Endpoint> {
+export function chooseEndpoint(
+  model: CallableModel,
+  { operatorKeys, limits, previous }: Choice,
+): Outcome<Endpoint> {
   const able = model.endpoints.filter(({ video, provider }) => video !== null && provider.video !== null)
-  const ready = able.filter(({ provider, ownWay }) => ownWay !== undefined || variablesOf(provider).every((name) => operatorKeys.has(name)))
+  const ready = able.filter(
+    ({ provider, ownWay }) =>
+      ownWay !== undefined || variablesOf(provider).every((name) => operatorKeys.has(name)),
+  )
   const [first] = ready
   if (first === undefined) return endpointUnconfigured(model)
   // The store refuses the others, unless a limit has gone meanwhile.
-  if (previous === null) return ok(ready.find((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined)) ?? first)
-  const same = ready.find((endpoint) => endpoint.provider.slug === previous.provider && ownSecretOf(endpoint) === previous.ownSecret)
+  if (previous === null)
+    return ok(
+      ready.find((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined)) ??
+        first,
+    )
+  const same = ready.find(
+    (endpoint) =>
+      endpoint.provider.slug === previous.provider && ownSecretOf(endpoint) === previous.ownSecret,
+  )
   return same === undefined ? fail('video_previous_unfit') : ok(same)
 }
 

@@ -24,14 +24,17 @@ type VideoCall = Call<undefined, undefined, VideoBody>
 
 const OPERATION = 'video.create'
 
-/** Accepts a job that makes a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design §7. */
+/**
+ * Accepts a job that makes a video. Source: §4.1, §2.3, §7, B1.1, decisions C1, C14, C16–C18, C27; design §7.
+ */
 export const createVideo = defineOperation<Inputs, VideoBody>({
   id: OPERATION,
   method: 'post',
   path: '/videos',
   tag: 'videos',
   summary: 'Submit a video generation job',
-  description: 'What the model does not advertise is refused. The job goes on by itself: poll it, or name a `callback_url`.',
+  description:
+    'What the model does not advertise is refused. The job goes on by itself: poll it, or name a `callback_url`.',
   access: VIDEO_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -42,14 +45,33 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     status: 202,
     body: VideoAnswer,
     headers: {
-      'x-sluice-unpriced': '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+      'x-sluice-unpriced':
+        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
     },
   },
   statuses: [400, 402, 404, 429, 500],
   failures: [
-    'header_invalid', 'body_invalid', ...PRESET_USE_FAILURES, 'model_unknown', 'model_not_allowed', 'model_unfit', 'endpoint_unconfigured', 'video_unsupported',
-    'video_unknown', 'video_unfinished', 'video_previous_unfit', 'callback_url_invalid', 'credit_exhausted', 'key_limit_exceeded',
-    'budget_exceeded', 'cost_unbounded', 'video_jobs_full', 'workspace_unknown', 'idempotency_mismatch', 'busy', 'store_unavailable',
+    'header_invalid',
+    'body_invalid',
+    ...PRESET_USE_FAILURES,
+    'model_unknown',
+    'model_not_allowed',
+    'model_unfit',
+    'endpoint_unconfigured',
+    'video_unsupported',
+    'video_unknown',
+    'video_unfinished',
+    'video_previous_unfit',
+    'callback_url_invalid',
+    'credit_exhausted',
+    'key_limit_exceeded',
+    'budget_exceeded',
+    'cost_unbounded',
+    'video_jobs_full',
+    'workspace_unknown',
+    'idempotency_mismatch',
+    'busy',
+    'store_unavailable',
   ],
   example: { body: { model: 'sluice/clip-1', prompt: 'A paper boat on a quiet lake', duration: 2, seed: 7 } },
   async run(call, ports) {
@@ -70,10 +92,20 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (!planned.ok) return planned
     const { endpoint } = planned.value
     notes.provider = endpoint.provider.slug
-    const checked = await checkCallbackUrl(body.callback_url, { path: '/callback_url', gate: ports.egress, holder: ownWorkspaceOf(key) })
+    const checked = await checkCallbackUrl(body.callback_url, {
+      path: '/callback_url',
+      gate: ports.egress,
+      holder: ownWorkspaceOf(key),
+    })
     if (!checked.ok) return checked
     if (body.trace !== undefined) {
-      ports.observer.trace(body.trace, { requestId: call.requestId, operation: OPERATION, model: model.id, sessionId, notes })
+      ports.observer.trace(body.trace, {
+        requestId: call.requestId,
+        operation: OPERATION,
+        model: model.id,
+        sessionId,
+        notes,
+      })
     }
     // The caller has been told so, and may try again: what has not begun is not begun any more.
     if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
@@ -97,24 +129,40 @@ interface Chosen {
   readonly remixed: PreviousVideo | null
 }
 
-/** Who makes it, and what of. Failures: those of the endpoint's choice, of the request and of the job before. */
+/**
+ * Who makes it, and what of. Failures: those of the endpoint's choice, of the request and of the job before.
+ */
 async function planOf(
-  call: VideoCall, { model, facts }: { readonly model: CallableModel; readonly facts: VideoFacts }, ports: Ports,
+  call: VideoCall,
+  { model, facts }: { readonly model: CallableModel; readonly facts: VideoFacts },
+  ports: Ports,
 ): Promise<Outcome<Chosen>> {
   const previous = await previousOf(call, facts, ports)
   if (!previous.ok) return previous
-  const endpoint = chooseEndpoint(model, { operatorKeys: ports.operatorKeys, limits: call.key.money, previous: previous.value })
+  const endpoint = chooseEndpoint(model, {
+    operatorKeys: ports.operatorKeys,
+    limits: call.key.money,
+    previous: previous.value,
+  })
   if (!endpoint.ok) return endpoint
   const { slug, protocol } = endpoint.value.provider
   const remixed = protocol === 'openai' ? previous.value : null
   const request = videoRequestOf({
-    body: call.body, facts, provider: slug, previousUpstreamId: previous.value?.upstreamId ?? null, remixedSeconds: remixed?.seconds ?? null,
+    body: call.body,
+    facts,
+    provider: slug,
+    previousUpstreamId: previous.value?.upstreamId ?? null,
+    remixedSeconds: remixed?.seconds ?? null,
   })
   return request.ok ? ok({ endpoint: endpoint.value, request: request.value, remixed }) : request
 }
 
 /** Failures: video_unsupported, video_unknown, video_unfinished, store_unavailable. */
-async function previousOf({ body, key }: VideoCall, facts: VideoFacts, { videos }: Ports): Promise<Outcome<PreviousVideo | null>> {
+async function previousOf(
+  { body, key }: VideoCall,
+  facts: VideoFacts,
+  { videos }: Ports,
+): Promise<Outcome<PreviousVideo | null>> {
   const { previous_job_id: id } = body
   if (id === undefined) return ok(null)
   if (facts.takesPreviousJob) return videos.previous(ownWorkspaceOf(key), id)
@@ -127,14 +175,24 @@ interface Planned extends Chosen {
   readonly sessionId: string | null
 }
 
-function inputOf(call: VideoCall, { model, endpoint, request, remixed, sessionId }: Planned, origin: string): VideoInput {
+function inputOf(
+  call: VideoCall,
+  { model, endpoint, request, remixed, sessionId }: Planned,
+  origin: string,
+): VideoInput {
   const pricing = endpoint.video?.pricing ?? null
   const { provider, tag, upstreamModel } = endpoint
   return {
     key: call.key,
     workspaceId: ownWorkspaceOf(call.key),
     requestId: call.requestId,
-    target: { model: model.id, provider: provider.slug, endpoint: tag, upstreamModel, ownSecret: ownSecretOf(endpoint) },
+    target: {
+      model: model.id,
+      provider: provider.slug,
+      endpoint: tag,
+      upstreamModel,
+      ownSecret: ownSecretOf(endpoint),
+    },
     request,
     // A remix is of the size and by the model of the clip before it, whatever is cheaper.
     costNano: pricing === null ? 0 : Math.max(videoCostNano(pricing, request), remixed?.costNano ?? 0),

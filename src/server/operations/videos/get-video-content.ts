@@ -19,8 +19,16 @@ export const getVideoContent = defineOperation({
   success: { status: 200, body: VideoContent, content: 'video/mp4' },
   statuses: [400, 403, 404, 409, 410, 500, 502],
   failures: [
-    'video_unknown', 'video_unfinished', 'video_output_unknown', 'video_expired', 'content_missing', 'content_damaged',
-    'data_key_unavailable', 'storage_unavailable', 'busy', 'store_unavailable',
+    'video_unknown',
+    'video_unfinished',
+    'video_output_unknown',
+    'video_expired',
+    'content_missing',
+    'content_damaged',
+    'data_key_unavailable',
+    'storage_unavailable',
+    'busy',
+    'store_unavailable',
   ],
   example: { params: { job_id: EXAMPLE_JOB }, query: { index: 0 } },
   async run({ key, params, query, signal }, { videos, transfers }) {

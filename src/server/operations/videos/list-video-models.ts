@@ -11,7 +11,8 @@ export const listVideoModels = defineOperation({
   path: '/videos/models',
   tag: 'videos',
   summary: 'List video models',
-  description: 'What a model takes is told in sets: a value outside of one is refused, and null is any value. Seconds are priced by resolution and sound.',
+  description:
+    'What a model takes is told in sets: a value outside of one is refused, and null is any value. Seconds are priced by resolution and sound.',
   access: { keys: ['inference', 'management', 'intern'], keyScopes: [] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -23,9 +23,19 @@ export const listVideos = defineOperation({
   failures: ['store_unavailable'],
   example: { query: { limit: 20 } },
   async run({ key, query }, ports) {
-    const page = await ports.videos.list(ownWorkspaceOf(key), { after: query.after ?? null, limit: query.limit ?? VIDEOS_PAGE_DEFAULT })
+    const page = await ports.videos.list(ownWorkspaceOf(key), {
+      after: query.after ?? null,
+      limit: query.limit ?? VIDEOS_PAGE_DEFAULT,
+    })
     if (!page.ok) return page
     const { data, isCut } = cutPage(page.value.videos, (video) => videoAnswer(video, ports.publicOrigin))
-    return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore, last_id: data.at(-1)?.id ?? null } satisfies VideoListAnswer })
+    return ok({
+      kind: 'json',
+      value: {
+        data,
+        has_more: isCut || page.value.hasMore,
+        last_id: data.at(-1)?.id ?? null,
+      } satisfies VideoListAnswer,
+    })
   },
 })

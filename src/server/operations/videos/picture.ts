@@ -1,5 +1,9 @@
 import { isOfAspectRatio, isOfResolution, pixelsFor, pixelsOf } from '../../../schemas/videos/video-sizes.ts'
-import { resolutionOfSize, VIDEO_ASPECT_RATIOS, VIDEO_RESOLUTIONS } from '../../../schemas/videos/video-models.ts'
+import {
+  resolutionOfSize,
+  VIDEO_ASPECT_RATIOS,
+  VIDEO_RESOLUTIONS,
+} from '../../../schemas/videos/video-models.ts'
 import type { VideoBody } from '../../../schemas/videos/videos.ts'
 import type { VideoFacts } from '../../ports/models/models.ts'
 import type { VideoRequest } from '../../ports/videos/videos.ts'
@@ -8,25 +12,35 @@ import { oneOf, type Findings } from './findings.ts'
 type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
 
 /**
- * How large the picture is and of which form. `size` and the other two are interchangeable (§2.3): what is not given
- * follows from what is, then from the model's defaults. Contradictions are invalid. C27.
+ * How large the picture is and of which form. `size` and the other two are interchangeable (§2.3): what is
+ * not given follows from what is, then from the model's defaults. Contradictions are invalid. C27.
  */
 export function pictureOf(body: VideoBody, facts: VideoFacts, findings: Findings): Picture {
   findings.among('/resolution', body.resolution, facts.resolutions)
   findings.among('/aspect_ratio', body.aspect_ratio, facts.aspectRatios)
-  return body.size === undefined ? byNames(body, facts, findings) : bySize(body.size, body, { facts, findings })
+  return body.size === undefined
+    ? byNames(body, facts, findings)
+    : bySize(body.size, body, { facts, findings })
 }
 
-function byNames(body: VideoBody, { sizes, resolutions, aspectRatios, defaults }: VideoFacts, findings: Findings): Picture {
+function byNames(
+  body: VideoBody,
+  { sizes, resolutions, aspectRatios, defaults }: VideoFacts,
+  findings: Findings,
+): Picture {
   const resolution = body.resolution ?? defaults.resolution
   const aspectRatio = body.aspect_ratio ?? defaults.aspectRatio
   if (resolution === null || aspectRatio === null) return { resolution, aspectRatio, size: null }
   if (sizes === null) return { resolution, aspectRatio, size: pixelsFor(resolution, aspectRatio) }
-  const size = sizes.map(pixelsOf).find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
-  const given = body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
+  const size = sizes
+    .map(pixelsOf)
+    .find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
+  const given =
+    body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
   // Each of the two alone may be what the model lacks, which has been said.
   const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
-  if (size === undefined && given !== null && isTaken) findings.unsupported(given, 'gives no size that the model makes', `that of ${oneOf(sizes)}`)
+  if (size === undefined && given !== null && isTaken)
+    findings.unsupported(given, 'gives no size that the model makes', `that of ${oneOf(sizes)}`)
   return { resolution, aspectRatio, size: size ?? null }
 }
 
@@ -46,8 +60,12 @@ function bySize(text: string, body: VideoBody, { facts, findings }: Deps): Pictu
   }
   const resolutions = facts.resolutions ?? VIDEO_RESOLUTIONS
   const usual = resolutions.find((name) => name === resolutionOfSize(text))
-  const resolution = body.resolution ?? usual ?? resolutions.find((name) => isOfResolution(size, name)) ?? null
-  const aspectRatio = body.aspect_ratio ?? (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ?? null
+  const resolution =
+    body.resolution ?? usual ?? resolutions.find((name) => isOfResolution(size, name)) ?? null
+  const aspectRatio =
+    body.aspect_ratio ??
+    (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ??
+    null
   // Where the model lists its sizes, the list has decided.
   if (facts.sizes === null) {
     if (resolution === null && facts.resolutions !== null) {

@@ -6,13 +6,22 @@ import { oneOf, type Findings } from './findings.ts'
 type Images = Pick<VideoRequest, 'frames' | 'references'>
 type Reference = VideoRequest['references'][number]
 
-/** What the video is made from beside the prompt. Frames win over references; audio and video go where they are taken. B1.1, C27. */
+/**
+ * What the video is made from beside the prompt. Frames win over references; audio and video go where they
+ * are taken. B1.1, C27.
+ */
 export function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): Images {
   const frames = framesOf(body, facts, findings)
-  return frames.length > 0 ? { frames, references: [] } : { frames, references: keptOf(body, facts, findings) }
+  return frames.length > 0
+    ? { frames, references: [] }
+    : { frames, references: keptOf(body, facts, findings) }
 }
 
-function framesOf({ frame_images: given = [] }: VideoBody, { frameImages }: VideoFacts, findings: Findings): Images['frames'] {
+function framesOf(
+  { frame_images: given = [] }: VideoBody,
+  { frameImages }: VideoFacts,
+  findings: Findings,
+): Images['frames'] {
   if (given.length > 0 && (frameImages === null || frameImages.length === 0)) {
     findings.unsupported('/frame_images', 'is not taken by the model', 'none')
     return []
@@ -28,11 +37,19 @@ function framesOf({ frame_images: given = [] }: VideoBody, { frameImages }: Vide
   })
 }
 
-function keptOf({ input_references: given = [] }: VideoBody, facts: VideoFacts, findings: Findings): readonly Reference[] {
+function keptOf(
+  { input_references: given = [] }: VideoBody,
+  facts: VideoFacts,
+  findings: Findings,
+): readonly Reference[] {
   const takes = { image: true, audio: facts.takesAudioReferences, video: facts.takesVideoReferences }
   return given.flatMap((one, index): readonly Reference[] => {
-    const [kind, url] = one.type === 'image_url' ? ['image', one.image_url.url] as const
-      : one.type === 'audio_url' ? ['audio', one.audio_url.url] as const : ['video', one.video_url.url] as const
+    const [kind, url] =
+      one.type === 'image_url'
+        ? (['image', one.image_url.url] as const)
+        : one.type === 'audio_url'
+          ? (['audio', one.audio_url.url] as const)
+          : (['video', one.video_url.url] as const)
     if (!takes[kind]) return []
     checkUrl(url, `/input_references/${index}/${one.type}/url`, findings)
     return [{ kind, url }]
@@ -43,7 +60,8 @@ function keptOf({ input_references: given = [] }: VideoBody, facts: VideoFacts, 
 function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || parsed.username !== '' || parsed.password !== '') findings.invalid(path, 'is not one', EXPECTED)
+  if (parsed === null || parsed.username !== '' || parsed.password !== '')
+    findings.invalid(path, 'is not one', EXPECTED)
 }
 
 const EXPECTED = `${oneOf(['https:', 'data:'])} URL, without credentials`.replaceAll('"', '')

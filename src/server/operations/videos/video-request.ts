@@ -18,10 +18,18 @@ export interface Asked {
 }
 
 /**
- * A body as its provider is told of it: checked against what the model advertises, and filled with its defaults.
- * Failures: body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13, C27.
+ * A body as its provider is told of it: checked against what the model advertises, and filled with its
+ * defaults.
+ * Failures: body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13,
+ * C27.
  */
-export function videoRequestOf({ body, facts, provider, previousUpstreamId, remixedSeconds }: Asked): Outcome<VideoRequest> {
+export function videoRequestOf({
+  body,
+  facts,
+  provider,
+  previousUpstreamId,
+  remixedSeconds,
+}: Asked): Outcome<VideoRequest> {
   const findings = new Findings()
   findings.among('/duration', body.duration, remixedSeconds === null ? facts.durations : [remixedSeconds])
   const picture = pictureOf(body, facts, findings)
@@ -31,7 +39,7 @@ export function videoRequestOf({ body, facts, provider, previousUpstreamId, remi
     seconds: remixedSeconds ?? body.duration ?? facts.defaults.seconds,
     ...picture,
     // Not every provider is deterministic, and none is asked to be that does not know a seed. §2.3.
-    seed: facts.takesSeed === false ? null : body.seed ?? null,
+    seed: facts.takesSeed === false ? null : (body.seed ?? null),
     hasAudio: audioOf(body, facts, findings),
     ...images,
     ...enlargementOf(body, facts, findings),
@@ -46,32 +54,50 @@ interface WithImages {
   readonly images: Pick<VideoRequest, 'frames' | 'references'>
 }
 
-function promptOf({ prompt }: VideoBody, { facts, images: { frames, references } }: WithImages, findings: Findings): string | null {
+function promptOf(
+  { prompt }: VideoBody,
+  { facts, images: { frames, references } }: WithImages,
+  findings: Findings,
+): string | null {
   const isGiven = prompt !== undefined && prompt.trim() !== ''
   if (isGiven) return prompt
   const hasImage = frames.length > 0 || references.some(({ kind }) => kind === 'image')
   if (facts.isPromptOptional && hasImage) return null
-  const expected = facts.isPromptOptional ? 'a text that is not blank, or an image' : 'a text that is not blank'
+  const expected = facts.isPromptOptional
+    ? 'a text that is not blank, or an image'
+    : 'a text that is not blank'
   findings.invalid('/prompt', prompt === undefined ? 'is required' : 'is blank', expected)
   return null
 }
 
-function audioOf({ generate_audio: wanted }: VideoBody, { generatesAudio }: VideoFacts, findings: Findings): boolean {
-  if (wanted === true && generatesAudio === false) findings.unsupported('/generate_audio', 'is not made by the model', 'false')
+function audioOf(
+  { generate_audio: wanted }: VideoBody,
+  { generatesAudio }: VideoFacts,
+  findings: Findings,
+): boolean {
+  if (wanted === true && generatesAudio === false)
+    findings.unsupported('/generate_audio', 'is not made by the model', 'false')
   return wanted ?? generatesAudio ?? false
 }
 
 type Enlargement = Pick<VideoRequest, 'creativity' | 'upscaleFactor'>
 
-function enlargementOf(body: VideoBody, { creativity, upscaleFactor }: VideoFacts, findings: Findings): Enlargement {
+function enlargementOf(
+  body: VideoBody,
+  { creativity, upscaleFactor }: VideoFacts,
+  findings: Findings,
+): Enlargement {
   const { creativity: wanted, upscale_factor: factor } = body
-  if (wanted !== undefined && creativity === null) findings.unsupported('/creativity', 'is for models that enlarge a video', 'none')
+  if (wanted !== undefined && creativity === null)
+    findings.unsupported('/creativity', 'is for models that enlarge a video', 'none')
   else findings.among('/creativity', wanted, creativity)
-  if (factor !== undefined && upscaleFactor === null) findings.unsupported('/upscale_factor', 'is for models that enlarge a video', 'none')
+  if (factor !== undefined && upscaleFactor === null)
+    findings.unsupported('/upscale_factor', 'is for models that enlarge a video', 'none')
   else if (factor !== undefined && upscaleFactor !== null) {
     const { min = 0, max = Infinity } = upscaleFactor
     const range = max === Infinity ? `at least ${min}` : `${min} to ${max}`
-    if (factor < min || factor > max) findings.unsupported('/upscale_factor', 'is not one that the model takes', range)
+    if (factor < min || factor > max)
+      findings.unsupported('/upscale_factor', 'is not one that the model takes', range)
   }
   return { creativity: wanted ?? null, upscaleFactor: factor ?? null }
 }
@@ -82,12 +108,22 @@ interface WithProvider {
 }
 
 /** What is for others, and what the model does not let through, is dropped without a word. §2.3. */
-function passthroughOf({ provider: given }: VideoBody, { facts, provider }: WithProvider, findings: Findings): VideoRequest['passthrough'] {
+function passthroughOf(
+  { provider: given }: VideoBody,
+  { facts, provider }: WithProvider,
+  findings: Findings,
+): VideoRequest['passthrough'] {
   const all = given?.options ?? {}
-  const own = Object.hasOwn(all, provider) ? all[provider] ?? {} : {}
-  const kept = Object.fromEntries(facts.passthroughParameters.filter((name) => Object.hasOwn(own, name)).map((name) => [name, own[name]]))
+  const own = Object.hasOwn(all, provider) ? (all[provider] ?? {}) : {}
+  const kept = Object.fromEntries(
+    facts.passthroughParameters.filter((name) => Object.hasOwn(own, name)).map((name) => [name, own[name]]),
+  )
   if (Buffer.byteLength(JSON.stringify(kept)) > VIDEO_PASSTHROUGH_BYTES_MAX) {
-    findings.invalid(`/provider/options/${provider}`, 'is too large', `at most ${VIDEO_PASSTHROUGH_BYTES_MAX} bytes of JSON`)
+    findings.invalid(
+      `/provider/options/${provider}`,
+      'is too large',
+      `at most ${VIDEO_PASSTHROUGH_BYTES_MAX} bytes of JSON`,
+    )
   }
   return kept
 }

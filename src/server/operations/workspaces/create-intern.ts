@@ -1,5 +1,9 @@
 import { ok } from '../../../schemas/failures.ts'
-import { CreateInternQuery, InternAnswer, type CreateInternBody } from '../../../schemas/workspaces/interns.ts'
+import {
+  CreateInternQuery,
+  InternAnswer,
+  type CreateInternBody,
+} from '../../../schemas/workspaces/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
 import { INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
@@ -16,7 +20,8 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   path: '/interns',
   tag: 'interns',
   summary: 'Make an intern',
-  description: 'A record and nothing more: `provision` is kept, and the status stays `stopped`. `workspace_id` of the body wins over that of the query.',
+  description:
+    'A record and nothing more: `provision` is kept, and the status stays `stopped`. `workspace_id` of the body wins over that of the query.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -29,15 +34,18 @@ export const createIntern = defineOperation<Inputs, CreateInternBody>({
   example: { body: { name: 'Ada', provision: false, description: 'Reads the mail' } },
   async run(call, ports) {
     const { body } = call
-    const made = await ports.interns.create({
-      organizationId: call.key.organizationId,
-      workspace: body.workspace_id ?? call.query.workspace_id ?? ownWorkspaceOf(call.key),
-      name: body.name,
-      attachedVaultId: body.vault_id ?? null,
-      description: body.description ?? null,
-      instructions: body.instructions ?? null,
-      wantsProvision: body.provision,
-    }, changedBy(call))
+    const made = await ports.interns.create(
+      {
+        organizationId: call.key.organizationId,
+        workspace: body.workspace_id ?? call.query.workspace_id ?? ownWorkspaceOf(call.key),
+        name: body.name,
+        attachedVaultId: body.vault_id ?? null,
+        description: body.description ?? null,
+        instructions: body.instructions ?? null,
+        wantsProvision: body.provision,
+      },
+      changedBy(call),
+    )
     return made.ok ? ok({ kind: 'json', value: internAnswer(made.value) }) : made
   },
 })

@@ -18,7 +18,8 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   path: '/workspaces',
   tag: 'workspaces',
   summary: 'Make a workspace',
-  description: 'Default models, sorting, observability and disabled tools are kept and told again; Sluice acts on none of them.',
+  description:
+    'Default models, sorting, observability and disabled tools are kept and told again; Sluice acts on none of them.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -27,16 +28,30 @@ export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   success: { status: 201, body: WorkspaceAnswer },
   statuses: [400, 403, 500],
   failures: ['operator_only', 'quota_exceeded', 'slug_taken', 'callback_url_invalid', 'store_unavailable'],
-  example: { body: { name: 'Research', slug: 'research', description: 'Everything that is not in production', storage_quota_bytes: 1_073_741_824 } },
+  example: {
+    body: {
+      name: 'Research',
+      slug: 'research',
+      description: 'Everything that is not in production',
+      storage_quota_bytes: 1_073_741_824,
+    },
+  },
   async run(call, ports) {
     const { key, body } = call
     const target = await targetOf(body, call, ports)
     if (!target.ok) return target
     const checked = await checkCallbackUrl(body.default_callback_url, {
-      path: '/default_callback_url', gate: ports.egress, holder: key.organizationId,
+      path: '/default_callback_url',
+      gate: ports.egress,
+      holder: key.organizationId,
     })
     if (!checked.ok) return checked
-    const request = { organizationId: key.organizationId, name: body.name, slug: body.slug, ...changesOf(body) }
+    const request = {
+      organizationId: key.organizationId,
+      name: body.name,
+      slug: body.slug,
+      ...changesOf(body),
+    }
     const made = await ports.workspaces.create(request, actorOf(call, ID))
     return made.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(made.value) } }) : made
   },

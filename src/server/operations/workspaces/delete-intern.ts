@@ -11,7 +11,8 @@ export const deleteIntern = defineOperation({
   path: '/interns/{intern_id}',
   tag: 'interns',
   summary: 'Delete an intern',
-  description: 'Its own vault goes with every secret in it, and its keys end at once. While vault writes are disabled it is refused.',
+  description:
+    'Its own vault goes with every secret in it, and its keys end at once. While vault writes are disabled it is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -22,8 +23,17 @@ export const deleteIntern = defineOperation({
   failures: ['intern_unknown', 'vault_writes_disabled', ...INTERN_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN } },
   async run(call, ports) {
-    const removed = await ports.interns.remove(call.key.organizationId, call.params.intern_id, changedBy(call))
+    const removed = await ports.interns.remove(
+      call.key.organizationId,
+      call.params.intern_id,
+      changedBy(call),
+    )
     // It is the last that is heard of it.
-    return removed.ok ? ok({ kind: 'json', value: { ...internAnswer({ ...removed.value, status: 'destroying' }), deleting: true } }) : removed
+    return removed.ok
+      ? ok({
+          kind: 'json',
+          value: { ...internAnswer({ ...removed.value, status: 'destroying' }), deleting: true },
+        })
+      : removed
   },
 })

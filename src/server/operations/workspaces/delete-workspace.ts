@@ -1,8 +1,18 @@
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { DeletedWorkspaceAnswer, DeleteWorkspaceQuery, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
+import {
+  DeletedWorkspaceAnswer,
+  DeleteWorkspaceQuery,
+  WorkspaceParams,
+} from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { actorOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
+import {
+  actorOf,
+  EXAMPLE_WORKSPACE,
+  refOf,
+  WORKSPACE_FAILURES,
+  WORKSPACE_STATUSES,
+} from './workspace-answers.ts'
 
 const ID = 'workspaces.delete'
 
@@ -13,8 +23,9 @@ export const deleteWorkspace = defineOperation({
   path: '/workspaces/{id}',
   tag: 'workspaces',
   summary: 'Delete a workspace',
-  description: 'Its keys and interns end at once, its vaults go with every secret, its files are removed; its private endpoints '
-    + 'are disabled. Calls in flight finish and are charged. What was spent and the audit log stay. The only workspace cannot be deleted.',
+  description:
+    'Its keys and interns end at once, its vaults go with every secret, its files are removed; its private endpoints ' +
+    'are disabled. Calls in flight finish and are charged. What was spent and the audit log stay. The only workspace cannot be deleted.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -2,7 +2,13 @@ import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { WorkspaceAnswer, WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
+import {
+  EXAMPLE_WORKSPACE,
+  refOf,
+  WORKSPACE_FAILURES,
+  WORKSPACE_STATUSES,
+  workspaceAnswer,
+} from './workspace-answers.ts'
 
 /** Reads a workspace of the organization. Source: B2.9. */
 export const getWorkspace = defineOperation({

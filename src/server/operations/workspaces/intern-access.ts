@@ -4,8 +4,13 @@ import type { Intern } from '../../ports/workspaces/interns.ts'
 
 /** Of every operation of interns. B2.4. */
 export const INTERN_STATUSES_LISTED = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
-/** The programme is a fact of the intern's workspace, which a management key's own is not: its store tells. */
-export const INTERN_FAILURES = ['programme_closed', 'store_unavailable'] as const satisfies readonly FailureName[]
+/**
+ * The programme is a fact of the intern's workspace, which a management key's own is not: its store tells.
+ */
+export const INTERN_FAILURES = [
+  'programme_closed',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_INTERN = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 

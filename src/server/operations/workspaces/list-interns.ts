@@ -1,6 +1,11 @@
 import { cursorBehind, idOfCursor } from '../../../schemas/lists/cursor.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { InternListAnswer, isInternId, ListInternsQuery, statusesOf } from '../../../schemas/workspaces/interns.ts'
+import {
+  InternListAnswer,
+  isInternId,
+  ListInternsQuery,
+  statusesOf,
+} from '../../../schemas/workspaces/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { INTERNS_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
@@ -23,9 +28,16 @@ export const listInterns = defineOperation({
   failures: ['query_invalid', 'workspace_unknown', ...INTERN_FAILURES],
   example: { query: { status: 'stopped', limit: 20 } },
   async run(call, ports) {
-    const { workspace_id: workspace, status, limit, starting_after: startingAfter, cursor = startingAfter } = call.query
+    const {
+      workspace_id: workspace,
+      status,
+      limit,
+      starting_after: startingAfter,
+      cursor = startingAfter,
+    } = call.query
     const after = cursor === undefined ? null : idOfCursor(cursor)
-    if (cursor !== undefined && (after === null || !isInternId(after))) return noCursor(call.query.cursor === undefined ? '/starting_after' : '/cursor')
+    if (cursor !== undefined && (after === null || !isInternId(after)))
+      return noCursor(call.query.cursor === undefined ? '/starting_after' : '/cursor')
     const page = await ports.interns.list({
       organizationId: call.key.organizationId,
       workspace: workspace ?? ownWorkspaceOf(call.key),
@@ -37,13 +49,17 @@ export const listInterns = defineOperation({
     const { interns, hasMore } = page.value
     const last = interns.at(-1)
     const value = {
-      data: interns.map(internAnswer), has_more: hasMore, ...(hasMore && last !== undefined && { next_cursor: cursorBehind(last.id) }),
+      data: interns.map(internAnswer),
+      has_more: hasMore,
+      ...(hasMore && last !== undefined && { next_cursor: cursorBehind(last.id) }),
     }
     return ok({ kind: 'json', value })
   },
 })
 
 function noCursor(path: string): Outcome<never> {
-  const issues = [{ path, message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' }]
+  const issues = [
+    { path, message: 'is not one that a page gave', expected: 'the `next_cursor` of the page before' },
+  ]
   return fail('query_invalid', { metadata: { issues } })
 }

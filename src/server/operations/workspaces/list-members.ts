@@ -1,9 +1,19 @@
 import { offsetPage } from '../../../schemas/lists/cut-page.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { MemberListAnswer, WorkspacePageQuery, WorkspaceRefParams } from '../../../schemas/workspaces/workspaces.ts'
+import {
+  MemberListAnswer,
+  WorkspacePageQuery,
+  WorkspaceRefParams,
+} from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_WORKSPACE, memberAnswer, pageOf, WORKSPACE_FAILURES, WORKSPACE_STATUSES } from './workspace-answers.ts'
+import {
+  EXAMPLE_WORKSPACE,
+  memberAnswer,
+  pageOf,
+  WORKSPACE_FAILURES,
+  WORKSPACE_STATUSES,
+} from './workspace-answers.ts'
 
 /** Lists the members of a workspace with what makes each of them one. Source: an extension of B2.9. */
 export const listMembers = defineOperation({
@@ -12,7 +22,8 @@ export const listMembers = defineOperation({
   path: '/workspaces/{workspace_ref}/members',
   tag: 'workspaces',
   summary: 'List the members of a workspace',
-  description: 'By user name. Whoever has several grants has the strongest role of them, and stays a member until all of them are gone.',
+  description:
+    'By user name. Whoever has several grants has the strongest role of them, and stays a member until all of them are gone.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,

@@ -29,12 +29,22 @@ export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   example: { params: { intern_id: EXAMPLE_INTERN }, body: { name: 'Ada', instructions: null } },
   async run(call, ports) {
     const { params, key, body } = call
-    const updated = await ports.interns.update(key.organizationId, params.intern_id, changesOf(body), changedBy(call))
+    const updated = await ports.interns.update(
+      key.organizationId,
+      params.intern_id,
+      changesOf(body),
+      changedBy(call),
+    )
     return updated.ok ? ok({ kind: 'json', value: internAnswer(updated.value) }) : updated
   },
 })
 
-function changesOf({ name, vault_id: attachedVaultId, description, instructions }: UpdateInternBody): InternChanges {
+function changesOf({
+  name,
+  vault_id: attachedVaultId,
+  description,
+  instructions,
+}: UpdateInternBody): InternChanges {
   return {
     ...(name !== undefined && { name }),
     ...(attachedVaultId !== undefined && { attachedVaultId }),

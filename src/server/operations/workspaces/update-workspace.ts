@@ -2,10 +2,23 @@ import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { OrganizationQuery } from '../../../schemas/operator/caps.ts'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { WorkspaceAnswer, WorkspaceParams, type UpdateWorkspaceBody } from '../../../schemas/workspaces/workspaces.ts'
+import {
+  WorkspaceAnswer,
+  WorkspaceParams,
+  type UpdateWorkspaceBody,
+} from '../../../schemas/workspaces/workspaces.ts'
 import { defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
-import { actorOf, changesOf, EXAMPLE_WORKSPACE, refOf, WORKSPACE_FAILURES, targetOf, WORKSPACE_STATUSES, workspaceAnswer } from './workspace-answers.ts'
+import {
+  actorOf,
+  changesOf,
+  EXAMPLE_WORKSPACE,
+  refOf,
+  WORKSPACE_FAILURES,
+  targetOf,
+  WORKSPACE_STATUSES,
+  workspaceAnswer,
+} from './workspace-answers.ts'
 
 interface Inputs {
   readonly params: typeof WorkspaceParams
@@ -22,30 +35,51 @@ export const updateWorkspace = defineOperation<Inputs, UpdateWorkspaceBody>({
   path: '/workspaces/{id}',
   tag: 'workspaces',
   summary: 'Change a workspace',
-  description: 'What is left out stays. A new slug frees the old one at once. `storage_quota_bytes`, `programme` and `vault_writes` are set by keys of '
-    + 'the operator\'s organization alone, also for another one that `organization_id` names.',
+  description:
+    'What is left out stays. A new slug frees the old one at once. `storage_quota_bytes`, `programme` and `vault_writes` are set by keys of ' +
+    "the operator's organization alone, also for another one that `organization_id` names.",
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
   input: { params: WorkspaceParams, query: OrganizationQuery, body: 'workspace_update' },
   success: { status: 200, body: WorkspaceAnswer },
   statuses: WORKSPACE_STATUSES,
-  failures: ['operator_only', 'organization_unknown', 'body_invalid', 'query_invalid', 'slug_taken', 'callback_url_invalid', ...WORKSPACE_FAILURES],
+  failures: [
+    'operator_only',
+    'organization_unknown',
+    'body_invalid',
+    'query_invalid',
+    'slug_taken',
+    'callback_url_invalid',
+    ...WORKSPACE_FAILURES,
+  ],
   example: { params: { id: EXAMPLE_WORKSPACE }, query: {}, body: { name: 'Research', vault_writes: false } },
   async run(call, ports) {
     const { name, slug } = call.body
     const named = namedOrganization(call.query, call.body)
     if (!named.ok) return named
-    const target = await targetOf({ ...call.body, ...(named.value !== undefined && { organization_id: named.value }) }, call, ports)
+    const target = await targetOf(
+      { ...call.body, ...(named.value !== undefined && { organization_id: named.value }) },
+      call,
+      ports,
+    )
     if (!target.ok) return target
     const ref = { ...refOf(call), organizationId: target.value }
-    const changes = { ...(name !== undefined && { name }), ...(slug !== undefined && { slug }), ...changesOf(call.body) }
+    const changes = {
+      ...(name !== undefined && { name }),
+      ...(slug !== undefined && { slug }),
+      ...changesOf(call.body),
+    }
     const checked = await checkCallbackUrl(changes.defaultCallbackUrl, {
-      path: '/default_callback_url', gate: ports.egress, holder: call.key.organizationId,
+      path: '/default_callback_url',
+      gate: ports.egress,
+      holder: call.key.organizationId,
     })
     if (!checked.ok) return checked
     const isNothing = Object.keys(changes).length === 0
-    const changed = await (isNothing ? ports.workspaces.get(ref) : ports.workspaces.update(ref, changes, actorOf(call, ID)))
+    const changed = await (isNothing
+      ? ports.workspaces.get(ref)
+      : ports.workspaces.update(ref, changes, actorOf(call, ID)))
     return changed.ok ? ok({ kind: 'json', value: { data: workspaceAnswer(changed.value) } }) : changed
   },
 })

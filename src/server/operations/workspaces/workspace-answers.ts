@@ -1,14 +1,30 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import { pointer } from '../../../schemas/issues.ts'
-import { KEPT_NAMES, UpdateWorkspaceBody, type CreateWorkspaceBody, type MemberShape, type WorkspaceShape } from '../../../schemas/workspaces/workspaces.ts'
+import {
+  KEPT_NAMES,
+  UpdateWorkspaceBody,
+  type CreateWorkspaceBody,
+  type MemberShape,
+  type WorkspaceShape,
+} from '../../../schemas/workspaces/workspaces.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { Member, PageInput, Workspace, WorkspaceActor, WorkspaceChanges, WorkspaceRef } from '../../ports/workspaces/workspaces.ts'
+import type {
+  Member,
+  PageInput,
+  Workspace,
+  WorkspaceActor,
+  WorkspaceChanges,
+  WorkspaceRef,
+} from '../../ports/workspaces/workspaces.ts'
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { changedBy, type Call } from '../define.ts'
 
 /** Of the operations that name a workspace. B2.9. */
 export const WORKSPACE_STATUSES = [400, 403, 404, 500] as const
-export const WORKSPACE_FAILURES = ['workspace_unknown', 'store_unavailable'] as const satisfies readonly FailureName[]
+export const WORKSPACE_FAILURES = [
+  'workspace_unknown',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_WORKSPACE = 'research'
 
@@ -50,16 +66,26 @@ export function workspaceAnswer(workspace: Workspace): WorkspaceShape {
     vault_writes: workspace.mayWriteVault,
     storage_quota_bytes: workspace.storageQuotaBytes,
     include_byok_in_budgets: workspace.countsByok,
-    ...(settings.disabled_server_tools !== undefined && { disabled_server_tools: settings.disabled_server_tools }),
+    ...(settings.disabled_server_tools !== undefined && {
+      disabled_server_tools: settings.disabled_server_tools,
+    }),
   }
 }
 
 /** What a body sets, but for its name and slug. */
-export function changesOf(body: CreateWorkspaceBody | UpdateWorkspaceBody): Omit<WorkspaceChanges, 'name' | 'slug'> {
-  const kept = Object.fromEntries(KEPT_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])))
+export function changesOf(
+  body: CreateWorkspaceBody | UpdateWorkspaceBody,
+): Omit<WorkspaceChanges, 'name' | 'slug'> {
+  const kept = Object.fromEntries(
+    KEPT_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
+  )
   const {
-    description, default_callback_url: defaultCallbackUrl, programme: isInProgramme, vault_writes: mayWriteVault,
-    storage_quota_bytes: storageQuotaBytes, include_byok_in_budgets: countsByok,
+    description,
+    default_callback_url: defaultCallbackUrl,
+    programme: isInProgramme,
+    vault_writes: mayWriteVault,
+    storage_quota_bytes: storageQuotaBytes,
+    include_byok_in_budgets: countsByok,
   } = body
   return {
     ...(description !== undefined && { description }),
@@ -73,14 +99,21 @@ export function changesOf(body: CreateWorkspaceBody | UpdateWorkspaceBody): Omit
 }
 
 /** What the installation pays for, or answers for: keys of the operator's organization alone set it. C32. */
-const OF_OPERATOR = ['storage_quota_bytes', 'programme', 'vault_writes'] as const satisfies readonly (keyof UpdateWorkspaceBody)[]
+const OF_OPERATOR = [
+  'storage_quota_bytes',
+  'programme',
+  'vault_writes',
+] as const satisfies readonly (keyof UpdateWorkspaceBody)[]
 
 /**
- * The organization whose workspace a body changes. Of another one an operator sets what is the operator's, and nothing else.
+ * The organization whose workspace a body changes. Of another one an operator sets what is the operator's,
+ * and nothing else.
  * Failures: operator_only, organization_unknown, body_invalid, store_unavailable.
  */
 export async function targetOf(
-  body: CreateWorkspaceBody | UpdateWorkspaceBody, { key }: Pick<Call, 'key'>, { operators }: Pick<Ports, 'operators'>,
+  body: CreateWorkspaceBody | UpdateWorkspaceBody,
+  { key }: Pick<Call, 'key'>,
+  { operators }: Pick<Ports, 'operators'>,
 ): Promise<Outcome<string>> {
   const namedId = 'organization_id' in body ? body.organization_id : undefined
   const isForeign = namedId !== undefined && namedId !== key.organizationId
@@ -91,15 +124,32 @@ export async function targetOf(
   const named = Object.keys(UpdateWorkspaceBody.properties).filter((name) => Object.hasOwn(body, name))
   const other = named.find((name) => name !== 'organization_id' && !OF_OPERATOR.some((one) => one === name))
   if (other === undefined) return target
-  const issues = [{ path: pointer('', other), message: 'is the organization\'s own to change', expected: OF_OPERATOR.join(', ') }]
+  const issues = [
+    {
+      path: pointer('', other),
+      message: "is the organization's own to change",
+      expected: OF_OPERATOR.join(', '),
+    },
+  ]
   return fail('body_invalid', { metadata: { issues } })
 }
 
 export function memberAnswer({ userId, userName, displayName, email, role, grants }: Member): MemberShape {
-  const told = grants.map((grant) => (
-    { source: grant.source, mapping_id: grant.mappingId, role: grant.role, created_at: grant.createdAt.toISOString() }
-  ))
+  const told = grants.map((grant) => ({
+    source: grant.source,
+    mapping_id: grant.mappingId,
+    role: grant.role,
+    created_at: grant.createdAt.toISOString(),
+  }))
   const [first] = told
   if (first === undefined) throw new Error('a member has a grant')
-  return { user_id: userId, user_name: userName, display_name: displayName, email, role, grants: told, created_at: first.created_at }
+  return {
+    user_id: userId,
+    user_name: userName,
+    display_name: displayName,
+    email,
+    role,
+    grants: told,
+    created_at: first.created_at,
+  }
 }

@@ -1,6 +1,9 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
-/** Who did it: an API key or a SCIM token by its hash, a user of the command line, or the node itself. Never a plain key. */
+/**
+ * Who did it: an API key or a SCIM token by its hash, a user of the command line, or the node itself. Never a
+ * plain key.
+ */
 export interface AuditActor {
   readonly kind: 'key' | 'scim_token' | 'cli' | 'system'
   /** That hash, or name of the system's user; null where there is none. */
@@ -21,17 +24,24 @@ export interface AuditEvent {
   readonly outcome: 'changed' | 'released' | 'refused'
   readonly objectKind: string
   readonly objectId: string
-  /** What may be seen of the object before and after, as its operation answers it; null = it did not or does not exist. */
+  /**
+   * What may be seen of the object before and after, as its operation answers it; null = it did not or does
+   * not exist.
+   */
   readonly before: unknown
   readonly after: unknown
-  /** Of refusals that are gathered: how many equal ones this stands for, and the instant of the first (ISO 8601). */
+  /**
+   * Of refusals that are gathered: how many equal ones this stands for, and the instant of the first (ISO
+   * 8601).
+   */
   readonly count?: number
   readonly since?: string
 }
 
 /**
- * Events that are too many for a transaction each: releases and refusals. They are appended in batches, in order; equal
- * refusals are counted, and appended once a minute. Changes go into the transaction of the change instead (`appendAudit`).
+ * Events that are too many for a transaction each: releases and refusals. They are appended in batches, in
+ * order; equal refusals are counted, and appended once a minute. Changes go into the transaction of the
+ * change instead (`appendAudit`).
  */
 export interface AuditTrail {
   /** @returns false when no more may wait: then what it tells of must not happen */
@@ -47,7 +57,10 @@ export interface AuditRow {
   readonly n: number
   /** All that the row tells, as JSON. */
   readonly text: string
-  /** Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what came before it. */
+  /**
+   * Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what
+   * came before it.
+   */
   readonly hash: string
 }
 
@@ -61,7 +74,10 @@ export interface AuditQuery {
   readonly objectId?: string
   readonly actorId?: string
   readonly outcome?: AuditEvent['outcome']
-  /** Instants as ISO 8601 texts, so that the store takes all digits of what it told: the first, and the one behind the last. */
+  /**
+   * Instants as ISO 8601 texts, so that the store takes all digits of what it told: the first, and the one
+   * behind the last.
+   */
   readonly since?: string
   readonly until?: string
   /** Rows with a smaller number only. */

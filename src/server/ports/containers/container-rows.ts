@@ -10,10 +10,16 @@ export interface ContainerUses {
   /** The workspace was deleted: nobody uses a container of it any more. */
   isOfDeleted(workspaceId: string): Promise<Outcome<boolean>>
   /**
-   * Runs the removal of a container while no write can begin in it, and forgets its use. A write that has begun is a use.
-   * @returns null when the container was used since, or another removal is at it. Failures: store_unavailable, and those of `remove`.
+   * Runs the removal of a container while no write can begin in it, and forgets its use. A write that has
+   * begun is a use.
+   * @returns null when the container was used since, or another removal is at it. Failures:
+   * store_unavailable, and those of `remove`.
    */
-  removal<T>(container: ContainerRef, unusedSince: Date, remove: () => Promise<Outcome<T>>): Promise<Outcome<T | null>>
+  removal<T>(
+    container: ContainerRef,
+    unusedSince: Date,
+    remove: () => Promise<Outcome<T>>,
+  ): Promise<Outcome<T | null>>
 }
 
 /** Where a container file is, and its size. */
@@ -54,12 +60,15 @@ export interface DueInput {
 /** What the workspace's quota counts for container files. Failures of all: store_unavailable. */
 export interface ContainerSizes {
   /**
-   * Ends a write. @param found what lies at the path now; when that is not known, the larger size stays until the sweep
-   * has looked
+   * Ends a write. @param found what lies at the path now; when that is not known, the larger size stays until
+   * the sweep has looked
    */
   release(claim: PathClaim, found: Found | 'unknown'): Promise<Outcome<null>>
   /** Paths to be counted again, none of which a write has now, in an order of the store's own. */
   due(input: DueInput): Promise<Outcome<readonly CountedPath[]>>
-  /** @param found what lay there after `due`. @returns whether the count was another one; a write since is left alone */
+  /**
+   * @param found what lay there after `due`. @returns whether the count was another one; a write since is
+   * left alone
+   */
   recount(path: CountedPath, found: Found): Promise<Outcome<boolean>>
 }

@@ -13,7 +13,10 @@ export type EmbeddingsRequest = Omit<EmbeddingsBody, 'input'> & { readonly input
 export interface EmbeddingJob {
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
-  /** Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left. C40. Null: none. */
+  /**
+   * Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left.
+   * C40. Null: none.
+   */
   readonly limits: LimitFlags | null
   /** Who asks: failures of one caller alone say little of an endpoint. */
   readonly caller: Caller
@@ -23,7 +26,10 @@ export interface EmbeddingJob {
   readonly hops?: number
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
-  /** Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of attempts that failed. */
+  /**
+   * Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of
+   * attempts that failed.
+   */
   readonly call: {
     readonly signal: AbortSignal
     /** False: the caller's organization has to read before more is made for it. */

@@ -1,5 +1,10 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { EndpointCheck, EndpointPricing, EndpointRegion, EndpointStatus } from '../../../schemas/endpoints/private-endpoints.ts'
+import type {
+  EndpointCheck,
+  EndpointPricing,
+  EndpointRegion,
+  EndpointStatus,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
@@ -65,13 +70,21 @@ export interface Validation {
   readonly checks: readonly EndpointCheck[]
 }
 
-/** Rows of private endpoints. Failures of all: store_unavailable; of those that name one: endpoint_unknown. */
+/**
+ * Rows of private endpoints. Failures of all: store_unavailable; of those that name one: endpoint_unknown.
+ */
 export interface PrivateEndpoints {
   /** Oldest first. */
   list(organizationId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
   get(ref: EndpointRef): Promise<Outcome<PrivateEndpoint>>
-  /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first one of this key was deleted). */
-  create(input: EndpointInput, by: EndpointActor): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
+  /**
+   * Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first one of this key was
+   * deleted).
+   */
+  create(
+    input: EndpointInput,
+    by: EndpointActor,
+  ): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
   /** Ends every validation before it. Failure: endpoint_not_draft. */
   update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
@@ -88,11 +101,20 @@ export interface PrivateEndpoints {
   /** Gives a claim back that leads to nothing; one that is no longer held is left alone. */
   dropClaim(claim: ProbeClaim): Promise<void>
   /** Facts of the workspace that a validation is for. */
-  facts(input: { readonly organizationId: string; readonly workspaceId: string; readonly secret: { readonly name: string; readonly host: string } | null }):
-    Promise<Outcome<WorkspaceFacts>>
+  facts(input: {
+    readonly organizationId: string
+    readonly workspaceId: string
+    readonly secret: { readonly name: string; readonly host: string } | null
+  }): Promise<Outcome<WorkspaceFacts>>
   /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result says nothing of it). */
-  validated(claim: ProbeClaim, result: Validation & { readonly workspaceId: string }, by: EndpointActor): Promise<Outcome<null>>
-  /** Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (it was deleted). */
+  validated(
+    claim: ProbeClaim,
+    result: Validation & { readonly workspaceId: string },
+    by: EndpointActor,
+  ): Promise<Outcome<null>>
+  /**
+   * Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (it was deleted).
+   */
   activated(claim: ProbeClaim, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** The active ones of a workspace. */
   active(workspaceId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
@@ -132,15 +154,18 @@ export interface EndpointProber {
 
 /** The models of a workspace that has endpoints of its own. */
 export interface WorkspaceModels {
-  /** @param id as a caller names a model; @returns null for one that is neither the catalogue's nor the workspace's */
+  /**
+   * @param id as a caller names a model; @returns null for one that is neither the catalogue's nor the
+   * workspace's
+   */
   resolve(id: string): CallableModel | null
 }
 
 /** What each workspace may call, as every front knows it within 250 ms of a change. */
 export interface PrivateModels {
   /**
-   * Null, at once, for a workspace without endpoints of its own. Waits for the store at the first call of a workspace
-   * and after a change. Failures: store_unavailable, busy.
+   * Null, at once, for a workspace without endpoints of its own. Waits for the store at the first call of a
+   * workspace and after a change. Failures: store_unavailable, busy.
    */
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>>
 }

@@ -5,7 +5,10 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { StoreInput } from './transfer.ts'
 import type { ChangedBy, VaultScope } from '../vault/vault.ts'
 
-/** Where the files of one workspace live: our own storage, or a provider under the workspace's key for it. B1.7, B2.7. */
+/**
+ * Where the files of one workspace live: our own storage, or a provider under the workspace's key for it.
+ * B1.7, B2.7.
+ */
 export interface FileHost {
   /** Failures: those of the upload and of where it goes. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<HostedUpload>>
@@ -13,7 +16,10 @@ export interface FileHost {
   list(input: HostedPageInput): Promise<Outcome<HostedPage>>
   /** Failures: file_unknown, and those of the host. */
   get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>>
-  /** Failures: file_unknown, file_not_downloadable, and those of the host. The content is the caller's to close. */
+  /**
+   * Failures: file_unknown, file_not_downloadable, and those of the host. The content is the caller's to
+   * close.
+   */
   open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>>
   /** Failures: file_unknown, and those of the host. */
   remove(id: string, signal: AbortSignal): Promise<Outcome<null>>

@@ -40,34 +40,38 @@ export interface Intake {
 }
 
 /**
- * Push bytes, then `finish` or `cancel`; one of them on every path. Its window is what is on its way to the thread:
- * clamp(UPLOADS_BYTES_MAX ÷ uploads of this front, 128 KiB, 1 MiB).
+ * Push bytes, then `finish` or `cancel`; one of them on every path. Its window is what is on its way to the
+ * thread: clamp(UPLOADS_BYTES_MAX ÷ uploads of this front, 128 KiB, 1 MiB).
  */
 export interface IntakeSession {
   /** Copies; also when the window is full. @returns false when it is full now: give no more until `onRoom` */
   push(bytes: Uint8Array): boolean
   /** Told each time a full window has room again. */
   onRoom(told: () => void): void
-  /** Told once when the session failed by itself: content, size, disk, a thread that ended or does not answer. */
+  /**
+   * Told once when the session failed by itself: content, size, disk, a thread that ended or does not answer.
+   */
   onFailure(told: (failure: Failure) => void): void
   /**
    * The last byte was pushed. The file is written and closed, but not synced.
-   * Failures: file_empty, content_unsupported, file_too_large, storage_full, storage_unavailable, busy (its thread
-   * ended).
+   * Failures: file_empty, content_unsupported, file_too_large, storage_full, storage_unavailable, busy (its
+   * thread ended).
    */
   finish(): Promise<Outcome<IntakeVerdict>>
   /**
-   * Resolves when the thread has let go of the file, or has ended, and at once when it does not answer: what it still
-   * writes then is removed when it has ended. Never rejects. Harmless after `finish`.
+   * Resolves when the thread has let go of the file, or has ended, and at once when it does not answer: what
+   * it still writes then is removed when it has ended. Never rejects. Harmless after `finish`.
    */
   cancel(): Promise<void>
 }
 
-/** Reading what is sealed: a worker thread reads, verifies and opens, and moves plain bytes here. Design §5. */
+/**
+ * Reading what is sealed: a worker thread reads, verifies and opens, and moves plain bytes here. Design §5.
+ */
 export interface Unsealing {
   /**
-   * Reads plain bytes of a sealed object. Pieces are buffers of their own; at most two are on their way. The object
-   * stays the caller's to close, after the reader's end and when nothing has it `onLent` any more.
+   * Reads plain bytes of a sealed object. Pieces are buffers of their own; at most two are on their way. The
+   * object stays the caller's to close, after the reader's end and when nothing has it `onLent` any more.
    * Failures: content_damaged, data_key_unavailable, storage_unavailable, busy.
    */
   open(input: UnsealInput): Promise<Outcome<ByteReader>>

@@ -4,7 +4,9 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
-/** What moves whole files between clients, storage and rows; whatever fails leaves nothing behind. Design §5. */
+/**
+ * What moves whole files between clients, storage and rows; whatever fails leaves nothing behind. Design §5.
+ */
 export interface Transfers {
   /**
    * Pending row → staged and sealed object → ready row.

@@ -49,7 +49,9 @@ export interface NewApiKey extends KeyLimits {
   readonly kind: ApiKeyKind
   readonly name: string
   readonly organizationId: string
-  /** UUID or slug; null for a management key, and for an intern's, which acts in the workspace of the intern. */
+  /**
+   * UUID or slug; null for a management key, and for an intern's, which acts in the workspace of the intern.
+   */
   readonly workspace: string | null
   /** As sent; null for keys of other kinds. */
   readonly internId: string | null
@@ -63,7 +65,9 @@ export interface NewApiKey extends KeyLimits {
 }
 
 /** What is left out stays. */
-export type KeyChanges = Partial<KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>>
+export type KeyChanges = Partial<
+  KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>
+>
 
 export interface KeyRef {
   /** Null = whichever it belongs to, for operators. */
@@ -112,7 +116,10 @@ export interface ApiKeys {
   get(ref: KeyRef): Promise<Outcome<ManagedKey>>
   /** Failures: workspace_unknown, intern_unknown. */
   create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
-  /** Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation, what else there is for this key alone. */
+  /**
+   * Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation,
+   * what else there is for this key alone.
+   */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   /** Ends the key for good. */
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>

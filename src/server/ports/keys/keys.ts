@@ -3,7 +3,10 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyMoney } from '../money/money.ts'
 
-/** An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it. Contract C4, C5, C9. */
+/**
+ * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it.
+ * Contract C4, C5, C9.
+ */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
   readonly hash: string
@@ -39,19 +42,26 @@ export interface KeyStore {
 }
 
 /** Kinds of cached records; an invalidation names one and its id. Design §3. */
-export type CachedKind = 'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint' | 'preset'
+export type CachedKind =
+  'key' | 'workspace' | 'organization' | 'catalogue' | 'vault' | 'private_endpoint' | 'preset'
 
 export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
-  /** For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both amount to; for `preset` `<workspace>/<slug>`. */
+  /**
+   * For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both
+   * amount to; for `preset` `<workspace>/<slug>`.
+   */
   readonly id: string
 }
 
 /** What a listener is told: one change, or that it may have missed any. */
 export type Change = Invalidation | { readonly kind: 'everything' }
 
-/** Committed changes by a fast channel that may lose, repeat and reorder them: the poll of the epoch is the truth. Design §3. */
+/**
+ * Committed changes by a fast channel that may lose, repeat and reorder them: the poll of the epoch is the
+ * truth. Design §3.
+ */
 export interface Hints {
   subscribe(listener: (change: Invalidation) => void): () => void
   /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
@@ -72,6 +82,9 @@ export interface EpochFeed {
   readonly epoch: number
   /** `Date.now()` of the last good poll of the store; decides grace. */
   readonly lastGoodPollAtMs: number
-  /** Called synchronously, in order of arrival, for every invalidation by any channel; a second time is harmless. */
+  /**
+   * Called synchronously, in order of arrival, for every invalidation by any channel; a second time is
+   * harmless.
+   */
   subscribe(listener: (change: Change) => void): () => void
 }

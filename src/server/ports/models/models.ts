@@ -11,7 +11,10 @@ export interface Provider {
   /** What people call it: `OpenAI`. */
   readonly name: string
   readonly protocol: Protocol
-  /** With the API's version and without a trailing slash: `https://api.openai.com/v1`, `https://api.cohere.com/v2`, `…/v1beta`; empty for `local`. */
+  /**
+   * With the API's version and without a trailing slash: `https://api.openai.com/v1`,
+   * `https://api.cohere.com/v2`, `…/v1beta`; empty for `local`.
+   */
   readonly baseUrl: string
   /** Name of the environment variable of its key; null = the provider needs none. */
   readonly apiKeyEnv: string | null
@@ -39,7 +42,10 @@ export interface ProviderHeader {
 
 /** How the jobs of a provider are submitted and polled. Design §7. */
 export interface ProviderVideo {
-  /** What may be done when nobody knows whether a submission arrived: repeat it, look for it first, or never repeat it. */
+  /**
+   * What may be done when nobody knows whether a submission arrived: repeat it, look for it first, or never
+   * repeat it.
+   */
   readonly submit: SubmitKind
   /** Header that carries the token of `submit: token`; null for the others. */
   readonly tokenHeader: string | null
@@ -49,7 +55,10 @@ export interface ProviderVideo {
   readonly pollFirstMs: number
   readonly pollMaxMs: number
   readonly submitTimeoutMs: number
-  /** Of `lookup`: milliseconds after a submission's time-out in which its job may still turn up in the list. Left out: VIDEO_LOOKUP_QUIET_MS. */
+  /**
+   * Of `lookup`: milliseconds after a submission's time-out in which its job may still turn up in the list.
+   * Left out: VIDEO_LOOKUP_QUIET_MS.
+   */
   readonly lookupQuietMs?: number
   /** Calls that one runner has under way at it. */
   readonly concurrency: number
@@ -68,17 +77,25 @@ export interface Endpoint {
   readonly requestNano: number
   /** Neither a price nor `free` is declared for it: no limit that counts its calls lets them pass. C40. */
   readonly isUnpriced: boolean
-  /** Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21). */
+  /**
+   * Facts that preferences filter on; null = the catalogue does not say, and a filter matches nothing (C21).
+   */
   readonly quantization: string | null
   readonly isZdr: boolean | null
   readonly mayTrain: boolean | null
   readonly isDistillable: boolean | null
   readonly contextLength: number | null
-  /** Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`); empty = not known, all are sent. */
+  /**
+   * Optional request fields that the endpoint takes (`dimensions`, `encoding_format`, `input_type`, `user`);
+   * empty = not known, all are sent.
+   */
   readonly supportedParameters: readonly string[]
   /** Null: it makes no video; so is every private endpoint, also one under the slug of a video model. */
   readonly video: EndpointVideo | null
-  /** Of a workspace's own endpoint, and of one that is called under its own key. Left out where the operator's is used. */
+  /**
+   * Of a workspace's own endpoint, and of one that is called under its own key. Left out where the operator's
+   * is used.
+   */
   readonly ownWay?: OwnWay
 }
 
@@ -111,17 +128,30 @@ export interface VideoFacts {
   readonly takesVideoReferences: boolean
   readonly takesPreviousJob: boolean
   /** What a request that does not say gets, and pays; null: the provider decides. */
-  readonly defaults: { readonly seconds: number; readonly resolution: string | null; readonly aspectRatio: string | null }
+  readonly defaults: {
+    readonly seconds: number
+    readonly resolution: string | null
+    readonly aspectRatio: string | null
+  }
 }
 
 /** How an endpoint is reached with a credential of the caller's workspace. */
 export interface OwnWay {
-  /** Of a private endpoint: where the gate leads. Null: the provider of the catalogue, under the workspace's own key. */
+  /**
+   * Of a private endpoint: where the gate leads. Null: the provider of the catalogue, under the workspace's
+   * own key.
+   */
   readonly destination: Destination | null
   readonly secretName: string
-  /** The credential that was released last, while nothing says that it may have changed; null: it has to be released. */
+  /**
+   * The credential that was released last, while nothing says that it may have changed; null: it has to be
+   * released.
+   */
   readonly released: Secret | null
-  /** Failures: secret_not_released (also one that no header can carry), busy, store_unavailable. @param caller hash of the key */
+  /**
+   * Failures: secret_not_released (also one that no header can carry), busy, store_unavailable. @param caller
+   * hash of the key
+   */
   release(caller: string, requestId: string | null): Promise<Outcome<Secret>>
 }
 

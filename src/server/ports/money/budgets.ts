@@ -53,14 +53,17 @@ export interface AllBudgets {
   readonly countsByok: boolean
 }
 
-/** Budgets of workspaces. Failures of all: workspace_unknown (deleted and foreign ones too), store_unavailable. */
+/**
+ * Budgets of workspaces. Failures of all: workspace_unknown (deleted and foreign ones too),
+ * store_unavailable.
+ */
 export interface Budgets {
   list(ref: WorkspaceRef): Promise<Outcome<AllBudgets>>
   /** Failure: budget_unknown. */
   get(ref: BudgetRef): Promise<Outcome<OneBudget>>
   /**
-   * Makes or changes a budget; what the window has spent counts from the beginning. It waits LIMITS_OBEYED_WAIT_MS_MAX at
-   * most until fronts have obeyed. Failure: budgets_unordered.
+   * Makes or changes a budget; what the window has spent counts from the beginning. It waits
+   * LIMITS_OBEYED_WAIT_MS_MAX at most until fronts have obeyed. Failure: budgets_unordered.
    */
   put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
   /** Nothing happens where there is none. What was spent stays counted. */

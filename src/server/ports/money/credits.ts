@@ -40,9 +40,13 @@ export interface CreditInput {
 export interface Credits {
   get(organizationId: string): Promise<Outcome<CreditState>>
   /**
-   * Books an entry. The first one is preceded by an opening of what was spent until then, so that all of it is there to
-   * be spent. The same turn books once, whatever became of its first call. It waits for fronts as `Budgets.put` does.
+   * Books an entry. The first one is preceded by an opening of what was spent until then, so that all of it
+   * is there to be spent. The same turn books once, whatever became of its first call. It waits for fronts as
+   * `Budgets.put` does.
    * Failures: credit_out_of_range, idempotency_mismatch (the turn booked something else).
    */
-  add(input: CreditInput, by: LimitActor): Promise<Outcome<{ readonly entry: CreditEntry; readonly state: CreditState }>>
+  add(
+    input: CreditInput,
+    by: LimitActor,
+  ): Promise<Outcome<{ readonly entry: CreditEntry; readonly state: CreditState }>>
 }

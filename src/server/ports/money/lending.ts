@@ -12,8 +12,8 @@ export interface AccountAsk {
 }
 
 /**
- * One request for money, of all accounts that a turn is short of. A front has one under way at a time, and repeats it
- * until it is answered: the authority answers a sequence once.
+ * One request for money, of all accounts that a turn is short of. A front has one under way at a time, and
+ * repeats it until it is answered: the authority answers a sequence once.
  */
 export interface LendAsk {
   readonly journalId: string
@@ -77,7 +77,7 @@ export interface BookedCall {
 
 /** One entry of the books, as journals keep it. Whole nano-USD. `paid`: accounts whose lease it came from. */
 export type BookEntry =
-  | BookedCall & {
+  | (BookedCall & {
       readonly kind: 'settle'
       readonly provider: string
       readonly tokens: number
@@ -87,7 +87,7 @@ export type BookEntry =
       readonly isByok: boolean
       readonly isEstimated: boolean
       readonly paid: PaidFrom
-    }
+    })
   | { readonly kind: 'give_back'; readonly day: Day; readonly accountId: string; readonly amountNano: number }
 
 /** Accounts from whose lease a call is paid. */
@@ -124,7 +124,10 @@ export interface Closing {
   /** What stands behind the applied offset; null when the file cannot be read. */
   readonly rest: Pick<Flush, 'from' | 'to' | 'entries'> | null
   readonly open: readonly OpenTake[]
-  /** False after a crash of the machine, or when a part cannot be read: what is not explained is forfeited too. */
+  /**
+   * False after a crash of the machine, or when a part cannot be read: what is not explained is forfeited
+   * too.
+   */
   readonly isComplete: boolean
 }
 
@@ -138,8 +141,8 @@ export interface ClosingReport {
 }
 
 /**
- * Lends money, and keeps the books: Postgres. Each rejects when the store cannot be reached; what was asked may then
- * have happened, and asking again does not do it twice. Design §6.
+ * Lends money, and keeps the books: Postgres. Each rejects when the store cannot be reached; what was asked
+ * may then have happened, and asking again does not do it twice. Design §6.
  */
 export interface Lender {
   /** Makes the journal known. @returns the day of the calendar */

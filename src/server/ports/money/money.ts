@@ -14,8 +14,8 @@ export type AccountKind = OwnerKind
 export type Day = string
 
 /**
- * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is obeyed
- * until the change is: `effective` tells callers of it. C15.
+ * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is
+ * obeyed until the change is: `effective` tells callers of it. C15.
  */
 export interface KeyMoney extends LimitFlags {
   /** Of the key, for as long as it is rotated on. */
@@ -54,8 +54,8 @@ export interface CallCost {
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
-   * Whether the take is in the journal, all of one turn at its end: no byte may leave for a provider before. False: the disk
-   * would not, and nothing is held.
+   * Whether the take is in the journal, all of one turn at its end: no byte may leave for a provider before.
+   * False: the disk would not, and nothing is held.
    */
   written(): boolean | Promise<boolean>
   settle(cost: CallCost): void
@@ -75,7 +75,8 @@ export interface HoldAsk {
 
 /**
  * The first step of a paid call. Synchronous while the purses' balances last; then `Hold.written`.
- * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy, draining, client_gone.
+ * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy,
+ * draining, client_gone.
  */
 export interface Spend {
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>>

@@ -12,7 +12,10 @@ export interface OperatorSession {
   readonly version: string
 }
 
-/** What is left out may be anything. Of several filters the first is exact, and the others choose among its newest ADMIN_LISTED_MAX rows. */
+/**
+ * What is left out may be anything. Of several filters the first is exact, and the others choose among its
+ * newest ADMIN_LISTED_MAX rows.
+ */
 export interface JobListInput extends PageInput {
   readonly organizationId: string
   /** UUID or slug; one that was deleted is found by its UUID. */
@@ -62,7 +65,12 @@ export interface JobDetails extends JobRecord {
   /** Of an open one; `until` is null where nobody will take it. */
   readonly lease: { readonly attempt: number; readonly until: Date | null } | null
   readonly expiresAt: Date
-  readonly clips: readonly { readonly index: number; readonly sizeBytes: number; readonly sha256: string; readonly createdAt: Date }[]
+  readonly clips: readonly {
+    readonly index: number
+    readonly sizeBytes: number
+    readonly sha256: string
+    readonly createdAt: Date
+  }[]
   readonly clipsMade: number
   readonly clipsExpireAt: Date | null
   readonly callbackHost: string | null
@@ -97,7 +105,9 @@ export interface StorageRecord {
 }
 
 export interface StorageReport extends Page<StorageRecord> {
-  /** The last whole sweep of the installation; null where there was none, and for those who do not operate it. */
+  /**
+   * The last whole sweep of the installation; null where there was none, and for those who do not operate it.
+   */
   readonly sweep: SweepRecord | null
 }
 
@@ -144,10 +154,16 @@ export interface AdminRecords {
   noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
   /** Newest first. */
   deliveries(input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>>
-  /** Makes a delivery due at once, with all its attempts before it. Failures: delivery_unknown, delivery_waiting. */
+  /**
+   * Makes a delivery due at once, with all its attempts before it. Failures: delivery_unknown,
+   * delivery_waiting.
+   */
   replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
   /** The same of dead letters. */
-  replayDead(input: DeadInput, by: AdminActor): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
+  replayDead(
+    input: DeadInput,
+    by: AdminActor,
+  ): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
   /** Workspaces that are not deleted, oldest first. */
   storage(organizationId: string, page: PageInput): Promise<Outcome<StorageReport>>
 }

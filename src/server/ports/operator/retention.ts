@@ -20,9 +20,9 @@ export interface PruneStep {
   readonly kind: RetentionKind
   readonly keptFor: KeptFor
   /**
-   * Removes what is old, the oldest first. Each step of the iteration is one short transaction or few, and tells how many
-   * rows went with it; whoever breaks off leaves the rest to the next run. Rejects when the store is away or somebody
-   * holds a lock for too long.
+   * Removes what is old, the oldest first. Each step of the iteration is one short transaction or few, and
+   * tells how many rows went with it; whoever breaks off leaves the rest to the next run. Rejects when the
+   * store is away or somebody holds a lock for too long.
    */
   run(turn: RetentionLease): AsyncGenerator<number, PruneEnd, void>
   /** Rows that would go now: reads them all. */

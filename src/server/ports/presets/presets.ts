@@ -86,14 +86,17 @@ export interface LoadedPreset {
 export interface PresetRows {
   /** Null: there is no such preset. Failure: store_unavailable. */
   load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
-  /** What a caller is told who asked for one that is not there: preset_unknown, with those that are near; store_unavailable. */
+  /**
+   * What a caller is told who asked for one that is not there: preset_unknown, with those that are near;
+   * store_unavailable.
+   */
   unknown(ref: PresetRef): Promise<Outcome<never>>
 }
 
 /**
- * Presets of workspaces. Every change is one transaction, audited, and tells fronts by an invalidation of kind `preset`
- * whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of those that name one: preset_unknown, also
- * of another workspace's.
+ * Presets of workspaces. Every change is one transaction, audited, and tells fronts by an invalidation of
+ * kind `preset` whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of those that name
+ * one: preset_unknown, also of another workspace's.
  */
 export interface Presets {
   /** By slug; archived ones too. */
@@ -108,17 +111,24 @@ export interface Presets {
    * Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
    */
   put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
-  /** Failures: preset_version_unknown, preset_archived. The designated one again changes nothing, and is not audited. */
+  /**
+   * Failures: preset_version_unknown, preset_archived. The designated one again changes nothing, and is not
+   * audited.
+   */
   designate(ref: PresetRef, version: number, by: PresetActor): Promise<Outcome<Preset>>
   /** A second time changes nothing, and is not audited. */
   archive(ref: PresetRef, by: PresetActor): Promise<Outcome<Preset>>
 }
 
-/** What calls use of presets: known to the front, or loaded at the first use and after every change. Design §3. */
+/**
+ * What calls use of presets: known to the front, or loaded at the first use and after every change. Design
+ * §3.
+ */
 export interface PresetConfigs {
   /**
    * At once when the front knows it.
-   * Failures: preset_unknown (an archived one too), preset_version_unknown, busy (too many loads, or changes without a pause), store_unavailable.
+   * Failures: preset_unknown (an archived one too), preset_version_unknown, busy (too many loads, or changes
+   * without a pause), store_unavailable.
    */
   find(workspaceId: string, use: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>>
 }

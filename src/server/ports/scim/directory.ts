@@ -47,23 +47,37 @@ export interface DirectoryActor extends ChangedBy {
 }
 
 /**
- * Groups of the identity provider's, and what they grant. Whoever changes groups, members, mappings or grants of an
- * organization takes turns by one lock of it (`lockDirectory`), behind the workspace's where both are needed.
- * Failures of all: store_unavailable; of those that name a mapping: mapping_unknown, also of another organization's.
+ * Groups of the identity provider's, and what they grant. Whoever changes groups, members, mappings or grants
+ * of an organization takes turns by one lock of it (`lockDirectory`), behind the workspace's where both are
+ * needed. Failures of all: store_unavailable; of those that name a mapping: mapping_unknown, also of another
+ * organization's.
  */
 export interface GroupMappings {
   /** Oldest first. */
   list(organizationId: string, page: PageInput): Promise<Outcome<Page<GroupMapping>>>
   get(organizationId: string, id: string): Promise<Outcome<GroupMapping>>
-  /** The same pair and role again gives the mapping that is there, unaudited. Failures: scim_group_unknown, workspace_unknown, mapping_role_differs. */
-  create(input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>, by: DirectoryActor): Promise<Outcome<GroupMapping>>
-  /** With it the role of every grant of the mapping. The same role again changes nothing, and is not audited. */
+  /**
+   * The same pair and role again gives the mapping that is there, unaudited. Failures: scim_group_unknown,
+   * workspace_unknown, mapping_role_differs.
+   */
+  create(
+    input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>,
+    by: DirectoryActor,
+  ): Promise<Outcome<GroupMapping>>
+  /**
+   * With it the role of every grant of the mapping. The same role again changes nothing, and is not audited.
+   */
   setRole(id: string, role: MemberRole, by: DirectoryActor): Promise<Outcome<GroupMapping>>
-  /** @param keepMembers its grants become manual ones, the stronger role winning; else they go. §4.6, B1.6. */
+  /**
+   * @param keepMembers its grants become manual ones, the stronger role winning; else they go. §4.6, B1.6.
+   */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
   /** Groups that are there, by display name. */
   groups(organizationId: string, page: PageInput): Promise<Outcome<Page<DirectoryGroup>>>
-  /** Computes all grants of the organization again from its stored groups, in a runner. While one waits it is the answer. */
+  /**
+   * Computes all grants of the organization again from its stored groups, in a runner. While one waits it is
+   * the answer.
+   */
   startSync(by: DirectoryActor): Promise<Outcome<SyncJob>>
   /** Failure: sync_job_unknown. */
   syncJob(organizationId: string, id: string): Promise<Outcome<SyncJob>>

@@ -32,7 +32,10 @@ export interface ScimGroup {
 }
 
 /** What replaces a user, or makes one. */
-export type ScimUserInput = Pick<ScimUser, 'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'>
+export type ScimUserInput = Pick<
+  ScimUser,
+  'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'
+>
 
 export interface ScimGroupInput {
   readonly displayName: string
@@ -70,9 +73,10 @@ export interface ScimQuery {
 }
 
 /**
- * The users of an organization, those too that no identity provider made. Every change is one transaction with its
- * grants, and audited; one that changes nothing is neither. Failures of all: store_unavailable; of those that name one:
- * user_unknown; of lists: scim_filter_invalid, scim_value_invalid; of changes: scim_version_differs.
+ * The users of an organization, those too that no identity provider made. Every change is one transaction
+ * with its grants, and audited; one that changes nothing is neither. Failures of all: store_unavailable; of
+ * those that name one: user_unknown; of lists: scim_filter_invalid, scim_value_invalid; of changes:
+ * scim_version_differs.
  */
 export interface ScimUsers {
   list(organizationId: string, query: ScimQuery): Promise<Outcome<ScimPage<ScimUser>>>
@@ -81,7 +85,10 @@ export interface ScimUsers {
   create(input: ScimUserInput, by: DirectoryActor): Promise<Outcome<ScimUser>>
   /** @param change of what is there; it runs under the user's lock. Failures: its own, scim_user_taken. */
   update(
-    id: string, change: (before: ScimUser) => Outcome<ScimUserInput>, ifMatch: IfMatch, by: DirectoryActor,
+    id: string,
+    change: (before: ScimUser) => Outcome<ScimUserInput>,
+    ifMatch: IfMatch,
+    by: DirectoryActor,
   ): Promise<Outcome<ScimUser>>
   /** With all its grants, those by hand too. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
@@ -89,13 +96,21 @@ export interface ScimUsers {
 
 /** The groups of an organization. As `ScimUsers`; of those that name one: scim_group_unknown. */
 export interface ScimGroups {
-  /** A page ends early where its groups have many members. Failure: scim_too_many (members of its first group). */
+  /**
+   * A page ends early where its groups have many members. Failure: scim_too_many (members of its first
+   * group).
+   */
   list(organizationId: string, query: ScimQuery, hasMembers: boolean): Promise<Outcome<ScimPage<ScimGroup>>>
   get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. */
   create(input: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. The answer has no members. */
-  update(id: string, steps: readonly ScimGroupStep[], ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<ScimGroup>>
+  update(
+    id: string,
+    steps: readonly ScimGroupStep[],
+    ifMatch: IfMatch,
+    by: DirectoryActor,
+  ): Promise<Outcome<ScimGroup>>
   /** With its mappings and what they granted. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }

@@ -14,10 +14,19 @@ export interface SyncPlace {
   readonly afterUserId: string
 }
 
-/** What one step came to: there is more to do, from that place on; nothing is left; or the sync is no longer ours. */
-export type SyncStep = { readonly kind: 'on'; readonly place: SyncPlace | null } | { readonly kind: 'done' } | { readonly kind: 'lost' }
+/**
+ * What one step came to: there is more to do, from that place on; nothing is left; or the sync is no longer
+ * ours.
+ */
+export type SyncStep =
+  | { readonly kind: 'on'; readonly place: SyncPlace | null }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'lost' }
 
-/** Syncs as the runner works on them, a step at a time: each is one short transaction, so that writers get their turns. */
+/**
+ * Syncs as the runner works on them, a step at a time: each is one short transaction, so that writers get
+ * their turns.
+ */
 export interface SyncWork {
   /** The one that waits longest, or whose runner died; null when there is none. */
   claimNext(leaseMs: number): Promise<Outcome<SyncClaim | null>>

@@ -1,6 +1,9 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
-/** What a data key is for: objects of files, and what webhooks are signed with. Secrets are sealed with keys of their vault. */
+/**
+ * What a data key is for: objects of files, and what webhooks are signed with. Secrets are sealed with keys
+ * of their vault.
+ */
 export type DataKeyPurpose = 'files' | 'webhooks'
 
 /** An unwrapped data key. The bytes are a copy: whoever got it clears it when it is done (`key.fill(0)`). */
@@ -12,8 +15,8 @@ export interface DataKey {
 }
 
 /**
- * Data keys of workspaces, wrapped by the root keys of this installation. Design §8.
- * Failures of both: data_key_unavailable (its root key is not here, or the row does not open), store_unavailable.
+ * Data keys of workspaces, wrapped by the root keys of this installation. Design §8. Failures of both:
+ * data_key_unavailable (its root key is not here, or the row does not open), store_unavailable.
  */
 export interface KeyRing {
   /** The key that new things of a workspace are sealed with; made when there is none yet. */

@@ -29,7 +29,8 @@ export interface RootRotationRows {
   ): Promise<Outcome<readonly WrappedKey[]>>
   /**
    * In one transaction with its audit events, one for each organization.
-   * @returns how many were changed: those that still stood as they were read, and that nobody else is changing
+   * @returns how many were changed: those that still stood as they were read, and that nobody else is
+   * changing
    */
   rewrap(table: WrappedKeyTable, keys: readonly RewrappedKey[], by: ChangedBy): Promise<Outcome<number>>
 }
@@ -51,26 +52,39 @@ export interface ResealedSecret {
 export interface DataRotationRows {
   /** Now by the store's own clock, to the microsecond. */
   now(): Promise<Outcome<string>>
-  /** Current sealing keys of vaults, by vault, from behind `afterVaultId` on. Vaults that never had a secret have none. */
-  vaults(scope: RotationScope, page: { readonly afterVaultId: string | null; readonly limit: number }): Promise<Outcome<readonly WrappedVaultKey[]>>
+  /**
+   * Current sealing keys of vaults, by vault, from behind `afterVaultId` on. Vaults that never had a secret
+   * have none.
+   */
+  vaults(
+    scope: RotationScope,
+    page: { readonly afterVaultId: string | null; readonly limit: number },
+  ): Promise<Outcome<readonly WrappedVaultKey[]>>
   /** The current sealing keys of these vaults. */
   sealingKeys(vaultIds: readonly string[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
-   * Makes these keys the current ones of their vaults, in one transaction with its audit events. A vault whose key was
-   * made at `madeBefore` or later keeps it: somebody has rotated it meanwhile. @returns how many vaults have a new key
+   * Makes these keys the current ones of their vaults, in one transaction with its audit events. A vault
+   * whose key was made at `madeBefore` or later keeps it: somebody has rotated it meanwhile. @returns how
+   * many vaults have a new key
    */
   replace(keys: readonly WrappedVaultKey[], madeBefore: string, by: ChangedBy): Promise<Outcome<number>>
-  /** Secrets of these vaults that a key seals which is not current, by vault and name, from behind `after` on; bounded in bytes too. */
+  /**
+   * Secrets of these vaults that a key seals which is not current, by vault and name, from behind `after` on;
+   * bounded in bytes too.
+   */
   onOldKeys(
     vaultIds: readonly string[],
     page: { readonly after: Pick<StoredSecret, 'vaultId' | 'name'> | null; readonly limit: number },
   ): Promise<Outcome<readonly StoredSecret[]>>
   /**
-   * Versions, hosts, fingerprints and times stay. @returns how many were changed: those that still had the version and
-   * the key that they were read with, under a key that is still current
+   * Versions, hosts, fingerprints and times stay. @returns how many were changed: those that still had the
+   * version and the key that they were read with, under a key that is still current
    */
   reseal(secrets: readonly ResealedSecret[]): Promise<Outcome<number>>
-  /** Removes keys that are not current and that no secret names, in one transaction with its audit events. @returns how many */
+  /**
+   * Removes keys that are not current and that no secret names, in one transaction with its audit events.
+   * @returns how many
+   */
   removeOld(vaultIds: readonly string[], by: ChangedBy): Promise<Outcome<number>>
 }
 

@@ -1,5 +1,13 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { ChangedBy, EffectiveSecret, SecretMetadata, SecretPage, SecretPageInput, SecretSource, VaultScope } from './vault.ts'
+import type {
+  ChangedBy,
+  EffectiveSecret,
+  SecretMetadata,
+  SecretPage,
+  SecretPageInput,
+  SecretSource,
+  VaultScope,
+} from './vault.ts'
 
 /** Which vault something is sealed for. */
 export interface VaultPlace {
@@ -69,7 +77,10 @@ export interface SecretWrite {
   readonly copyOf: readonly Pick<StoredSecret, 'vaultId' | 'name' | 'version'>[] | null
 }
 
-/** Rows of vaults, of their wrapped keys and of sealed secrets. Failures of all: store_unavailable, intern_unknown. */
+/**
+ * Rows of vaults, of their wrapped keys and of sealed secrets. Failures of all: store_unavailable,
+ * intern_unknown.
+ */
 export interface SecretRows {
   /** Whether there is such a vault for its callers to see. */
   see(scope: VaultScope): Promise<Outcome<null>>
@@ -78,11 +89,14 @@ export interface SecretRows {
   effective(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
   /** The vault, made when the workspace has none yet, and so many new versions. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
-  /** @returns the current keys: of many that race, all get the same. Failure: vault_unknown (removed meanwhile). */
+  /**
+   * @returns the current keys: of many that race, all get the same. Failure: vault_unknown (removed
+   * meanwhile).
+   */
   addKeys(vaultId: string, keys: readonly WrappedVaultKey[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
-   * Stores all or none, in one transaction with their audit events. Null: the keys of the vault or a source of the copy
-   * changed since, so they must be sealed again.
+   * Stores all or none, in one transaction with their audit events. Null: the keys of the vault or a source
+   * of the copy changed since, so they must be sealed again.
    * Failures: vault_full, intern_in_transfer.
    */
   write(write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>>
@@ -90,7 +104,10 @@ export interface SecretRows {
   remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
   /** The workspace's own secrets of these names, in their order. Failure: secret_unknown. */
   sources(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>>
-  /** The effective secret; null where there is none, or where it cannot be told because the attached vault is gone. */
+  /**
+   * The effective secret; null where there is none, or where it cannot be told because the attached vault is
+   * gone.
+   */
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
 

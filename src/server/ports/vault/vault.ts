@@ -2,7 +2,9 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { AuditActor } from '../audit/audit.ts'
 
-/** One vault: the workspace's own, that of an intern in it, or one that its interns may attach. §4.4, B2.4. */
+/**
+ * One vault: the workspace's own, that of an intern in it, or one that its interns may attach. §4.4, B2.4.
+ */
 export interface VaultScope {
   readonly organizationId: string
   readonly workspaceId: string
@@ -47,7 +49,10 @@ export interface ChangedBy {
   readonly requestId: string | null
 }
 
-/** Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable, intern_unknown. */
+/**
+ * Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable,
+ * intern_unknown.
+ */
 export interface Vaults {
   /** Whether there is such a vault for its callers to see. */
   see(scope: VaultScope): Promise<Outcome<null>>
@@ -62,11 +67,19 @@ export interface Vaults {
   remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
   /**
    * Copies secrets of the workspace's vault into an intern's, all or none.
-   * Failures: secret_unknown, secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.
+   * Failures: secret_unknown, secret_uncopyable (a legacy row), intern_in_transfer, vault_full,
+   * data_key_unavailable, busy.
    */
-  copy(scope: VaultScope & { readonly internId: string }, names: readonly string[], by: ChangedBy): Promise<Outcome<readonly SecretMetadata[]>>
+  copy(
+    scope: VaultScope & { readonly internId: string },
+    names: readonly string[],
+    by: ChangedBy,
+  ): Promise<Outcome<readonly SecretMetadata[]>>
   /** Failure: vault_unknown (the attached vault is gone). */
-  effective(scope: VaultScope & { readonly internId: string }, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
+  effective(
+    scope: VaultScope & { readonly internId: string },
+    page: SecretPageInput,
+  ): Promise<Outcome<SecretPage<EffectiveSecret>>>
 }
 
 export interface ReleaseRequest {
@@ -82,10 +95,10 @@ export interface ReleaseRequest {
 /** The only way to a secret's value: for the egress route and the credentials of providers. Design §8. */
 export interface SecretReleases {
   /**
-   * The effective secret of that name (of an intern: intern, attached, workspace; else the workspace's), if it is bound
-   * to exactly this host. Both the release and the refusal are audited.
-   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one answer for all),
-   * busy (the audit log cannot take it), store_unavailable.
+   * The effective secret of that name (of an intern: intern, attached, workspace; else the workspace's), if
+   * it is bound to exactly this host. Both the release and the refusal are audited.
+   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one answer for
+   * all), busy (the audit log cannot take it), store_unavailable.
    */
   release(request: ReleaseRequest): Promise<Outcome<Secret>>
 }
@@ -93,7 +106,10 @@ export interface SecretReleases {
 /** Several secrets for one request to one host. */
 export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
   readonly names: readonly string[]
-  /** Asked before any of them is opened, with the bytes of each value: a failure ends it, and nothing is released. */
+  /**
+   * Asked before any of them is opened, with the bytes of each value: a failure ends it, and nothing is
+   * released.
+   */
   fits(bytes: ReadonlyMap<string, number>): Outcome<null>
 }
 

@@ -22,8 +22,8 @@ export interface VideoCallTimes {
   readonly endsAt: number
   readonly signal: AbortSignal
   /**
-   * Asked in the tick that writes the request: false when the job's lease is over by our clock, and then nothing is sent
-   * and the answer is `unsent`. Design §7.
+   * Asked in the tick that writes the request: false when the job's lease is over by our clock, and then
+   * nothing is sent and the answer is `unsent`. Design §7.
    */
   readonly mayWrite: () => boolean
 }
@@ -35,7 +35,10 @@ export type Submitted =
   | { readonly kind: 'refused'; readonly error: string }
   /** Surely not taken: it may be sent again after so long. */
   | { readonly kind: 'unsent'; readonly retryInMs: number; readonly error: string }
-  /** It may have been taken. The text says `provider_outcome_unknown: …`: a caller reads it where nothing else is learned. */
+  /**
+   * It may have been taken. The text says `provider_outcome_unknown: …`: a caller reads it where nothing else
+   * is learned.
+   */
   | { readonly kind: 'unknown'; readonly error: string }
 
 export type Polled =
@@ -69,8 +72,16 @@ export interface VideoProvider {
   poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled>
   /** Jobs of the provider since an instant that look like this one; only of `submit: 'lookup'`. */
   lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp>
-  /** The bytes of a clip. Failures: upstream_failed, upstream_slow, upstream_invalid (another type), destination_refused, video_clip_gone. */
-  download(order: VideoOrder, upstreamId: string, source: VideoSource, times: VideoCallTimes): Promise<Outcome<ByteReader>>
+  /**
+   * The bytes of a clip. Failures: upstream_failed, upstream_slow, upstream_invalid (another type),
+   * destination_refused, video_clip_gone.
+   */
+  download(
+    order: VideoOrder,
+    upstreamId: string,
+    source: VideoSource,
+    times: VideoCallTimes,
+  ): Promise<Outcome<ByteReader>>
   /** Asks to stop; nobody waits for what comes of it. */
   cancel(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<void>
 }

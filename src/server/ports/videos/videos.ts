@@ -3,7 +3,9 @@ import type { VideoStatus } from '../../../schemas/videos/video-jobs.ts'
 import type { IdempotencyClaim } from '../idempotency.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
-/** What to make, checked against the model and filled with its defaults: all that a provider is told. §2.3. */
+/**
+ * What to make, checked against the model and filled with its defaults: all that a provider is told. §2.3.
+ */
 export interface VideoRequest {
   readonly prompt: string | null
   readonly seconds: number
@@ -54,7 +56,9 @@ export interface VideoInput {
   readonly costNano: number
   /** The endpoint has no price: no limit that counts it lets it pass. C40. */
   readonly isUnpriced: boolean
-  /** Where its end is told; null: at the workspace's default address, if it has one when the job is accepted. */
+  /**
+   * Where its end is told; null: at the workspace's default address, if it has one when the job is accepted.
+   */
   readonly callbackUrl: string | null
   readonly sessionId: string | null
   /** Of the `Idempotency-Key`. */
@@ -109,19 +113,25 @@ export interface PreviousVideo {
 /** Video jobs, for those who ask for them. Failure of all: store_unavailable. Design §7. */
 export interface VideoJobs {
   /**
-   * Row, hold and idempotency record in one transaction; then the live view and a wake-up, which may fail unseen.
-   * The same turn again gives the job that it made.
-   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the workspace has too many open ones),
-   * workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
+   * Row, hold and idempotency record in one transaction; then the live view and a wake-up, which may fail
+   * unseen. The same turn again gives the job that it made.
+   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the
+   * workspace has too many open ones), workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
    */
   accept(input: VideoInput): Promise<Outcome<VideoView>>
   /** By the live view; by the row when it is not there. Failure: video_unknown. */
   get(workspaceId: string, id: string): Promise<Outcome<VideoView>>
   /** Newest first. @param after a job's id, which need not exist any more */
-  list(workspaceId: string, page: { readonly after: string | null; readonly limit: number }): Promise<Outcome<VideoPage>>
+  list(
+    workspaceId: string,
+    page: { readonly after: string | null; readonly limit: number },
+  ): Promise<Outcome<VideoPage>>
   /** Ends a job that has not ended: its hold returns. Failures: video_unknown, video_ended. */
   cancel(workspaceId: string, id: string): Promise<Outcome<VideoView>>
-  /** Failures: video_unknown, video_unfinished (not completed), video_output_unknown (no such index), video_expired (the clip is gone). */
+  /**
+   * Failures: video_unknown, video_unfinished (not completed), video_output_unknown (no such index),
+   * video_expired (the clip is gone).
+   */
   output(workspaceId: string, id: string, index: number): Promise<Outcome<VideoOutput>>
   /** Failures: video_unknown, video_unfinished. */
   previous(workspaceId: string, id: string): Promise<Outcome<PreviousVideo>>
@@ -134,7 +144,10 @@ export interface VideoPage {
 
 /** The live view in Redis. It never rejects: without Redis there are no views, and rows are read. */
 export interface VideoViews {
-  /** Kept only if its status is not behind the one that is there. Waits no longer than VIDEO_VIEW_MS_MAX. @returns false when Redis did not take it */
+  /**
+   * Kept only if its status is not behind the one that is there. Waits no longer than VIDEO_VIEW_MS_MAX.
+   * @returns false when Redis did not take it
+   */
   put(view: VideoView): Promise<boolean>
   /** @param msMax as long as `put` when left out; more where nobody waits for it */
   putAll(views: readonly VideoView[], msMax?: number): Promise<boolean>
@@ -145,7 +158,10 @@ export interface VideoViews {
   onWake(told: (what: VideoWake) => void): () => void
 }
 
-/** `jobs`: a job was accepted or freed. `cancelled`: one was cancelled, for whoever holds it. `webhooks`: a delivery is due. */
+/**
+ * `jobs`: a job was accepted or freed. `cancelled`: one was cancelled, for whoever holds it. `webhooks`: a
+ * delivery is due.
+ */
 export type VideoWake =
   | { readonly kind: 'jobs'; readonly provider: string }
   | { readonly kind: 'cancelled'; readonly id: string }

@@ -37,7 +37,12 @@ export type DeliveryResult =
   | { readonly kind: 'delivered'; readonly status: number }
   /** 410: nothing more goes to this URL of the workspace. */
   | { readonly kind: 'gone'; readonly status: number }
-  | { readonly kind: 'failed'; readonly status: number | null; readonly reason: WebhookReason; readonly retryAfterMs: number | null }
+  | {
+      readonly kind: 'failed'
+      readonly status: number | null
+      readonly reason: WebhookReason
+      readonly retryAfterMs: number | null
+    }
 
 /** What a runner takes now. */
 export interface DeliveryInput {
@@ -45,15 +50,21 @@ export interface DeliveryInput {
   readonly perHostMax: number
   readonly perWorkspaceMax: number
   /** Attempts under way of this runner, which count: by host, and by id of the workspace. */
-  readonly busy: { readonly hosts: ReadonlyMap<string, number>; readonly workspaces: ReadonlyMap<string, number> }
+  readonly busy: {
+    readonly hosts: ReadonlyMap<string, number>
+    readonly workspaces: ReadonlyMap<string, number>
+  }
   readonly leaseMs: number
 }
 
-/** Rows of deliveries, for the runner. Each rejects when the store cannot be reached: what was asked may then have happened. */
+/**
+ * Rows of deliveries, for the runner. Each rejects when the store cannot be reached: what was asked may then
+ * have happened.
+ */
 export interface Deliveries {
   /**
-   * Takes due deliveries of workspaces that are not deleted, in turn from each receiver and each workspace: however many
-   * wait for one of them, the others get theirs.
+   * Takes due deliveries of workspaces that are not deleted, in turn from each receiver and each workspace:
+   * however many wait for one of them, the others get theirs.
    */
   claim(input: DeliveryInput): Promise<readonly ClaimedDelivery[]>
   /**
@@ -89,7 +100,9 @@ export interface WebhookSecret {
 export interface WebhookSecrets {
   /** Those that sign now, the newest first; made when the workspace has none. */
   current(workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>>
-  /** A new one; those before it sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as `current` */
+  /**
+   * A new one; those before it sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as `current`
+   */
   rotate(workspaceId: string, overlapMs: number, by: ChangedBy): Promise<Outcome<readonly WebhookSecret[]>>
 }
 
@@ -103,12 +116,18 @@ export interface SealedWebhookSecret {
   readonly signsUntil: Date | null
 }
 
-/** Rows of sealed signing secrets. Failures of all: store_unavailable; of the last two also workspace_unknown. */
+/**
+ * Rows of sealed signing secrets. Failures of all: store_unavailable; of the last two also workspace_unknown.
+ */
 export interface WebhookSecretRows {
   /** Those that sign now, the newest first. */
   signing(workspaceId: string): Promise<Outcome<readonly SealedWebhookSecret[]>>
   /** @returns those that sign now: of many that race, all get the same one */
   addFirst(secret: SealedWebhookSecret): Promise<Outcome<readonly SealedWebhookSecret[]>>
   /** Puts a new one before the others, with a row of the audit log. @returns those that sign now */
-  replace(secret: SealedWebhookSecret, overlapMs: number, by: ChangedBy): Promise<Outcome<readonly SealedWebhookSecret[]>>
+  replace(
+    secret: SealedWebhookSecret,
+    overlapMs: number,
+    by: ChangedBy,
+  ): Promise<Outcome<readonly SealedWebhookSecret[]>>
 }

@@ -52,8 +52,8 @@ export interface InternPage {
 
 /**
  * Records of interns, as the management keys of their organization see them; every change is audited.
- * Failures of all: programme_closed (the intern's workspace is outside), store_unavailable; of those that name an intern:
- * intern_unknown, which another organization's is too.
+ * Failures of all: programme_closed (the intern's workspace is outside), store_unavailable; of those that
+ * name an intern: intern_unknown, which another organization's is too.
  */
 export interface Interns {
   /** Makes the intern's own vault with it. Failures: workspace_unknown, vault_unknown. */

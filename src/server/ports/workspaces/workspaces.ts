@@ -26,8 +26,20 @@ export interface Workspace {
 }
 
 /** What is left out stays. */
-export type WorkspaceChanges = Partial<Pick<Workspace,
-  'name' | 'slug' | 'description' | 'isInProgramme' | 'mayWriteVault' | 'defaultCallbackUrl' | 'storageQuotaBytes' | 'countsByok' | 'settings'>>
+export type WorkspaceChanges = Partial<
+  Pick<
+    Workspace,
+    | 'name'
+    | 'slug'
+    | 'description'
+    | 'isInProgramme'
+    | 'mayWriteVault'
+    | 'defaultCallbackUrl'
+    | 'storageQuotaBytes'
+    | 'countsByok'
+    | 'settings'
+  >
+>
 
 export interface NewWorkspace extends WorkspaceChanges {
   readonly organizationId: string
@@ -80,8 +92,9 @@ export interface Member {
 }
 
 /**
- * Workspaces as the management keys of their organization see them; every change is audited, and fronts obey it.
- * Failures of all: store_unavailable; of those that name one: workspace_unknown, which another organization's is too.
+ * Workspaces as the management keys of their organization see them; every change is audited, and fronts obey
+ * it. Failures of all: store_unavailable; of those that name one: workspace_unknown, which another
+ * organization's is too.
  */
 export interface Workspaces {
   /** Oldest first. */
@@ -92,8 +105,8 @@ export interface Workspaces {
   /** Failure: slug_taken. */
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
   /**
-   * Ends a workspace with all that belongs to it; ledger and audit log keep what they know. The default one goes only
-   * when `mayBeDefault`, and the oldest other becomes the default. Failure: default_workspace_kept.
+   * Ends a workspace with all that belongs to it; ledger and audit log keep what they know. The default one
+   * goes only when `mayBeDefault`, and the oldest other becomes the default. Failure: default_workspace_kept.
    */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
   /** By user name. */

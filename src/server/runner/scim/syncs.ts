@@ -14,23 +14,34 @@ export interface SyncOptions {
 /** For whoever asked for the sync; the log has the rest. */
 const BROKEN = 'The sync ended by an error of Sluice. What it did so far stays; ask for another one.'
 
-/** Works on syncs, one at a time. The returned function ends that: one under way is given back for another runner. */
-export function startSyncs({ work, log, pollMs = SYNC_POLL_MS, leaseMs = SYNC_LEASE_MS, retryMs = SYNC_RETRY_MS }: SyncOptions): () => Promise<void> {
+/**
+ * Works on syncs, one at a time. The returned function ends that: one under way is given back for another
+ * runner.
+ */
+export function startSyncs({
+  work,
+  log,
+  pollMs = SYNC_POLL_MS,
+  leaseMs = SYNC_LEASE_MS,
+  retryMs = SYNC_RETRY_MS,
+}: SyncOptions): () => Promise<void> {
   const ending = new AbortController()
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      ending.signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    ending.signal.addEventListener('abort', end)
-  })
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        ending.signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      ending.signal.addEventListener('abort', end)
+    })
   const isEnding = (): boolean => ending.signal.aborted
   let isAway = false
   const next = async (): Promise<boolean> => {
     const claimed = await work.claimNext(leaseMs)
-    if (!claimed.ok && !isAway) log.warn('sync_claim_failed', { failure: claimed.failure.name, cause: claimed.failure.cause })
+    if (!claimed.ok && !isAway)
+      log.warn('sync_claim_failed', { failure: claimed.failure.name, cause: claimed.failure.cause })
     isAway = !claimed.ok
     if (!claimed.ok || claimed.value === null) return false
     await sync(claimed.value)

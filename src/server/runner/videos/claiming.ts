@@ -1,5 +1,10 @@
 import {
-  VIDEO_CLAIMED_AT_ONCE, VIDEO_HELD_MAX, VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS, VIDEO_SWEEP_MS, VIDEO_UNKNOWN_LOOK_MS,
+  VIDEO_CLAIMED_AT_ONCE,
+  VIDEO_HELD_MAX,
+  VIDEO_LEASE_MARGIN_MS,
+  VIDEO_LEASE_MS,
+  VIDEO_SWEEP_MS,
+  VIDEO_UNKNOWN_LOOK_MS,
 } from '../../../schemas/videos/video-limits.ts'
 import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
 import type { EngineDeps } from './engine-deps.ts'
@@ -48,7 +53,9 @@ export class Claiming {
   }
 
   #arm(ms: number): void {
-    const { deps: { clock } } = this.#options
+    const {
+      deps: { clock },
+    } = this.#options
     this.#disarm()
     this.#disarm = clock.after(ms, () => {
       this.#under = this.#round().finally(() => {
@@ -59,12 +66,19 @@ export class Claiming {
   }
 
   #untilSweep(): number {
-    const { deps: { clock, random } } = this.#options
-    return Math.max(GATHER_MS, this.#sweptAt + VIDEO_SWEEP_MS * (1 + JITTER * (2 * random() - 1)) - clock.now())
+    const {
+      deps: { clock, random },
+    } = this.#options
+    return Math.max(
+      GATHER_MS,
+      this.#sweptAt + VIDEO_SWEEP_MS * (1 + JITTER * (2 * random() - 1)) - clock.now(),
+    )
   }
 
   async #round(): Promise<void> {
-    const { deps: { clock, log } } = this.#options
+    const {
+      deps: { clock, log },
+    } = this.#options
     const isSweep = clock.now() - this.#sweptAt >= VIDEO_SWEEP_MS * (1 - JITTER)
     if (isSweep) this.#sweptAt = clock.now()
     const woken = this.#woken
@@ -91,26 +105,37 @@ export class Claiming {
 
   async #claim(rooms: ReadonlyMap<string, number>): Promise<void> {
     if (rooms.size === 0 || this.#isStopped) return
-    const { deps: { work, clock, meters, log }, take } = this.#options
+    const {
+      deps: { work, clock, meters, log },
+      take,
+    } = this.#options
     const askedAt = clock.now()
     const claims = await work.claim(rooms, VIDEO_LEASE_MS)
     const answeredAt = clock.now()
     const counts = new Map<string, number>()
-    for (const { target: { provider } } of claims) counts.set(provider, (counts.get(provider) ?? 0) + 1)
+    for (const {
+      target: { provider },
+    } of claims)
+      counts.set(provider, (counts.get(provider) ?? 0) + 1)
     for (const [provider, count] of counts) {
       meters.claimed(provider, count)
       // There may be more of it.
-      if (count >= (rooms.get(provider) ?? Infinity) && this.#options.lanes.has(provider)) this.#woken.add(provider)
+      if (count >= (rooms.get(provider) ?? Infinity) && this.#options.lanes.has(provider))
+        this.#woken.add(provider)
     }
     if (claims.length > 0) log.debug('video.claimed', { jobs: claims.length })
     // An answer that is so late is worth nothing: they are claimed again.
-    if (answeredAt - askedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS) take(claims, { askedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
+    if (answeredAt - askedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS)
+      take(claims, { askedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
     else meters.lost(claims.length)
   }
 
   /** Jobs of providers that this catalogue does not have: someone must end them. */
   async #claimUnknown(): Promise<void> {
-    const { deps: { work, clock }, lanes } = this.#options
+    const {
+      deps: { work, clock },
+      lanes,
+    } = this.#options
     const due = await work.due()
     this.#looked = clock.now()
     const unknown = [...due].filter(([slug]) => !lanes.has(slug))

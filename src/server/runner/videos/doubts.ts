@@ -2,13 +2,15 @@ import { VIDEO_CALL_MS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoEngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Jobs that are looked at later, and in one round. Those beyond are left to their pollers' luck. Decision. */
+/**
+ * Jobs that are looked at later, and in one round. Those beyond are left to their pollers' luck. Decision.
+ */
 const DOUBTS_MAX = 10_000
 const LOOKED_AT_ONCE = 200
 
 /**
- * Jobs that went out of our hands, and nobody told how. If one has ended, its pollers must see that, and a provider
- * that still makes one which was cancelled, or has expired, is asked to stop.
+ * Jobs that went out of our hands, and nobody told how. If one has ended, its pollers must see that, and a
+ * provider that still makes one which was cancelled, or has expired, is asked to stop.
  */
 export class Doubts {
   readonly #deps: VideoEngineDeps
@@ -46,10 +48,19 @@ export class Doubts {
 }
 
 /** Asks the provider to stop; nobody waits for what comes of it. */
-export function stopMaking({ providers, clock, log }: Pick<VideoEngineDeps, 'providers' | 'clock' | 'log'>, job: HeldJob): void {
+export function stopMaking(
+  { providers, clock, log }: Pick<VideoEngineDeps, 'providers' | 'clock' | 'log'>,
+  job: HeldJob,
+): void {
   const { upstreamId } = job
   if (upstreamId === null) return
-  const times = { endsAt: clock.now() + VIDEO_CALL_MS_MAX, signal: new AbortController().signal, mayWrite: () => true }
-  providers.of(job.claim.target)?.cancel(job.order(), upstreamId, times)
+  const times = {
+    endsAt: clock.now() + VIDEO_CALL_MS_MAX,
+    signal: new AbortController().signal,
+    mayWrite: () => true,
+  }
+  providers
+    .of(job.claim.target)
+    ?.cancel(job.order(), upstreamId, times)
     .catch((cause: unknown) => log.error('video.cancel_crashed', { id: job.id, cause }))
 }

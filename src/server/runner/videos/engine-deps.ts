@@ -1,4 +1,8 @@
-import { VIDEO_BACKOFF_FIRST_MS, VIDEO_BACKOFF_MAX_MS, VIDEO_RETRY_AFTER_MS_MAX } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_BACKOFF_FIRST_MS,
+  VIDEO_BACKOFF_MAX_MS,
+  VIDEO_RETRY_AFTER_MS_MAX,
+} from '../../../schemas/videos/video-limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { PollBudget, VideoClock, VideoMeters } from '../../ports/videos/video-engine.ts'
 import type { VideoCallTimes, VideoOrder, VideoProviders } from '../../ports/videos/video-providers.ts'
@@ -22,7 +26,9 @@ export interface VideoEngineDeps {
 
 /** What steps have at hand. */
 export interface EngineDeps extends VideoEngineDeps {
-  /** Nobody can tell whether an end of ours was booked, or why a job is another's: its row is looked at later. */
+  /**
+   * Nobody can tell whether an end of ours was booked, or why a job is another's: its row is looked at later.
+   */
   readonly doubt: (job: HeldJob) => void
 }
 
@@ -38,13 +44,18 @@ export function again(inMs: number): Next {
  * Asks the store for a write of this job until it answers; what was asked before may have happened.
  * @returns null when the claim is over or the row another's
  */
-export async function write<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
+export async function write<T>(
+  deps: EngineDeps,
+  job: HeldJob,
+  ask: () => Promise<T | null>,
+): Promise<T | null> {
   for (let tries = 0; job.mayWrite(deps.clock.now()); tries++) {
     try {
       const answer = await ask()
       if (answer !== null) return answer
       deps.doubt(job)
-      // One that was not heard of may have happened, and the row still be ours: whoever takes it next sees how it stands.
+      // One that was not heard of may have happened, and the row still be ours: whoever takes it next sees
+      // how it stands.
       if (tries > 0) await deps.work.release([job.claim], 0).catch(() => undefined)
       break
     } catch (cause) {
@@ -65,7 +76,9 @@ export async function wholeOrder(deps: EngineDeps, job: HeldJob): Promise<VideoO
 
 /** Milliseconds to wait after so many failures in a row; the last half of it is by chance. */
 export function backoffMs({ random }: Pick<EngineDeps, 'random'>, fails: number): number {
-  return Math.min(VIDEO_BACKOFF_MAX_MS, VIDEO_BACKOFF_FIRST_MS * 2 ** Math.min(fails, 30)) * (0.5 + random() / 2)
+  return (
+    Math.min(VIDEO_BACKOFF_MAX_MS, VIDEO_BACKOFF_FIRST_MS * 2 ** Math.min(fails, 30)) * (0.5 + random() / 2)
+  )
 }
 
 /** What a provider asks us to wait, within reason. */

@@ -15,7 +15,10 @@ export interface VideoEngine {
   refreshViews(): void
   /** Jobs that are held now, by state. */
   readonly held: Readonly<Record<HeldVideoState, number>>
-  /** Begins nothing any more, lets what is under way end, and gives the rest back at once. Resolves after `endMsMax` at the latest. */
+  /**
+   * Begins nothing any more, lets what is under way end, and gives the rest back at once. Resolves after
+   * `endMsMax` at the latest.
+   */
   close(endMsMax: number): Promise<void>
 }
 
@@ -45,10 +48,17 @@ class Engine implements VideoEngine {
     this.#deps = deps
     this.#jobs = new HeldJobs(deps)
     this.#refresh = new Refresh(parts)
-    this.#lanes = new Map(parts.providers.all.map(({ slug, video }) => [
-      slug, new Lane({ deps, slug, video, settled: (job, next) => this.#settled(job, next) }),
-    ]))
-    this.#claiming = new Claiming({ deps, lanes: this.#lanes, take: (claims, lease) => this.#take(claims, lease) })
+    this.#lanes = new Map(
+      parts.providers.all.map(({ slug, video }) => [
+        slug,
+        new Lane({ deps, slug, video, settled: (job, next) => this.#settled(job, next) }),
+      ]),
+    )
+    this.#claiming = new Claiming({
+      deps,
+      lanes: this.#lanes,
+      take: (claims, lease) => this.#take(claims, lease),
+    })
     this.#stopListening = parts.views.onWake((wake) => {
       if (wake.kind === 'jobs') this.#claiming.wake(wake.provider)
       if (wake.kind === 'cancelled') this.#cancelled(wake.id)
@@ -77,7 +87,9 @@ class Engine implements VideoEngine {
     // Longer than it is waited for, nothing is waited for; one that hangs in the store included.
     await Promise.race([emptied, this.#claiming.stop()])
     for (const lane of this.#lanes.values()) lane.close()
-    const cutOff = clock.after(endMsMax * PATIENCE, () => this.#jobs.all().forEach((job) => job.abort.abort()))
+    const cutOff = clock.after(endMsMax * PATIENCE, () =>
+      this.#jobs.all().forEach((job) => job.abort.abort()),
+    )
     await Promise.race([emptied, this.#release(this.#jobs.all().filter(({ phase }) => phase !== 'busy'))])
     if (this.#jobs.size > 0) await emptied
     this.#stopBeat()
@@ -97,7 +109,9 @@ class Engine implements VideoEngine {
   async #beat(): Promise<void> {
     const { clock } = this.#deps
     await this.#jobs.renew((jobs, isTaken) => this.#over(jobs, isTaken))
-    for (const job of this.#jobs.all()) if (clock.now() >= job.expiresAt && !this.#isEnding) this.#lanes.get(job.claim.target.provider)?.expire(job)
+    for (const job of this.#jobs.all())
+      if (clock.now() >= job.expiresAt && !this.#isEnding)
+        this.#lanes.get(job.claim.target.provider)?.expire(job)
     await this.#doubts.look()
   }
 
@@ -168,8 +182,13 @@ class Engine implements VideoEngine {
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     for (const job of jobs) job.phase = 'gone'
     try {
-      if (ours.length > 0) await work.release(ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })), 0)
-      for (const provider of new Set(ours.map(({ claim }) => claim.target.provider))) views.wake({ kind: 'jobs', provider })
+      if (ours.length > 0)
+        await work.release(
+          ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })),
+          0,
+        )
+      for (const provider of new Set(ours.map(({ claim }) => claim.target.provider)))
+        views.wake({ kind: 'jobs', provider })
     } catch (cause) {
       log.debug('video.release_failed', { jobs: ours.length, cause })
     }

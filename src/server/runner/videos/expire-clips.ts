@@ -3,13 +3,15 @@ import type { Storage } from '../../ports/files/storage.ts'
 import type { VideoWork } from '../../ports/videos/video-work.ts'
 
 /**
- * Rows first: bytes that stay behind, the sweep knows to be nobody's. Until none is left: how many clips a batch of jobs has
- * says nothing of the jobs behind it.
+ * Rows first: bytes that stay behind, the sweep knows to be nobody's. Until none is left: how many clips a
+ * batch of jobs has says nothing of the jobs behind it.
  * @param isEnding true ends it behind the clip at hand
  * @returns clips whose time was over
  */
 export async function expireClips(
-  work: Pick<VideoWork, 'expireClips'>, storage: Pick<Storage, 'remove'>, isEnding: () => boolean,
+  work: Pick<VideoWork, 'expireClips'>,
+  storage: Pick<Storage, 'remove'>,
+  isEnding: () => boolean,
 ): Promise<number> {
   let count = 0
   while (!isEnding()) {

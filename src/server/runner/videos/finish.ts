@@ -30,7 +30,11 @@ export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Pro
 }
 
 /** @param error for the caller: a code, a colon, words; no credential, host or prompt */
-export function fail(deps: EngineDeps, job: HeldJob, { error, mayHaveCost }: { readonly error: string; readonly mayHaveCost: boolean }): Promise<Next> {
+export function fail(
+  deps: EngineDeps,
+  job: HeldJob,
+  { error, mayHaveCost }: { readonly error: string; readonly mayHaveCost: boolean },
+): Promise<Next> {
   return finish(deps, job, { kind: 'failed', error: error.slice(0, VIDEO_ERROR_CHARS_MAX), mayHaveCost })
 }
 
@@ -44,5 +48,13 @@ function tell(deps: EngineDeps, job: HeldJob, view: VideoView): void {
   if (view.status !== 'pending' && view.status !== 'in_progress') meters.ended(provider, view.status)
   // The code alone: words behind it may come from a provider.
   const failure = view.error === null ? {} : { failure: /^[a-z_]+(?=:)/.exec(view.error)?.[0] ?? 'other' }
-  log.info('video.ended', { id: job.id, requestId: job.claim.requestId, workspaceId: job.workspaceId, provider, model, status: view.status, ...failure })
+  log.info('video.ended', {
+    id: job.id,
+    requestId: job.claim.requestId,
+    workspaceId: job.workspaceId,
+    provider,
+    model,
+    status: view.status,
+    ...failure,
+  })
 }

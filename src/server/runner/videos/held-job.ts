@@ -13,8 +13,8 @@ export interface Lease {
 }
 
 /**
- * `waiting`: for its time. `queued`: for a free place. `busy`: a step is under way. `gone`: another's, or ended;
- * nothing is done for it any more.
+ * `waiting`: for its time. `queued`: for a free place. `busy`: a step is under way. `gone`: another's, or
+ * ended; nothing is done for it any more.
  */
 export type Phase = 'waiting' | 'queued' | 'busy' | 'gone'
 
@@ -100,6 +100,15 @@ export class HeldJob {
   /** @param attached what of the request is not held */
   order(attached?: VideoAttached): VideoOrder {
     const { id, organizationId, workspaceId, keyHash, requestId, target, request, submitToken } = this.claim
-    return { jobId: id, organizationId, workspaceId, keyHash, requestId, target, request: { ...request, ...attached }, submitToken }
+    return {
+      jobId: id,
+      organizationId,
+      workspaceId,
+      keyHash,
+      requestId,
+      target,
+      request: { ...request, ...attached },
+      submitToken,
+    }
   }
 }

@@ -1,9 +1,16 @@
-import { VIDEO_LEASE_MS, VIDEO_RENEW_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_LEASE_MS,
+  VIDEO_RENEW_MS,
+  VIDEO_RENEWED_AT_ONCE,
+} from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
 import type { EngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** A lease of which less is left is prolonged: each one at every second round, and after a round that failed at the next. */
+/**
+ * A lease of which less is left is prolonged: each one at every second round, and after a round that failed
+ * at the next.
+ */
 const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_MS
 
 /** Jobs that this runner has claimed, and whose leases it keeps. */
@@ -55,7 +62,10 @@ export class HeldJobs {
   async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
     const { clock } = this.#deps
     const all = this.all()
-    over(all.filter((job) => !job.mayWrite(clock.now())), false)
+    over(
+      all.filter((job) => !job.mayWrite(clock.now())),
+      false,
+    )
     if (this.#isRenewing) return
     this.#isRenewing = true
     const due = this.all().filter((job) => job.leaseEndsAt - clock.now() < RENEWED_BELOW_MS)
@@ -73,7 +83,12 @@ export class HeldJobs {
     if (ours.length === 0) return []
     const askedAt = clock.now()
     try {
-      const lost = new Set(await work.renew(ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })), VIDEO_LEASE_MS))
+      const lost = new Set(
+        await work.renew(
+          ours.map(({ claim: { id, attempt, polls } }) => ({ id, attempt, polls })),
+          VIDEO_LEASE_MS,
+        ),
+      )
       for (const job of ours) if (!lost.has(job.id)) job.prolong(askedAt, VIDEO_LEASE_MS)
       if (this.#isAway) log.info('video.leases_renewed', { jobs: ours.length })
       this.#isAway = false

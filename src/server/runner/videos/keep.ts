@@ -1,5 +1,9 @@
 import { FAILURES, type Failure, type FailureName } from '../../../schemas/failures.ts'
-import { VIDEO_CLIP_BYTES_MAX, VIDEO_STORE_MS_MAX, VIDEO_STORE_TRIES_MAX } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_CLIP_BYTES_MAX,
+  VIDEO_STORE_MS_MAX,
+  VIDEO_STORE_TRIES_MAX,
+} from '../../../schemas/videos/video-limits.ts'
 import type { VideoOrder, VideoProvider, VideoSource } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, callTimes, GONE, wholeOrder, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail, finish } from './finish.ts'
@@ -10,7 +14,8 @@ export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvid
   const { meters } = deps
   const sources = job.claim.made?.sources ?? []
   // No row is in `storing` without them.
-  if (sources.length === 0) return fail(deps, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
+  if (sources.length === 0)
+    return fail(deps, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
   const order = await wholeOrder(deps, job)
   if (order === null) return GONE
   while (job.clips.length < sources.length) {
@@ -20,9 +25,18 @@ export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvid
     if (trouble === null) continue
     if (!job.mayWrite(deps.clock.now())) return GONE
     const { failure } = trouble
-    deps.log.warn('video.store_failed', { id: job.id, provider: provider.slug, failure: failure.name, isFinal: trouble.isFinal })
+    deps.log.warn('video.store_failed', {
+      id: job.id,
+      provider: provider.slug,
+      failure: failure.name,
+      isFinal: trouble.isFinal,
+    })
     meters.stored(provider.slug, trouble.isFinal ? 'refused' : 'retried')
-    if (trouble.isFinal) return fail(deps, job, { error: errorOf(failure, provider), mayHaveCost: failure.name !== 'upstream_refused' })
+    if (trouble.isFinal)
+      return fail(deps, job, {
+        error: errorOf(failure, provider),
+        mayHaveCost: failure.name !== 'upstream_refused',
+      })
     return again(backoffMs(deps, job.fails++))
   }
   meters.stored(provider.slug, 'stored')
@@ -40,7 +54,11 @@ interface Trouble {
   readonly isFinal: boolean
 }
 
-async function keepOne(deps: EngineDeps, job: HeldJob, { provider, order, source }: Kept): Promise<Trouble | null> {
+async function keepOne(
+  deps: EngineDeps,
+  job: HeldJob,
+  { provider, order, source }: Kept,
+): Promise<Trouble | null> {
   const times = callTimes(deps, job, VIDEO_STORE_MS_MAX)
   const content = await provider.download(order, job.claim.upstreamId ?? '', source, times)
   if (!content.ok) {
@@ -67,12 +85,22 @@ async function keepOne(deps: EngineDeps, job: HeldJob, { provider, order, source
   }
   // A result that breaks off again and again is no better the next time.
   if (BROKEN.has(stored.failure.name)) job.brokenStores++
-  return { failure: stored.failure, isFinal: FINAL.has(stored.failure.name) || job.brokenStores >= VIDEO_STORE_TRIES_MAX }
+  return {
+    failure: stored.failure,
+    isFinal: FINAL.has(stored.failure.name) || job.brokenStores >= VIDEO_STORE_TRIES_MAX,
+  }
 }
 
 /** Another try would find the same. */
 const FINAL: ReadonlySet<FailureName> = new Set([
-  'video_clip_invalid', 'video_clip_gone', 'upstream_invalid', 'upstream_too_large', 'upstream_refused', 'destination_refused', 'file_too_large', 'file_empty',
+  'video_clip_invalid',
+  'video_clip_gone',
+  'upstream_invalid',
+  'upstream_too_large',
+  'upstream_refused',
+  'destination_refused',
+  'file_too_large',
+  'file_empty',
 ])
 const BROKEN: ReadonlySet<FailureName> = new Set(['upstream_failed', 'upstream_slow'])
 /** Of a clip whose rendering ends its thread: all that is rendered here waits for each try. */
@@ -81,9 +109,11 @@ const CRASHED: ReadonlySet<FailureName> = new Set(['deadline_exceeded', 'interna
 function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
   // Of an image that our own clip cannot be made with: its words are for the caller.
   if (name === 'upstream_refused' && detail !== undefined) return detail
-  if (name === 'file_too_large' || name === 'upstream_too_large') return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`
+  if (name === 'file_too_large' || name === 'upstream_too_large')
+    return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`
   if (name === 'file_empty') return `result_invalid: the clip of ${slug} is empty`
-  if (name === 'destination_refused') return `result_invalid: the clip of ${slug} lies at an address that is not allowed`
+  if (name === 'destination_refused')
+    return `result_invalid: the clip of ${slug} lies at an address that is not allowed`
   if (BROKEN.has(name)) return `result_invalid: the clip of ${slug} breaks off`
   return `result_invalid: ${slug}: ${FAILURES[name].text}`
 }

@@ -13,7 +13,9 @@ import { FairQueue } from '../../structures/fair-queue.ts'
 /** What a step needs a place for. */
 type Kind = 'submit' | 'poll' | 'store'
 
-/** Of a provider's calls, the share that polls or submissions alone may have: neither keeps the other waiting. */
+/**
+ * Of a provider's calls, the share that polls or submissions alone may have: neither keeps the other waiting.
+ */
 const CALLS_SHARE = 0.75
 
 export interface LaneOptions {
@@ -26,14 +28,18 @@ export interface LaneOptions {
 }
 
 /**
- * The jobs of one provider that this runner holds: by their time, then by turns of workspaces, then in one of a few
- * places. Providers share nothing, so that one that hangs delays nobody else's jobs. Design §7.
+ * The jobs of one provider that this runner holds: by their time, then by turns of workspaces, then in one of
+ * a few places. Providers share nothing, so that one that hangs delays nobody else's jobs. Design §7.
  */
 export class Lane {
   readonly slug: string
   readonly #options: LaneOptions
   readonly #heap = new TimeHeap<HeldJob>()
-  readonly #queues: Readonly<Record<Kind, FairQueue<HeldJob>>> = { submit: new FairQueue(), poll: new FairQueue(), store: new FairQueue() }
+  readonly #queues: Readonly<Record<Kind, FairQueue<HeldJob>>> = {
+    submit: new FairQueue(),
+    poll: new FairQueue(),
+    store: new FairQueue(),
+  }
   readonly #busy: Record<Kind, number> = { submit: 0, poll: 0, store: 0 }
   /** Jobs of it that are held. */
   held = 0
@@ -59,7 +65,9 @@ export class Lane {
 
   /** A job's next step is due after so long. */
   schedule(job: HeldJob, inMs: number): void {
-    const { deps: { clock } } = this.#options
+    const {
+      deps: { clock },
+    } = this.#options
     const now = clock.now()
     job.dueAt = Math.max(now, Math.min(now + inMs, job.expiresAt))
     job.phase = 'waiting'
@@ -81,9 +89,12 @@ export class Lane {
     this.#isPumping = true
     try {
       this.#queueDue()
-      while (this.#begin('store')) { /* as many as there is room for */ }
+      while (this.#begin('store')) {
+        /* as many as there is room for */
+      }
       // Once more: polls that had the turn may all have been given up.
-      for (let isMore = true; isMore;) isMore = [this.#begin('submit'), this.#begin('poll'), this.#begin('submit')].includes(true)
+      for (let isMore = true; isMore;)
+        isMore = [this.#begin('submit'), this.#begin('poll'), this.#begin('submit')].includes(true)
       // What is left of a grant was meant for now.
       this.#polls = 0
       this.#askForPolls()
@@ -100,7 +111,9 @@ export class Lane {
   }
 
   #queueDue(): void {
-    const { deps: { clock } } = this.#options
+    const {
+      deps: { clock },
+    } = this.#options
     for (let due = this.#heap.popDue(clock.now()); due !== null; due = this.#heap.popDue(clock.now())) {
       const { at, item: job } = due
       if (job.phase !== 'waiting' || job.dueAt !== at) continue
@@ -147,7 +160,8 @@ export class Lane {
     if (provider === null) return Promise.resolve(again(backoffMs(deps, job.fails++)))
     if (kind === 'store') return keep(deps, job, provider)
     if (kind === 'poll') return poll(deps, job, { provider, crowdMs: this.#crowdMs() })
-    if (job.claim.state === 'accepted' || provider.video.submit === 'token') return submit(deps, job, provider)
+    if (job.claim.state === 'accepted' || provider.video.submit === 'token')
+      return submit(deps, job, provider)
     if (provider.video.submit === 'lookup') return lookup(deps, job, provider)
     return Promise.resolve(unknown(deps, job, { provider, error: CRASHED }))
   }
@@ -167,14 +181,24 @@ export class Lane {
     })
   }
 
-  /** Milliseconds between two polls of one job that the polls of this provider allow, shared by all of its jobs. */
+  /**
+   * Milliseconds between two polls of one job that the polls of this provider allow, shared by all of its
+   * jobs.
+   */
   #crowdMs(): number {
-    const { deps: { polls }, video } = this.#options
+    const {
+      deps: { polls },
+      video,
+    } = this.#options
     return (this.held * polls.liveRunners * SECOND_MS) / video.pollsPerSecond
   }
 
   #askForPolls(): void {
-    const { deps: { polls, clock }, slug, video } = this.#options
+    const {
+      deps: { polls, clock },
+      slug,
+      video,
+    } = this.#options
     const want = Math.min(this.#queues.poll.size, this.#placesOf('poll'))
     if (want <= 0 || this.#isAsking || clock.now() < this.#deniedUntil) return
     this.#isAsking = true
@@ -188,7 +212,9 @@ export class Lane {
 
   /** One timer for the whole lane: the next job that is due, or the next poll that is free. */
   #arm(): void {
-    const { deps: { clock } } = this.#options
+    const {
+      deps: { clock },
+    } = this.#options
     const isPollWaiting = this.#queues.poll.size > 0 && !this.#isAsking && this.#placesOf('poll') > 0
     const at = Math.min(this.#heap.nextAt, isPollWaiting ? this.#deniedUntil : Infinity)
     if (at === this.#armedAt || this.#isClosed) return

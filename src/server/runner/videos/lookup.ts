@@ -1,19 +1,26 @@
-import { VIDEO_CALL_MS_MAX, VIDEO_LOOKUP_QUIET_MS, VIDEO_LOOKUP_SKEW_MS } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_CALL_MS_MAX,
+  VIDEO_LOOKUP_QUIET_MS,
+  VIDEO_LOOKUP_SKEW_MS,
+} from '../../../schemas/videos/video-limits.ts'
 import type { VideoProvider } from '../../ports/videos/video-providers.ts'
 import { again, backoffMs, callTimes, GONE, write, type EngineDeps, type Next } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 import { adopt, takeBack } from './submit.ts'
 
 /**
- * Looks in the provider's list for a job whose submission is in doubt, and takes it over. It is submitted again only
- * when a whole list shows none, and was asked for so late that the job would be in it. Design §7.
+ * Looks in the provider's list for a job whose submission is in doubt, and takes it over. It is submitted
+ * again only when a whole list shows none, and was asked for so late that the job would be in it. Design §7.
  */
 export async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters, log } = deps
   const { submittedAtMs, createdAtMs } = job.claim
   const askedAt = clock.now()
   const found = await provider.lookup(
-    job.order(), (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS, callTimes(deps, job, VIDEO_CALL_MS_MAX))
+    job.order(),
+    (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS,
+    callTimes(deps, job, VIDEO_CALL_MS_MAX),
+  )
   meters.looked(provider.slug, found.kind)
   if (found.kind === 'unavailable') return again(backoffMs(deps, job.fails++))
   const owned = await write(deps, job, () => work.owned(job.claim, found.upstreamIds))
@@ -33,7 +40,7 @@ export async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProv
     const waitMs = backoffMs(deps, job.fails++)
     return again(askedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
   }
-  if (!await takeBack(deps, job)) return GONE
+  if (!(await takeBack(deps, job))) return GONE
   job.fails = 0
   log.info('video.not_listed', { id: job.id, provider: provider.slug })
   return again(0)

@@ -1,4 +1,9 @@
-import { VIDEO_BACKOFF_MAX_MS, VIDEO_CALL_MS_MAX, VIDEO_CLIPS_MAX, VIDEO_URL_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_BACKOFF_MAX_MS,
+  VIDEO_CALL_MS_MAX,
+  VIDEO_CLIPS_MAX,
+  VIDEO_URL_CHARS_MAX,
+} from '../../../schemas/videos/video-limits.ts'
 import type { Polled, VideoProvider } from '../../ports/videos/video-providers.ts'
 import { again, callTimes, GONE, heeded, write, type EngineDeps, type Next } from './engine-deps.ts'
 import { fail } from './finish.ts'
@@ -6,7 +11,9 @@ import type { HeldJob } from './held-job.ts'
 
 /** Share of a job's age that lies between two polls: one that takes long is asked for less often. */
 const AGE_SHARE = 0.25
-/** Share of the wait that chance takes off, so that jobs of one moment are not polled in one moment for ever. */
+/**
+ * Share of the wait that chance takes off, so that jobs of one moment are not polled in one moment for ever.
+ */
 const JITTER = 0.15
 
 export interface PollInput {
@@ -20,7 +27,8 @@ export async function poll(deps: EngineDeps, job: HeldJob, { provider, crowdMs }
   const { clock, meters } = deps
   const { upstreamId } = job.claim
   // No row is in `running` without it.
-  if (upstreamId === null) return fail(deps, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
+  if (upstreamId === null)
+    return fail(deps, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)
   job.countPoll()
   const polled = await provider.poll(job.order(), upstreamId, callTimes(deps, job, VIDEO_CALL_MS_MAX))
@@ -39,7 +47,10 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, polled, crowdMs 
       job.fails = 0
       return again(Math.max(intervalMs, heeded(polled.retryInMs)))
     case 'unavailable': {
-      const longer = Math.min(intervalMs * 2 ** Math.min(job.fails++, 30), Math.max(VIDEO_BACKOFF_MAX_MS, intervalMs))
+      const longer = Math.min(
+        intervalMs * 2 ** Math.min(job.fails++, 30),
+        Math.max(VIDEO_BACKOFF_MAX_MS, intervalMs),
+      )
       deps.log.debug('video.poll_unavailable', { id: job.id, provider: provider.slug, fails: job.fails })
       return again(Math.max(longer, heeded(polled.retryInMs)))
     }
@@ -48,7 +59,10 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, polled, crowdMs 
     case 'made': {
       const { sources } = polled
       if (sources.length === 0 || sources.length > VIDEO_CLIPS_MAX) {
-        return fail(deps, job, { error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`, mayHaveCost: true })
+        return fail(deps, job, {
+          error: `provider_invalid: ${provider.slug} says that it made ${sources.length} clips`,
+          mayHaveCost: true,
+        })
       }
       if (sources.some((source) => source.kind === 'url' && source.url.length > VIDEO_URL_CHARS_MAX)) {
         const error = `provider_invalid: ${provider.slug} names a clip by an address of more than ${VIDEO_URL_CHARS_MAX} characters`
@@ -63,7 +77,11 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, polled, crowdMs 
   }
 }
 
-function intervalOf({ clock, random }: EngineDeps, job: HeldJob, { provider: { video }, crowdMs }: PollInput): number {
+function intervalOf(
+  { clock, random }: EngineDeps,
+  job: HeldJob,
+  { provider: { video }, crowdMs }: PollInput,
+): number {
   const { submittedAtMs, createdAtMs } = job.claim
   const ageMs = clock.now() - job.at(submittedAtMs ?? createdAtMs)
   const byAge = Math.min(Math.max(ageMs * AGE_SHARE, video.pollFirstMs), video.pollMaxMs)

@@ -1,4 +1,8 @@
-import { VIDEO_VIEWS_AGAIN_MS_MAX, VIDEO_VIEWS_PAUSE_MS, VIDEO_VIEWS_PUT_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_VIEWS_AGAIN_MS_MAX,
+  VIDEO_VIEWS_PAUSE_MS,
+  VIDEO_VIEWS_PUT_AT_ONCE,
+} from '../../../schemas/videos/video-limits.ts'
 import { backoffMs, pause, type VideoEngineDeps } from './engine-deps.ts'
 
 /** Puts all live views again: at the start, and when Redis is back and may have forgotten them. Design §7. */
@@ -39,13 +43,15 @@ export class Refresh {
     this.#isRunning = false
   }
 
-  /** At a pace that leaves both stores to those who wait. @returns views put; fewer when Redis is away again */
+  /**
+   * At a pace that leaves both stores to those who wait. @returns views put; fewer when Redis is away again
+   */
   async #putAll(): Promise<number> {
     const { work, views } = this.#deps
     let count = 0
     for (let after: string | null = null; !this.#isStopped && !this.#isAsked;) {
       const page = await work.views(after, VIDEO_VIEWS_PUT_AT_ONCE)
-      if (page.length === 0 || !await views.putAll(page, VIDEO_VIEWS_AGAIN_MS_MAX)) break
+      if (page.length === 0 || !(await views.putAll(page, VIDEO_VIEWS_AGAIN_MS_MAX))) break
       count += page.length
       after = page.at(-1)?.id ?? null
       if (page.length < VIDEO_VIEWS_PUT_AT_ONCE) break

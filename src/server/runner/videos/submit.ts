@@ -1,7 +1,16 @@
 import { VIDEO_LEASE_MARGIN_MS, VIDEO_LEASE_MS } from '../../../schemas/videos/video-limits.ts'
 import { VIDEO_IMAGES_MS } from '../../../schemas/videos/video-provider-limits.ts'
 import type { Submitted, VideoOrder, VideoProvider } from '../../ports/videos/video-providers.ts'
-import { again, backoffMs, GONE, heeded, wholeOrder, write, type EngineDeps, type Next } from './engine-deps.ts'
+import {
+  again,
+  backoffMs,
+  GONE,
+  heeded,
+  wholeOrder,
+  write,
+  type EngineDeps,
+  type Next,
+} from './engine-deps.ts'
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
@@ -26,13 +35,15 @@ export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProv
   if (row === null) return GONE
   job.advance(row, clock.now())
   job.prolong(askedAt, VIDEO_LEASE_MS + callMs)
-  // The request leaves within the lease alone, once its images are here, so that the call is over when somebody else may look.
+  // The request leaves within the lease alone, once its images are here, so that the call is over when
+  // somebody else may look.
   const writeBy = askedAt + imagesMs + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
   const answer = await provider.submit(order, {
     endsAt: askedAt + callMs,
     // What was sent is listened to: a job that is cancelled meanwhile can only be stopped by its id.
     signal: NEVER,
-    mayWrite: () => clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
+    mayWrite: () =>
+      clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
   })
   meters.submitted(provider.slug, answer.kind)
   return book(deps, job, { provider, answer })
@@ -46,8 +57,16 @@ function mayFetch({ request: { frames, references } }: VideoOrder): boolean {
 }
 
 /** A row in `submitting`, of this process or of one that is gone: the provider may have the job. */
-export function unknown(deps: EngineDeps, job: HeldJob, { provider, error }: { readonly provider: VideoProvider; readonly error: string }): Promise<Next> | Next {
-  deps.log.info('video.outcome_unknown', { id: job.id, provider: provider.slug, submit: provider.video.submit })
+export function unknown(
+  deps: EngineDeps,
+  job: HeldJob,
+  { provider, error }: { readonly provider: VideoProvider; readonly error: string },
+): Promise<Next> | Next {
+  deps.log.info('video.outcome_unknown', {
+    id: job.id,
+    provider: provider.slug,
+    submit: provider.video.submit,
+  })
   if (provider.video.submit !== 'blind') return again(backoffMs(deps, job.fails++))
   return fail(deps, job, { error, mayHaveCost: true })
 }
@@ -67,15 +86,19 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
       const row = await adopt(deps, job, upstreamId)
       if (row === 'adopted') return again(provider.video.pollFirstMs)
       if (row === 'gone') return GONE
-      // Another job was given this one when its own submission was in doubt: ours may be the one that it looked for.
+      // Another job was given this one when its own submission was in doubt: ours may be the one that it
+      // looked for.
       if (provider.video.submit === 'lookup') return unknown(deps, job, { provider, error: CRASHED })
-      return fail(deps, job, { error: `provider_invalid: ${provider.slug} gave the id of another job`, mayHaveCost: true })
+      return fail(deps, job, {
+        error: `provider_invalid: ${provider.slug} gave the id of another job`,
+        mayHaveCost: true,
+      })
     }
     case 'refused':
       return fail(deps, job, { error: answer.error, mayHaveCost: false })
     case 'unsent': {
       deps.log.debug('video.unsent', { id: job.id, provider: provider.slug })
-      if (!await takeBack(deps, job)) return GONE
+      if (!(await takeBack(deps, job))) return GONE
       return again(Math.max(heeded(answer.retryInMs), backoffMs(deps, job.fails++)))
     }
     case 'unknown':
@@ -84,8 +107,8 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
 }
 
 /**
- * As `write`, of what ends a submission: the row's lease is a short one from then on, and the long one until then. While the
- * store cannot be told, nobody else has the job, and no other knows what the provider said.
+ * As `write`, of what ends a submission: the row's lease is a short one from then on, and the long one until
+ * then. While the store cannot be told, nobody else has the job, and no other knows what the provider said.
  */
 async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
   let askedAt = deps.clock.now()
@@ -106,7 +129,11 @@ export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean>
 }
 
 /** The row gets the provider's id. */
-export async function adopt(deps: EngineDeps, job: HeldJob, upstreamId: string): Promise<'adopted' | 'owned' | 'gone'> {
+export async function adopt(
+  deps: EngineDeps,
+  job: HeldJob,
+  upstreamId: string,
+): Promise<'adopted' | 'owned' | 'gone'> {
   const { work, clock, views, log } = deps
   const row = await writeOver(deps, job, async () => {
     const answer = await work.submitted(job.claim, upstreamId)
@@ -120,7 +147,13 @@ export async function adopt(deps: EngineDeps, job: HeldJob, upstreamId: string):
   job.advance(row, clock.now())
   job.fails = 0
   void views.put({
-    id: row.id, workspaceId: row.workspaceId, status: 'in_progress', generationId: row.generationId, error: null, outputs: 0, usage: null,
+    id: row.id,
+    workspaceId: row.workspaceId,
+    status: 'in_progress',
+    generationId: row.generationId,
+    error: null,
+    outputs: 0,
+    usage: null,
   })
   log.info('video.submitted', { id: row.id, provider: row.target.provider, submissions: row.submissions })
   return 'adopted'

@@ -4,8 +4,8 @@ import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
 /**
- * A job whose endpoint is not in this process' catalogue. While a node is reloaded, fronts know new ones before
- * runners do: a young job waits for one that knows it.
+ * A job whose endpoint is not in this process' catalogue. While a node is reloaded, fronts know new ones
+ * before runners do: a young job waits for one that knows it.
  */
 export async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
   const { work, log, clock } = deps

@@ -14,7 +14,10 @@ export interface AttemptDeps {
   readonly now: () => number
   /** Milliseconds that an attempt may take. */
   readonly attemptMs: number
-  /** `performance.now()` milliseconds. Behind it nothing is sent: the delivery may be another's before this attempt is booked. */
+  /**
+   * `performance.now()` milliseconds. Behind it nothing is sent: the delivery may be another's before this
+   * attempt is booked.
+   */
   readonly beginsBy: number
 }
 
@@ -34,8 +37,8 @@ const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
 const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
 
 /**
- * One attempt to deliver: signed anew, sent to where its name leads now. Redirects are answers like any other. It never
- * rejects. C17.
+ * One attempt to deliver: signed anew, sent to where its name leads now. Redirects are answers like any
+ * other. It never rejects. C17.
  */
 export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
   if (claim.isDisabled) return failed('url_disabled')
@@ -48,19 +51,38 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
   if (performance.now() > deps.beginsBy) return postponed({ name: 'deadline_exceeded' })
   const body = Buffer.from(claim.body)
   const timestampS = Math.floor(deps.now() / 1_000)
-  const signed = signatureHeaders({ id: claim.id, timestampS, body, secrets: secrets.value.map(({ text }) => text) })
+  const signed = signatureHeaders({
+    id: claim.id,
+    timestampS,
+    body,
+    secrets: secrets.value.map(({ text }) => text),
+  })
   const endsAt = performance.now() + deps.attemptMs
   const answer = await way.value.exchange({
-    method: 'POST', path: target.path, headers: [...headersOf(claim), ...signed], body, bodyBytes: body.length,
+    method: 'POST',
+    path: target.path,
+    headers: [...headersOf(claim), ...signed],
+    body,
+    bodyBytes: body.length,
     // Once it is sent, nothing but its own end cuts it: a receiver may have acted on it.
-    beginsBy: () => endsAt, stallMs: deps.attemptMs, signal: new AbortController().signal,
+    beginsBy: () => endsAt,
+    stallMs: deps.attemptMs,
+    signal: new AbortController().signal,
   })
-  if (!answer.ok) return OURS.has(answer.failure.name) ? postponed(answer.failure) : failed(reasonOf(answer.failure))
+  if (!answer.ok)
+    return OURS.has(answer.failure.name) ? postponed(answer.failure) : failed(reasonOf(answer.failure))
   return { result: resultOf(answer.value, deps.now()), failure: null, rest: heardOut(answer.value, endsAt) }
 }
 
 function headersOf({ idempotencyKey }: ClaimedDelivery): readonly string[] {
-  return ['content-type', 'application/json', 'user-agent', 'sluice-webhooks/1', 'x-sluice-idempotency-key', idempotencyKey]
+  return [
+    'content-type',
+    'application/json',
+    'user-agent',
+    'sluice-webhooks/1',
+    'x-sluice-idempotency-key',
+    idempotencyKey,
+  ]
 }
 
 function resultOf({ status, header }: EgressExchange, nowMs: number): DeliveryResult {
@@ -75,7 +97,9 @@ function reasonOf({ name }: Failure): WebhookReason {
   return name === 'upstream_slow' ? 'timeout' : 'unreachable'
 }
 
-/** Reads a little of the answer, so that the connection may serve again; one that goes on beyond that is cut. */
+/**
+ * Reads a little of the answer, so that the connection may serve again; one that goes on beyond that is cut.
+ */
 async function heardOut({ body }: EgressExchange, endsAt: number): Promise<void> {
   const timer = setTimeout(() => body.close(), Math.max(0, endsAt - performance.now()))
   try {
@@ -91,7 +115,11 @@ async function heardOut({ body }: EgressExchange, endsAt: number): Promise<void>
 }
 
 function failed(reason: WebhookReason): Attempted {
-  return { result: { kind: 'failed', status: null, reason, retryAfterMs: null }, failure: null, rest: Promise.resolve() }
+  return {
+    result: { kind: 'failed', status: null, reason, retryAfterMs: null },
+    failure: null,
+    rest: Promise.resolve(),
+  }
 }
 
 function postponed(failure: Failure): Attempted {

@@ -15,5 +15,8 @@ export function callbackTarget(text: string, workspaceId: string): CallbackTarge
   if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return null
   const host = url.hostname.replace(/\.$/, '')
   const port = url.port === '' ? null : Number(url.port)
-  return { destination: { host, port, purpose: 'callback', workspaceId }, path: `${url.pathname}${url.search}` }
+  return {
+    destination: { host, port, purpose: 'callback', workspaceId },
+    path: `${url.pathname}${url.search}`,
+  }
 }

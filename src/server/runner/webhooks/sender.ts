@@ -1,10 +1,20 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { WEBHOOK_CALLS_MAX, WEBHOOK_HOST_CALLS_MAX, WEBHOOK_WORKSPACE_CALLS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
+import {
+  WEBHOOK_CALLS_MAX,
+  WEBHOOK_HOST_CALLS_MAX,
+  WEBHOOK_WORKSPACE_CALLS_MAX,
+} from '../../../schemas/webhooks/webhook-limits.ts'
 import { nextTryIn } from '../../../schemas/webhooks/webhook-schedule.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
-import type { ClaimedDelivery, Deliveries, DeliveryResult, WebhookMeters, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
+import type {
+  ClaimedDelivery,
+  Deliveries,
+  DeliveryResult,
+  WebhookMeters,
+  WebhookSecrets,
+} from '../../ports/webhooks/webhooks.ts'
 import { attemptDelivery } from './attempt.ts'
 import { WEBHOOK_TIMING, type WebhookTiming } from './timing.ts'
 
@@ -23,7 +33,10 @@ export interface WebhookSenderOptions {
 }
 
 export interface WebhookSender {
-  /** Takes no more; resolves when what is under way has been made and booked, at the latest after an attempt's time. */
+  /**
+   * Takes no more; resolves when what is under way has been made and booked, at the latest after an attempt's
+   * time.
+   */
   close(): Promise<void>
 }
 
@@ -31,8 +44,8 @@ export interface WebhookSender {
 const CLAIM_GAP_MS = 20
 
 /**
- * Delivers webhooks that are due: claims them, sends them, books what came of it right after the answer, so that only a
- * death between the two makes a receiver hear of something twice. C17, design §7.
+ * Delivers webhooks that are due: claims them, sends them, books what came of it right after the answer, so
+ * that only a death between the two makes a receiver hear of something twice. C17, design §7.
  */
 export function openWebhookSender(options: WebhookSenderOptions): WebhookSender {
   return new Sender(options)
@@ -95,7 +108,11 @@ class Sender implements WebhookSender {
     this.#isAsked = false
     try {
       const claims = await deliveries.claim({
-        countMax, perHostMax: WEBHOOK_HOST_CALLS_MAX, perWorkspaceMax: WEBHOOK_WORKSPACE_CALLS_MAX, busy: this.#busy, leaseMs,
+        countMax,
+        perHostMax: WEBHOOK_HOST_CALLS_MAX,
+        perWorkspaceMax: WEBHOOK_WORKSPACE_CALLS_MAX,
+        busy: this.#busy,
+        leaseMs,
       })
       this.#isStoreAway = false
       // A process that stood still meanwhile has lost them, or would before it had booked.
@@ -109,12 +126,14 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * One a turn of the loop: answers that have come are booked before more is sent. What is sent and not booked is what a
-   * death makes receivers hear of twice, and a hundred new connections at once would hold up the answers of all.
+   * One a turn of the loop: answers that have come are booked before more is sent. What is sent and not
+   * booked is what a death makes receivers hear of twice, and a hundred new connections at once would hold up
+   * the answers of all.
    */
   async #beginAll(claims: readonly ClaimedDelivery[], beginsBy: number): Promise<void> {
     for (const [nth, claim] of claims.entries()) {
-      if (this.#isClosing || performance.now() > beginsBy) return this.#options.deliveries.release(claims.slice(nth), 0)
+      if (this.#isClosing || performance.now() > beginsBy)
+        return this.#options.deliveries.release(claims.slice(nth), 0)
       this.#begin(claim, beginsBy)
       await nextTurn()
     }
@@ -139,10 +158,12 @@ class Sender implements WebhookSender {
     const { log } = this.#options
     const { attemptMs, pauseMs } = this.#timing
     const { result, failure, rest } = await attemptDelivery(claim, { ...this.#options, attemptMs, beginsBy })
-    if (failure !== null) log.warn('webhook_postponed', { ...factsOf(claim), failure: failure.name, cause: failure.cause })
-    const booked = result === null
-      ? this.#persist(claim, async () => (await this.#options.deliveries.release([claim], pauseMs), true))
-      : this.#book(claim, result)
+    if (failure !== null)
+      log.warn('webhook_postponed', { ...factsOf(claim), failure: failure.name, cause: failure.cause })
+    const booked =
+      result === null
+        ? this.#persist(claim, async () => (await this.#options.deliveries.release([claim], pauseMs), true))
+        : this.#book(claim, result)
     await Promise.all([booked, rest])
   }
 
@@ -152,7 +173,7 @@ class Sender implements WebhookSender {
     const isRetried = result.kind === 'failed' && result.reason !== 'url_disabled'
     const failed = { tries: claim.tries + 1, retryAfterMs: isRetried ? result.retryAfterMs : null }
     const dueInMs = isRetried ? nextTryIn(failed, { delaysMs, retryAfterMsMax, random }) : null
-    if (!await this.#persist(claim, () => deliveries.book(claim, result, dueInMs))) return
+    if (!(await this.#persist(claim, () => deliveries.book(claim, result, dueInMs)))) return
     const facts = { ...factsOf(claim), status: result.status }
     if (result.kind === 'delivered') {
       meters.attempt('delivered')
@@ -165,7 +186,8 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * Writes what must not be lost: tries again while the delivery is still ours, since whoever takes it over sends it again.
+   * Writes what must not be lost: tries again while the delivery is still ours, since whoever takes it over
+   * sends it again.
    * @returns false when it was not written
    */
   async #persist(claim: ClaimedDelivery, write: () => Promise<boolean>): Promise<boolean> {
@@ -185,7 +207,13 @@ class Sender implements WebhookSender {
 }
 
 /** What may be told of a delivery: its URL is the caller's secret. */
-function factsOf({ id, jobId, workspaceId, host, tries }: ClaimedDelivery): Readonly<Record<string, unknown>> {
+function factsOf({
+  id,
+  jobId,
+  workspaceId,
+  host,
+  tries,
+}: ClaimedDelivery): Readonly<Record<string, unknown>> {
   return { deliveryId: id, jobId, workspaceId, host, tries: tries + 1 }
 }
 

@@ -1,5 +1,8 @@
 import {
-  WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_LEASE_MS, WEBHOOK_RETRY_AFTER_MS_MAX, WEBHOOK_SWEEP_MS,
+  WEBHOOK_ATTEMPT_MS_MAX,
+  WEBHOOK_LEASE_MS,
+  WEBHOOK_RETRY_AFTER_MS_MAX,
+  WEBHOOK_SWEEP_MS,
 } from '../../../schemas/webhooks/webhook-limits.ts'
 import { WEBHOOK_DELAYS_MS } from '../../../schemas/webhooks/webhook-schedule.ts'
 

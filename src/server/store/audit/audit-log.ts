@@ -30,7 +30,7 @@ interface ChainRow extends RawAuditRow {
   readonly actor_id: string | null
 }
 
-interface RequestHead {
+interface Head {
   readonly organization_id: string
   readonly n: string
   readonly hash: Buffer
@@ -39,7 +39,10 @@ interface RequestHead {
   readonly pruned_hash: Buffer
 }
 
-/** The event that tells of the pruning of those before it: `after` has `through_n` and `hash` of the last of them. */
+/**
+ * The event that tells of the pruning of those before it: `after` has `through_n` and `hash` of the last of
+ * them.
+ */
 export const AUDIT_PRUNE = 'system.audit-prune'
 
 const GENESIS = Buffer.alloc(32)
@@ -49,9 +52,15 @@ const ROWS_AT_ONCE = 500
  * Every row of an organization, or of all, in the order of its chain.
  * Failure: store_unavailable.
  */
-export function readAudit({ sql }: Store, organizationId: string | null, each: (row: AuditRow) => void): Promise<Outcome<null>> {
+export function readAudit(
+  { sql }: Store,
+  organizationId: string | null,
+  each: (row: AuditRow) => void,
+): Promise<Outcome<null>> {
   return reach(async () => {
-    const rows = sql<RawAuditRow[]>`SELECT organization_id, n, text, hash FROM audit WHERE ${ofOne(sql, organizationId)} ORDER BY organization_id, n`
+    const rows = sql<
+      RawAuditRow[]
+    >`SELECT organization_id, n, text, hash FROM audit WHERE ${ofOne(sql, organizationId)} ORDER BY organization_id, n`
     for await (const some of rows.cursor(ROWS_AT_ONCE)) for (const row of some) each(rowOf(row))
     return ok(null)
   })
@@ -62,42 +71,45 @@ export function readAudit({ sql }: Store, organizationId: string | null, each: (
  * Failure: store_unavailable.
  */
 export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
-  return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    const heads = await tx<RequestHead[]>`
+  return reach(() =>
+    sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+      const heads = await tx<Head[]>`
       SELECT organization_id, COALESCE(h.n, 0) AS n, COALESCE(h.hash, ${GENESIS}) AS hash, COALESCE(p.n, 0) AS pruned_n,
         COALESCE(p.hash, ${GENESIS}) AS pruned_hash
       FROM audit_heads h FULL JOIN audit_pruned p USING (organization_id) WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id`
-    const chains = new Map(heads.map((head) => [head.organization_id, new Chain(head)]))
-    let checked = 0
-    const rows = tx<ChainRow[]>`
+      const chains = new Map(heads.map((head) => [head.organization_id, new Chain(head)]))
+      let checked = 0
+      const rows = tx<ChainRow[]>`
       SELECT organization_id, n, text, hash, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
         workspace_id, operation, outcome, object_kind, object_id, actor_id
       FROM audit WHERE ${ofOne(tx, organizationId)} ORDER BY organization_id, n`
-    for await (const some of rows.cursor(ROWS_AT_ONCE)) {
-      for (const row of some) {
-        checked++
-        const chain = chains.get(row.organization_id) ?? new Chain({ ...NO_HEAD, organization_id: row.organization_id })
-        chains.set(row.organization_id, chain)
-        chain.take(row)
+      for await (const some of rows.cursor(ROWS_AT_ONCE)) {
+        for (const row of some) {
+          checked++
+          const chain =
+            chains.get(row.organization_id) ?? new Chain({ ...NO_HEAD, organization_id: row.organization_id })
+          chains.set(row.organization_id, chain)
+          chain.take(row)
+        }
       }
-    }
-    const faults = [...chains.values()].flatMap((chain) => chain.end() ?? [])
-    return ok({ checked, faults })
-  }))
+      const faults = [...chains.values()].flatMap((chain) => chain.end() ?? [])
+      return ok({ checked, faults })
+    }),
+  )
 }
 
 const NO_HEAD = { n: '0', hash: GENESIS, pruned_n: '0', pruned_hash: GENESIS }
 
 /** One organization's rows as they come by, from the first that was not pruned on. */
 class Chain {
-  readonly #head: RequestHead
+  readonly #head: Head
   #n: number
   #hash: Buffer
   /** The last that its own events say was pruned. */
   #told = 0
   #fault: AuditFault | null = null
 
-  constructor(head: RequestHead) {
+  constructor(head: Head) {
     this.#head = head
     this.#n = Number(head.pruned_n)
     this.#hash = head.pruned_hash
@@ -113,7 +125,10 @@ class Chain {
     if (row.operation === AUDIT_PRUNE) this.#hear(row)
   }
 
-  /** What is kept says itself that others went before it: whoever removes more cannot say that they were pruned. */
+  /**
+   * What is kept says itself that others went before it: whoever removes more cannot say that they were
+   * pruned.
+   */
   #hear({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
     // Whoever can write a chain anew may write anything into it.
@@ -151,13 +166,25 @@ function isAsItSays(row: ChainRow): boolean {
   try {
     const said = JSON.parse(row.text) as Record<string, unknown>
     const actor = said['actor'] as { id: string | null }
-    return Number(row.n) === said['n'] && INDEXED.every((name) => said[name] === row[name]) && actor.id === row.actor_id
+    return (
+      Number(row.n) === said['n'] &&
+      INDEXED.every((name) => said[name] === row[name]) &&
+      actor.id === row.actor_id
+    )
   } catch {
     return false
   }
 }
 
-const INDEXED = ['organization_id', 'at', 'workspace_id', 'operation', 'outcome', 'object_kind', 'object_id'] as const
+const INDEXED = [
+  'organization_id',
+  'at',
+  'workspace_id',
+  'operation',
+  'outcome',
+  'object_kind',
+  'object_id',
+] as const
 
 function ofOne(sql: Queryable, organizationId: string | null): ReturnType<Sql> {
   return organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`

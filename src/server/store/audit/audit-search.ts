@@ -20,23 +20,27 @@ export interface RawAuditRow {
 
 /** Failures: workspace_unknown, store_unavailable. */
 export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<AuditPage>> {
-  return reach(() => sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    const place = query.workspace === undefined ? null : await workspaceIdOf(tx, query.organizationId, query.workspace)
-    if (place?.ok === false) return place
-    // Where the figures of the table are old the planner would fetch and sort all that a search may find, be it millions.
-    await tx`SET LOCAL enable_sort = off`
-    const search = searchOf(tx, query, place?.value ?? null)
-    const found = await tx<FoundRow[]>`${endedByBytes(tx, {
-      rows: tx`
+  return reach(() =>
+    sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+      const place =
+        query.workspace === undefined ? null : await workspaceIdOf(tx, query.organizationId, query.workspace)
+      if (place?.ok === false) return place
+      // Where the figures of the table are old the planner would fetch and sort all that a search may find,
+      // be it millions.
+      await tx`SET LOCAL enable_sort = off`
+      const search = searchOf(tx, query, place?.value ?? null)
+      const found = await tx<FoundRow[]>`${endedByBytes(tx, {
+        rows: tx`
         SELECT organization_id, n, text, hash FROM (SELECT * FROM audit WHERE ${search.looked} ORDER BY n DESC LIMIT ${AUDIT_LOOKED_MAX}) looked
         WHERE ${search.rest} ORDER BY n DESC LIMIT ${query.limit + 1}`,
-      bytes: () => tx`octet_length(text)`,
-      order: () => tx`n DESC`,
-    })}`
-    const rows = found.slice(0, query.limit).map(rowOf)
-    const isCut = (found[0]?.found ?? 0) > rows.length
-    return ok({ rows, nextBefore: isCut ? (rows.at(-1)?.n ?? null) : await nextBefore(tx, search) })
-  }))
+        bytes: () => tx`octet_length(text)`,
+        order: () => tx`n DESC`,
+      })}`
+      const rows = found.slice(0, query.limit).map(rowOf)
+      const isCut = (found[0]?.found ?? 0) > rows.length
+      return ok({ rows, nextBefore: isCut ? (rows.at(-1)?.n ?? null) : await nextBefore(tx, search) })
+    }),
+  )
 }
 
 export function rowOf({ organization_id, n, text, hash }: RawAuditRow): AuditRow {
@@ -65,8 +69,8 @@ async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<
 }
 
 /**
- * Each of these has an index that ends with `n`, those first that are rarest as a rule; the first that is asked for finds
- * the rows. Instants are numbers of rows, since the log's time never goes back.
+ * Each of these has an index that ends with `n`, those first that are rarest as a rule; the first that is
+ * asked for finds the rows. Instants are numbers of rows, since the log's time never goes back.
  */
 function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null): Search {
   const { organizationId, objectId, actorId, operation, outcome, objectKind, since, until, before } = query

@@ -1,4 +1,9 @@
-import { AUDIT_BATCH_EVENTS, AUDIT_FLUSH_MS, AUDIT_RETRY_MS, AUDIT_WAITING_MAX } from '../../../schemas/audit/audit-limits.ts'
+import {
+  AUDIT_BATCH_EVENTS,
+  AUDIT_FLUSH_MS,
+  AUDIT_RETRY_MS,
+  AUDIT_WAITING_MAX,
+} from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent, AuditTrail } from '../../ports/audit/audit.ts'
 import type { Log } from '../../ports/observe.ts'
 import { appendAudit } from '../base/append-audit.ts'
@@ -8,7 +13,8 @@ import { isAway } from '../base/translate.ts'
 
 /**
  * Appends events in batches, in the order in which they were noted. While the store is away they wait, up to
- * AUDIT_WAITING_MAX; a process that is killed loses those of its last AUDIT_FLUSH_MS. Equal refusals are gathered.
+ * AUDIT_WAITING_MAX; a process that is killed loses those of its last AUDIT_FLUSH_MS. Equal refusals are
+ * gathered.
  * @param refusalsMs milliseconds in which they become one row
  */
 export function openAuditTrail(store: Store, log: Log, refusalsMs?: number): AuditTrail {

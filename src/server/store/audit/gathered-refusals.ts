@@ -1,4 +1,9 @@
-import { REFUSALS_DISTINCT_MAX, REFUSALS_GATHERED_MAX, REFUSALS_GATHERED_MS, REFUSALS_ORGANIZATION_DISTINCT_MAX } from '../../../schemas/audit/audit-limits.ts'
+import {
+  REFUSALS_DISTINCT_MAX,
+  REFUSALS_GATHERED_MAX,
+  REFUSALS_GATHERED_MS,
+  REFUSALS_ORGANIZATION_DISTINCT_MAX,
+} from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 
 /** What stands for the object of refusals that are too many and too different to have rows of their own. */
@@ -14,12 +19,12 @@ interface Gathered {
 }
 
 /**
- * Appends the first of equal refusals at once, and those that follow as one row each REFUSALS_GATHERED_MS, with their count:
- * one key that is refused 1,450 times a second would else fill the log. Equal are those of one actor that differ in nothing
- * but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor, all its further ones of one reason are equal; and
- * beyond those of the organization (keys are free to make), or of the process, all further ones of the organization's are.
- * No refusal is appended without a count for those that equal it. A process that is killed loses what it counted since the
- * last row.
+ * Appends the first of equal refusals at once, and those that follow as one row each REFUSALS_GATHERED_MS,
+ * with their count: one key that is refused 1,450 times a second would else fill the log. Equal are those of
+ * one actor that differ in nothing but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor,
+ * all its further ones of one reason are equal; and beyond those of the organization (keys are free to make),
+ * or of the process, all further ones of the organization's are. No refusal is appended without a count for
+ * those that equal it. A process that is killed loses what it counted since the last row.
  */
 export class GatheredRefusals {
   readonly #append: (event: AuditEvent) => boolean
@@ -38,7 +43,8 @@ export class GatheredRefusals {
   /** @returns false when the refusal can neither be appended nor counted */
   note(event: AuditEvent): boolean {
     if (this.#counted(identityOf(event))) return true
-    if (this.#hasRoom(event) && this.#distinctOf(actorOf(event)) < REFUSALS_DISTINCT_MAX) return this.#begin(event, holdersOf(event))
+    if (this.#hasRoom(event) && this.#distinctOf(actorOf(event)) < REFUSALS_DISTINCT_MAX)
+      return this.#begin(event, holdersOf(event))
     const ofActor = severalOf(event)
     if (this.#counted(identityOf(ofActor))) return true
     if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
@@ -72,7 +78,10 @@ export class GatheredRefusals {
 
   /** For one more of the organization's, beside the one of all further ones. */
   #hasRoom({ organizationId }: AuditEvent): boolean {
-    return this.#gathered.size < REFUSALS_GATHERED_MAX && this.#distinctOf(organizationId) < REFUSALS_ORGANIZATION_DISTINCT_MAX
+    return (
+      this.#gathered.size < REFUSALS_GATHERED_MAX &&
+      this.#distinctOf(organizationId) < REFUSALS_ORGANIZATION_DISTINCT_MAX
+    )
   }
 
   #distinctOf(holder: string): number {

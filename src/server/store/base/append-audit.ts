@@ -2,8 +2,8 @@ import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Transaction } from './open.ts'
 
 /**
- * Appends events to the chain of their organization, in the transaction of the change that they tell of. Call it late
- * (before `bump`, which stays last): the organization's lock is held until the commit.
+ * Appends events to the chain of their organization, in the transaction of the change that they tell of. Call
+ * it late (before `bump`, which stays last): the organization's lock is held until the commit.
  */
 export async function appendAudit(tx: Transaction, ...events: readonly AuditEvent[]): Promise<void> {
   // In one order, so that two that tell of the same organizations do not wait for each other for ever.

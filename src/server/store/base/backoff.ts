@@ -11,7 +11,10 @@ const FIRST_MS = 15
 const MOST_MS = 1_000
 const GROWTH = 1.5
 
-/** Time between looks at something that others are about to change: soon at first, then more rarely, never in step. */
+/**
+ * Time between looks at something that others are about to change: soon at first, then more rarely, never in
+ * step.
+ */
 export class Backoff {
   readonly #options: BackoffOptions
   readonly #beganAt: number

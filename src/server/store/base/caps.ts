@@ -17,13 +17,19 @@ export interface Newcomers {
 }
 
 /**
- * Whether the organization may have more; others that ask for the same wait until the transaction ends, so that all count alike.
- * The last lock of a transaction: nobody who holds it waits for a workspace, an intern or a vault.
+ * Whether the organization may have more; others that ask for the same wait until the transaction ends, so
+ * that all count alike. The last lock of a transaction: nobody who holds it waits for a workspace, an intern
+ * or a vault.
  * @param byInstallation those of the store
  * Failure: quota_exceeded.
  */
-export async function holdRoom(tx: Transaction, { organizationId, what, more = 1 }: Newcomers, byInstallation: Caps = CAPS_DEFAULT): Promise<Outcome<null>> {
-  // Not the row of the organization: the deletion of a workspace has that one before the workspace, which its makers of keys have first.
+export async function holdRoom(
+  tx: Transaction,
+  { organizationId, what, more = 1 }: Newcomers,
+  byInstallation: Caps = CAPS_DEFAULT,
+): Promise<Outcome<null>> {
+  // Not the row of the organization: the deletion of a workspace has that one before the workspace, which its
+  // makers of keys have first.
   await tx`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::integer, hashtext(${organizationId}::uuid::text))`
   const own = await ownCaps(tx, organizationId)
   const limit = own?.[what] ?? byInstallation[what]
@@ -38,14 +44,16 @@ export async function holdRoom(tx: Transaction, { organizationId, what, more = 1
 /** Caps of organizations, as they are and as operators set them. */
 export function openCaps(store: Store): OrganizationCaps {
   return {
-    read: (organizationId) => reach(async () => {
-      const own = await ownCaps(store.sql, organizationId)
-      return own === null ? fail('organization_unknown') : ok(await stateOf(store, organizationId, own))
-    }),
-    update: (organizationId, changes, by) => reach(async () => {
-      const own = await store.sql.begin((tx) => write(tx, { organizationId, changes, by }))
-      return own === null ? fail('organization_unknown') : ok(await stateOf(store, organizationId, own))
-    }),
+    read: (organizationId) =>
+      reach(async () => {
+        const own = await ownCaps(store.sql, organizationId)
+        return own === null ? fail('organization_unknown') : ok(await stateOf(store, organizationId, own))
+      }),
+    update: (organizationId, changes, by) =>
+      reach(async () => {
+        const own = await store.sql.begin((tx) => write(tx, { organizationId, changes, by }))
+        return own === null ? fail('organization_unknown') : ok(await stateOf(store, organizationId, own))
+      }),
   }
 }
 
@@ -67,43 +75,61 @@ interface Change {
 }
 
 async function write(tx: Transaction, { organizationId, changes, by }: Change): Promise<OwnCaps | null> {
-  const [row] = await tx<CapsRow[]>`SELECT caps FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
+  const [row] = await tx<
+    CapsRow[]
+  >`SELECT caps FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   if (row === undefined) return null
   const all = Object.entries({ ...row.caps, ...changes })
   const after: OwnCaps = Object.fromEntries(all.filter(([, cap]) => cap !== null && cap !== undefined))
   await tx`UPDATE organizations SET caps = ${tx.json(after)} WHERE id = ${organizationId}`
   await appendAudit(tx, {
-    ...by, organizationId, workspaceId: null, outcome: 'changed', objectKind: 'organization', objectId: organizationId,
-    before: { caps: row.caps }, after: { caps: after },
+    ...by,
+    organizationId,
+    workspaceId: null,
+    outcome: 'changed',
+    objectKind: 'organization',
+    objectId: organizationId,
+    before: { caps: row.caps },
+    after: { caps: after },
   })
   return after
 }
 
 async function stateOf(store: Store, organizationId: string, own: OwnCaps): Promise<CapsState> {
   const { caps = CAPS_DEFAULT } = store.options
-  const states = await Promise.all(CAPPED.map(async (what) => {
-    const used = await countOf(store.sql, organizationId, what)
-    return [what, { cap: own[what] ?? caps[what], used, isOwn: own[what] !== undefined }] as const
-  }))
+  const states = await Promise.all(
+    CAPPED.map(async (what) => {
+      const used = await countOf(store.sql, organizationId, what)
+      return [what, { cap: own[what] ?? caps[what], used, isOwn: own[what] !== undefined }] as const
+    }),
+  )
   // One for each.
   return { organizationId, states: new Map(states) }
 }
 
 async function countOf(sql: Queryable, organizationId: string, what: Capped): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM ${counted(sql, organizationId, what)} AS counted`
+  const [row] = await sql<
+    { count: number }[]
+  >`SELECT count(*)::int AS count FROM ${counted(sql, organizationId, what)} AS counted`
   return row?.count ?? 0
 }
 
 function counted(sql: Queryable, organizationId: string, what: Capped) {
   switch (what) {
-    case 'workspaces': return sql`(SELECT 1 FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL)`
-    case 'api_keys': return sql`(
+    case 'workspaces':
+      return sql`(SELECT 1 FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL)`
+    case 'api_keys':
+      return sql`(
       SELECT 1 FROM api_keys WHERE organization_id = ${organizationId} AND revoked_at IS NULL
         AND (expires_at IS NULL OR expires_at > clock_timestamp()))`
-    case 'interns': return sql`(SELECT 1 FROM interns WHERE organization_id = ${organizationId})`
-    case 'vaults': return sql`(SELECT 1 FROM vaults WHERE organization_id = ${organizationId} AND kind = 'attachable')`
-    case 'secrets': return sql`(
+    case 'interns':
+      return sql`(SELECT 1 FROM interns WHERE organization_id = ${organizationId})`
+    case 'vaults':
+      return sql`(SELECT 1 FROM vaults WHERE organization_id = ${organizationId} AND kind = 'attachable')`
+    case 'secrets':
+      return sql`(
       SELECT 1 FROM secrets s JOIN vaults v ON v.id = s.vault_id WHERE v.organization_id = ${organizationId} AND v.kind = 'attachable')`
-    default: return what satisfies never
+    default:
+      return what satisfies never
   }
 }

@@ -15,7 +15,11 @@ export interface ConnectionBudget {
  * Compares what this node and the other ones may hold with what Postgres gives. Design §2.
  * @param wanted all that this node may hold at once, whatever holds them
  */
-export async function connectionBudget(sql: Queryable, node: string, wanted: number): Promise<ConnectionBudget> {
+export async function connectionBudget(
+  sql: Queryable,
+  node: string,
+  wanted: number,
+): Promise<ConnectionBudget> {
   const [limits] = await sql<{ available: number }[]>`
     SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
       - coalesce(current_setting('reserved_connections', true), '0')::int AS available`

@@ -25,8 +25,8 @@ interface PolledRow {
 }
 
 /**
- * Follows the epoch by polling its row, and obeys hints at once in whatever order they come. Its first poll is under
- * way when this returns; until one succeeds `lastGoodPollAtMs` is 0.
+ * Follows the epoch by polling its row, and obeys hints at once in whatever order they come. Its first poll
+ * is under way when this returns; until one succeeds `lastGoodPollAtMs` is 0.
  */
 export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
   return new Feed(options)
@@ -51,7 +51,11 @@ class Feed implements RunningEpochFeed {
   #isClosed = false
 
   constructor({ store, hints, log, pollMs = EPOCH_POLL_MS }: EpochFeedOptions) {
-    this.#lane = openStore({ ...store.options, poolMax: 1, applicationName: `${store.options.applicationName}-epoch` })
+    this.#lane = openStore({
+      ...store.options,
+      poolMax: 1,
+      applicationName: `${store.options.applicationName}-epoch`,
+    })
     this.#log = log
     this.#leaveHints = hints?.subscribe((change) => this.#hear(change)) ?? (() => {})
     this.#timer = setInterval(() => void this.#pollOnce(), pollMs)
@@ -88,8 +92,8 @@ class Feed implements RunningEpochFeed {
 
   /**
    * Obeyed before anything else is asked. But the channel may lose, reorder and even make up messages (two
-   * installations on one Redis), so the number itself is believed only from the store, which is asked at once: what
-   * lies between may be another revocation.
+   * installations on one Redis), so the number itself is believed only from the store, which is asked at
+   * once: what lies between may be another revocation.
    */
   #hear(change: Invalidation): void {
     if (this.#isClosed) return
@@ -114,11 +118,15 @@ class Feed implements RunningEpochFeed {
     const seen = this.#epoch
     let rows: readonly PolledRow[]
     try {
-      rows = await this.#lane.within(EPOCH_POLL_TIMEOUT_MS, (sql) => sql<PolledRow[]>`
+      rows = await this.#lane.within(
+        EPOCH_POLL_TIMEOUT_MS,
+        (sql) => sql<PolledRow[]>`
         SELECT e.n AS epoch, i.n, i.kind, i.id FROM epoch e LEFT JOIN invalidations i ON i.n > ${seen}
-        ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`)
+        ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`,
+      )
     } catch (problem) {
-      // One slow poll is a busy machine, as while a front starts; the overdue time begins to count with the second.
+      // One slow poll is a busy machine, as while a front starts; the overdue time begins to count with the
+      // second.
       const isOutage = this.#isAway || !(problem instanceof StoreSlow)
       if (!this.#isClosed && !this.#isTold && isOutage) {
         this.#log.warn('epoch.away', { cause: problem })
@@ -128,7 +136,10 @@ class Feed implements RunningEpochFeed {
       return
     }
     if (this.#isClosed) return
-    if (this.#isTold) this.#log.info('epoch.back', { awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs) })
+    if (this.#isTold)
+      this.#log.info('epoch.back', {
+        awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs),
+      })
     this.#isAway = false
     this.#isTold = false
     this.#obey(seen, rows)
@@ -138,8 +149,14 @@ class Feed implements RunningEpochFeed {
 
   #obey(seen: number, rows: readonly PolledRow[]): void {
     const epoch = Number(rows[0]?.epoch ?? 0)
-    const changes = rows.flatMap(({ n, kind, id }) => (n === null || kind === null || id === null ? [] : [{ n: Number(n), kind, id }]))
-    const isWhole = seen >= 0 && epoch >= seen && changes.length === epoch - seen && changes.length <= INVALIDATIONS_READ_MAX
+    const changes = rows.flatMap(({ n, kind, id }) =>
+      n === null || kind === null || id === null ? [] : [{ n: Number(n), kind, id }],
+    )
+    const isWhole =
+      seen >= 0 &&
+      epoch >= seen &&
+      changes.length === epoch - seen &&
+      changes.length <= INVALIDATIONS_READ_MAX
     // Not whole: the first poll, rows pruned meanwhile, too many, or a database that was set back.
     if (!isWhole) this.#tell({ kind: 'everything' })
     else for (const change of changes) this.#tell(change)

@@ -2,8 +2,9 @@ import type { CachedKind, Invalidation } from '../../ports/keys/keys.ts'
 import type { Transaction } from './open.ts'
 
 /**
- * Tells caches of a change. Call it as the last statement of the transaction that makes the change: the lock on the
- * epoch's row is held until the commit, so numbers are in commit order, and everybody who changes something waits for it.
+ * Tells caches of a change. Call it as the last statement of the transaction that makes the change: the lock
+ * on the epoch's row is held until the commit, so numbers are in commit order, and everybody who changes
+ * something waits for it.
  * @returns what to publish as a hint once the transaction has committed
  * Source: design §3.
  */

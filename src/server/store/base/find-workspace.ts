@@ -10,7 +10,11 @@ import { workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.
  * @param reference null = the default one
  * Failures: workspace_unknown, reference_ambiguous.
  */
-export async function findWorkspace(sql: Queryable, reference: string | null, organizationId: string | null): Promise<Outcome<Workspace>> {
+export async function findWorkspace(
+  sql: Queryable,
+  reference: string | null,
+  organizationId: string | null,
+): Promise<Outcome<Workspace>> {
   const named = reference === null ? sql`w.is_default` : namedBy(sql, reference)
   if (named === null) return workspaceUnknown(sql, reference, organizationId)
   const rows = await sql<WorkspaceRow[]>`
@@ -20,22 +24,33 @@ export async function findWorkspace(sql: Queryable, reference: string | null, or
   return rows.length > 1 ? fail('reference_ambiguous', { fields: AMBIGUOUS }) : ok(workspaceOf(row))
 }
 
-/** Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown. */
-export async function workspaceIdOf(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<string>> {
+/**
+ * Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown.
+ */
+export async function workspaceIdOf(
+  sql: Queryable,
+  organizationId: string,
+  reference: string,
+): Promise<Outcome<string>> {
   if (!isId(reference)) {
     const found = await findWorkspace(sql, reference, organizationId)
     return found.ok ? ok(found.value.id) : found
   }
-  const [row] = await sql<{ id: string }[]>`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
+  const [row] = await sql<
+    { id: string }[]
+  >`SELECT id FROM workspaces WHERE id = ${reference} AND organization_id = ${organizationId}`
   return row === undefined ? workspaceUnknown(sql, reference, organizationId) : ok(row.id)
 }
 
 /** Slugs are unique in an organization only. */
-const AMBIGUOUS = { what: 'workspaces', remedy: 'name the organization as well (--organization), or the workspace by its id' }
+const AMBIGUOUS = {
+  what: 'workspaces',
+  remedy: 'name the organization as well (--organization), or the workspace by its id',
+}
 
 /**
- * Keeps a workspace from being deleted before the commit. Whoever makes something that belongs to one calls this first:
- * its deletion ends what it finds. @returns false when it is gone
+ * Keeps a workspace from being deleted before the commit. Whoever makes something that belongs to one calls
+ * this first: its deletion ends what it finds. @returns false when it is gone
  */
 export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
@@ -47,7 +62,11 @@ export async function holdWorkspace(tx: Transaction, id: string): Promise<boolea
  * @param mode `skip locked`: without those that somebody else has right now
  * @returns ids of those that are held
  */
-export async function holdWorkspaces(tx: Transaction, ids: readonly string[], mode: 'wait' | 'skip locked'): Promise<ReadonlySet<string>> {
+export async function holdWorkspaces(
+  tx: Transaction,
+  ids: readonly string[],
+  mode: 'wait' | 'skip locked',
+): Promise<ReadonlySet<string>> {
   const rows = await tx<{ id: string }[]>`
     SELECT id FROM workspaces WHERE id = ANY(string_to_array(${ids.join(',')}, ',')::uuid[]) AND deleted_at IS NULL
     ORDER BY id FOR SHARE ${mode === 'wait' ? tx`` : tx`SKIP LOCKED`}`
@@ -61,7 +80,10 @@ export interface WorkspaceRef {
 }
 
 /** It neither changes nor goes before the commit. @returns null when there is none */
-export async function lockWorkspace(tx: Transaction, { organizationId, reference }: WorkspaceRef): Promise<Workspace | null> {
+export async function lockWorkspace(
+  tx: Transaction,
+  { organizationId, reference }: WorkspaceRef,
+): Promise<Workspace | null> {
   const named = namedBy(tx, reference)
   if (named === null) return null
   const [row] = await tx<WorkspaceRow[]>`

@@ -10,14 +10,19 @@ export interface GuardedTable<S extends string> {
   readonly busyUntil?: { readonly state: S; readonly column: string }
   /** What whole rows are answered with, of the table as `t`; all columns when left out. */
   readonly whole?: string
-  /** An integer column of which claims that are renewed or released together carry the latest value, as `kept`. */
+  /**
+   * An integer column of which claims that are renewed or released together carry the latest value, as
+   * `kept`.
+   */
   readonly kept?: string
 }
 
 /** A row that is ours until `attempt` changes. */
 export interface Claim<S extends string> {
   readonly id: string
-  /** The fencing token: whoever claims later has a higher one, and then nothing of ours is written any more. */
+  /**
+   * The fencing token: whoever claims later has a higher one, and then nothing of ours is written any more.
+   */
   readonly attempt: number
   /** State at the moment of the claim. */
   readonly state: S
@@ -33,7 +38,8 @@ export interface GuardedRows<S extends string> extends GuardedBatches<S> {
   /**
    * Moves the row on, keeping the lease.
    * @param set further columns
-   * @returns the claim in its new state, or null when the row is no longer ours or not in the state of the claim
+   * @returns the claim in its new state, or null when the row is no longer ours or not in the state of the
+   * claim
    */
   advance<T extends S>(sql: Queryable, claim: Claim<S>, to: T, set?: Columns): Promise<Claim<T> | null>
   /** Gives the row back, to be due after `dueInMs`. @returns false when it was no longer ours */
@@ -44,9 +50,15 @@ export interface GuardedRows<S extends string> extends GuardedBatches<S> {
 export interface GuardedBatches<S extends string> {
   /** For a condition on rows of the table, which an index on them can meet. */
   hasWork(sql: Queryable): Fragment
-  /** Takes those that are due of the ids that `chosen` selects, whose query has locked them. @returns whole rows, and as `read_at` when */
+  /**
+   * Takes those that are due of the ids that `chosen` selects, whose query has locked them. @returns whole
+   * rows, and as `read_at` when
+   */
   claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number): Promise<readonly R[]>
-  /** Rows are locked in the order of their ids, as by all who lock several. @returns ids that are no longer ours */
+  /**
+   * Rows are locked in the order of their ids, as by all who lock several. @returns ids that are no longer
+   * ours
+   */
   renewAll(sql: Queryable, claims: readonly Counted[], leaseMs: number): Promise<readonly string[]>
   releaseAll(sql: Queryable, claims: readonly Counted[], dueInMs: number): Promise<void>
   /** @param set `column = …, …` @returns as `claimAll`, or null as `advance` does */
@@ -63,9 +75,9 @@ export type Fragment = postgres.PendingQuery<postgres.Row[]>
 export type Columns = Readonly<Record<string, string | number | boolean | Date | null>>
 
 /**
- * The one machine behind jobs, outbox, pending files and idempotency records: a row with a state and an attempt.
- * Time is that of Postgres, so claimers need no common clock; `clock_timestamp()`, since `now()` stands still in a
- * transaction and would make leases short. Source: design §3.
+ * The one machine behind jobs, outbox, pending files and idempotency records: a row with a state and an
+ * attempt. Time is that of Postgres, so claimers need no common clock; `clock_timestamp()`, since `now()`
+ * stands still in a transaction and would make leases short. Source: design §3.
  */
 export function guardedRows<S extends string>(guarded: GuardedTable<S>): GuardedRows<S> {
   const { table } = guarded
@@ -102,13 +114,24 @@ export function guardedRows<S extends string>(guarded: GuardedTable<S>): Guarded
   }
 }
 
-function batchesOf<S extends string>({ table, claimable, busyUntil, whole = 't.*', kept }: GuardedTable<S>): GuardedBatches<S> {
-  // As text: a statement that was prepared with parameters might not be allowed to use an index of these states alone.
+function batchesOf<S extends string>({
+  table,
+  claimable,
+  busyUntil,
+  whole = 't.*',
+  kept,
+}: GuardedTable<S>): GuardedBatches<S> {
+  // As text: a statement that was prepared with parameters might not be allowed to use an index of these
+  // states alone.
   const open = claimable.map((state) => `'${state}'`).join(', ')
   const isOpen = (sql: Queryable) => sql`state IN (${sql.unsafe(open)})`
-  const leaseEnd = (sql: Queryable, ms: number) => (busyUntil === undefined ? after(sql, ms) : sql`CASE
-    WHEN state = ${busyUntil.state} THEN greatest(clock_timestamp(), ${sql(busyUntil.column)}) + ${ms} * interval '1 ms' ELSE ${after(sql, ms)} END`)
-  const keeping = (sql: Queryable) => (kept === undefined ? sql`` : sql`, ${sql(kept)} = COALESCE(held.kept, t.${sql(kept)})`)
+  const leaseEnd = (sql: Queryable, ms: number) =>
+    busyUntil === undefined
+      ? after(sql, ms)
+      : sql`CASE
+    WHEN state = ${busyUntil.state} THEN greatest(clock_timestamp(), ${sql(busyUntil.column)}) + ${ms} * interval '1 ms' ELSE ${after(sql, ms)} END`
+  const keeping = (sql: Queryable) =>
+    kept === undefined ? sql`` : sql`, ${sql(kept)} = COALESCE(held.kept, t.${sql(kept)})`
   /** `held`: those of the claims that are still ours. */
   const heldOf = (sql: Queryable, claims: readonly Counted[]) => sql`
     x AS MATERIALIZED (SELECT * FROM json_to_recordset(${told(claims)}::text::json)

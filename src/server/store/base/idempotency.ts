@@ -2,8 +2,20 @@ import { createHash } from 'node:crypto'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Repeatable } from '../../../schemas/idempotency.ts'
-import { IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_WAIT_MS_MAX, KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS } from '../../../schemas/limits/idempotency-limits.ts'
-import type { Idempotency, KeptAnswer, IdempotencyClaim, ClaimOrAnswer, TurnInput } from '../../ports/idempotency.ts'
+import {
+  IDEMPOTENCY_KEPT_MS,
+  IDEMPOTENCY_WAIT_MS_MAX,
+  KEPT_ANSWER_BYTES_MAX,
+  TURN_LEASE_MS,
+  TURN_RENEW_MS,
+} from '../../../schemas/limits/idempotency-limits.ts'
+import type {
+  Idempotency,
+  KeptAnswer,
+  IdempotencyClaim,
+  ClaimOrAnswer,
+  TurnInput,
+} from '../../ports/idempotency.ts'
 import { guardedRows } from './guarded-row.ts'
 import type { Queryable, Sql, Store } from './open.ts'
 import { Backoff, type BackoffOptions } from './backoff.ts'
@@ -37,10 +49,16 @@ export function idempotencyIdOf({ key, apiKeyHash }: Repeatable): string {
 
 /**
  * Keeps an answer, for a store in the transaction that makes what it tells of.
- * @returns false when the turn is another's by now, or answered: what the transaction made must then be undone
+ * @returns false when the turn is another's by now, or answered: what the transaction made must then be
+ * undone
  */
-export async function keepAnswer(sql: Queryable, { id, attempt }: IdempotencyClaim, answer: KeptAnswer): Promise<boolean> {
-  if (Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX) throw new Error('the answer is too large to be kept')
+export async function keepAnswer(
+  sql: Queryable,
+  { id, attempt }: IdempotencyClaim,
+  answer: KeptAnswer,
+): Promise<boolean> {
+  if (Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX)
+    throw new Error('the answer is too large to be kept')
   const { count } = await sql`
     UPDATE idempotency SET state = 'answered', body_sha256 = ${answer.bodySha256}, answer = ${answer.json}, answered_at = clock_timestamp()
     WHERE id = ${id} AND attempt = ${attempt} AND state = 'running'`
@@ -51,10 +69,19 @@ export async function keepAnswer(sql: Queryable, { id, attempt }: IdempotencyCla
  * As `keepAnswer`, for several.
  * @returns false when one of them is not kept; the others may be
  */
-export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn: IdempotencyClaim; readonly answer: KeptAnswer }[]): Promise<boolean> {
+export async function keepAnswers(
+  sql: Queryable,
+  kept: readonly { readonly turn: IdempotencyClaim; readonly answer: KeptAnswer }[],
+): Promise<boolean> {
   if (kept.length === 0) return true
-  if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX)) throw new Error('an answer is too large to be kept')
-  const rows = kept.map(({ turn, answer }) => ({ id: turn.id, attempt: turn.attempt, body_sha256: answer.bodySha256, answer: answer.json }))
+  if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX))
+    throw new Error('an answer is too large to be kept')
+  const rows = kept.map(({ turn, answer }) => ({
+    id: turn.id,
+    attempt: turn.attempt,
+    body_sha256: answer.bodySha256,
+    answer: answer.json,
+  }))
   const { count } = await sql`
     UPDATE idempotency AS i SET state = 'answered', body_sha256 = x.body_sha256, answer = x.answer, answered_at = clock_timestamp()
     FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS x(id text, attempt integer, body_sha256 text, answer text)
@@ -62,7 +89,10 @@ export async function keepAnswers(sql: Queryable, kept: readonly { readonly turn
   return count === kept.length
 }
 
-/** True while a call runs under the key, or its answer is kept. Files have records of their own, which this does not see. */
+/**
+ * True while a call runs under the key, or its answer is kept. Files have records of their own, which this
+ * does not see.
+ */
 export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`
   return row !== undefined
@@ -140,7 +170,9 @@ class AnswerStore implements IdempotencyStore {
       if (found.kind === 'first') return this.#first(found.turn, signal)
       if (!waiter.enter()) return fail('busy', { retryAfterS: 1 })
       if (await patience.wait(this.#options.waitMs ?? IDEMPOTENCY_WAIT_MS_MAX, signal)) continue
-      return signal?.aborted === true ? { ok: false, failure: endedBy(signal) } : fail('idempotency_running', { retryAfterS: 5 })
+      return signal?.aborted === true
+        ? { ok: false, failure: endedBy(signal) }
+        : fail('idempotency_running', { retryAfterS: 5 })
     }
   }
 
@@ -173,12 +205,14 @@ class AnswerStore implements IdempotencyStore {
   }
 
   async #renewAll(): Promise<void> {
-    await Promise.all([...this.#turns].map(async ([turn, answer]) => {
-      if (answer !== null) return this.#keep(turn, answer)
-      const claim = { ...turn, state: 'running' } as const
-      const renewed = await reach(async () => ok(await turnRows.renew(this.#sql, claim, this.#leaseMs)))
-      if (renewed.ok && !renewed.value) this.#turns.delete(turn)
-    })).catch(() => undefined)
+    await Promise.all(
+      [...this.#turns].map(async ([turn, answer]) => {
+        if (answer !== null) return this.#keep(turn, answer)
+        const claim = { ...turn, state: 'running' } as const
+        const renewed = await reach(async () => ok(await turnRows.renew(this.#sql, claim, this.#leaseMs)))
+        if (renewed.ok && !renewed.value) this.#turns.delete(turn)
+      }),
+    ).catch(() => undefined)
   }
 
   get #sql(): Sql {

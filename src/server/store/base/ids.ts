@@ -15,7 +15,10 @@ export function isId(text: string): boolean {
   return UUID.test(text)
 }
 
-/** A subquery of these ids. One text, so that any number of them is one prepared statement; the client knows no arrays without its types. */
+/**
+ * A subquery of these ids. One text, so that any number of them is one prepared statement; the client knows
+ * no arrays without its types.
+ */
 export function idList(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
 }

@@ -5,32 +5,55 @@ import type { Queryable } from './open.ts'
 
 type Refused = ReturnType<typeof fail>
 
-/** A failure that names what was asked for, and those of its kind that are near. C39. @param names that the caller may see anyway */
+/**
+ * A failure that names what was asked for, and those of its kind that are near. C39. @param names that the
+ * caller may see anyway
+ */
 export function unknownName(name: FailureName, asked: string, names: readonly string[]): Refused {
   return fail(name, { detail: `You asked for ${shown(asked)}.${hintOf(nearest(asked, names))}` })
 }
 
-/** @param organizationId null = of all organizations, for the command line alone: a caller hears of its own organization's */
-export async function workspaceUnknown(sql: Queryable, reference: string | null, organizationId: string | null): Promise<Refused> {
+/**
+ * @param organizationId null = of all organizations, for the command line alone: a caller hears of its own
+ * organization's
+ */
+export async function workspaceUnknown(
+  sql: Queryable,
+  reference: string | null,
+  organizationId: string | null,
+): Promise<Refused> {
   if (reference === null) return fail('workspace_unknown')
   if (isId(reference)) return unknownName('workspace_unknown', reference, [])
   const rows = await sql<{ slug: string }[]>`
     SELECT DISTINCT slug FROM workspaces WHERE deleted_at IS NULL AND ${organizationId === null ? sql`true` : sql`organization_id = ${organizationId}`}
     ORDER BY slug LIMIT ${NAMES_COMPARED_MAX}`
-  return unknownName('workspace_unknown', reference, rows.map(({ slug }) => slug))
+  return unknownName(
+    'workspace_unknown',
+    reference,
+    rows.map(({ slug }) => slug),
+  )
 }
 
 /** For the command line and the operator's settings alone: names of all organizations. */
 export async function organizationUnknown(sql: Queryable, reference: string | null): Promise<Refused> {
   if (reference === null) return fail('organization_unknown')
-  const rows = await sql<{ name: string }[]>`SELECT name FROM organizations ORDER BY id LIMIT ${NAMES_COMPARED_MAX}`
+  const rows = await sql<
+    { name: string }[]
+  >`SELECT name FROM organizations ORDER BY id LIMIT ${NAMES_COMPARED_MAX}`
   return unknownName('organization_unknown', reference, isId(reference) ? [] : rows.map(({ name }) => name))
 }
 
 /** Near are those of the same workspace that can be used. */
-export async function presetUnknown(sql: Queryable, { workspaceId, slug }: { readonly workspaceId: string; readonly slug: string }): Promise<Refused> {
+export async function presetUnknown(
+  sql: Queryable,
+  { workspaceId, slug }: { readonly workspaceId: string; readonly slug: string },
+): Promise<Refused> {
   if (!isId(workspaceId)) return fail('preset_unknown')
   const rows = await sql<{ slug: string }[]>`
     SELECT slug FROM presets WHERE workspace_id = ${workspaceId} AND status = 'active' AND latest_version > 0 ORDER BY slug LIMIT ${NAMES_COMPARED_MAX}`
-  return unknownName('preset_unknown', slug, rows.map((row) => row.slug))
+  return unknownName(
+    'preset_unknown',
+    slug,
+    rows.map((row) => row.slug),
+  )
 }

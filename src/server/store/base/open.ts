@@ -16,7 +16,9 @@ export interface StoreOptions {
   readonly poolMax: number
   /** Seen in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Milliseconds without any answer, while some are awaited, after which the connections are taken for dead. */
+  /**
+   * Milliseconds without any answer, while some are awaited, after which the connections are taken for dead.
+   */
   readonly silenceMsMax?: number
   /** Of organizations that have none of their own; left out: those of a new installation. C33. */
   readonly caps?: Caps
@@ -50,8 +52,8 @@ export class Store {
   }
 
   /**
-   * Opens all connections of the pool, where Postgres is there: the first calls that come together need not wait for
-   * them, and what they cost in memory is there from the start.
+   * Opens all connections of the pool, where Postgres is there: the first calls that come together need not
+   * wait for them, and what they cost in memory is there from the start.
    */
   async warm(): Promise<void> {
     // An idle connection is taken first, then a new one; only when there is no other a busy one.
@@ -59,14 +61,15 @@ export class Store {
   }
 
   /**
-   * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own time-out in the
-   * server. When nothing at all was answered for a while the connections are replaced: a path that swallows packets
-   * would otherwise hold them for the quarter of an hour that TCP tries.
+   * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own time-out in
+   * the server. When nothing at all was answered for a while the connections are replaced: a path that
+   * swallows packets would otherwise hold them for the quarter of an hour that TCP tries.
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      // Behind a turn in which sockets are read: an answer that came while our own loop was blocked is not late.
+      // Behind a turn in which sockets are read: an answer that came while our own loop was blocked is not
+      // late.
       timer = setTimeout(() => setImmediate(() => reject(new StoreSlow())), timeoutMs)
     })
     try {
@@ -125,14 +128,15 @@ export class Store {
 /** One client for whoever keeps it, whatever becomes of the connections behind it. */
 function presentOf(current: () => Sql): Sql {
   return new Proxy(current(), {
-    apply: (_, self, given: never[]): unknown => Reflect.apply(current() as unknown as (...given: never[]) => unknown, self, given),
+    apply: (_, self, given: never[]): unknown =>
+      Reflect.apply(current() as unknown as (...given: never[]) => unknown, self, given),
     get: (_, name): unknown => Reflect.get(current(), name),
   })
 }
 
 /**
- * A client of the library. It knows libpq's `?host=/folder` for a Unix socket, which the library would take for a setting
- * of the server.
+ * A client of the library. It knows libpq's `?host=/folder` for a Unix socket, which the library would take
+ * for a setting of the server.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
   const at = new URL(withOneHost(url))
@@ -148,19 +152,21 @@ export function openStore(options: StoreOptions): Store {
 }
 
 function connect(options: StoreOptions): Sql {
-  return keepOffLostConnections(postgresAt(options.url, {
-    max: options.poolMax,
-    connect_timeout: CONNECT_S_MAX,
-    backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
-    // Arrays are not read; without this each connection begins with a query of the catalogue.
-    fetch_types: false,
-    onnotice: () => {},
-    connection: {
-      application_name: options.applicationName,
-      statement_timeout: STATEMENT_MS_MAX,
-      lock_timeout: LOCK_WAIT_MS_MAX,
-      // A process that stops in mid-transaction must not hold its locks.
-      idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
-    },
-  }))
+  return keepOffLostConnections(
+    postgresAt(options.url, {
+      max: options.poolMax,
+      connect_timeout: CONNECT_S_MAX,
+      backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
+      // Arrays are not read; without this each connection begins with a query of the catalogue.
+      fetch_types: false,
+      onnotice: () => {},
+      connection: {
+        application_name: options.applicationName,
+        statement_timeout: STATEMENT_MS_MAX,
+        lock_timeout: LOCK_WAIT_MS_MAX,
+        // A process that stops in mid-transaction must not hold its locks.
+        idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
+      },
+    }),
+  )
 }

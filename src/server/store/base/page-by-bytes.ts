@@ -12,7 +12,10 @@ export interface SizedPage {
   readonly order: () => Fragment
 }
 
-/** The rows of a page in order, up to the one with which it has LIST_PAGE_BYTES_MAX. @returns a statement, with `found`: rows without that end */
+/**
+ * The rows of a page in order, up to the one with which it has LIST_PAGE_BYTES_MAX. @returns a statement,
+ * with `found`: rows without that end
+ */
 export function endedByBytes(sql: Queryable, { rows, bytes, order }: SizedPage): Fragment {
   return sql`
     SELECT * FROM (

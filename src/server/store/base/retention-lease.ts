@@ -26,7 +26,10 @@ export function openRetentionLeases({ sql }: Store): RetentionLeases {
   }
 }
 
-/** First in the transaction of each batch: until its commit nobody takes the turn over. @returns false when somebody has */
+/**
+ * First in the transaction of each batch: until its commit nobody takes the turn over. @returns false when
+ * somebody has
+ */
 export function holdTurn(tx: Transaction, turn: RetentionLease): Promise<boolean> {
   return turnRows.renew(tx, { ...turn, state: 'running' }, PRUNE_LEASE_MS)
 }

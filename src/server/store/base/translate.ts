@@ -2,12 +2,26 @@ import postgres from 'postgres'
 import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { StoreSlow } from './open.ts'
 
-/** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement time-outs. */
+/**
+ * Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement
+ * time-outs.
+ */
 const AWAY_STATES = /^(08|53|57|55P03|25P03|28|3D)/
 const AWAY_CODES = new Set([
-  'CONNECT_TIMEOUT', 'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECTION_ENDED',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
   // A Unix socket goes with its server: ENOENT.
-  'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
+  'ENOENT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ])
 /** Of these, user, password and database: no waiting mends what stands in the address. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/

@@ -1,4 +1,8 @@
-import { WAITING_REPEATS_MAX, WAITING_UPLOADS_MAX, WAITING_WORKSPACE_UPLOADS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
+import {
+  WAITING_REPEATS_MAX,
+  WAITING_UPLOADS_MAX,
+  WAITING_WORKSPACE_UPLOADS_MAX,
+} from '../../../schemas/limits/idempotency-limits.ts'
 import type { UploadInput } from '../../ports/files/files.ts'
 
 export interface Waiter {
@@ -8,14 +12,18 @@ export interface Waiter {
   leave(): void
 }
 
-/** Calls that wait to begin, or for their path. Each holds one read of its body and looks into the store now and then, so they are few. */
+/**
+ * Calls that wait to begin, or for their path. Each holds one read of its body and looks into the store now
+ * and then, so they are few.
+ */
 export class Waiters {
   #count = 0
   readonly #named = new Map<string, number>()
 
   waiter({ workspaceId, idempotency }: Pick<UploadInput, 'workspaceId' | 'idempotency'>): Waiter {
     const names = [{ name: `workspace ${workspaceId}`, most: WAITING_WORKSPACE_UPLOADS_MAX }]
-    if (idempotency !== null) names.push({ name: `call ${idempotency.apiKeyHash} ${idempotency.key}`, most: WAITING_REPEATS_MAX })
+    if (idempotency !== null)
+      names.push({ name: `call ${idempotency.apiKeyHash} ${idempotency.key}`, most: WAITING_REPEATS_MAX })
     let isWaiting = false
     return {
       enter: () => {
@@ -30,7 +38,10 @@ export class Waiters {
   }
 
   #hasRoom(names: readonly Named[]): boolean {
-    return this.#count < WAITING_UPLOADS_MAX && names.every(({ name, most }) => (this.#named.get(name) ?? 0) < most)
+    return (
+      this.#count < WAITING_UPLOADS_MAX &&
+      names.every(({ name, most }) => (this.#named.get(name) ?? 0) < most)
+    )
   }
 
   #add(names: readonly Named[], step: 1 | -1): true {

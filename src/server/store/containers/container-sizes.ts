@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { ok } from '../../../schemas/failures.ts'
 import { CONTAINER_USE_MS, COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
-import type { ClaimInput, ContainerSizes, CountedPath, DueInput, Found, PathClaim } from '../../ports/containers/container-rows.ts'
+import type {
+  ClaimInput,
+  ContainerSizes,
+  CountedPath,
+  DueInput,
+  Found,
+  PathClaim,
+} from '../../ports/containers/container-rows.ts'
 import { countedBytes, quotaOf, type Held } from '../files/file-quota.ts'
 import type { Queryable, Sql, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -36,7 +43,8 @@ type Tried =
 
 export function openContainerSizes(store: Store): ContainerSizes {
   return {
-    release: (claim, found) => reach(async () => ok(await store.sql.begin((tx) => release(tx, claim, found)))),
+    release: (claim, found) =>
+      reach(async () => ok(await store.sql.begin((tx) => release(tx, claim, found)))),
     due: (input) => reach(async () => ok(await duePaths(store.sql, input))),
     recount: (path, found) => reach(async () => ok(await store.sql.begin((tx) => recount(tx, path, found)))),
   }
@@ -60,7 +68,11 @@ class Short extends Error {
 }
 
 /** Turns a reservation into a claim of the path, and ends the upload's row. */
-export async function claimPath(sql: Sql, upload: Held & { readonly workspaceId: string }, terms: ClaimTerms): Promise<Tried> {
+export async function claimPath(
+  sql: Sql,
+  upload: Held & { readonly workspaceId: string },
+  terms: ClaimTerms,
+): Promise<Tried> {
   try {
     return await sql.begin((tx) => claim(tx, upload, terms))
   } catch (problem) {
@@ -69,13 +81,21 @@ export async function claimPath(sql: Sql, upload: Held & { readonly workspaceId:
   }
 }
 
-async function claim(tx: Transaction, upload: Held & { readonly workspaceId: string }, terms: ClaimTerms): Promise<Tried> {
+async function claim(
+  tx: Transaction,
+  upload: Held & { readonly workspaceId: string },
+  terms: ClaimTerms,
+): Promise<Tried> {
   const { to, leaseMs } = terms
   const [held] = await tx<{ reserved_bytes: string }[]>`
     SELECT reserved_bytes FROM files WHERE id = ${upload.id} AND attempt = ${upload.attempt} AND state = 'pending' FOR UPDATE`
   if (held === undefined) return { kind: 'lost' }
   const claim = {
-    workspaceId: upload.workspaceId, containerId: to.containerId, path: to.path, sizeBytes: to.sizeBytes, claimId: randomUUID(),
+    workspaceId: upload.workspaceId,
+    containerId: to.containerId,
+    path: to.path,
+    sizeBytes: to.sizeBytes,
+    claimId: randomUUID(),
   }
   if (!(await enterContainer(tx, claim))) return { kind: 'taken' }
   const { isNew, ...row } = await lockOrMake(tx, claim)
@@ -87,8 +107,14 @@ async function claim(tx: Transaction, upload: Held & { readonly workspaceId: str
       front_id = (SELECT front_id FROM files WHERE id = ${upload.id}),
       writing_until = clock_timestamp() + ${leaseMs} * interval '1 ms' WHERE ${at(tx, claim)}
     RETURNING ${isNew ? tx`container_folders_alone(workspace_id, container_id, path)::int` : tx`0`} AS folders`
-  const needsBytes = countedBytes(after) - (isNew ? 0 : countedBytes(before)) + COUNTED_BYTES_MIN * (changed?.folders ?? 0)
-  const change = { workspaceId: upload.workspaceId, sizeBytes: after - before, heldBytes: Number(held.reserved_bytes), needsBytes }
+  const needsBytes =
+    countedBytes(after) - (isNew ? 0 : countedBytes(before)) + COUNTED_BYTES_MIN * (changed?.folders ?? 0)
+  const change = {
+    workspaceId: upload.workspaceId,
+    sizeBytes: after - before,
+    heldBytes: Number(held.reserved_bytes),
+    needsBytes,
+  }
   if (!(await takeReserved(tx, change, terms.quotaBytes))) throw new Short(needsBytes)
   await tx`DELETE FROM files WHERE id = ${upload.id}`
   return { kind: 'claimed', claim }
@@ -103,7 +129,11 @@ interface Change {
 }
 
 /** @returns false when more is counted than was reserved, and does not fit */
-async function takeReserved(tx: Transaction, { workspaceId, sizeBytes, heldBytes, needsBytes }: Change, quotaBytes: number): Promise<boolean> {
+async function takeReserved(
+  tx: Transaction,
+  { workspaceId, sizeBytes, heldBytes, needsBytes }: Change,
+  quotaBytes: number,
+): Promise<boolean> {
   const { count } = await tx`
     UPDATE workspace_storage s SET used_bytes = used_bytes + ${sizeBytes}, reserved_bytes = reserved_bytes - ${heldBytes}
     WHERE workspace_id = ${workspaceId}
@@ -112,8 +142,8 @@ async function takeReserved(tx: Transaction, { workspaceId, sizeBytes, heldBytes
 }
 
 /**
- * Notes a use that a removal sees. The lock of a row whose use is old puts the two in order; one whose use is young is not
- * removed, and is not written again. @returns false while a removal has the container
+ * Notes a use that a removal sees. The lock of a row whose use is old puts the two in order; one whose use is
+ * young is not removed, and is not written again. @returns false while a removal has the container
  */
 async function enterContainer(tx: Transaction, { workspaceId, containerId }: RowKey): Promise<boolean> {
   const isYoung = tx`container_uses.used_at >= clock_timestamp() - ${CONTAINER_USE_MS} * interval '1 ms'`
@@ -156,7 +186,11 @@ async function recount(tx: Transaction, path: CountedPath, found: Found): Promis
 }
 
 /** The path counts what lies there; nothing needs no row. @returns whether it counted something else */
-async function settle(tx: Transaction, { key, row }: { readonly key: RowKey; readonly row: SizeRow }, found: Found): Promise<boolean> {
+async function settle(
+  tx: Transaction,
+  { key, row }: { readonly key: RowKey; readonly row: SizeRow },
+  found: Found,
+): Promise<boolean> {
   const before = Number(row.size_bytes)
   if (found === 'nothing') {
     await tx`DELETE FROM container_files WHERE ${at(tx, key)}`
@@ -170,7 +204,8 @@ async function settle(tx: Transaction, { key, row }: { readonly key: RowKey; rea
 }
 
 async function use(tx: Transaction, workspaceId: string, bytes: number): Promise<void> {
-  if (bytes !== 0) await tx`UPDATE workspace_storage SET used_bytes = used_bytes + ${bytes} WHERE workspace_id = ${workspaceId}`
+  if (bytes !== 0)
+    await tx`UPDATE workspace_storage SET used_bytes = used_bytes + ${bytes} WHERE workspace_id = ${workspaceId}`
 }
 
 /** A row that is new has counted itself and its folders, and holds the workspace's. */
@@ -192,9 +227,13 @@ async function lockRow(tx: Transaction, key: RowKey): Promise<SizeRow | null> {
   return row ?? null
 }
 
-async function duePaths(sql: Queryable, { ageMs, container, after, countMax }: DueInput): Promise<readonly CountedPath[]> {
+async function duePaths(
+  sql: Queryable,
+  { ageMs, container, after, countMax }: DueInput,
+): Promise<readonly CountedPath[]> {
   const isOpen = sql`writing_until < clock_timestamp()`
-  const isOld = ageMs === null ? sql`false` : sql`counted_at <= clock_timestamp() - ${ageMs} * interval '1 ms'`
+  const isOld =
+    ageMs === null ? sql`false` : sql`counted_at <= clock_timestamp() - ${ageMs} * interval '1 ms'`
   return sql<CountedPath[]>`
     SELECT workspace_id AS "workspaceId", container_id AS "containerId", path, claim_id AS "claimId" FROM container_files
     WHERE (${isOpen} OR (writing_until IS NULL AND ${isOld}))

@@ -10,37 +10,47 @@ import { reach } from '../base/translate.ts'
 /** Containers whose use this process has written lately. Decision. */
 const REMEMBERED_MAX = 10_000
 
-/** When containers were last used through Sluice: at most one write an hour for each, whatever is asked of them. */
+/**
+ * When containers were last used through Sluice: at most one write an hour for each, whatever is asked of
+ * them.
+ */
 export function openContainerUses(store: Store): ContainerUses {
   const written = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: CONTAINER_USE_MS })
   return {
-    touch: (workspaceId, containerId) => reach(async () => {
-      const name = `${workspaceId}/${containerId}`
-      if (written.has(name)) return ok(null)
-      await store.sql`
+    touch: (workspaceId, containerId) =>
+      reach(async () => {
+        const name = `${workspaceId}/${containerId}`
+        if (written.has(name)) return ok(null)
+        await store.sql`
         INSERT INTO container_uses (workspace_id, container_id) VALUES (${workspaceId}, ${containerId})
         ON CONFLICT (workspace_id, container_id) DO UPDATE SET used_at = clock_timestamp()
         WHERE container_uses.used_at < clock_timestamp() - ${CONTAINER_USE_MS} * interval '1 ms'`
-      written.set(name, true)
-      return ok(null)
-    }),
-    lastUses: (workspaceId, containerIds) => reach(async () => {
-      if (containerIds.length === 0) return ok(new Map())
-      const { sql } = store
-      const rows = await sql<{ container_id: string; used_at: Date }[]>`
+        written.set(name, true)
+        return ok(null)
+      }),
+    lastUses: (workspaceId, containerIds) =>
+      reach(async () => {
+        if (containerIds.length === 0) return ok(new Map())
+        const { sql } = store
+        const rows = await sql<{ container_id: string; used_at: Date }[]>`
         SELECT container_id, used_at FROM container_uses WHERE workspace_id = ${workspaceId} AND container_id IN ${sql([...containerIds])}`
-      return ok(new Map(rows.map((row) => [row.container_id, row.used_at])))
-    }),
-    isOfDeleted: (workspaceId) => reach(async () => {
-      const rows = await store.sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NOT NULL`
-      return ok(rows.length > 0)
-    }),
+        return ok(new Map(rows.map((row) => [row.container_id, row.used_at])))
+      }),
+    isOfDeleted: (workspaceId) =>
+      reach(async () => {
+        const rows =
+          await store.sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NOT NULL`
+        return ok(rows.length > 0)
+      }),
     async removal(container, unusedSince, remove) {
       const id = randomUUID()
       const claimed = await reach(async () => ok(await claim(store.sql, container, { id, unusedSince })))
       if (!claimed.ok) return claimed
       if (!claimed.value) return ok(null)
-      const renewing = setInterval(() => void renew(store.sql, container, id).catch(() => undefined), UPLOAD_RENEW_MS).unref()
+      const renewing = setInterval(
+        () => void renew(store.sql, container, id).catch(() => undefined),
+        UPLOAD_RENEW_MS,
+      ).unref()
       try {
         return await remove()
       } finally {
@@ -59,7 +69,11 @@ interface RemovalInput {
 }
 
 /** In a workspace that the store does not know nobody can write, and nothing can be noted. */
-async function claim(sql: Queryable, { workspaceId, containerId }: ContainerRef, { id, unusedSince }: RemovalInput): Promise<boolean> {
+async function claim(
+  sql: Queryable,
+  { workspaceId, containerId }: ContainerRef,
+  { id, unusedSince }: RemovalInput,
+): Promise<boolean> {
   const [row] = await sql<{ isClaimed: boolean }[]>`
     WITH known AS (SELECT id FROM workspaces WHERE id = ${workspaceId}), claimed AS (
       INSERT INTO container_uses (workspace_id, container_id, used_at, removal_id, removing_until)

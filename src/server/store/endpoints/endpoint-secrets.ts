@@ -11,9 +11,9 @@ export interface SecretChange {
 }
 
 /**
- * Changes secrets, and tells the fronts when one of them is the credential of an active private endpoint, or by its name
- * a key for a provider: they hold what was released, and which keys there are. Most secrets are neither, and their
- * changes are not worth the epoch's lock.
+ * Changes secrets, and tells the fronts when one of them is the credential of an active private endpoint, or
+ * by its name a key for a provider: they hold what was released, and which keys there are. Most secrets are
+ * neither, and their changes are not worth the epoch's lock.
  */
 export async function changingSecrets<T>(
   { store, publish }: { readonly store: Store; readonly publish: Hints['publish'] | null },
@@ -39,7 +39,9 @@ function isOfWorkspace({ internId, attachableId }: VaultScope): boolean {
   return internId === null && attachableId === undefined
 }
 
-/** Activations of the workspace wait until the commit, and these writes for theirs: neither misses the other. */
+/**
+ * Activations of the workspace wait until the commit, and these writes for theirs: neither misses the other.
+ */
 async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
   if (!isOfWorkspace(scope) || names.length === 0) return false
   await tx`SELECT 1 FROM workspaces WHERE id = ${scope.workspaceId} FOR SHARE`

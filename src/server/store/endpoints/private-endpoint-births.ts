@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { PRIVATE_ENDPOINTS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
-import type { EndpointActor, EndpointInput, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import type {
+  EndpointActor,
+  EndpointInput,
+  PrivateEndpoint,
+} from '../../ports/endpoints/private-endpoints.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
@@ -12,7 +16,11 @@ import { violatedUnique } from '../base/translate.ts'
 type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>
 
 /** Failures: endpoints_full, idempotency_key_reused, endpoint_unknown. */
-export async function createEndpoint(store: Store, input: EndpointInput, by: EndpointActor): Promise<Created> {
+export async function createEndpoint(
+  store: Store,
+  input: EndpointInput,
+  by: EndpointActor,
+): Promise<Created> {
   const record = input.idempotency === null ? null : recordOf(input.idempotency)
   // Whoever comes second under a key waits for the first one's commit, and then finds its row.
   for (;;) {
@@ -41,7 +49,8 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
       AND deleted_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
   const [counted] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM private_endpoints WHERE organization_id = ${organizationId} AND deleted_at IS NULL`
-  if ((counted?.count ?? 0) >= PRIVATE_ENDPOINTS_MAX) return fail('endpoints_full', { fields: { limit: PRIVATE_ENDPOINTS_MAX } })
+  if ((counted?.count ?? 0) >= PRIVATE_ENDPOINTS_MAX)
+    return fail('endpoints_full', { fields: { limit: PRIVATE_ENDPOINTS_MAX } })
   const [row] = await tx<EndpointRow[]>`
     INSERT INTO private_endpoints ${tx({
       id: newId(),
@@ -63,7 +72,10 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
   return ok({ endpoint: endpointOf(row), isReplay: false })
 }
 
-async function lookUp(tx: Transaction, record: { readonly id: string; readonly digest: string }): Promise<Created | null> {
+async function lookUp(
+  tx: Transaction,
+  record: { readonly id: string; readonly digest: string },
+): Promise<Created | null> {
   const [row] = await tx<(EndpointRow & { readonly isOld: boolean; readonly isGone: boolean })[]>`
     SELECT *, created_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", deleted_at IS NOT NULL AS "isGone"
     FROM private_endpoints WHERE idempotency_id = ${record.id} FOR UPDATE`
@@ -77,7 +89,10 @@ async function lookUp(tx: Transaction, record: { readonly id: string; readonly d
 }
 
 /** The key as sent is the caller's text: only its digest is kept. */
-function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointInput['idempotency']>): { id: string; digest: string } {
+function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointInput['idempotency']>): {
+  id: string
+  digest: string
+} {
   return { id: digestOf(`${apiKeyHash}\n${key}`), digest: digestOf(fields) }
 }
 

@@ -5,8 +5,15 @@ import { newId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 import { endpointOf, lockEndpoint, type LockedRow } from './private-endpoint-rows.ts'
 
-/** One probe at a time on all fronts; that of a front that was lost ends by itself. C28. Failures: endpoint_unknown, and those of `mayBegin`. */
-export async function claim(tx: Transaction, ref: EndpointRef, mayBegin: (row: LockedRow) => Outcome<null>): Promise<Outcome<ProbeClaim>> {
+/**
+ * One probe at a time on all fronts; that of a front that was lost ends by itself. C28. Failures:
+ * endpoint_unknown, and those of `mayBegin`.
+ */
+export async function claim(
+  tx: Transaction,
+  ref: EndpointRef,
+  mayBegin: (row: LockedRow) => Outcome<null>,
+): Promise<Outcome<ProbeClaim>> {
   const row = await lockEndpoint(tx, ref, VALIDATION_FRESH_MS)
   if (row === null) return fail('endpoint_unknown')
   const allowed = mayBegin(row)
@@ -37,7 +44,8 @@ export function mayActivate(row: LockedRow): Outcome<null> {
 export async function lockClaimed(tx: Transaction, held: ProbeClaim): Promise<LockedRow | null> {
   const row = await lockEndpoint(tx, held.endpoint, VALIDATION_FRESH_MS)
   if (row === null || row.revision !== held.revision) return null
-  const [ours] = await tx`SELECT 1 FROM private_endpoints WHERE id = ${row.id} AND probe_token = ${held.token}`
+  const [ours] =
+    await tx`SELECT 1 FROM private_endpoints WHERE id = ${row.id} AND probe_token = ${held.token}`
   return ours === undefined ? null : row
 }
 

@@ -1,6 +1,11 @@
 import type { EndpointRegion, EndpointStatus } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { EndpointActor, EndpointRef, PrivateEndpoint, Validation } from '../../ports/endpoints/private-endpoints.ts'
+import type {
+  EndpointActor,
+  EndpointRef,
+  PrivateEndpoint,
+  Validation,
+} from '../../ports/endpoints/private-endpoints.ts'
 import { isId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 
@@ -35,8 +40,15 @@ export interface LockedRow extends EndpointRow {
   readonly is_probed: boolean | null
 }
 
-/** Until the transaction ends nobody else changes it. @returns null for an id that is none, unknown, another's or deleted */
-export async function lockEndpoint(tx: Transaction, { organizationId, id }: EndpointRef, freshMs: number): Promise<LockedRow | null> {
+/**
+ * Until the transaction ends nobody else changes it. @returns null for an id that is none, unknown, another's
+ * or deleted
+ */
+export async function lockEndpoint(
+  tx: Transaction,
+  { organizationId, id }: EndpointRef,
+  freshMs: number,
+): Promise<LockedRow | null> {
   if (!isId(id)) return null
   const [row] = await tx<LockedRow[]>`
     SELECT *, validated_at < clock_timestamp() - ${freshMs} * interval '1 ms' AS is_old, probe_until > clock_timestamp() AS is_probed
@@ -44,7 +56,10 @@ export async function lockEndpoint(tx: Transaction, { organizationId, id }: Endp
   return row ?? null
 }
 
-export async function readEndpoint(sql: Queryable, { organizationId, id }: EndpointRef): Promise<EndpointRow | null> {
+export async function readEndpoint(
+  sql: Queryable,
+  { organizationId, id }: EndpointRef,
+): Promise<EndpointRow | null> {
   if (!isId(id)) return null
   const [row] = await sql<EndpointRow[]>`
     SELECT * FROM private_endpoints WHERE id = ${id} AND organization_id = ${organizationId} AND deleted_at IS NULL`
@@ -71,7 +86,11 @@ export function endpointOf(row: EndpointRow): PrivateEndpoint {
 }
 
 /** What the audit log says of a change. */
-export function endpointEvent(by: EndpointActor, before: EndpointRow | null, after: EndpointRow | null): AuditEvent {
+export function endpointEvent(
+  by: EndpointActor,
+  before: EndpointRow | null,
+  after: EndpointRow | null,
+): AuditEvent {
   const row = after ?? before
   if (row === null) throw new Error('a change of nothing')
   return {
@@ -88,7 +107,9 @@ export function endpointEvent(by: EndpointActor, before: EndpointRow | null, aft
   }
 }
 
-/** A credential's name is no secret; of checks only names and reasons are told, never the upstream's words. */
+/**
+ * A credential's name is no secret; of checks only names and reasons are told, never the upstream's words.
+ */
 function seen(row: EndpointRow): Record<string, unknown> {
   const { validation } = row
   return {
@@ -100,12 +121,18 @@ function seen(row: EndpointRow): Record<string, unknown> {
     base_url: row.base_url,
     declared_region: row.declared_region,
     declared_zdr: row.declared_zdr,
-    pricing: row.prompt_price === null ? null : { prompt: row.prompt_price, completion: row.completion_price },
+    pricing:
+      row.prompt_price === null ? null : { prompt: row.prompt_price, completion: row.completion_price },
     secret_name: row.secret_name,
-    validation: validation === null || row.validated_config !== row.config_revision ? null : {
-      passed: validation.passed,
-      workspace_id: validation.workspace_id,
-      failed: validation.checks.flatMap(({ name, reason }) => (reason === undefined ? [] : [{ name, reason }])),
-    },
+    validation:
+      validation === null || row.validated_config !== row.config_revision
+        ? null
+        : {
+            passed: validation.passed,
+            workspace_id: validation.workspace_id,
+            failed: validation.checks.flatMap(({ name, reason }) =>
+              reason === undefined ? [] : [{ name, reason }],
+            ),
+          },
   }
 }

@@ -2,7 +2,12 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { ACTIVE_ENDPOINTS_MAX, VALIDATION_FRESH_MS } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
-  EndpointActor, EndpointChanges, EndpointRef, PrivateEndpoint, PrivateEndpoints, WorkspaceFacts,
+  EndpointActor,
+  EndpointChanges,
+  EndpointRef,
+  PrivateEndpoint,
+  PrivateEndpoints,
+  WorkspaceFacts,
 } from '../../ports/endpoints/private-endpoints.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { bump } from '../base/epoch.ts'
@@ -11,7 +16,14 @@ import { isId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { createEndpoint } from './private-endpoint-births.ts'
 import { claim, drop, lockClaimed, mayActivate, mayValidate } from './private-endpoint-claims.ts'
-import { endpointEvent, endpointOf, lockEndpoint, readEndpoint, type EndpointRow, type LockedRow } from './private-endpoint-rows.ts'
+import {
+  endpointEvent,
+  endpointOf,
+  lockEndpoint,
+  readEndpoint,
+  type EndpointRow,
+  type LockedRow,
+} from './private-endpoint-rows.ts'
 import { reach } from '../base/translate.ts'
 
 export interface PrivateEndpointDeps {
@@ -53,49 +65,67 @@ class EndpointStore implements PrivateEndpoints {
 
   create: PrivateEndpoints['create'] = (input, by) => reach(() => createEndpoint(this.#store, input, by))
 
-  update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): ReturnType<PrivateEndpoints['update']> {
-    return this.#change(ref, by, (row) => row.status === 'draft'
-      ? ok({ ...columnsOf(changes), config_revision: row.config_revision + 1 })
-      : fail('endpoint_not_draft'))
+  update(
+    ref: EndpointRef,
+    changes: EndpointChanges,
+    by: EndpointActor,
+  ): ReturnType<PrivateEndpoints['update']> {
+    return this.#change(ref, by, (row) =>
+      row.status === 'draft'
+        ? ok({ ...columnsOf(changes), config_revision: row.config_revision + 1 })
+        : fail('endpoint_not_draft'),
+    )
   }
 
   setPricing: PrivateEndpoints['setPricing'] = (ref, { prompt, completion }, by) =>
     this.#change(ref, by, () => ok({ prompt_price: prompt, completion_price: completion }))
 
   disable: PrivateEndpoints['disable'] = (ref, by) =>
-    this.#change(ref, by, ({ status }) => (status === 'active' ? ok({ status: 'disabled' }) : fail('endpoint_not_active')))
+    this.#change(ref, by, ({ status }) =>
+      status === 'active' ? ok({ status: 'disabled' }) : fail('endpoint_not_active'),
+    )
 
-  enable: PrivateEndpoints['enable'] = (ref, by) => this.#change(ref, by, async (row, tx) => {
-    if (row.status !== 'disabled') return fail('endpoint_not_disabled')
-    const room = await hasRoom(tx, row.workspace_id)
-    return room.ok ? ok({ status: 'active' }) : room
-  })
+  enable: PrivateEndpoints['enable'] = (ref, by) =>
+    this.#change(ref, by, async (row, tx) => {
+      if (row.status !== 'disabled') return fail('endpoint_not_disabled')
+      const room = await hasRoom(tx, row.workspace_id)
+      return room.ok ? ok({ status: 'active' }) : room
+    })
 
   async remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>> {
-    const removed = await this.#change(ref, by, (row) => isDraftOnly && row.is_ever_activated
-      ? fail('endpoint_was_active')
-      : ok({ deleted_at: new Date(), probe_token: null, probe_until: null }))
+    const removed = await this.#change(ref, by, (row) =>
+      isDraftOnly && row.is_ever_activated
+        ? fail('endpoint_was_active')
+        : ok({ deleted_at: new Date(), probe_token: null, probe_until: null }),
+    )
     return removed.ok ? ok(null) : removed
   }
 
-  claimValidation: PrivateEndpoints['claimValidation'] = (ref) => this.#begin((tx) => claim(tx, ref, mayValidate))
+  claimValidation: PrivateEndpoints['claimValidation'] = (ref) =>
+    this.#begin((tx) => claim(tx, ref, mayValidate))
 
-  claimActivation: PrivateEndpoints['claimActivation'] = (ref) => this.#begin((tx) => claim(tx, ref, mayActivate))
+  claimActivation: PrivateEndpoints['claimActivation'] = (ref) =>
+    this.#begin((tx) => claim(tx, ref, mayActivate))
 
   dropClaim: PrivateEndpoints['dropClaim'] = async (held) => {
     // One that stays runs out by itself.
     await reach(async () => ok(await drop(this.#store.sql, held)))
   }
 
-  facts: PrivateEndpoints['facts'] = ({ organizationId, workspaceId, secret }) => reach(async () => {
-    const { sql } = this.#store
-    const [row] = await sql<{ active: number }[]>`
+  facts: PrivateEndpoints['facts'] = ({ organizationId, workspaceId, secret }) =>
+    reach(async () => {
+      const { sql } = this.#store
+      const [row] = await sql<{ active: number }[]>`
       SELECT (SELECT count(*)::int FROM private_endpoints e
         WHERE e.workspace_id = w.id AND e.status = 'active' AND e.deleted_at IS NULL) AS active
       FROM workspaces w WHERE w.id = ${workspaceId} AND w.organization_id = ${organizationId} AND w.deleted_at IS NULL`
-    const isFull = (row?.active ?? 0) >= ACTIVE_ENDPOINTS_MAX
-    return ok<WorkspaceFacts>({ exists: row !== undefined, isFull, hasSecret: await hasSecret(sql, workspaceId, secret) })
-  })
+      const isFull = (row?.active ?? 0) >= ACTIVE_ENDPOINTS_MAX
+      return ok<WorkspaceFacts>({
+        exists: row !== undefined,
+        isFull,
+        hasSecret: await hasSecret(sql, workspaceId, secret),
+      })
+    })
 
   validated: PrivateEndpoints['validated'] = async (held, { passed, checks, workspaceId }, by) => {
     const changed = await this.#begin(async (tx) => {
@@ -113,24 +143,26 @@ class EndpointStore implements PrivateEndpoints {
     return changed
   }
 
-  activated: PrivateEndpoints['activated'] = (held, by) => this.#transact(async (tx) => {
-    const before = await lockClaimed(tx, held)
-    if (before === null) return fail('endpoint_changed')
-    const allowed = mayActivate(before)
-    if (!allowed.ok) return allowed
-    const room = await hasRoom(tx, before.workspace_id)
-    if (!room.ok) return room
-    const set = { status: 'active', is_ever_activated: true, probe_token: null, probe_until: null }
-    return this.#write(tx, before, set, by)
-  })
+  activated: PrivateEndpoints['activated'] = (held, by) =>
+    this.#transact(async (tx) => {
+      const before = await lockClaimed(tx, held)
+      if (before === null) return fail('endpoint_changed')
+      const allowed = mayActivate(before)
+      if (!allowed.ok) return allowed
+      const room = await hasRoom(tx, before.workspace_id)
+      if (!room.ok) return room
+      const set = { status: 'active', is_ever_activated: true, probe_token: null, probe_until: null }
+      return this.#write(tx, before, set, by)
+    })
 
-  active: PrivateEndpoints['active'] = (workspaceId) => reach(async () => {
-    // Workspaces of tests have ids that are none.
-    if (!isId(workspaceId)) return ok([])
-    const rows = await this.#store.sql<EndpointRow[]>`
+  active: PrivateEndpoints['active'] = (workspaceId) =>
+    reach(async () => {
+      // Workspaces of tests have ids that are none.
+      if (!isId(workspaceId)) return ok([])
+      const rows = await this.#store.sql<EndpointRow[]>`
       SELECT * FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL ORDER BY id`
-    return ok(rows.map(endpointOf))
-  })
+      return ok(rows.map(endpointOf))
+    })
 
   #change(ref: EndpointRef, by: EndpointActor, decide: Decide): Promise<Outcome<PrivateEndpoint>> {
     return this.#transact(async (tx) => {
@@ -141,7 +173,12 @@ class EndpointStore implements PrivateEndpoints {
     })
   }
 
-  async #write(tx: Transaction, before: EndpointRow, set: Columns, by: EndpointActor): Promise<Outcome<Written>> {
+  async #write(
+    tx: Transaction,
+    before: EndpointRow,
+    set: Columns,
+    by: EndpointActor,
+  ): Promise<Outcome<Written>> {
     const [after] = await tx<EndpointRow[]>`
       UPDATE private_endpoints SET ${tx(set)}, revision = revision + 1, updated_at = clock_timestamp()
       WHERE id = ${before.id} AND revision = ${before.revision} RETURNING *`
@@ -149,7 +186,8 @@ class EndpointStore implements PrivateEndpoints {
     const isGone = set['deleted_at'] !== undefined
     await appendAudit(tx, endpointEvent(by, before, isGone ? null : after))
     const isLive = before.status === 'active' || after.status === 'active'
-    const told = isLive && after.workspace_id !== null ? await bump(tx, 'private_endpoint', after.workspace_id) : null
+    const told =
+      isLive && after.workspace_id !== null ? await bump(tx, 'private_endpoint', after.workspace_id) : null
     return ok({ endpoint: endpointOf(after), told })
   }
 
@@ -177,7 +215,8 @@ interface Written {
  * Failures: workspace_endpoints_full, workspace_unknown (it was deleted).
  */
 async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Outcome<null>> {
-  const [workspace] = await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
+  const [workspace] =
+    await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
   if (workspace === undefined) return fail('workspace_unknown')
   const [row] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL`
@@ -186,7 +225,9 @@ async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Out
 }
 
 async function hasSecret(
-  sql: Queryable, workspaceId: string, secret: { readonly name: string; readonly host: string } | null,
+  sql: Queryable,
+  workspaceId: string,
+  secret: { readonly name: string; readonly host: string } | null,
 ): Promise<boolean> {
   if (secret === null) return false
   const rows = await sql`
@@ -195,7 +236,14 @@ async function hasSecret(
   return rows.length === 1
 }
 
-function columnsOf({ upstreamModelId, baseUrl, declaredRegion, declaredZdr, pricing, secretName }: EndpointChanges): Columns {
+function columnsOf({
+  upstreamModelId,
+  baseUrl,
+  declaredRegion,
+  declaredZdr,
+  pricing,
+  secretName,
+}: EndpointChanges): Columns {
   return {
     upstream_model_id: upstreamModelId,
     ...(baseUrl !== undefined && { base_url: baseUrl }),

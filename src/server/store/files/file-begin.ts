@@ -33,7 +33,10 @@ export function tryBegin(sql: Sql, input: UploadInput, terms: Terms): Promise<Ou
 
 async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {
   const { workspaceId, idempotency } = input
-  const record = idempotency === null ? null : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
+  const record =
+    idempotency === null
+      ? null
+      : { id: idempotencyIdOf(idempotency), requestDigest: idempotency.requestDigest }
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
   const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
@@ -49,10 +52,19 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
   }
 }
 
-/** What the file may come to count with its folders, and what it counts at least; nothing is reserved for nothing. */
-function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): { readonly mostBytes: number; readonly leastBytes: number } {
+/**
+ * What the file may come to count with its folders, and what it counts at least; nothing is reserved for
+ * nothing.
+ */
+function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): {
+  readonly mostBytes: number
+  readonly leastBytes: number
+} {
   const folderBytes = reserveBytes === 0 ? 0 : folders * COUNTED_BYTES_MIN
-  return { mostBytes: reservedFor(reserveBytes) + folderBytes, leastBytes: reservedFor(Math.max(0, reserveBytes - slackBytes)) }
+  return {
+    mostBytes: reservedFor(reserveBytes) + folderBytes,
+    leastBytes: reservedFor(Math.max(0, reserveBytes - slackBytes)),
+  }
 }
 
 /** An upload that waits for room must not hold some for bytes that may never come. */
@@ -62,18 +74,24 @@ function reservedFor(sizeBytes: number): number {
 
 /** @returns the bytes that were reserved, or what stood in the way */
 async function reserveEither(
-  sql: Sql, row: Omit<PendingRow, 'reserveBytes'>, { inputs, quotaBytes }: { readonly inputs: ReadonlySet<number>; readonly quotaBytes: number },
+  sql: Sql,
+  row: Omit<PendingRow, 'reserveBytes'>,
+  { inputs, quotaBytes }: { readonly inputs: ReadonlySet<number>; readonly quotaBytes: number },
 ): Promise<number | StorageUsage> {
   let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
   // The row of a workspace is made at its first upload: the second round finds it.
   for (const round of [1, 2]) {
-    for (const reserveBytes of inputs) if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
+    for (const reserveBytes of inputs)
+      if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
     if (round === 1) usage = await usageOf(sql, row.workspaceId, quotaBytes)
   }
   return usage
 }
 
-async function lookUp(sql: Sql, record: { readonly id: string; readonly requestDigest: string }): Promise<Tried | null> {
+async function lookUp(
+  sql: Sql,
+  record: { readonly id: string; readonly requestDigest: string },
+): Promise<Tried | null> {
   const [row] = await sql<KeyedRow[]>`
     SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", lease_until < clock_timestamp() AS "isLate"
     FROM files
@@ -84,10 +102,17 @@ async function lookUp(sql: Sql, record: { readonly id: string; readonly requestD
     await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
     return null
   }
-  // Its process died: it stands for no call any more, and the sweep, which would find it, may be minutes away.
-  if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null) return null
+  // Its process died: it stands for no call any more, and the sweep, which would find it, may be minutes
+  // away.
+  if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null)
+    return null
   if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }
   return row.state === 'pending' ? { kind: 'running' } : { kind: 'replay', file: fileOf(row) }
 }
 
-type KeyedRow = FileRow & { readonly state: FileState; readonly request_digest: string; readonly isOld: boolean | null; readonly isLate: boolean }
+type KeyedRow = FileRow & {
+  readonly state: FileState
+  readonly request_digest: string
+  readonly isOld: boolean | null
+  readonly isLate: boolean
+}

@@ -30,8 +30,8 @@ export interface PendingRow {
 }
 
 /**
- * Makes the pending row if its bytes fit beside all that is used and reserved. Nothing always fits: emptying a container
- * file makes room also where more is used than may be. @returns false when they do not
+ * Makes the pending row if its bytes fit beside all that is used and reserved. Nothing always fits: emptying
+ * a container file makes room also where more is used than may be. @returns false when they do not
  */
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`
@@ -49,7 +49,9 @@ export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: numbe
 
 /** @returns false when the row is no longer ours, or the bytes do not fit */
 export async function reserveMore(
-  sql: Queryable, held: Held, { bytes, quotaBytes }: { readonly bytes: number; readonly quotaBytes: number },
+  sql: Queryable,
+  held: Held,
+  { bytes, quotaBytes }: { readonly bytes: number; readonly quotaBytes: number },
 ): Promise<boolean> {
   const { count } = await sql`
     WITH held AS (${ours(sql, held)}), room AS (
@@ -61,11 +63,13 @@ export async function reserveMore(
 }
 
 /**
- * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer ours, or what
- * the size counts is above the reservation and does not fit
+ * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer
+ * ours, or what the size counts is above the reservation and does not fit
  */
 export async function settle(
-  sql: Queryable, held: Held, { sizeBytes, quotaBytes }: { readonly sizeBytes: number; readonly quotaBytes: number },
+  sql: Queryable,
+  held: Held,
+  { sizeBytes, quotaBytes }: { readonly sizeBytes: number; readonly quotaBytes: number },
 ): Promise<boolean> {
   const counted = countedBytes(sizeBytes)
   const { count } = await sql`
@@ -96,12 +100,18 @@ export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: n
 }
 
 /** Makes the workspace's row where it is missing. */
-export async function usageOf(sql: Queryable, workspaceId: string, quotaBytes: number): Promise<StorageUsage> {
+export async function usageOf(
+  sql: Queryable,
+  workspaceId: string,
+  quotaBytes: number,
+): Promise<StorageUsage> {
   await sql`INSERT INTO workspace_storage (workspace_id) VALUES (${workspaceId}) ON CONFLICT DO NOTHING`
   const [row] = await sql<{ used_bytes: string; reserved_bytes: string; quota_bytes: string }[]>`
     SELECT used_bytes, reserved_bytes, ${quotaOf(sql, quotaBytes)} AS quota_bytes FROM workspace_storage s WHERE workspace_id = ${workspaceId}`
   return {
-    usedBytes: Number(row?.used_bytes ?? 0), reservedBytes: Number(row?.reserved_bytes ?? 0), quotaBytes: Number(row?.quota_bytes ?? quotaBytes),
+    usedBytes: Number(row?.used_bytes ?? 0),
+    reservedBytes: Number(row?.reserved_bytes ?? 0),
+    quotaBytes: Number(row?.quota_bytes ?? quotaBytes),
   }
 }
 
@@ -116,7 +126,11 @@ export interface Abandoned {
  * Gives all files of a workspace up, stored ones and uploads under way: the sweep removes their bytes.
  * @param mode `skip locked`: without those that somebody has right now
  */
-export async function abandonFiles(tx: Transaction, workspaceId: string, mode: 'wait' | 'skip locked' = 'wait'): Promise<Abandoned> {
+export async function abandonFiles(
+  tx: Transaction,
+  workspaceId: string,
+  mode: 'wait' | 'skip locked' = 'wait',
+): Promise<Abandoned> {
   const [row] = await tx<{ count: string; used: string; reserved: string }[]>`
     WITH old AS (
       SELECT id, state, size_bytes, reserved_bytes FROM files WHERE workspace_id = ${workspaceId} AND state IN ('pending', 'ready')
@@ -143,12 +157,19 @@ export async function closeStorage(tx: Transaction, workspaceId: string): Promis
 }
 
 export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
-  const rows = await sql`SELECT 1 FROM files WHERE id = ${held.id} AND attempt = ${held.attempt} AND state = 'pending'`
+  const rows =
+    await sql`SELECT 1 FROM files WHERE id = ${held.id} AND attempt = ${held.attempt} AND state = 'pending'`
   return rows.length === 1
 }
 
-/** @returns whether no upload of the workspace with a later id has bytes reserved; any one order of them would do */
-export async function isYoungestHolder(sql: Queryable, { id, workspaceId }: { readonly id: string; readonly workspaceId: string }): Promise<boolean> {
+/**
+ * @returns whether no upload of the workspace with a later id has bytes reserved; any one order of them would
+ * do
+ */
+export async function isYoungestHolder(
+  sql: Queryable,
+  { id, workspaceId }: { readonly id: string; readonly workspaceId: string },
+): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM files WHERE workspace_id = ${workspaceId} AND state = 'pending' AND reserved_bytes > 0 AND id > ${id} LIMIT 1`
   return rows.length === 0
@@ -159,9 +180,9 @@ function ours(sql: Queryable, { id, attempt }: Held) {
 }
 
 /**
- * The workspace's row behind that of the upload, as it is once it is locked. An UPDATE computes from the row that its
- * statement saw, and Postgres holds that to the row's checks before it looks for a newer one: a reservation that grew while
- * the statement waited would be taken off what was reserved before.
+ * The workspace's row behind that of the upload, as it is once it is locked. An UPDATE computes from the row
+ * that its statement saw, and Postgres holds that to the row's checks before it looks for a newer one: a
+ * reservation that grew while the statement waited would be taken off what was reserved before.
  */
 function lockedStorage(sql: Queryable) {
   return sql`SELECT s.workspace_id, s.reserved_bytes FROM workspace_storage s JOIN held ON s.workspace_id = held.workspace_id FOR UPDATE OF s`

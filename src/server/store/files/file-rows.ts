@@ -68,26 +68,40 @@ interface FileRowsInput {
 
 /** Behind every id of a file. */
 const LAST_ID = '~'
-/** Rows that a page reads: few numbers, each the text of a statement that stays prepared; one more than a page tells whether there is another. */
-const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)].map((limit) => limit + 1).sort((a, b) => a - b)
+/**
+ * Rows that a page reads: few numbers, each the text of a statement that stays prepared; one more than a page
+ * tells whether there is another.
+ */
+const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)]
+  .map((limit) => limit + 1)
+  .sort((a, b) => a - b)
 
 /**
- * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can keep in order, and
- * the limit is no parameter: with one Postgres takes a tenth of all files for the page, and plans each call anew for what it costs.
+ * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can
+ * keep in order, and the limit is no parameter: with one Postgres takes a tenth of all files for the page,
+ * and plans each call anew for what it costs.
  * @param workspaceId null = of all, also those whose time has come
  */
-export async function listFiles(sql: Queryable, workspaceId: string | null, input: FileRowsInput): Promise<readonly FileRecord[]> {
+export async function listFiles(
+  sql: Queryable,
+  workspaceId: string | null,
+  input: FileRowsInput,
+): Promise<readonly FileRecord[]> {
   const { countMax, ids = null } = input
   if (workspaceId !== null && ids !== null) return namedFiles(sql, workspaceId, { ...input, ids })
   const read = ROWS_READ.find((rows) => rows >= countMax) ?? countMax
-  const rows = await (workspaceId === null ? allRows(sql, input) : rowsOf(sql, workspaceId, { ...input, countMax: read }))
+  const rows = await (workspaceId === null
+    ? allRows(sql, input)
+    : rowsOf(sql, workspaceId, { ...input, countMax: read }))
   const files = rows.slice(0, countMax).map(fileOf)
   return isBackwards(input) ? files.reverse() : files
 }
 
 /** Each by the key of the table: their number bounds what is read, whatever else the workspace has. */
 async function namedFiles(
-  sql: Queryable, workspaceId: string, { ids, purpose = null, countMax }: FileRowsInput & { readonly ids: readonly string[] },
+  sql: Queryable,
+  workspaceId: string,
+  { ids, purpose = null, countMax }: FileRowsInput & { readonly ids: readonly string[] },
 ): Promise<readonly FileRecord[]> {
   const rows = await sql<FileRow[]>`
     SELECT * FROM files WHERE id = ANY(string_to_array(${ids.join(',')}, ',')) AND workspace_id = ${workspaceId} AND state = 'ready' AND NOT ${isExpired(sql)}
@@ -101,18 +115,27 @@ function isBackwards({ before = null }: FileRowsInput): boolean {
 }
 
 function allRows(sql: Queryable, { after, countMax }: FileRowsInput) {
-  return sql<FileRow[]>`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
+  return sql<
+    FileRow[]
+  >`SELECT * FROM files WHERE state = 'ready' AND id > ${after ?? ''} ORDER BY id LIMIT ${countMax}`
 }
 
 function rowsOf(sql: Queryable, workspaceId: string, input: FileRowsInput) {
   const { after, before = null, purpose = null, countMax } = input
-  const columns = sql.unsafe(purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`)
-  const place = (id: string) => (purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`)
+  const columns = sql.unsafe(
+    purpose === null ? 'workspace_id, id' : `workspace_id, COALESCE(purpose, '${PURPOSE_DEFAULT}'), id`,
+  )
+  const place = (id: string) =>
+    purpose === null ? sql`(${workspaceId}::uuid, ${id})` : sql`(${workspaceId}::uuid, ${purpose}, ${id})`
   return sql<FileRow[]>`
     SELECT * FROM files WHERE state = 'ready' AND NOT ${isExpired(sql)} AND (${columns}) > ${place(after ?? '')} AND (${columns}) < ${place(before ?? LAST_ID)}
     ORDER BY ${isBackwards(input) ? descending(sql, purpose) : columns} LIMIT ${sql.unsafe(String(countMax))}`
 }
 
 function descending(sql: Queryable, purpose: string | null) {
-  return sql.unsafe(purpose === null ? 'workspace_id DESC, id DESC' : `workspace_id DESC, COALESCE(purpose, '${PURPOSE_DEFAULT}') DESC, id DESC`)
+  return sql.unsafe(
+    purpose === null
+      ? 'workspace_id DESC, id DESC'
+      : `workspace_id DESC, COALESCE(purpose, '${PURPOSE_DEFAULT}') DESC, id DESC`,
+  )
 }

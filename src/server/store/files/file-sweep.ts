@@ -13,37 +13,45 @@ import { clipPage, clipsAmong } from '../videos/clip-objects.ts'
 /** The rows that nobody will finish. Design §5. */
 export function openFileSweep(store: Store): FileSweep {
   return {
-    claimStale: (countMax) => reach(async () => {
-      await endOfDeadFronts(store.sql)
-      const claimed: StaleUpload[] = []
-      for (const id of await fileRows.due(store.sql, countMax)) {
-        const stale = await store.sql.begin((tx) => claimStale(tx, id, UPLOAD_LEASE_MS))
-        if (stale !== null) claimed.push(stale)
-      }
-      return ok(claimed)
-    }),
+    claimStale: (countMax) =>
+      reach(async () => {
+        await endOfDeadFronts(store.sql)
+        const claimed: StaleUpload[] = []
+        for (const id of await fileRows.due(store.sql, countMax)) {
+          const stale = await store.sql.begin((tx) => claimStale(tx, id, UPLOAD_LEASE_MS))
+          if (stale !== null) claimed.push(stale)
+        }
+        return ok(claimed)
+      }),
     goneFronts: (ids) => reach(async () => ok(await goneFronts(store.sql, ids))),
-    forget: ({ id, attempt }) => reach(async () => {
-      const { count } = await store.sql`DELETE FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'abandoned'`
-      return ok(count === 1)
-    }),
-    removeExpired: (countMax) => reach(async () => {
-      const due = await store.sql<{ id: string; workspace_id: string }[]>`
+    forget: ({ id, attempt }) =>
+      reach(async () => {
+        const { count } =
+          await store.sql`DELETE FROM files WHERE id = ${id} AND attempt = ${attempt} AND state = 'abandoned'`
+        return ok(count === 1)
+      }),
+    removeExpired: (countMax) =>
+      reach(async () => {
+        const due = await store.sql<{ id: string; workspace_id: string }[]>`
         SELECT id, workspace_id FROM files WHERE state = 'ready' AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()
         ORDER BY expires_at LIMIT ${countMax}`
-      const removed: string[] = []
-      for (const { id, workspace_id: workspaceId } of due) {
-        if ((await store.sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: true }))) !== null) removed.push(id)
-      }
-      return ok(removed)
-    }),
-    withoutRow: (ids) => reach(async () => {
-      if (ids.length === 0) return ok([])
-      const { sql } = store
-      const rows = await sql<{ id: string }[]>`SELECT id FROM files WHERE id IN ${sql([...ids])} AND state <> 'deleted'`
-      const known = new Set([...rows.map(({ id }) => id), ...await clipsAmong(sql, ids)])
-      return ok(ids.filter((id) => !known.has(id)))
-    }),
+        const removed: string[] = []
+        for (const { id, workspace_id: workspaceId } of due) {
+          if ((await store.sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: true }))) !== null)
+            removed.push(id)
+        }
+        return ok(removed)
+      }),
+    withoutRow: (ids) =>
+      reach(async () => {
+        if (ids.length === 0) return ok([])
+        const { sql } = store
+        const rows = await sql<
+          { id: string }[]
+        >`SELECT id FROM files WHERE id IN ${sql([...ids])} AND state <> 'deleted'`
+        const known = new Set([...rows.map(({ id }) => id), ...(await clipsAmong(sql, ids))])
+        return ok(ids.filter((id) => !known.has(id)))
+      }),
     page: (after, countMax) => reach(async () => ok(await listFiles(store.sql, null, { after, countMax }))),
     clips: (after, countMax) => reach(async () => ok(await clipPage(store.sql, after, countMax))),
     expire: () => reach(async () => ok(await expire(store))),

@@ -10,10 +10,28 @@ import {
 } from '../../../schemas/files/file-limits.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import type { ClaimInput, PathClaim } from '../../ports/containers/container-rows.ts'
-import type { Begun, FileFacts, FilePageInput, FileRecord, Files, Upload, UploadInput } from '../../ports/files/files.ts'
+import type {
+  Begun,
+  FileFacts,
+  FilePageInput,
+  FileRecord,
+  Files,
+  Upload,
+  UploadInput,
+} from '../../ports/files/files.ts'
 import { claimPath } from '../containers/container-sizes.ts'
 import { tryBegin } from './file-begin.ts'
-import { countedBytes, giveBack, isOurs, isYoungestHolder, release, reserveMore, settle, usageOf, type Held } from './file-quota.ts'
+import {
+  countedBytes,
+  giveBack,
+  isOurs,
+  isYoungestHolder,
+  release,
+  reserveMore,
+  settle,
+  usageOf,
+  type Held,
+} from './file-quota.ts'
 import { columnsOf, fileOf, fileRows, isExpired, listFiles, type FileRow } from './file-rows.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { Backoff, type BackoffOptions } from '../base/backoff.ts'
@@ -55,7 +73,10 @@ class FileStore implements Files {
     this.#quotaBytes = options.quotaBytes ?? STORAGE_QUOTA_BYTES_DEFAULT
     this.#leaseMs = options.leaseMs ?? UPLOAD_LEASE_MS
     // A renewal that fails leaves three quarters of the lease for the next ones.
-    this.#renewing = setInterval(() => void this.#renew().catch(() => undefined), options.renewMs ?? UPLOAD_RENEW_MS).unref()
+    this.#renewing = setInterval(
+      () => void this.#renew().catch(() => undefined),
+      options.renewMs ?? UPLOAD_RENEW_MS,
+    ).unref()
   }
 
   async begin(input: UploadInput): Promise<Outcome<Begun>> {
@@ -70,14 +91,20 @@ class FileStore implements Files {
 
   async #begin(input: UploadInput, patience: Backoff, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
-      const tried = await tryBegin(this.#sql, input, { quotaBytes: this.#quotaBytes, leaseMs: this.#leaseMs, frontId: this.#options.frontId ?? null })
+      const tried = await tryBegin(this.#sql, input, {
+        quotaBytes: this.#quotaBytes,
+        leaseMs: this.#leaseMs,
+        frontId: this.#options.frontId ?? null,
+      })
       if (!tried.ok) return tried
       const found = tried.value
       if (found.kind === 'replay') return ok(found)
       if (found.kind === 'new') return ok({ kind: 'new', upload: this.#own(input.workspaceId, found) })
       if (found.kind === 'mismatch') return fail('idempotency_mismatch')
       const isRunning = found.kind === 'running'
-      const waitMs = isRunning ? (this.#options.idempotencyWaitMs ?? IDEMPOTENCY_WAIT_MS_MAX) : this.#quotaWaitMs
+      const waitMs = isRunning
+        ? (this.#options.idempotencyWaitMs ?? IDEMPOTENCY_WAIT_MS_MAX)
+        : this.#quotaWaitMs
       const mayChange = isRunning || found.mayFit
       if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
       if (mayChange && (await patience.wait(waitMs, input.signal))) continue
@@ -107,7 +134,10 @@ class FileStore implements Files {
     }
   }
 
-  /** @returns whether they are reserved now: a whole step, and where that does not fit any more what they count */
+  /**
+   * @returns whether they are reserved now: a whole step, and where that does not fit any more what they
+   * count
+   */
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
     for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
       const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
@@ -152,7 +182,9 @@ class FileStore implements Files {
           continue
         }
         if (waiter.enter() && (await patience.wait(waitMs, to.signal))) continue
-        return to.signal?.aborted === true ? { ok: false, failure: endedBy(to.signal) } : fail('busy', { retryAfterS: 1 })
+        return to.signal?.aborted === true
+          ? { ok: false, failure: endedBy(to.signal) }
+          : fail('busy', { retryAfterS: 1 })
       }
     } finally {
       waiter.leave()
@@ -172,11 +204,23 @@ class FileStore implements Files {
     })
   }
 
-  list(workspaceId: string, { after, before = null, purpose = null, ids = null, limit }: FilePageInput): ReturnType<Files['list']> {
+  list(
+    workspaceId: string,
+    { after, before = null, purpose = null, ids = null, limit }: FilePageInput,
+  ): ReturnType<Files['list']> {
     return reach(async () => {
-      const files = await listFiles(this.#sql, workspaceId, { after, before, purpose, ids, countMax: limit + 1 })
+      const files = await listFiles(this.#sql, workspaceId, {
+        after,
+        before,
+        purpose,
+        ids,
+        countMax: limit + 1,
+      })
       // Backwards the one too many is the first.
-      return ok({ files: before === null ? files.slice(0, limit) : files.slice(-limit), hasMore: files.length > limit })
+      return ok({
+        files: before === null ? files.slice(0, limit) : files.slice(-limit),
+        hasMore: files.length > limit,
+      })
     })
   }
 
@@ -204,22 +248,35 @@ class FileStore implements Files {
     return this.#options.quotaWaitMs ?? QUOTA_WAIT_MS_MAX
   }
 
-  #own(workspaceId: string, { id, reservedBytes }: { readonly id: string; readonly reservedBytes: number }): Upload {
+  #own(
+    workspaceId: string,
+    { id, reservedBytes }: { readonly id: string; readonly reservedBytes: number },
+  ): Upload {
     const upload: OwnUpload = { id, workspaceId, attempt: 1, reservedBytes }
     this.#uploads.set(id, upload)
     return upload
   }
 
   /**
-   * Uploads that wait for what each other has reserved come to an end because the youngest of them gives way first, and
-   * alone: if all did at once, less would be stored than fits.
-   * @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not ours
+   * Uploads that wait for what each other has reserved come to an end because the youngest of them gives way
+   * first, and alone: if all did at once, less would be stored than fits.
+   * @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not
+   * ours
    */
-  #chanceOf(own: OwnUpload, bytes: number): Promise<Outcome<{ readonly mayFit: boolean; readonly isYoungest: boolean; readonly quotaBytes: number }>> {
+  #chanceOf(
+    own: OwnUpload,
+    bytes: number,
+  ): Promise<
+    Outcome<{ readonly mayFit: boolean; readonly isYoungest: boolean; readonly quotaBytes: number }>
+  > {
     return reach(async () => {
       if (!(await isOurs(this.#sql, own))) return fail('upload_lost')
       const isYoungest = await isYoungestHolder(this.#sql, own)
-      const { usedBytes, reservedBytes, quotaBytes } = await usageOf(this.#sql, own.workspaceId, this.#quotaBytes)
+      const { usedBytes, reservedBytes, quotaBytes } = await usageOf(
+        this.#sql,
+        own.workspaceId,
+        this.#quotaBytes,
+      )
       const mayFit = reservedBytes > own.reservedBytes && usedBytes + own.reservedBytes + bytes <= quotaBytes
       return ok({ mayFit, isYoungest, quotaBytes })
     })
@@ -230,7 +287,8 @@ class FileStore implements Files {
     const claim = { id: upload.id, attempt: upload.attempt, state: 'pending' as const }
     await fileRows.advance(tx, claim, 'ready', columnsOf(facts))
     const { expiresAfterS = null } = facts
-    if (expiresAfterS !== null) await tx`UPDATE files SET expires_at = created_at + ${expiresAfterS} * interval '1 s' WHERE id = ${upload.id}`
+    if (expiresAfterS !== null)
+      await tx`UPDATE files SET expires_at = created_at + ${expiresAfterS} * interval '1 s' WHERE id = ${upload.id}`
     const [row] = await tx<FileRow[]>`SELECT * FROM files WHERE id = ${upload.id}`
     return row ?? null
   }
@@ -264,7 +322,10 @@ interface Removal {
 }
 
 /** Its quota is free; a row under an `Idempotency-Key` stays as `deleted`. @returns null when it was gone */
-export async function removeRow(tx: Transaction, { workspaceId, id, isDue }: Removal): Promise<FileRecord | null> {
+export async function removeRow(
+  tx: Transaction,
+  { workspaceId, id, isDue }: Removal,
+): Promise<FileRecord | null> {
   const [row] = await tx<(FileRow & { readonly idempotency_id: string | null })[]>`
     UPDATE files SET state = 'deleted' WHERE id = ${id} AND workspace_id = ${workspaceId} AND state = 'ready'
       AND ${isExpired(tx)} = ${isDue} RETURNING *`

@@ -3,7 +3,10 @@ import { release } from './file-quota.ts'
 import { fileRows } from './file-rows.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this claim. */
+/**
+ * Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this
+ * claim.
+ */
 export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
   const claimed = await fileRows.claim(tx, id, leaseMs)
   if (claimed === null) return null

@@ -1,7 +1,16 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KEYS_PAGE } from '../../../schemas/keys/key-limits.ts'
-import type { ApiKeys, KeyActor, KeyChanges, KeyPageInput, KeyRef, MadeKey, ManagedKey, NewApiKey } from '../../ports/keys/api-keys.ts'
+import type {
+  ApiKeys,
+  KeyActor,
+  KeyChanges,
+  KeyPageInput,
+  KeyRef,
+  MadeKey,
+  ManagedKey,
+  NewApiKey,
+} from '../../ports/keys/api-keys.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
@@ -35,11 +44,13 @@ export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyDeps): ApiKe
   }
   return {
     list: (input) => reach(() => list(store.sql, input)),
-    get: (ref) => reach(async () => {
-      const key = await findKey(store.sql, ref)
-      return key === null ? UNKNOWN : ok(key)
-    }),
-    create: (input, by) => change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...input }, by)),
+    get: (ref) =>
+      reach(async () => {
+        const key = await findKey(store.sql, ref)
+        return key === null ? UNKNOWN : ok(key)
+      }),
+    create: (input, by) =>
+      change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...input }, by)),
     update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
     remove: (ref, by) => change((tx) => remove(tx, ref, by)),
     rotate: (ref, input, by) => change((tx) => rotateKey(tx, { ref, input, by, caps: store.options.caps })),
@@ -64,12 +75,30 @@ async function list(sql: Queryable, input: KeyPageInput): Promise<Outcome<readon
 type Birth = NewApiKey & { readonly rateLimitRpm: number | null; readonly caps: Caps | undefined }
 
 async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
-  const { kind, name, organizationId, rateLimitRpm, expiresAt, workspace: _workspace, internId: _internId, caps, ...traits } = input
+  const {
+    kind,
+    name,
+    organizationId,
+    rateLimitRpm,
+    expiresAt,
+    workspace: _workspace,
+    internId: _internId,
+    caps,
+    ...traits
+  } = input
   const owner = await ownerOf(tx, input)
   if (!owner.ok) return owner
   const room = await holdRoom(tx, { organizationId, what: 'api_keys' }, caps)
   if (!room.ok) return room
-  const { hash, key } = await bearKey(tx, { kind, name, organizationId, ...owner.value, rateLimitRpm, expiresAt, traits })
+  const { hash, key } = await bearKey(tx, {
+    kind,
+    name,
+    organizationId,
+    ...owner.value,
+    rateLimitRpm,
+    expiresAt,
+    traits,
+  })
   const apiKey = await lookAt(tx, hash)
   await appendAudit(tx, keyEvent(by, { before: null, after: apiKey }))
   return ok({ value: { apiKey, key }, changes: [await bump(tx, 'key', hash)] })
@@ -78,15 +107,22 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
 type Owner = { readonly workspaceId: string | null; readonly internId: string | null }
 
 /** Whose key it becomes, kept until the end of this. Failures: workspace_unknown, intern_unknown. */
-async function ownerOf(tx: Transaction, { organizationId, workspace, internId }: NewApiKey): Promise<Outcome<Owner>> {
+async function ownerOf(
+  tx: Transaction,
+  { organizationId, workspace, internId }: NewApiKey,
+): Promise<Outcome<Owner>> {
   if (internId !== null) {
     const intern = await holdIntern(tx, { internId, organizationId })
-    return intern === null ? fail('intern_unknown') : ok({ workspaceId: intern.workspaceId, internId: intern.internId })
+    return intern === null
+      ? fail('intern_unknown')
+      : ok({ workspaceId: intern.workspaceId, internId: intern.internId })
   }
   if (workspace === null) return ok({ workspaceId: null, internId: null })
   const place = await findWorkspace(tx, workspace, organizationId)
   if (!place.ok) return place
-  return await holdWorkspace(tx, place.value.id) ? ok({ workspaceId: place.value.id, internId: null }) : fail('workspace_unknown')
+  return (await holdWorkspace(tx, place.value.id))
+    ? ok({ workspaceId: place.value.id, internId: null })
+    : fail('workspace_unknown')
 }
 
 interface Update {
@@ -99,14 +135,21 @@ async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Ou
   const found = await findLocked(tx, ref)
   if (found === null) return UNKNOWN
   const { accountId, key: before } = found
-  const { name, isDisabled, rateLimitRpm, allowedModels, scopes, limitNano, limitReset, countsByok } = { ...before, ...changes }
+  const { name, isDisabled, rateLimitRpm, allowedModels, scopes, limitNano, limitReset, countsByok } = {
+    ...before,
+    ...changes,
+  }
   if (before.kind === 'management' && scopes !== null) return fail('key_unscoped')
   await tx`
     UPDATE api_keys SET ${tx({
-      name, is_disabled: isDisabled, rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
+      name,
+      is_disabled: isDisabled,
+      rate_limit_rpm: rateLimitRpm,
+      allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
       scopes: scopes === null ? null : tx.json([...scopes]),
     })}, updated_at = clock_timestamp() WHERE hash = ${ref.hash}`
-  const areLimits = limitNano !== before.limitNano || limitReset !== before.limitReset || countsByok !== before.countsByok
+  const areLimits =
+    limitNano !== before.limitNano || limitReset !== before.limitReset || countsByok !== before.countsByok
   if (areLimits) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
   const after = await lookAt(tx, ref.hash)
   await appendAudit(tx, keyEvent(by, { before, after }))
@@ -119,7 +162,8 @@ async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Ou
 async function remove(tx: Transaction, ref: KeyRef, by: KeyActor): Promise<Outcome<Told<null>>> {
   const before = await findKey(tx, ref)
   if (before === null) return UNKNOWN
-  const { count } = await tx`UPDATE api_keys SET revoked_at = clock_timestamp() WHERE hash = ${ref.hash} AND revoked_at IS NULL`
+  const { count } =
+    await tx`UPDATE api_keys SET revoked_at = clock_timestamp() WHERE hash = ${ref.hash} AND revoked_at IS NULL`
   if (count === 0) return UNKNOWN
   await appendAudit(tx, keyEvent(by, { before, after: null }))
   return ok({ value: null, changes: [await bump(tx, 'key', ref.hash)] })

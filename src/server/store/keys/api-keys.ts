@@ -44,21 +44,35 @@ export interface CreatedKey {
 /** What fronts load keys by. Failures: store_unavailable. */
 export function openKeyStore(store: Store): KeyStore {
   return {
-    load: (hashes) => reach(async () => ok(await store.within(KEY_LOAD_MS_MAX, (sql) => loadKeys(sql, hashes)))),
+    load: (hashes) =>
+      reach(async () => ok(await store.within(KEY_LOAD_MS_MAX, (sql) => loadKeys(sql, hashes)))),
   }
 }
 
 /** Makes a key with its scope, and tells the audit log. Failures: quota_exceeded, store_unavailable. */
 export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
-  return reach(() => store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })))
+  return reach(() =>
+    store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })),
+  )
 }
 
-/** Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded, store_unavailable. */
-export function createInternKey(store: Store, input: InternKeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const owner = await holdIntern(tx, input)
-    return owner === null ? fail('intern_unknown') : makeCapped(store, tx, { birth: { ...input, ...owner, kind: 'intern' }, by })
-  }))
+/**
+ * Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded,
+ * store_unavailable.
+ */
+export function createInternKey(
+  store: Store,
+  input: InternKeyInput,
+  by: ChangedBy,
+): Promise<Outcome<CreatedKey>> {
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      const owner = await holdIntern(tx, input)
+      return owner === null
+        ? fail('intern_unknown')
+        : makeCapped(store, tx, { birth: { ...input, ...owner, kind: 'intern' }, by })
+    }),
+  )
 }
 
 /**
@@ -70,7 +84,8 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
   return reach(async () => {
     const change = await store.sql.begin(async (tx) => {
       const before = await findKey(tx, { organizationId: null, hash })
-      if (before !== null) await appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-revoke' }, { before, after: null }))
+      if (before !== null)
+        await appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-revoke' }, { before, after: null }))
       return endKey(tx, hash)
     })
     return change === null ? fail('key_unknown') : ok(change)
@@ -87,30 +102,49 @@ interface Making {
   readonly by: ChangedBy
 }
 
-async function makeCapped(store: Store, tx: Transaction, { birth, by }: Making): Promise<Outcome<CreatedKey>> {
-  const room = await holdRoom(tx, { organizationId: birth.organizationId, what: 'api_keys' }, store.options.caps)
+async function makeCapped(
+  store: Store,
+  tx: Transaction,
+  { birth, by }: Making,
+): Promise<Outcome<CreatedKey>> {
+  const room = await holdRoom(
+    tx,
+    { organizationId: birth.organizationId, what: 'api_keys' },
+    store.options.caps,
+  )
   return room.ok ? ok(await makeKey(tx, birth, by)) : room
 }
 
 function makeKey(tx: Transaction, birth: KeyBirth, by: ChangedBy): Promise<CreatedKey> {
-  return addKey(tx, birth, (after) => appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-create' }, { before: null, after })))
+  return addKey(tx, birth, (after) =>
+    appendAudit(tx, keyEvent({ ...by, operation: 'cli.keys-create' }, { before: null, after })),
+  )
 }
 
-async function addKey(tx: Transaction, birth: KeyBirth, audit: (apiKey: ManagedKey) => Promise<void>): Promise<CreatedKey> {
+async function addKey(
+  tx: Transaction,
+  birth: KeyBirth,
+  audit: (apiKey: ManagedKey) => Promise<void>,
+): Promise<CreatedKey> {
   const { hash, key } = await bearKey(tx, birth)
   const apiKey = await lookAt(tx, hash)
   await audit(apiKey)
   return { apiKey, key, change: await bump(tx, 'key', hash) }
 }
 
-/** The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown key */
+/**
+ * The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown
+ * key
+ */
 export async function endKey(tx: Transaction, hash: string): Promise<Invalidation | null> {
-  const { count } = await tx`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE hash = ${hash}`
+  const { count } =
+    await tx`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE hash = ${hash}`
   return count === 0 ? null : bump(tx, 'key', hash)
 }
 
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
-  // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its types.
+  // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its
+  // types.
   const asked = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
@@ -162,7 +196,16 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
 
 type LoadedRow = Pick<
   KeyRow,
-  | 'hash' | 'name' | 'organization_id' | 'workspace_id' | 'intern_id' | 'rate_limit_rpm' | 'is_disabled' | 'expires_at' | 'allowed_models' | 'scopes'
+  | 'hash'
+  | 'name'
+  | 'organization_id'
+  | 'workspace_id'
+  | 'intern_id'
+  | 'rate_limit_rpm'
+  | 'is_disabled'
+  | 'expires_at'
+  | 'allowed_models'
+  | 'scopes'
   | 'account_id'
 > & {
   readonly kind: KeyKind

@@ -14,16 +14,32 @@ export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent
   const { organizationId, workspaceId, hash } = key
   const { actor, requestId, operation } = by
   return {
-    actor, requestId, organizationId, workspaceId, operation, outcome: 'changed', objectKind: 'key', objectId: hash,
-    before: before === null ? null : told(before), after: after === null ? null : told(after),
+    actor,
+    requestId,
+    organizationId,
+    workspaceId,
+    operation,
+    outcome: 'changed',
+    objectKind: 'key',
+    objectId: hash,
+    before: before === null ? null : told(before),
+    after: after === null ? null : told(after),
   }
 }
 
 /** One event, of the key that ends: what goes on in its place stands in what it became. */
 export function rotationEvent(
-  by: KeyActor, { before, after, successor }: { readonly before: ManagedKey; readonly after: ManagedKey; readonly successor: ManagedKey },
+  by: KeyActor,
+  {
+    before,
+    after,
+    successor,
+  }: { readonly before: ManagedKey; readonly after: ManagedKey; readonly successor: ManagedKey },
 ): AuditEvent {
-  return { ...keyEvent(by, { before, after }), after: { ...told(after), successor: { hash: successor.hash, ...told(successor) } } }
+  return {
+    ...keyEvent(by, { before, after }),
+    after: { ...told(after), successor: { hash: successor.hash, ...told(successor) } },
+  }
 }
 
 function told(key: ManagedKey): object {

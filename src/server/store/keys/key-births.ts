@@ -39,7 +39,8 @@ export async function bearKey(tx: Transaction, birth: KeyBirth): Promise<BornKey
   await bearAccount(tx, { id: accountId, ownerKind: 'key', organizationId: birth.organizationId })
   await insertKeyRow(tx, { key, hash }, accountId, birth)
   const { limitNano = null, limitReset = null, countsByok = false } = birth.traits ?? {}
-  if (limitNano !== null || limitReset !== null || countsByok) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
+  if (limitNano !== null || limitReset !== null || countsByok)
+    await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
   return { hash, key }
 }
 
@@ -50,8 +51,19 @@ export async function bearSuccessor(tx: Transaction, accountId: string, birth: K
   return born
 }
 
-async function insertKeyRow(tx: Transaction, { key, hash }: BornKey, accountId: string, birth: KeyBirth): Promise<void> {
-  const { limitReset = null, allowedModels = null, scopes = null, creatorUserId = null, externalUser = null } = birth.traits ?? {}
+async function insertKeyRow(
+  tx: Transaction,
+  { key, hash }: BornKey,
+  accountId: string,
+  birth: KeyBirth,
+): Promise<void> {
+  const {
+    limitReset = null,
+    allowedModels = null,
+    scopes = null,
+    creatorUserId = null,
+    externalUser = null,
+  } = birth.traits ?? {}
   await tx`
     INSERT INTO api_keys ${tx({
       hash,

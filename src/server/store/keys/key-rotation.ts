@@ -19,22 +19,39 @@ export interface RotationAsk {
 }
 
 /**
- * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and both work until
- * the older one expires. Failures: api_key_unknown, quota_exceeded.
+ * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and
+ * both work until the older one expires. Failures: api_key_unknown, quota_exceeded.
  */
-export async function rotateKey(tx: Transaction, { ref, input, by, caps }: RotationAsk): Promise<Outcome<Told<RotatedKey>>> {
-  // The removal of a workspace locks it before its interns, and these before the keys that end with them: so must this.
+export async function rotateKey(
+  tx: Transaction,
+  { ref, input, by, caps }: RotationAsk,
+): Promise<Outcome<Told<RotatedKey>>> {
+  // The removal of a workspace locks it before its interns, and these before the keys that end with them: so
+  // must this.
   const seen = await findKeyRow(tx, ref)
-  const found = seen !== null && await holdOwners(tx, seen) ? await findLocked(tx, ref) : null
+  const found = seen !== null && (await holdOwners(tx, seen)) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
   const { accountId, key: before } = found
   const expiresAt = input.expiresAt === undefined ? await expiryOf(tx, accountId) : input.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
-  // Without an overlap there is no more than one at any time: a full organization can still replace what was lost.
-  const room = await holdRoom(tx, { organizationId, what: 'api_keys', more: input.overlapS === 0 ? 0 : 1 }, caps)
+  // Without an overlap there is no more than one at any time: a full organization can still replace what was
+  // lost.
+  const room = await holdRoom(
+    tx,
+    { organizationId, what: 'api_keys', more: input.overlapS === 0 ? 0 : 1 },
+    caps,
+  )
   if (!room.ok) return room
   const born = await bearSuccessor(tx, accountId, {
-    kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled, expiresAt, traits: before,
+    kind,
+    name,
+    organizationId,
+    workspaceId,
+    internId,
+    rateLimitRpm,
+    isDisabled,
+    expiresAt,
+    traits: before,
   })
   const endsAt = await endSoon(tx, before.hash, input.overlapS)
   const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
@@ -44,13 +61,17 @@ export async function rotateKey(tx: Transaction, { ref, input, by, caps }: Rotat
 }
 
 /** Keeps the workspace and the intern of a key until the end of this. @returns false when one is gone */
-async function holdOwners(tx: Transaction, { intern_id: internId, workspace_id: workspaceId }: KeyRow): Promise<boolean> {
+async function holdOwners(
+  tx: Transaction,
+  { intern_id: internId, workspace_id: workspaceId }: KeyRow,
+): Promise<boolean> {
   if (workspaceId !== null && !(await holdWorkspace(tx, workspaceId))) return false
   return internId === null || (await tx`SELECT 1 FROM interns WHERE id = ${internId} FOR SHARE`).length > 0
 }
 
 async function isLive(tx: Transaction, hash: string): Promise<boolean> {
-  const rows = await tx`SELECT 1 FROM api_keys WHERE hash = ${hash} AND (expires_at IS NULL OR expires_at > clock_timestamp())`
+  const rows =
+    await tx`SELECT 1 FROM api_keys WHERE hash = ${hash} AND (expires_at IS NULL OR expires_at > clock_timestamp())`
   return rows.length > 0
 }
 

@@ -44,8 +44,14 @@ export function placedKeys(sql: Queryable) {
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL`
 }
 
-/** A key that is there for those who ask; an expired one is. @returns null for one that is not, or is somebody else's */
-export async function findKeyRow(sql: Queryable, { organizationId, hash }: KeyRef): Promise<PlacedRow | null> {
+/**
+ * A key that is there for those who ask; an expired one is. @returns null for one that is not, or is somebody
+ * else's
+ */
+export async function findKeyRow(
+  sql: Queryable,
+  { organizationId, hash }: KeyRef,
+): Promise<PlacedRow | null> {
   if (!isHash(hash)) return null
   const [row] = await sql<PlacedRow[]>`
     ${placedKeys(sql)} WHERE k.hash = ${hash} AND k.revoked_at IS NULL
@@ -61,8 +67,14 @@ export async function findKey(sql: Queryable, ref: KeyRef): Promise<ManagedKey |
 }
 
 /** Keys with what their accounts say of them today, in their order. */
-export async function managedKeysOf(sql: Queryable, rows: readonly PlacedRow[]): Promise<readonly ManagedKey[]> {
-  const accounts = await readAccounts(sql, rows.map((row) => row.account_id))
+export async function managedKeysOf(
+  sql: Queryable,
+  rows: readonly PlacedRow[],
+): Promise<readonly ManagedKey[]> {
+  const accounts = await readAccounts(
+    sql,
+    rows.map((row) => row.account_id),
+  )
   const found = new Map(accounts.map((account) => [account.id, account]))
   return rows.map((row) => {
     const account = found.get(row.account_id)

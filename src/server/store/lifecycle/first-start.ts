@@ -6,29 +6,47 @@ import { insertOrganization } from '../workspaces/organizations.ts'
 import { reach } from '../base/translate.ts'
 
 /**
- * Makes the first organization with its workspace `default`, an inference key without a rate limit and a management
- * key, all or nothing, when the store has no organization yet.
- * @param keep stores them for the operator, before the commit: a crash in between makes new ones, and loses none
+ * Makes the first organization with its workspace `default`, an inference key without a rate limit and a
+ * management key, all or nothing, when the store has no organization yet.
+ * @param keep stores them for the operator, before the commit: a crash in between makes new ones, and loses
+ * none
  * @returns null when there is one already
  * Failures: store_unavailable.
  */
-export function seedFirst(store: Store, keep: (keys: FirstKeys) => Promise<void>): Promise<Outcome<FirstKeys | null>> {
-  return reach(async () => ok(await store.sql.begin(async (tx) => {
-    // Two nodes that start on one empty database take turns here.
-    await tx`LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE`
-    const [there] = await tx`SELECT 1 FROM organizations LIMIT 1`
-    if (there !== undefined) return null
-    const { organization, workspace } = await insertOrganization(tx, 'Default')
-    const owner = { organizationId: organization.id, rateLimitRpm: null, expiresAt: null }
-    const inference = await insertKey(tx, { ...owner, kind: 'inference', name: 'First inference key', workspaceId: workspace.id })
-    const management = await insertKey(tx, { ...owner, kind: 'management', name: 'First management key', workspaceId: null })
-    const keys: FirstKeys = {
-      organizationId: organization.id,
-      workspaceId: workspace.id,
-      inferenceKey: inference.key,
-      managementKey: management.key,
-    }
-    await keep(keys)
-    return keys
-  })))
+export function seedFirst(
+  store: Store,
+  keep: (keys: FirstKeys) => Promise<void>,
+): Promise<Outcome<FirstKeys | null>> {
+  return reach(async () =>
+    ok(
+      await store.sql.begin(async (tx) => {
+        // Two nodes that start on one empty database take turns here.
+        await tx`LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE`
+        const [there] = await tx`SELECT 1 FROM organizations LIMIT 1`
+        if (there !== undefined) return null
+        const { organization, workspace } = await insertOrganization(tx, 'Default')
+        const owner = { organizationId: organization.id, rateLimitRpm: null, expiresAt: null }
+        const inference = await insertKey(tx, {
+          ...owner,
+          kind: 'inference',
+          name: 'First inference key',
+          workspaceId: workspace.id,
+        })
+        const management = await insertKey(tx, {
+          ...owner,
+          kind: 'management',
+          name: 'First management key',
+          workspaceId: null,
+        })
+        const keys: FirstKeys = {
+          organizationId: organization.id,
+          workspaceId: workspace.id,
+          inferenceKey: inference.key,
+          managementKey: management.key,
+        }
+        await keep(keys)
+        return keys
+      }),
+    ),
+  )
 }

@@ -1,6 +1,12 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
-import type { Page, PageInput, Workspace, WorkspaceRef, Workspaces } from '../../ports/workspaces/workspaces.ts'
+import type {
+  Page,
+  PageInput,
+  Workspace,
+  WorkspaceRef,
+  Workspaces,
+} from '../../ports/workspaces/workspaces.ts'
 import { listMembers } from '../workspaces/members.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -9,7 +15,10 @@ import { workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace
 import { createWorkspace, updateWorkspace } from '../workspaces/workspaces.ts'
 import { findWorkspace } from '../base/find-workspace.ts'
 
-/** Workspaces of organizations. @param publish tells the fronts at once; without it they hear of it by their polls */
+/**
+ * Workspaces of organizations. @param publish tells the fronts at once; without it they hear of it by their
+ * polls
+ */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
@@ -22,15 +31,18 @@ export function openWorkspaces(store: Store, publish: Hints['publish']): Workspa
       return ok(updated.value.workspace)
     },
     async remove(ref, mayBeDefault, by) {
-      const removed = await reach(() => store.sql.begin((tx) => removeWorkspace(tx, { ref, mayBeDefault, by })))
+      const removed = await reach(() =>
+        store.sql.begin((tx) => removeWorkspace(tx, { ref, mayBeDefault, by })),
+      )
       if (!removed.ok) return removed
       await Promise.all(removed.value.map(publish))
       return ok(null)
     },
-    members: (ref, page) => reach(async () => {
-      const found = await find(store.sql, ref)
-      return found.ok ? ok(await listMembers(store.sql, found.value.id, page)) : found
-    }),
+    members: (ref, page) =>
+      reach(async () => {
+        const found = await find(store.sql, ref)
+        return found.ok ? ok(await listMembers(store.sql, found.value.id, page)) : found
+      }),
   }
 }
 
@@ -38,9 +50,15 @@ function find(sql: Queryable, { organizationId, reference }: WorkspaceRef): Prom
   return findWorkspace(sql, reference, organizationId)
 }
 
-async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<Workspace>> {
+async function pageOf(
+  sql: Queryable,
+  organizationId: string,
+  { limit, offset }: PageInput,
+): Promise<Page<Workspace>> {
   const [rows, [counted]] = await Promise.all([
-    sql<WorkspaceRow[]>`${workspaceRows(sql)} AND w.organization_id = ${organizationId} ORDER BY w.id LIMIT ${limit} OFFSET ${offset}`,
+    sql<
+      WorkspaceRow[]
+    >`${workspaceRows(sql)} AND w.organization_id = ${organizationId} ORDER BY w.id LIMIT ${limit} OFFSET ${offset}`,
     sql<{ count: number }[]>`
       SELECT count(*)::int AS count FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL`,
   ])

@@ -1,12 +1,22 @@
-import { FRONT_LIVE_MS, INVALIDATIONS_KEPT_MS, SILENT_FRONTS_KEPT_MS } from '../../../schemas/limits/limits.ts'
+import {
+  FRONT_LIVE_MS,
+  INVALIDATIONS_KEPT_MS,
+  SILENT_FRONTS_KEPT_MS,
+} from '../../../schemas/limits/limits.ts'
 import type { Queryable } from '../base/open.ts'
 
 /** Rows that one statement removes, so that it never holds many locks for long. */
 const BATCH_ROWS = 5_000
 
-/** Removes invalidations older than an hour. A front that slept through them drops all it has cached. @returns rows */
-export async function pruneInvalidations(sql: Queryable, keptMs: number = INVALIDATIONS_KEPT_MS): Promise<number> {
-  for (let removed = 0; ; ) {
+/**
+ * Removes invalidations older than an hour. A front that slept through them drops all it has cached. @returns
+ * rows
+ */
+export async function pruneInvalidations(
+  sql: Queryable,
+  keptMs: number = INVALIDATIONS_KEPT_MS,
+): Promise<number> {
+  for (let removed = 0; ;) {
     const { count } = await sql`
       DELETE FROM invalidations WHERE n IN (
         SELECT n FROM invalidations WHERE at < clock_timestamp() - ${keptMs} * interval '1 ms' ORDER BY n LIMIT ${BATCH_ROWS})`
@@ -16,13 +26,14 @@ export async function pruneInvalidations(sql: Queryable, keptMs: number = INVALI
 }
 
 /**
- * Removes the rows of fronts that died without taking them away. One that still serves by its grace, cut off from the
- * store, stays: `keys revoke --wait` tells of it.
+ * Removes the rows of fronts that died without taking them away. One that still serves by its grace, cut off
+ * from the store, stays: `keys revoke --wait` tells of it.
  * @returns rows
  */
 export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
   const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
   // So long before now there may be no instant that Postgres knows.
-  const { count } = await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
+  const { count } =
+    await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
   return count
 }

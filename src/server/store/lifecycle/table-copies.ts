@@ -16,8 +16,19 @@ export interface CopiedSequence {
   readonly isCalled: boolean
 }
 
-/** Tables that are no data: the schema's own, what processes tell of themselves, and work in progress that is begun anew. */
-const LEFT_OUT = ['schema_migrations', 'fronts', 'runners', 'sweep_reports', 'retention', 'ledger_closing', 'ledger_closing_sums']
+/**
+ * Tables that are no data: the schema's own, what processes tell of themselves, and work in progress that is
+ * begun anew.
+ */
+const LEFT_OUT = [
+  'schema_migrations',
+  'fronts',
+  'runners',
+  'sweep_reports',
+  'retention',
+  'ledger_closing',
+  'ledger_closing_sums',
+]
 const NAME = /^[a-z_][a-z0-9_]*$/
 
 /** Every table of ours that holds data, by name; partitions are in their parents. */
@@ -27,7 +38,9 @@ export async function tablesOf(sql: Queryable): Promise<readonly CopiedTable[]> 
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
     GROUP BY c.relname ORDER BY c.relname`
-  return rows.filter(({ name }) => !LEFT_OUT.includes(name)).map(({ name, columns }) => ({ name, columns: columns.split(' ') }))
+  return rows
+    .filter(({ name }) => !LEFT_OUT.includes(name))
+    .map(({ name, columns }) => ({ name, columns: columns.split(' ') }))
 }
 
 export async function sequencesOf(sql: Queryable): Promise<readonly CopiedSequence[]> {
@@ -45,17 +58,25 @@ export async function monthsOfLedger(sql: Queryable): Promise<readonly string[]>
   return rows.map(({ month }) => month)
 }
 
-/** All rows of a table in the text form of COPY, which every version of Postgres reads. Whoever breaks off waits for the rest to go by. */
-export async function* readTable(tx: Transaction, { name, columns }: CopiedTable): AsyncGenerator<Uint8Array, void> {
+/**
+ * All rows of a table in the text form of COPY, which every version of Postgres reads. Whoever breaks off
+ * waits for the rest to go by.
+ */
+export async function* readTable(
+  tx: Transaction,
+  { name, columns }: CopiedTable,
+): AsyncGenerator<Uint8Array, void> {
   // A partitioned table cannot be copied by its name.
-  const stream = await tx.unsafe(`COPY (SELECT ${columnsOf(columns)} FROM ${safe(name)}) TO STDOUT`).readable()
+  const stream = await tx
+    .unsafe(`COPY (SELECT ${columnsOf(columns)} FROM ${safe(name)}) TO STDOUT`)
+    .readable()
   try {
     for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
   } finally {
     // No statement is taken while a copy runs, ROLLBACK neither. Whoever broke off tells why.
     if (!stream.readableEnded) await finished(stream.resume()).catch(() => undefined)
-    // The library pauses its socket while we are slower and resumes it with the next read; behind the last piece there is
-    // none, and whatever is asked of the connection next would wait for ever.
+    // The library pauses its socket while we are slower and resumes it with the next read; behind the last
+    // piece there is none, and whatever is asked of the connection next would wait for ever.
     stream._read(0)
   }
 }
@@ -66,7 +87,10 @@ export function writeTable(tx: Transaction, { name, columns }: CopiedTable): Pro
 }
 
 /** In an order in which every row finds what it refers to. */
-export async function inOrderOfReference(sql: Queryable, tables: readonly CopiedTable[]): Promise<readonly CopiedTable[]> {
+export async function inOrderOfReference(
+  sql: Queryable,
+  tables: readonly CopiedTable[],
+): Promise<readonly CopiedTable[]> {
   const references = await sql<{ from: string; to: string }[]>`
     SELECT f.relname::text AS from, t.relname::text AS to
     FROM pg_constraint k JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
@@ -74,8 +98,11 @@ export async function inOrderOfReference(sql: Queryable, tables: readonly Copied
   const left = new Map(tables.map((table) => [table.name, table]))
   const ordered: CopiedTable[] = []
   while (left.size > 0) {
-    const free = [...left.values()].filter(({ name }) => !references.some(({ from, to }) => from === name && left.has(to)))
-    if (free.length === 0) throw new Error(`tables refer to each other in a circle: ${[...left.keys()].join(', ')}`)
+    const free = [...left.values()].filter(
+      ({ name }) => !references.some(({ from, to }) => from === name && left.has(to)),
+    )
+    if (free.length === 0)
+      throw new Error(`tables refer to each other in a circle: ${[...left.keys()].join(', ')}`)
     for (const table of free) left.delete(table.name)
     ordered.push(...free)
   }
@@ -83,18 +110,24 @@ export async function inOrderOfReference(sql: Queryable, tables: readonly Copied
 }
 
 /** Empties what the migrations have put in, and makes room for the months of the ledger. */
-export async function makeReady(tx: Transaction, tables: readonly CopiedTable[], months: readonly string[]): Promise<void> {
+export async function makeReady(
+  tx: Transaction,
+  tables: readonly CopiedTable[],
+  months: readonly string[],
+): Promise<void> {
   await tx.unsafe(`TRUNCATE ${tables.map(({ name }) => safe(name)).join(', ')}`)
   for (const month of months) await tx`SELECT ledger_partition(${month}::date)`
 }
 
 export async function setSequences(tx: Transaction, sequences: readonly CopiedSequence[]): Promise<void> {
-  for (const { name, value, isCalled } of sequences) await tx`SELECT setval(${safe(name)}::regclass, ${value}::bigint, ${isCalled})`
+  for (const { name, value, isCalled } of sequences)
+    await tx`SELECT setval(${safe(name)}::regclass, ${value}::bigint, ${isCalled})`
 }
 
 /** Whether a database has nothing of anybody's in it. */
 export async function isEmptyDatabase(sql: Queryable): Promise<boolean> {
-  const [row] = await sql`SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S') LIMIT 1`
+  const [row] =
+    await sql`SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S') LIMIT 1`
   return row === undefined
 }
 

@@ -27,9 +27,13 @@ export interface RemovalInput {
 }
 
 /** @returns what to publish as hints. Failures: workspace_unknown, default_workspace_kept. */
-export async function removeWorkspace(tx: Transaction, { ref, mayBeDefault, by }: RemovalInput): Promise<Outcome<readonly Invalidation[]>> {
+export async function removeWorkspace(
+  tx: Transaction,
+  { ref, mayBeDefault, by }: RemovalInput,
+): Promise<Outcome<readonly Invalidation[]>> {
   const { organizationId, reference } = ref
-  // Of two deletions in one organization the second sees what the first has left, and which one is the default.
+  // Of two deletions in one organization the second sees what the first has left, and which one is the
+  // default.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   const found = await findWorkspace(tx, reference, organizationId)
   if (!found.ok) return found
@@ -54,7 +58,8 @@ export async function removeWorkspace(tx: Transaction, { ref, mayBeDefault, by }
 }
 
 const ONLY_ONE = 'It is the only one, which cannot be deleted.'
-const UNCONFIRMED = 'To delete it all the same, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
+const UNCONFIRMED =
+  'To delete it all the same, send `confirm_default_workspace_deletion=true`; the oldest other workspace becomes the default.'
 
 async function oldestBeside(tx: Transaction, { id, organizationId }: Workspace): Promise<Workspace | null> {
   const [row] = await tx<WorkspaceRow[]>`
@@ -84,7 +89,11 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   await closeStorage(tx, id)
   // Uploads that began meanwhile; those that others hold will meet the closed quota.
   await abandonFiles(tx, id, 'skip locked')
-  const gone = workspaceEvent(by, { before: workspace, after: null, more: { files: files.count, file_bytes: files.bytes, presets: presets.count } })
+  const gone = workspaceEvent(by, {
+    before: workspace,
+    after: null,
+    more: { files: files.count, file_bytes: files.bytes, presets: presets.count },
+  })
   return {
     events: [...endpoints.events, ...interns, ...keys, ...vaults, ...mappings, gone],
     hasLiveEndpoint: endpoints.hasLive,
@@ -97,8 +106,15 @@ interface End {
   readonly by: WorkspaceActor
 }
 
-/** They belong to the organization, which may validate them for another workspace. One that others hold finds its workspace gone. */
-async function endEndpoints({ tx, workspace: { id }, by }: End): Promise<{ readonly events: readonly AuditEvent[]; readonly hasLive: boolean }> {
+/**
+ * They belong to the organization, which may validate them for another workspace. One that others hold finds
+ * its workspace gone.
+ */
+async function endEndpoints({
+  tx,
+  workspace: { id },
+  by,
+}: End): Promise<{ readonly events: readonly AuditEvent[]; readonly hasLive: boolean }> {
   const before = await tx<EndpointRow[]>`
     SELECT * FROM private_endpoints WHERE workspace_id = ${id} AND deleted_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED`
   if (before.length === 0) return { events: [], hasLive: false }
@@ -143,7 +159,17 @@ async function endVaults(end: End): Promise<readonly AuditEvent[]> {
 }
 
 function eventOf(
-  { workspace, by }: End, { objectKind, objectId, before }: Pick<AuditEvent, 'objectKind' | 'objectId' | 'before'>,
+  { workspace, by }: End,
+  { objectKind, objectId, before }: Pick<AuditEvent, 'objectKind' | 'objectId' | 'before'>,
 ): AuditEvent {
-  return { ...by, organizationId: workspace.organizationId, workspaceId: workspace.id, outcome: 'changed', objectKind, objectId, before, after: null }
+  return {
+    ...by,
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    outcome: 'changed',
+    objectKind,
+    objectId,
+    before,
+    after: null,
+  }
 }

@@ -6,7 +6,8 @@ export const vault: Migration = {
   oldestBinary: 1,
   tables: ['audit_heads', 'audit', 'vaults', 'vault_keys', 'interns', 'secrets'],
   async up(tx) {
-    for (const statements of [WORKSPACES, FRONTS, AUDIT, VAULTS, INTERNS, SECRETS]) await tx.unsafe(statements)
+    for (const statements of [WORKSPACES, FRONTS, AUDIT, VAULTS, INTERNS, SECRETS])
+      await tx.unsafe(statements)
   },
 }
 

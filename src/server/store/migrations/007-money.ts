@@ -5,10 +5,21 @@ export const money: Migration = {
   name: 'money',
   oldestBinary: 7,
   tables: [
-    'accounts', 'account_limits', 'credits', 'journals', 'refills', 'leases', 'ledger', 'ledger_pruned', 'activity', 'users', 'member_grants',
+    'accounts',
+    'account_limits',
+    'credits',
+    'journals',
+    'refills',
+    'leases',
+    'ledger',
+    'ledger_pruned',
+    'activity',
+    'users',
+    'member_grants',
   ],
   async up(tx) {
-    for (const statements of [CALENDAR, ACCOUNTS, LENDING, LEDGER, OWNERS, MEMBERS, BIRTHS]) await tx.unsafe(statements)
+    for (const statements of [CALENDAR, ACCOUNTS, LENDING, LEDGER, OWNERS, MEMBERS, BIRTHS])
+      await tx.unsafe(statements)
   },
 }
 

@@ -4,7 +4,14 @@ export const videos: Migration = {
   number: 8,
   name: 'videos',
   oldestBinary: 7,
-  tables: ['video_jobs', 'video_clips', 'webhook_secrets', 'webhook_deliveries', 'webhook_disabled', 'runners'],
+  tables: [
+    'video_jobs',
+    'video_clips',
+    'webhook_secrets',
+    'webhook_deliveries',
+    'webhook_disabled',
+    'runners',
+  ],
   async up(tx) {
     for (const statements of [JOBS, HOLDS, WEBHOOKS, RUNNERS]) await tx.unsafe(statements)
   },

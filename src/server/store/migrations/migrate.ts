@@ -27,8 +27,8 @@ export interface Migration {
   readonly number: number
   readonly name: string
   /**
-   * The oldest binary that may run on the schema after this step, told by the newest migration it carries: a step that
-   * only adds leaves it low, so that nodes can be upgraded one by one.
+   * The oldest binary that may run on the schema after this step, told by the newest migration it carries: a
+   * step that only adds leaves it low, so that nodes can be upgraded one by one.
    */
   readonly oldestBinary: number
   /** Tables that exist from this step on; a schema without them is half-migrated or half-restored. */
@@ -37,8 +37,25 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  foundation, files, vault, idempotency, containerFiles, privateEndpoints, money, videos, presets, directory, operator, retention,
-  containerBytes, adminPorts, keyScopes, caps, fileExpiry, uploadFronts, containerFronts,
+  foundation,
+  files,
+  vault,
+  idempotency,
+  containerFiles,
+  privateEndpoints,
+  money,
+  videos,
+  presets,
+  directory,
+  operator,
+  retention,
+  containerBytes,
+  adminPorts,
+  keyScopes,
+  caps,
+  fileExpiry,
+  uploadFronts,
+  containerFronts,
   countedBytes,
 ]
 
@@ -62,11 +79,15 @@ interface Recorded {
 }
 
 /**
- * Brings the database up to this binary. Each step commits with its record under a lock that all migrators share, so
- * that a crash leaves whole steps and two migrators take turns.
- * Failures (thrown): SchemaRefused; what Postgres says of a step, which is then undone.
+ * Brings the database up to this binary. Each step commits with its record under a lock that all migrators
+ * share, so that a crash leaves whole steps and two migrators take turns. Failures (thrown): SchemaRefused;
+ * what Postgres says of a step, which is then undone.
  */
-export async function migrate(url: string, log: Log, migrations: readonly Migration[] = MIGRATIONS): Promise<SchemaState> {
+export async function migrate(
+  url: string,
+  log: Log,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<SchemaState> {
   const store = openStore({ url, poolMax: 1, applicationName: 'sluice-migrate' })
   try {
     for (;;) {
@@ -79,8 +100,14 @@ export async function migrate(url: string, log: Log, migrations: readonly Migrat
   }
 }
 
-/** Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes nothing. */
-export async function checkSchema(sql: Queryable, migrations: readonly Migration[] = MIGRATIONS): Promise<SchemaState> {
+/**
+ * Refuses (SchemaRefused, thrown) a schema that is half-migrated, foreign, or needs a newer binary. Changes
+ * nothing.
+ */
+export async function checkSchema(
+  sql: Queryable,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<SchemaState> {
   const recorded = await readRecords(sql)
   const known = migrations.length
   for (const [index, row] of recorded.entries()) {
@@ -89,12 +116,16 @@ export async function checkSchema(sql: Queryable, migrations: readonly Migration
       throw halfMigrated(`migration ${index + 1} is missing though ${row.number} is there`)
     }
     if (ours !== undefined && ours.name !== row.name) {
-      throw new SchemaRefused(`Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: `
-        + 'it is the database of another program or branch.')
+      throw new SchemaRefused(
+        `Migration ${row.number} of the database is \`${row.name}\`, of this Sluice \`${ours.name}\`: ` +
+          'it is the database of another program or branch.',
+      )
     }
     if (row.oldest_binary > known) {
-      throw new SchemaRefused(`The database was migrated to ${recorded.length} and needs a Sluice that knows migration `
-        + `${row.oldest_binary}; this one knows ${known}. Start the newer Sluice.`)
+      throw new SchemaRefused(
+        `The database was migrated to ${recorded.length} and needs a Sluice that knows migration ` +
+          `${row.oldest_binary}; this one knows ${known}. Start the newer Sluice.`,
+      )
     }
   }
   await checkTables(sql, migrations, recorded.length)
@@ -103,7 +134,9 @@ export async function checkSchema(sql: Queryable, migrations: readonly Migration
 
 async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<Migration | null> {
   return sql.begin(async (tx) => {
-    await tx.unsafe(`SET LOCAL lock_timeout = ${LOCK_MS_MAX}; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`)
+    await tx.unsafe(
+      `SET LOCAL lock_timeout = ${LOCK_MS_MAX}; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
+    )
     await tx`SELECT pg_advisory_xact_lock(${LOCK_ID})`
     await tx`CREATE TABLE IF NOT EXISTS schema_migrations (
       number integer PRIMARY KEY, name text NOT NULL, oldest_binary integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
@@ -117,25 +150,34 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<Mi
 }
 
 async function readRecords(sql: Queryable): Promise<readonly Recorded[]> {
-  const [there] = await sql<{ isThere: boolean }[]>`SELECT to_regclass('schema_migrations') IS NOT NULL AS "isThere"`
+  const [there] = await sql<
+    { isThere: boolean }[]
+  >`SELECT to_regclass('schema_migrations') IS NOT NULL AS "isThere"`
   if (there?.isThere !== true) return []
   return sql<Recorded[]>`SELECT number, name, oldest_binary FROM schema_migrations ORDER BY number`
 }
 
-/** Tables of applied steps must be there, those of later ones must not: a restore that stopped half-way has it otherwise. */
+/**
+ * Tables of applied steps must be there, those of later ones must not: a restore that stopped half-way has it
+ * otherwise.
+ */
 async function checkTables(sql: Queryable, migrations: readonly Migration[], at: number): Promise<void> {
   for (const migration of migrations) {
     for (const table of migration.tables) {
       const [found] = await sql<{ isThere: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS "isThere"`
       const isThere = found?.isThere === true
       if (isThere === migration.number <= at) continue
-      throw halfMigrated(isThere
-        ? `table \`${table}\` is there though migration ${migration.number} was not applied`
-        : `table \`${table}\` is missing though migration ${migration.number} was applied`)
+      throw halfMigrated(
+        isThere
+          ? `table \`${table}\` is there though migration ${migration.number} was not applied`
+          : `table \`${table}\` is missing though migration ${migration.number} was applied`,
+      )
     }
   }
 }
 
 function halfMigrated(problem: string): SchemaRefused {
-  return new SchemaRefused(`The database is half-migrated: ${problem}. Restore a backup, or use an empty database.`)
+  return new SchemaRefused(
+    `The database is half-migrated: ${problem}. Restore a backup, or use an empty database.`,
+  )
 }

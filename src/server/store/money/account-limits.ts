@@ -27,7 +27,8 @@ export interface AccountNow extends Account {
 const LOOK_MS = 10
 
 /**
- * Accounts with their limits, in one snapshot. Only the authority turns an account's day; a reader sees through that.
+ * Accounts with their limits, in one snapshot. Only the authority turns an account's day; a reader sees
+ * through that.
  * @returns in the order of their ids; ids that do not exist are left out
  */
 export async function readAccounts(sql: Queryable, ids: readonly string[]): Promise<readonly AccountNow[]> {
@@ -39,7 +40,11 @@ export async function readAccounts(sql: Queryable, ids: readonly string[]): Prom
     WHERE a.id = ANY(string_to_array(${ids.join(',')}, ',')) ORDER BY a.id`
   const found = new Map<string, AccountNow & { readonly limits: AccountLimit[] }>()
   for (const row of rows) {
-    const account = found.get(row.id) ?? { ...rolledTo(accountOf(row), row.today), limits: [], limitsEpoch: Number(row.limits_epoch) }
+    const account = found.get(row.id) ?? {
+      ...rolledTo(accountOf(row), row.today),
+      limits: [],
+      limitsEpoch: Number(row.limits_epoch),
+    }
     found.set(row.id, account)
     const limit = limitOf(row)
     if (limit !== null) account.limits.push(limit)
@@ -48,7 +53,11 @@ export async function readAccounts(sql: Queryable, ids: readonly string[]): Prom
 }
 
 /** Sets the limit of an account, which the caller has locked; one that is there keeps its id. */
-export async function putLimit(tx: Transaction, accountId: string, { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>): Promise<void> {
+export async function putLimit(
+  tx: Transaction,
+  accountId: string,
+  { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>,
+): Promise<void> {
   await tx`
     INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${accountId}, ${span}, ${newId()}, ${String(limitNano)})
     ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
@@ -60,24 +69,31 @@ export function countedNano({ spent, byok, countsByok }: Account, span: Span): b
 }
 
 /** Nothing that is lent can exceed the limit any more. C15. */
-export function isWithin(account: Account, { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>): boolean {
+export function isWithin(
+  account: Account,
+  { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>,
+): boolean {
   return countedNano(account, span) + account.lent[span] <= limitNano
 }
 
 /**
- * Tells fronts that the limits of an account, or what counts against them, have changed. The last of its transaction,
- * as `bump` is; the account was locked first.
+ * Tells fronts that the limits of an account, or what counts against them, have changed. The last of its
+ * transaction, as `bump` is; the account was locked first.
  * @param kind whose cached records name the account
  */
-export async function bumpLimits(tx: Transaction, accountId: string, { kind, id }: { readonly kind: CachedKind; readonly id: string }): Promise<Invalidation> {
+export async function bumpLimits(
+  tx: Transaction,
+  accountId: string,
+  { kind, id }: { readonly kind: CachedKind; readonly id: string },
+): Promise<Invalidation> {
   const change = await bump(tx, kind, id)
   await tx`UPDATE accounts SET limits_epoch = ${change.n} WHERE id = ${accountId}`
   return change
 }
 
 /**
- * Whether every live front has reported an epoch: until then some may spend by the limits of before it. Hints arrive
- * within milliseconds, so that whoever changed a limit can wait for them.
+ * Whether every live front has reported an epoch: until then some may spend by the limits of before it. Hints
+ * arrive within milliseconds, so that whoever changed a limit can wait for them.
  */
 export async function isObeyed(sql: Queryable, epoch: number, waitMs = 0): Promise<boolean> {
   const endsAt = performance.now() + waitMs
@@ -88,10 +104,11 @@ export async function isObeyed(sql: Queryable, epoch: number, waitMs = 0): Promi
   }
 }
 
-type LimitedRow = AccountRow & LimitColumns & {
-  readonly today: string
-  readonly limits_epoch: string
-}
+type LimitedRow = AccountRow &
+  LimitColumns & {
+    readonly today: string
+    readonly limits_epoch: string
+  }
 
 /** All null without a limit. */
 interface LimitColumns {
@@ -102,7 +119,14 @@ interface LimitColumns {
   readonly updated_at: Date | null
 }
 
-function limitOf({ limit_id: id, span, limit_nano, created_at: createdAt, updated_at: updatedAt }: LimitColumns): AccountLimit | null {
-  if (id === null || span === null || limit_nano === null || createdAt === null || updatedAt === null) return null
+function limitOf({
+  limit_id: id,
+  span,
+  limit_nano,
+  created_at: createdAt,
+  updated_at: updatedAt,
+}: LimitColumns): AccountLimit | null {
+  if (id === null || span === null || limit_nano === null || createdAt === null || updatedAt === null)
+    return null
   return { id, span, limitNano: BigInt(limit_nano), createdAt, updatedAt }
 }

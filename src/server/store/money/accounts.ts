@@ -17,14 +17,19 @@ export interface Account {
 
 export type PerSpan = Readonly<Record<Span, bigint>>
 
-/** Makes the account of a new owner, in the transaction that makes the owner: nobody ever finds it missing. */
-export async function bearAccount(tx: Transaction, account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>): Promise<void> {
+/**
+ * Makes the account of a new owner, in the transaction that makes the owner: nobody ever finds it missing.
+ */
+export async function bearAccount(
+  tx: Transaction,
+  account: Pick<Account, 'id' | 'ownerKind' | 'organizationId'>,
+): Promise<void> {
   await tx`INSERT INTO accounts (id, owner_kind, organization_id) VALUES (${account.id}, ${account.ownerKind}, ${account.organizationId})`
 }
 
 /**
- * Locks accounts until the transaction ends, and reads them. Every caller takes them in the order of their ids:
- * without it two refillers deadlock within a second. Design §6.
+ * Locks accounts until the transaction ends, and reads them. Every caller takes them in the order of their
+ * ids: without it two refillers deadlock within a second. Design §6.
  * @returns the rows in the order of their ids; ids that do not exist are left out
  */
 export async function lockAccounts(tx: Transaction, ids: readonly string[]): Promise<readonly Account[]> {

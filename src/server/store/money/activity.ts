@@ -1,6 +1,13 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
-import type { Activity, ActivityPage, ActivityPeriod, ActivityRow, ActivitySums, ActivityInput } from '../../ports/money/activity.ts'
+import type {
+  Activity,
+  ActivityPage,
+  ActivityPeriod,
+  ActivityRow,
+  ActivitySums,
+  ActivityInput,
+} from '../../ports/money/activity.ts'
 import type { Day } from '../../ports/money/money.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -48,12 +55,17 @@ export function sumActivity({ sql }: Store, input: SumInput): Promise<Outcome<Ac
       ORDER BY is_total, ${order === 'newest' ? sql`id DESC` : sql`spent_nano + byok_nano + forfeited_nano DESC, id`}`
     const total = rows.pop()
     if (total === undefined) throw new Error('a sum of nothing has a row')
-    return ok({ groups: rows.map((row) => ({ id: row.id ?? '', name: row.name, ...sumsIn(row) })), total: sumsIn(total), ...period })
+    return ok({
+      groups: rows.map((row) => ({ id: row.id ?? '', name: row.name, ...sumsIn(row) })),
+      total: sumsIn(total),
+      ...period,
+    })
   })
 }
 
 async function list(sql: Sql, input: ActivityInput): Promise<Outcome<ActivityPage>> {
-  const place = input.workspace === undefined ? null : await findWorkspace(sql, input.workspace, input.organizationId)
+  const place =
+    input.workspace === undefined ? null : await findWorkspace(sql, input.workspace, input.organizationId)
   if (place?.ok === false) return place
   const period = await periodOf(sql, input)
   const where = chosen(sql, { ...input, ...(place !== null && { workspaceId: place.value.id }) }, period)
@@ -94,7 +106,11 @@ interface Chosen {
   readonly model?: string
 }
 
-function chosen(sql: Sql, { organizationId, workspaceId, keyHash, model }: Chosen, { from, to }: Required<ActivityPeriod>): ReturnType<Sql> {
+function chosen(
+  sql: Sql,
+  { organizationId, workspaceId, keyHash, model }: Chosen,
+  { from, to }: Required<ActivityPeriod>,
+): ReturnType<Sql> {
   return sql`organization_id = ${organizationId} AND activity.day BETWEEN ${from}::date AND ${to}::date
     ${workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`}
     ${keyHash === undefined ? sql`` : sql`AND key_hash = ${keyHash}`}
@@ -130,7 +146,13 @@ interface Row extends SumColumns {
 }
 
 function rowOf(row: Row): ActivityRow {
-  return { day: row.day, workspaceId: row.workspace_id, keyHash: row.key_hash, model: row.model, ...sumsIn(row) }
+  return {
+    day: row.day,
+    workspaceId: row.workspace_id,
+    keyHash: row.key_hash,
+    model: row.model,
+    ...sumsIn(row),
+  }
 }
 
 function sumsIn(row: SumColumns): ActivitySums {

@@ -3,10 +3,27 @@ import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts
 import { LIMITS_OBEYED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { Budget, BudgetRef, Budgets, BudgetInput, LimitActor, OneBudget, WorkspaceRef } from '../../ports/money/budgets.ts'
+import type {
+  Budget,
+  BudgetRef,
+  Budgets,
+  BudgetInput,
+  LimitActor,
+  OneBudget,
+  WorkspaceRef,
+} from '../../ports/money/budgets.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import { SPANS } from '../../ports/money/money.ts'
-import { bumpLimits, countedNano, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
+import {
+  bumpLimits,
+  countedNano,
+  isObeyed,
+  isWithin,
+  putLimit,
+  readAccounts,
+  type AccountLimit,
+  type AccountNow,
+} from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -26,22 +43,27 @@ export interface BudgetDeps {
 export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Budgets {
   const { sql } = store
   return {
-    list: (ref) => reach(async () => {
-      const place = await find(sql, ref)
-      if (!place.ok) return place
-      const { account } = place.value
-      const isTold = await isObeyed(sql, account.limitsEpoch)
-      const budgets = inOrder(account.limits).map((limit) => budgetOf(place.value, limit, isTold))
-      return ok({ budgets, countsByok: account.countsByok })
-    }),
-    get: (ref) => reach(async () => {
-      const place = await find(sql, ref)
-      if (!place.ok) return place
-      const { account } = place.value
-      const limit = account.limits.find(({ span }) => span === ref.span)
-      if (limit === undefined) return fail('budget_unknown')
-      return ok({ budget: budgetOf(place.value, limit, await isObeyed(sql, account.limitsEpoch)), countsByok: account.countsByok })
-    }),
+    list: (ref) =>
+      reach(async () => {
+        const place = await find(sql, ref)
+        if (!place.ok) return place
+        const { account } = place.value
+        const isTold = await isObeyed(sql, account.limitsEpoch)
+        const budgets = inOrder(account.limits).map((limit) => budgetOf(place.value, limit, isTold))
+        return ok({ budgets, countsByok: account.countsByok })
+      }),
+    get: (ref) =>
+      reach(async () => {
+        const place = await find(sql, ref)
+        if (!place.ok) return place
+        const { account } = place.value
+        const limit = account.limits.find(({ span }) => span === ref.span)
+        if (limit === undefined) return fail('budget_unknown')
+        return ok({
+          budget: budgetOf(place.value, limit, await isObeyed(sql, account.limitsEpoch)),
+          countsByok: account.countsByok,
+        })
+      }),
     async put(ref, input, by) {
       const changed = await reach(() => sql.begin((tx) => put(tx, { ref, input, by })))
       if (!changed.ok) return changed
@@ -49,7 +71,10 @@ export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS
       await hints.publish(change)
       // It stands, whatever becomes of this look.
       const obeyed = await reach(async () => ok(await isObeyed(sql, change.n, obeyedWaitMs)))
-      return ok<OneBudget>({ budget: budgetOf(place, limit, obeyed.ok && obeyed.value), countsByok: place.account.countsByok })
+      return ok<OneBudget>({
+        budget: budgetOf(place, limit, obeyed.ok && obeyed.value),
+        countsByok: place.account.countsByok,
+      })
     },
     async remove(ref, by) {
       const removed = await reach(() => sql.begin<Outcome<Invalidation | null>>((tx) => remove(tx, ref, by)))
@@ -71,7 +96,10 @@ interface Put {
   readonly limit: AccountLimit
 }
 
-async function put(tx: Transaction, { ref, input, by }: { ref: BudgetRef; input: BudgetInput; by: LimitActor }): Promise<Outcome<Put>> {
+async function put(
+  tx: Transaction,
+  { ref, input, by }: { ref: BudgetRef; input: BudgetInput; by: LimitActor },
+): Promise<Outcome<Put>> {
   const place = await lock(tx, ref)
   if (!place.ok) return place
   const { account, workspaceId } = place.value
@@ -79,27 +107,42 @@ async function put(tx: Transaction, { ref, input, by }: { ref: BudgetRef; input:
   if (issue !== null) return fail('budgets_unordered', { metadata: { issues: [issue] } })
   const before = account.limits.find(({ span }) => span === ref.span)
   await putLimit(tx, account.id, { span: ref.span, limitNano: input.limitNano })
-  if (input.countsByok !== undefined) await tx`UPDATE accounts SET counts_byok = ${input.countsByok} WHERE id = ${account.id}`
+  if (input.countsByok !== undefined)
+    await tx`UPDATE accounts SET counts_byok = ${input.countsByok} WHERE id = ${account.id}`
   const after = await read(tx, workspaceId)
   const limit = after.limits.find(({ span }) => span === ref.span)
   if (limit === undefined) throw new Error('the limit is not there')
   const change = { before: before === undefined ? null : told(account, before), after: told(after, limit) }
   await appendAudit(tx, budgetEvent(by, place.value, { ...change, budgetId: limit.id }))
-  return ok({ place: { workspaceId, account: after }, limit, change: await bumpLimits(tx, account.id, { kind: 'workspace', id: workspaceId }) })
+  return ok({
+    place: { workspaceId, account: after },
+    limit,
+    change: await bumpLimits(tx, account.id, { kind: 'workspace', id: workspaceId }),
+  })
 }
 
-async function remove(tx: Transaction, ref: BudgetRef, by: LimitActor): Promise<Outcome<Invalidation | null>> {
+async function remove(
+  tx: Transaction,
+  ref: BudgetRef,
+  by: LimitActor,
+): Promise<Outcome<Invalidation | null>> {
   const place = await lock(tx, ref)
   if (!place.ok) return place
   const { account, workspaceId } = place.value
   const limit = account.limits.find(({ span }) => span === ref.span)
   if (limit === undefined) return ok(null)
   await tx`DELETE FROM account_limits WHERE account_id = ${account.id} AND span = ${ref.span}`
-  await appendAudit(tx, budgetEvent(by, place.value, { before: told(account, limit), after: null, budgetId: limit.id }))
+  await appendAudit(
+    tx,
+    budgetEvent(by, place.value, { before: told(account, limit), after: null, budgetId: limit.id }),
+  )
   return ok(await bumpLimits(tx, account.id, { kind: 'workspace', id: workspaceId }))
 }
 
-/** Before anything is read that decides: two changes cannot both pass a check that only one of them leaves true. */
+/**
+ * Before anything is read that decides: two changes cannot both pass a check that only one of them leaves
+ * true.
+ */
 async function lock(tx: Transaction, ref: WorkspaceRef): Promise<Outcome<Place>> {
   const workspace = await findWorkspace(tx, ref.workspace, ref.organizationId)
   if (!workspace.ok) return workspace
@@ -108,7 +151,10 @@ async function lock(tx: Transaction, ref: WorkspaceRef): Promise<Outcome<Place>>
   return ok({ workspaceId: id, account: await read(tx, id) })
 }
 
-async function find(sql: Queryable, { workspace: reference, organizationId }: WorkspaceRef): Promise<Outcome<Place>> {
+async function find(
+  sql: Queryable,
+  { workspace: reference, organizationId }: WorkspaceRef,
+): Promise<Outcome<Place>> {
   const workspace = await findWorkspace(sql, reference, organizationId)
   if (!workspace.ok) return workspace
   return ok({ workspaceId: workspace.value.id, account: await read(sql, workspace.value.id) })
@@ -121,16 +167,28 @@ async function read(sql: Queryable, workspaceId: string): Promise<AccountNow> {
 }
 
 /** What keeps a limit from its place among the others: lifetime > monthly > weekly > daily. C15. */
-function disorderOf(limits: readonly AccountLimit[], { span }: BudgetRef, { limitNano }: BudgetInput): Issue | null {
+function disorderOf(
+  limits: readonly AccountLimit[],
+  { span }: BudgetRef,
+  { limitNano }: BudgetInput,
+): Issue | null {
   const rank = SPANS.indexOf(span)
   for (const other of inOrder(limits)) {
     const otherRank = SPANS.indexOf(other.span)
     const usd = usdOfNano(other.limitNano)
     if (otherRank < rank && other.limitNano >= limitNano) {
-      return { path: '/limit_usd', message: `is not above the ${other.span} budget`, expected: `more than ${usd}` }
+      return {
+        path: '/limit_usd',
+        message: `is not above the ${other.span} budget`,
+        expected: `more than ${usd}`,
+      }
     }
     if (otherRank > rank && other.limitNano <= limitNano) {
-      return { path: '/limit_usd', message: `is not below the ${other.span} budget`, expected: `less than ${usd}` }
+      return {
+        path: '/limit_usd',
+        message: `is not below the ${other.span} budget`,
+        expected: `less than ${usd}`,
+      }
     }
   }
   return null
@@ -163,8 +221,21 @@ interface BudgetChange {
   readonly after: unknown
 }
 
-function budgetEvent(by: LimitActor, { account, workspaceId }: Place, { budgetId, before, after }: BudgetChange): AuditEvent {
-  return { ...by, organizationId: account.organizationId, workspaceId, outcome: 'changed', objectKind: 'budget', objectId: budgetId, before, after }
+function budgetEvent(
+  by: LimitActor,
+  { account, workspaceId }: Place,
+  { budgetId, before, after }: BudgetChange,
+): AuditEvent {
+  return {
+    ...by,
+    organizationId: account.organizationId,
+    workspaceId,
+    outcome: 'changed',
+    objectKind: 'budget',
+    objectId: budgetId,
+    before,
+    after,
+  }
 }
 
 /** As the audit log tells it. */

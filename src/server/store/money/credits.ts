@@ -7,7 +7,15 @@ import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { LimitActor } from '../../ports/money/budgets.ts'
 import type { CreditEntry, Credits, CreditState, CreditInput } from '../../ports/money/credits.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
-import { bumpLimits, isObeyed, isWithin, putLimit, readAccounts, type AccountLimit, type AccountNow } from './account-limits.ts'
+import {
+  bumpLimits,
+  isObeyed,
+  isWithin,
+  putLimit,
+  readAccounts,
+  type AccountLimit,
+  type AccountNow,
+} from './account-limits.ts'
 import { lockAccounts } from './accounts.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { BudgetDeps } from './budgets.ts'
@@ -19,26 +27,34 @@ import { reach } from '../base/translate.ts'
 export function openCredits({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Credits {
   const { sql } = store
   return {
-    get: (organizationId) => reach(async () => {
-      const account = await read(sql, organizationId)
-      return ok(stateOf(account, await isObeyed(sql, account.limitsEpoch)))
-    }),
+    get: (organizationId) =>
+      reach(async () => {
+        const account = await read(sql, organizationId)
+        return ok(stateOf(account, await isObeyed(sql, account.limitsEpoch)))
+      }),
     async add(input, by) {
       const booked = await reach(() => sql.begin((tx) => add(tx, input, by)))
       if (!booked.ok) return booked
       const { entry, account, change } = booked.value
       if (change !== null) await hints.publish(change)
       // It stands, whatever becomes of this look.
-      const obeyed = await reach(async () => ok(await isObeyed(sql, change?.n ?? account.limitsEpoch, obeyedWaitMs)))
+      const obeyed = await reach(async () =>
+        ok(await isObeyed(sql, change?.n ?? account.limitsEpoch, obeyedWaitMs)),
+      )
       return ok({ entry, state: stateOf(account, obeyed.ok && obeyed.value) })
     },
   }
 }
 
 /** Newest first. Failure: store_unavailable. */
-export function listCredits({ sql }: Store, organizationId: string): Promise<Outcome<readonly CreditEntry[]>> {
+export function listCredits(
+  { sql }: Store,
+  organizationId: string,
+): Promise<Outcome<readonly CreditEntry[]>> {
   return reach(async () => {
-    const rows = await sql<CreditRow[]>`SELECT * FROM credits WHERE organization_id = ${organizationId} ORDER BY created_at DESC, id`
+    const rows = await sql<
+      CreditRow[]
+    >`SELECT * FROM credits WHERE organization_id = ${organizationId} ORDER BY created_at DESC, id`
     return ok(rows.map(entryOf))
   })
 }
@@ -63,18 +79,35 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
   const openingNano = limit === undefined ? account.spent.lifetime : 0n
   const ownNano = (limit?.limitNano ?? 0n) + amountNano
   const totalNano = openingNano + ownNano
-  if (ownNano < 0n || totalNano > CREDIT_NANO_MAX) return fail('credit_out_of_range', { fields: { limit: USD_MAX } })
+  if (ownNano < 0n || totalNano > CREDIT_NANO_MAX)
+    return fail('credit_out_of_range', { fields: { limit: USD_MAX } })
   const booking = { ...input, createdBy: `${by.actor.kind} ${by.actor.id ?? ''}`.trim() }
-  if (openingNano > 0n) await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, turn: null })
+  if (openingNano > 0n)
+    await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, turn: null })
   const entry = await book(tx, { ...booking, kind: amountNano > 0n ? 'top_up' : 'correction' })
   await putLimit(tx, account.id, { span: 'lifetime', limitNano: totalNano })
   const after = await read(tx, organizationId)
-  const told = { kind: entry.kind, amount_usd: usdOfNano(amountNano), note: entry.note, total_credits: usdOfNano(totalNano) }
+  const told = {
+    kind: entry.kind,
+    amount_usd: usdOfNano(amountNano),
+    note: entry.note,
+    total_credits: usdOfNano(totalNano),
+  }
   await appendAudit(tx, {
-    ...by, organizationId, workspaceId: null, outcome: 'changed', objectKind: 'credit', objectId: entry.id,
-    before: limit === undefined ? null : { total_credits: usdOfNano(limit.limitNano) }, after: told,
+    ...by,
+    organizationId,
+    workspaceId: null,
+    outcome: 'changed',
+    objectKind: 'credit',
+    objectId: entry.id,
+    before: limit === undefined ? null : { total_credits: usdOfNano(limit.limitNano) },
+    after: told,
   })
-  return ok({ entry, account: after, change: await bumpLimits(tx, account.id, { kind: 'organization', id: organizationId }) })
+  return ok({
+    entry,
+    account: after,
+    change: await bumpLimits(tx, account.id, { kind: 'organization', id: organizationId }),
+  })
 }
 
 const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
@@ -92,7 +125,10 @@ async function bookedBy(tx: Transaction, { organizationId, turn }: CreditInput):
 
 type Booking = CreditInput & Pick<CreditEntry, 'kind' | 'createdBy'>
 
-async function book(tx: Transaction, { organizationId, kind, amountNano, note, createdBy, turn }: Booking): Promise<CreditEntry> {
+async function book(
+  tx: Transaction,
+  { organizationId, kind, amountNano, note, createdBy, turn }: Booking,
+): Promise<CreditEntry> {
   const [row] = await tx<CreditRow[]>`
     INSERT INTO credits (id, organization_id, kind, amount_nano, note, created_by, turn_id)
     VALUES (${newId()}, ${organizationId}, ${kind}, ${String(amountNano)}, ${note}, ${createdBy}, ${turn?.id ?? null}) RETURNING *`

@@ -8,28 +8,42 @@ import { lend } from './lending/lend.ts'
 import { withPartitions } from './lending/partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
 
-/** The money authority. Each of its transactions locks its journal first and accounts last, in the order of their ids. Design §6. */
+/**
+ * The money authority. Each of its transactions locks its journal first and accounts last, in the order of
+ * their ids. Design §6.
+ */
 export function openLender(store: Store, log: Log): Lender {
   return {
     open: (owner) => store.within(LEND_MS_MAX, (sql) => enter(sql, owner)),
     lend: (ask) => store.within(LEND_MS_MAX, (sql) => sql.begin((tx) => lend(tx, ask))),
     pulse: (accountIds) => store.within(LEND_MS_MAX, (sql) => pulse(sql, accountIds)),
-    flush: (batch) => withPartitions(store, () => batch.entries.map(({ day }) => day), () => (
-      store.within(FLUSH_MS_MAX, (sql) => sql.begin((tx) => flush(tx, batch, log)))
-    )),
-    close: (closing) => withPartitions(store, () => daysOf(store, closing), () => (
-      store.within(CLOSE_MS_MAX, (sql) => sql.begin((tx) => close(tx, closing, log)))
-    )),
+    flush: (batch) =>
+      withPartitions(
+        store,
+        () => batch.entries.map(({ day }) => day),
+        () => store.within(FLUSH_MS_MAX, (sql) => sql.begin((tx) => flush(tx, batch, log))),
+      ),
+    close: (closing) =>
+      withPartitions(
+        store,
+        () => daysOf(store, closing),
+        () => store.within(CLOSE_MS_MAX, (sql) => sql.begin((tx) => close(tx, closing, log))),
+      ),
   }
 }
 
 /** Months of which a closing may write rows: of its entries, its open takes, and its leases. */
 async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise<readonly Day[]> {
-  const leases = await store.sql<{ day: Day }[]>`SELECT DISTINCT day::text FROM leases WHERE journal_id = ${journalId}`
-  return [...leases, ...rest?.entries ?? [], ...open].map(({ day }) => day)
+  const leases = await store.sql<
+    { day: Day }[]
+  >`SELECT DISTINCT day::text FROM leases WHERE journal_id = ${journalId}`
+  return [...leases, ...(rest?.entries ?? []), ...open].map(({ day }) => day)
 }
 
-/** Without a row of `refills` nothing is lent: it goes when the journal ends, and a late opening must not bring it back. */
+/**
+ * Without a row of `refills` nothing is lent: it goes when the journal ends, and a late opening must not
+ * bring it back.
+ */
 async function enter(sql: Sql, { id, node, bootId }: JournalOwner): Promise<Day> {
   const [row] = await sql<{ today: Day }[]>`
     WITH made AS (INSERT INTO journals (id, node, boot_id) VALUES (${id}, ${node}, ${bootId}) ON CONFLICT (id) DO NOTHING RETURNING id),

@@ -5,22 +5,32 @@ const DAY_MS = 86_400_000
 /** The window of a span that a day lies in; equal texts are equal windows. Weeks begin on Monday. C15. */
 export function windowOf(span: Span, day: Day): string {
   switch (span) {
-    case 'daily': return day
-    case 'weekly': return textOf(mondayOf(msOf(day)))
-    case 'monthly': return day.slice(0, 7)
-    case 'lifetime': return ''
-    default: return span satisfies never
+    case 'daily':
+      return day
+    case 'weekly':
+      return textOf(mondayOf(msOf(day)))
+    case 'monthly':
+      return day.slice(0, 7)
+    case 'lifetime':
+      return ''
+    default:
+      return span satisfies never
   }
 }
 
 /** @returns the first instant of the next window, Unix milliseconds UTC; null for `lifetime` */
 export function resetsAtMs(span: Span, day: Day): number | null {
   switch (span) {
-    case 'daily': return msOf(day) + DAY_MS
-    case 'weekly': return mondayOf(msOf(day)) + 7 * DAY_MS
-    case 'monthly': return Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)))
-    case 'lifetime': return null
-    default: return span satisfies never
+    case 'daily':
+      return msOf(day) + DAY_MS
+    case 'weekly':
+      return mondayOf(msOf(day)) + 7 * DAY_MS
+    case 'monthly':
+      return Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)))
+    case 'lifetime':
+      return null
+    default:
+      return span satisfies never
   }
 }
 

@@ -10,15 +10,21 @@ export interface AdminPorts {
 /** Milliseconds that one look may take. */
 const LOOK_MS_MAX = 2_000
 
-/** Follows at which ports the nodes of the installation are operated: callers of each one must reach none of them. */
+/**
+ * Follows at which ports the nodes of the installation are operated: callers of each one must reach none of
+ * them.
+ */
 export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_MS): AdminPorts {
   let ports: ReadonlySet<number> = new Set([own])
   let looking: Promise<void> | null = null
   const look = async (): Promise<void> => {
     try {
       // Also of nodes that fell silent: who is cut off from the store may listen on.
-      const rows = await store.within(LOOK_MS_MAX, (sql) => sql<{ admin_port: number }[]>`
-        SELECT DISTINCT admin_port FROM fronts WHERE admin_port IS NOT NULL`)
+      const rows = await store.within(
+        LOOK_MS_MAX,
+        (sql) => sql<{ admin_port: number }[]>`
+        SELECT DISTINCT admin_port FROM fronts WHERE admin_port IS NOT NULL`,
+      )
       ports = new Set([own, ...rows.map(({ admin_port }) => admin_port)])
     } catch {
       // What was known stays, and the heartbeat says that the store is away.
@@ -31,7 +37,9 @@ export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_M
   timer.unref()
   turn()
   return {
-    get ports() { return ports },
+    get ports() {
+      return ports
+    },
     async close() {
       clearInterval(timer)
       await looking

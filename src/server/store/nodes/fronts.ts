@@ -39,7 +39,16 @@ const ENROL_TRIES = 3
 
 /** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { frontId, store, feed, node, adminPort = null, rootKeyId = () => null, log, everyMs = HEARTBEAT_MS } = options
+  const {
+    frontId,
+    store,
+    feed,
+    node,
+    adminPort = null,
+    rootKeyId = () => null,
+    log,
+    everyMs = HEARTBEAT_MS,
+  } = options
   let { connections } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
@@ -50,14 +59,17 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const report = async (): Promise<void> => {
     const { epoch } = feed
     try {
-      const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
+      const [row] = await store.within(
+        BEAT_MS_MAX,
+        (sql) => sql<{ count: number }[]>`
         WITH beat AS (
           INSERT INTO fronts (id, node, connections, epoch, root_key_id, admin_port, heartbeat_at)
           VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
             heartbeat_at = excluded.heartbeat_at)
         SELECT count(*)::int AS count FROM fronts
-        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
+        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
+      )
       liveFronts = 1 + (row?.count ?? 0)
       reported = epoch
       isAway = false
@@ -75,7 +87,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     beating = null
     return !isAway
   }
-  // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was obeyed.
+  // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was
+  // obeyed.
   const catchUp = async (): Promise<void> => {
     if (isClosed || beating !== null || feed.epoch === reported) return
     const before = reported
@@ -109,12 +122,13 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
 }
 
 /**
- * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the store is
- * away, where the front can load no key, or does not take its row, where nobody can revoke one either.
+ * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the
+ * store is away, where the front can load no key, or does not take its row, where nobody can revoke one
+ * either.
  */
 export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
   for (let tries = 0; tries < ENROL_TRIES; tries++) {
-    if (!(await feed.poll()) || await heartbeat.beat()) return
+    if (!(await feed.poll()) || (await heartbeat.beat())) return
   }
 }
 

@@ -21,18 +21,26 @@ export interface RunnerHeartbeat {
 const BEAT_MS_MAX = 2_000
 
 /** Makes this process known as a live runner, and counts the others. */
-export function startRunnerHeartbeat({ runnerId, store, log, everyMs = HEARTBEAT_MS }: RunnerHeartbeatOptions): RunnerHeartbeat {
+export function startRunnerHeartbeat({
+  runnerId,
+  store,
+  log,
+  everyMs = HEARTBEAT_MS,
+}: RunnerHeartbeatOptions): RunnerHeartbeat {
   let liveRunners = 1
   let beating: Promise<void> | null = null
   let isAway = false
   const beat = async (): Promise<void> => {
     try {
-      const [row] = await store.within(BEAT_MS_MAX, (sql) => sql<{ count: number }[]>`
+      const [row] = await store.within(
+        BEAT_MS_MAX,
+        (sql) => sql<{ count: number }[]>`
         WITH beat AS (
           INSERT INTO runners (id, heartbeat_at) VALUES (${runnerId}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at)
         SELECT count(*)::int AS count FROM runners
-        WHERE id <> ${runnerId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`)
+        WHERE id <> ${runnerId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
+      )
       liveRunners = 1 + (row?.count ?? 0)
       isAway = false
     } catch (cause) {
@@ -49,17 +57,22 @@ export function startRunnerHeartbeat({ runnerId, store, log, everyMs = HEARTBEAT
   timer.unref()
   turn()
   return {
-    get liveRunners() { return liveRunners },
+    get liveRunners() {
+      return liveRunners
+    },
     async close() {
       clearInterval(timer)
       await beating
-      await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM runners WHERE id = ${runnerId}`).catch(() => undefined)
+      await store
+        .within(BEAT_MS_MAX, (sql) => sql`DELETE FROM runners WHERE id = ${runnerId}`)
+        .catch(() => undefined)
     },
   }
 }
 
 /** Removes the rows of runners that died without taking them away. @returns rows */
 export async function pruneRunners(sql: Queryable): Promise<number> {
-  const { count } = await sql`DELETE FROM runners WHERE heartbeat_at < clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`
+  const { count } =
+    await sql`DELETE FROM runners WHERE heartbeat_at < clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`
   return count
 }

@@ -12,7 +12,10 @@ import type { JobRow } from './jobs.ts'
 import { readList, type Listing } from './listed.ts'
 
 /** Newest first. Failures: workspace_unknown, store_unavailable. */
-export function listDeliveriesOf(store: Store, input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>> {
+export function listDeliveriesOf(
+  store: Store,
+  input: DeliveryListInput,
+): Promise<Outcome<Page<DeliveryRecord>>> {
   return readList<DeliveryRecord>(store, input, {
     listing: (tx, workspaceId) => deliveryListing(tx, input, workspaceId),
     rows: (tx, ids) => tx<DeliveryRecord[]>`${deliveriesIn(tx, ids)}`,
@@ -24,23 +27,43 @@ export function deliveriesIn(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`${deliveryRows(sql)} WHERE d.id = ANY(string_to_array(${ids.join(',')}, ',')::uuid[])`
 }
 
-/** Of a state but `delivered`, which most have, and with `dead` of the workspace too; else of the workspace, of that state; else all. */
+/**
+ * Of a state but `delivered`, which most have, and with `dead` of the workspace too; else of the workspace,
+ * of that state; else all.
+ */
 export function deliveryListing(
-  sql: Queryable, { organizationId, state }: Pick<DeliveryListInput, 'organizationId' | 'state'>, workspaceId: string | null,
+  sql: Queryable,
+  { organizationId, state }: Pick<DeliveryListInput, 'organizationId' | 'state'>,
+  workspaceId: string | null,
 ): Listing {
   const table = 'webhook_deliveries'
   const isIn = (one: string): Fragment => sql`state = ${sql.unsafe(`'${one}'`)}`
-  if (workspaceId !== null && state === 'dead') return { table, arms: [sql`workspace_id = ${workspaceId} AND ${isIn(state)}`], rest: [], order: 'id' }
+  if (workspaceId !== null && state === 'dead')
+    return { table, arms: [sql`workspace_id = ${workspaceId} AND ${isIn(state)}`], rest: [], order: 'id' }
   if (workspaceId !== null && state !== 'waiting') {
-    return { table, arms: [sql`workspace_id = ${workspaceId}`], rest: state === undefined ? [] : [{ column: 'state', is: isIn(state) }], order: 'id' }
+    return {
+      table,
+      arms: [sql`workspace_id = ${workspaceId}`],
+      rest: state === undefined ? [] : [{ column: 'state', is: isIn(state) }],
+      order: 'id',
+    }
   }
   const states = state === undefined ? DELIVERY_STATES : [state]
-  const rest = workspaceId === null ? [] : [{ column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }]
-  return { table, arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`), rest, order: 'born' }
+  const rest =
+    workspaceId === null ? [] : [{ column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }]
+  return {
+    table,
+    arms: states.map((one) => sql`organization_id = ${organizationId} AND ${isIn(one)}`),
+    rest,
+    order: 'born',
+  }
 }
 
 /** What tells of the end of a job: a job has one. */
-export function deliveriesOfJob(sql: Queryable, { id, state }: Pick<JobRow, 'id' | 'state'>): Promise<readonly DeliveryRecord[]> {
+export function deliveriesOfJob(
+  sql: Queryable,
+  { id, state }: Pick<JobRow, 'id' | 'state'>,
+): Promise<readonly DeliveryRecord[]> {
   return sql<DeliveryRecord[]>`${deliveryRows(sql)} WHERE d.idempotency_key = ${`${id}-${state}`}`
 }
 
@@ -54,7 +77,11 @@ function deliveryRows(sql: Queryable): Fragment {
 }
 
 /** Failures: delivery_unknown, delivery_waiting, store_unavailable. */
-export function replayDelivery(store: Store, organizationId: string, { id, by }: { readonly id: string; readonly by: AdminActor }): Promise<Outcome<null>> {
+export function replayDelivery(
+  store: Store,
+  organizationId: string,
+  { id, by }: { readonly id: string; readonly by: AdminActor },
+): Promise<Outcome<null>> {
   return reach(async () => {
     if (!isId(id)) return fail('delivery_unknown')
     const replayed = await replayDeliveries(store, { id, organizationId }, by)
@@ -69,12 +96,18 @@ export function replayDelivery(store: Store, organizationId: string, { id, by }:
 
 /** Failures: workspace_unknown, store_unavailable. */
 export function replayDeadOf(
-  store: Store, { organizationId, workspace, countMax }: DeadInput, by: AdminActor,
+  store: Store,
+  { organizationId, workspace, countMax }: DeadInput,
+  by: AdminActor,
 ): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>> {
   return reach(async () => {
     const place = workspace === null ? null : await workspaceIdOf(store.sql, organizationId, workspace)
     if (place?.ok === false) return place
-    const replayed = await replayDeliveries(store, { id: null, organizationId, workspaceId: place?.value ?? null, countMax }, by)
+    const replayed = await replayDeliveries(
+      store,
+      { id: null, organizationId, workspaceId: place?.value ?? null, countMax },
+      by,
+    )
     return replayed.ok ? ok({ replayed: replayed.value.count, hasMore: replayed.value.hasMore }) : replayed
   })
 }

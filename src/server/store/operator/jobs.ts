@@ -1,5 +1,11 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { isVideoEnding, VIDEO_ENDINGS, VIDEO_STATES, videoStatusOf, type VideoState } from '../../../schemas/videos/video-jobs.ts'
+import {
+  isVideoEnding,
+  VIDEO_ENDINGS,
+  VIDEO_STATES,
+  videoStatusOf,
+  type VideoState,
+} from '../../../schemas/videos/video-jobs.ts'
 import type { DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { JobListInput, JobRecord } from '../../ports/operator/admin.ts'
 import type { Page } from '../../ports/workspaces/workspaces.ts'
@@ -27,19 +33,32 @@ const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
 
 type Input = Pick<JobListInput, 'organizationId' | 'status' | 'provider'>
 
-/** Of a status but `completed`, which most jobs have; else of the workspace, of the provider, of that status; else all. */
-export function jobListing(sql: Queryable, { organizationId, status, provider }: Input, workspaceId: string | null): Listing {
+/**
+ * Of a status but `completed`, which most jobs have; else of the workspace, of the provider, of that status;
+ * else all.
+ */
+export function jobListing(
+  sql: Queryable,
+  { organizationId, status, provider }: Input,
+  workspaceId: string | null,
+): Listing {
   const ofStatus = VIDEO_STATES.filter((state) => status === undefined || videoStatusOf(state) === status)
-  const isOf = (states: readonly VideoState[]): Fragment => sql`state IN (${sql.unsafe(states.map((state) => `'${state}'`).join(', '))})`
-  const inState = (state: VideoState): Fragment => sql`organization_id = ${organizationId} AND state = ${sql.unsafe(`'${state}'`)}`
+  const isOf = (states: readonly VideoState[]): Fragment =>
+    sql`state IN (${sql.unsafe(states.map((state) => `'${state}'`).join(', '))})`
+  const inState = (state: VideoState): Fragment =>
+    sql`organization_id = ${organizationId} AND state = ${sql.unsafe(`'${state}'`)}`
   const byState = status === undefined ? null : { column: 'state', is: isOf(ofStatus) }
   const byProvider = provider === undefined ? null : { column: 'provider', is: sql`provider = ${provider}` }
   const table = 'video_jobs'
-  const byWorkspace = workspaceId === null ? null : { column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }
-  const besides = (...others: readonly (Listing['rest'][number] | null)[]) => others.filter((one) => one !== null)
+  const byWorkspace =
+    workspaceId === null ? null : { column: 'workspace_id', is: sql`workspace_id = ${workspaceId}` }
+  const besides = (...others: readonly (Listing['rest'][number] | null)[]) =>
+    others.filter((one) => one !== null)
   const isRare = status !== undefined && status !== 'completed'
-  if (byWorkspace !== null && !isRare) return { table, arms: [byWorkspace.is], rest: besides(byState, byProvider), order: 'id' }
-  if (isRare || byProvider === null) return { table, arms: ofStatus.map(inState), rest: besides(byWorkspace, byProvider), order: 'born' }
+  if (byWorkspace !== null && !isRare)
+    return { table, arms: [byWorkspace.is], rest: besides(byState, byProvider), order: 'id' }
+  if (isRare || byProvider === null)
+    return { table, arms: ofStatus.map(inState), rest: besides(byWorkspace, byProvider), order: 'born' }
   const ofProvider = { table, rest: besides(byState), order: 'born' } as const
   const ended = sql`organization_id = ${organizationId} AND ${byProvider.is} AND state IN (${sql.unsafe(ENDED)})`
   return { ...ofProvider, arms: [ended, ...OPEN.map((state) => sql`${inState(state)} AND ${byProvider.is}`)] }
@@ -73,7 +92,10 @@ export function jobColumns(sql: Queryable): Fragment {
     greatest(j.created_at, j.submitted_at, j.running_at, j.storing_at, j.ended_at) AS updated_at`
 }
 
-/** A job has one end, and its delivery is known by it. Ids of jobs have a collation of their own, with which the other's index would not be used. */
+/**
+ * A job has one end, and its delivery is known by it. Ids of jobs have a collation of their own, with which
+ * the other's index would not be used.
+ */
 export function jobTables(sql: Queryable): Fragment {
   return sql`
     video_jobs j LEFT JOIN workspaces w ON w.id = j.workspace_id

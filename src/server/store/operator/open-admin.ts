@@ -20,7 +20,12 @@ export interface AdminOptions {
 }
 
 /** What operators see and repair of their organization. */
-export function openAdmin({ store, wake, operatorOrganization: operator, version }: AdminOptions): AdminRecords {
+export function openAdmin({
+  store,
+  wake,
+  operatorOrganization: operator,
+  version,
+}: AdminOptions): AdminRecords {
   return {
     session: (organizationId) => reach(() => session(store, { organizationId, operator, version })),
     jobs: (input) => listJobs(store, input),
@@ -48,11 +53,17 @@ interface Asking {
   readonly version: string
 }
 
-async function session({ sql }: Store, { organizationId, operator, version }: Asking): Promise<Outcome<OperatorSession>> {
+async function session(
+  { sql }: Store,
+  { organizationId, operator, version }: Asking,
+): Promise<Outcome<OperatorSession>> {
   const found = await operatorOrganization(sql, operator)
-  if (found.ok && found.value.id === organizationId) return ok({ organization: { id: found.value.id, name: found.value.name }, version })
+  if (found.ok && found.value.id === organizationId)
+    return ok({ organization: { id: found.value.id, name: found.value.name }, version })
   // Whoever may change the setting reads it in the log; whoever asks is told nothing of who there is.
-  return found.ok ? fail('operator_only') : fail('operator_only', { detail: UNSET, cause: found.failure.name })
+  return found.ok
+    ? fail('operator_only')
+    : fail('operator_only', { detail: UNSET, cause: found.failure.name })
 }
 
 const UNSET = 'The setting SLUICE_OPERATOR_ORGANIZATION names none, or several.'

@@ -10,14 +10,23 @@ import { reach } from '../base/translate.ts'
  * @param reference its UUID or name as it is set; null = the oldest one
  * Failures: organization_unknown, reference_ambiguous.
  */
-export async function operatorOrganization(sql: Queryable, reference: string | null): Promise<Outcome<Pick<Organization, 'id' | 'name'>>> {
+export async function operatorOrganization(
+  sql: Queryable,
+  reference: string | null,
+): Promise<Outcome<Pick<Organization, 'id' | 'name'>>> {
   if (reference !== null) return findOrganization(sql, reference)
-  const [row] = await sql<{ id: string; name: string }[]>`SELECT id, name FROM organizations ORDER BY id LIMIT 1`
+  const [row] = await sql<
+    { id: string; name: string }[]
+  >`SELECT id, name FROM organizations ORDER BY id LIMIT 1`
   return row === undefined ? fail('organization_unknown') : ok({ id: row.id, name: row.name })
 }
 
 /** Where the setting names none, or several, nobody is. */
-export async function isOperator(sql: Queryable, organizationId: string, reference: string | null): Promise<boolean> {
+export async function isOperator(
+  sql: Queryable,
+  organizationId: string,
+  reference: string | null,
+): Promise<boolean> {
   if (reference !== null && isId(reference)) return reference.toLowerCase() === organizationId
   const found = await operatorOrganization(sql, reference)
   return found.ok && found.value.id === organizationId
@@ -26,16 +35,21 @@ export async function isOperator(sql: Queryable, organizationId: string, referen
 /** @param reference as it is set; null = the oldest organization */
 export function openOperators({ sql }: Store, reference: string | null): Operators {
   return {
-    targetOf: (askingId, namedId) => reach(async () => {
-      if (!(await mayOperate(sql, askingId, reference))) return fail('operator_only')
-      if (namedId === undefined || namedId === askingId) return ok(askingId)
-      return isId(namedId) ? findId(sql, namedId) : fail('organization_unknown')
-    }),
+    targetOf: (askingId, namedId) =>
+      reach(async () => {
+        if (!(await mayOperate(sql, askingId, reference))) return fail('operator_only')
+        if (namedId === undefined || namedId === askingId) return ok(askingId)
+        return isId(namedId) ? findId(sql, namedId) : fail('organization_unknown')
+      }),
   }
 }
 
 /** Where there is one organization alone it decides for itself, whatever the setting names. C32. */
-async function mayOperate(sql: Queryable, organizationId: string, reference: string | null): Promise<boolean> {
+async function mayOperate(
+  sql: Queryable,
+  organizationId: string,
+  reference: string | null,
+): Promise<boolean> {
   if (await isOperator(sql, organizationId, reference)) return true
   const others = await sql`SELECT 1 FROM organizations WHERE id <> ${organizationId} LIMIT 1`
   return others.length === 0

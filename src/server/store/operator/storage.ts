@@ -15,15 +15,19 @@ import { lastSweep } from './sweeps.ts'
  * Failure: store_unavailable.
  */
 export function readStorage(
-  store: Store, operatorReference: string | null, { organizationId, page }: { readonly organizationId: string; readonly page: PageInput },
+  store: Store,
+  operatorReference: string | null,
+  { organizationId, page }: { readonly organizationId: string; readonly page: PageInput },
 ): Promise<Outcome<StorageReport>> {
-  return reach(() => readPage<StorageReport>(store, async (tx) => {
-    const rows = await rowsOf(tx, organizationId, page)
-    const [counted] = await tx<{ count: number }[]>`
+  return reach(() =>
+    readPage<StorageReport>(store, async (tx) => {
+      const rows = await rowsOf(tx, organizationId, page)
+      const [counted] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL`
-    const sweep = await isOperator(tx, organizationId, operatorReference) ? await lastSweep(tx) : null
-    return ok({ rows, totalCount: counted?.count ?? 0, sweep })
-  }))
+      const sweep = (await isOperator(tx, organizationId, operatorReference)) ? await lastSweep(tx) : null
+      return ok({ rows, totalCount: counted?.count ?? 0, sweep })
+    }),
+  )
 }
 
 interface StorageRow {
@@ -37,7 +41,11 @@ interface StorageRow {
   readonly quota_bytes: string
 }
 
-async function rowsOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<readonly StorageRecord[]> {
+async function rowsOf(
+  sql: Queryable,
+  organizationId: string,
+  { limit, offset }: PageInput,
+): Promise<readonly StorageRecord[]> {
   const rows = await sql<StorageRow[]>`
     SELECT w.id, w.slug, w.name, f.count AS files, COALESCE(s.used_bytes, 0) AS used_bytes,
       COALESCE(s.container_bytes, 0) AS container_bytes,

@@ -8,7 +8,11 @@ export interface Sweeper {
 }
 
 /** Keeps the report of a runner's last sweep in the place of the one before. Throws what Postgres says. */
-export async function keepSweep(sql: Queryable, { node, slot }: Sweeper, report: SweepRecord['report']): Promise<void> {
+export async function keepSweep(
+  sql: Queryable,
+  { node, slot }: Sweeper,
+  report: SweepRecord['report'],
+): Promise<void> {
   await sql`
     INSERT INTO sweep_reports (node, slot, ended_at, report) VALUES (${node}, ${slot}, clock_timestamp(), ${sql.json(report)})
     ON CONFLICT (node, slot) DO UPDATE SET ended_at = excluded.ended_at, report = excluded.report`
@@ -16,6 +20,8 @@ export async function keepSweep(sql: Queryable, { node, slot }: Sweeper, report:
 
 /** Of all runners. */
 export async function lastSweep(sql: Queryable): Promise<SweepRecord | null> {
-  const [row] = await sql<SweepRecord[]>`SELECT ended_at AS "endedAt", report FROM sweep_reports ORDER BY ended_at DESC LIMIT 1`
+  const [row] = await sql<
+    SweepRecord[]
+  >`SELECT ended_at AS "endedAt", report FROM sweep_reports ORDER BY ended_at DESC LIMIT 1`
   return row === undefined ? null : { endedAt: row.endedAt, report: row.report }
 }

@@ -1,12 +1,24 @@
 import { LRUCache } from 'lru-cache'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
-  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
+  PRESET_CHARS_CACHED_MAX,
+  PRESET_LOADS_MAX,
+  PRESET_LOADS_WORKSPACE_MAX,
+  PRESET_MISSES_CACHED_MAX,
+  PRESET_VERSIONS_CACHED_MAX,
+  PRESETS_CACHED_MAX,
 } from '../../../schemas/presets/preset-limits.ts'
 import { EVERYTHING } from '../../caches/heard-changes.ts'
 import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
-import type { LoadedPreset, PresetConfig, PresetConfigs, PresetHead, PresetRows, PresetUse } from '../../ports/presets/presets.ts'
+import type {
+  LoadedPreset,
+  PresetConfig,
+  PresetConfigs,
+  PresetHead,
+  PresetRows,
+  PresetUse,
+} from '../../ports/presets/presets.ts'
 
 export interface PresetConfigsDeps {
   readonly rows: PresetRows
@@ -41,7 +53,10 @@ class LiveConfigs implements PresetConfigs {
   readonly #deps: PresetConfigsDeps
   readonly #heads = new LRUCache<string, PresetHead>({ max: PRESETS_CACHED_MAX })
   readonly #misses = new LRUCache<string, Outcome<never>>({ max: PRESET_MISSES_CACHED_MAX })
-  readonly #versions = new LRUCache<string, PresetConfig>({ max: PRESET_VERSIONS_CACHED_MAX, maxSize: PRESET_CHARS_CACHED_MAX })
+  readonly #versions = new LRUCache<string, PresetConfig>({
+    max: PRESET_VERSIONS_CACHED_MAX,
+    maxSize: PRESET_CHARS_CACHED_MAX,
+  })
   /** By what is wanted, so that all who want one version at once ask once. */
   readonly #loads: LiveLoads<Loaded>
   /** How many loads there are, by workspace. */
@@ -53,7 +68,10 @@ class LiveConfigs implements PresetConfigs {
     this.#loads = new LiveLoads({ feed, nameOf: nameOfChange, forget: (name) => this.#forget(name), now })
   }
 
-  find(workspaceId: string, { slug, version }: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
+  find(
+    workspaceId: string,
+    { slug, version }: PresetUse,
+  ): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
     const id = `${workspaceId}/${slug}`
     const { feed, graceMs, now } = this.#deps
     // Beyond the grace a preset may long be archived or rolled back: only the store can tell.
@@ -86,15 +104,18 @@ class LiveConfigs implements PresetConfigs {
     const joined = this.#loads.join(name)
     if (joined !== undefined) return joined
     const loading = this.#loading.get(workspaceId) ?? 0
-    if (this.#loads.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
+    if (this.#loads.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX)
+      return Promise.resolve(fail('busy', { retryAfterS: 1 }))
     this.#loading.set(workspaceId, loading + 1)
-    return this.#loads.load(name, {
-      read: (sending) => this.#read(wanted, sending),
-      namesOf: () => [id],
-      take: (loaded, isCurrent) => {
-        if (isCurrent) this.#keep(wanted, loaded)
-      },
-    }).finally(() => this.#ended(workspaceId))
+    return this.#loads
+      .load(name, {
+        read: (sending) => this.#read(wanted, sending),
+        namesOf: () => [id],
+        take: (loaded, isCurrent) => {
+          if (isCurrent) this.#keep(wanted, loaded)
+        },
+      })
+      .finally(() => this.#ended(workspaceId))
   }
 
   #ended(workspaceId: string): void {

@@ -1,5 +1,12 @@
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { ListedPreset, Preset, PresetActor, PresetConfig, PresetRef, PresetVersion } from '../../ports/presets/presets.ts'
+import type {
+  ListedPreset,
+  Preset,
+  PresetActor,
+  PresetConfig,
+  PresetRef,
+  PresetVersion,
+} from '../../ports/presets/presets.ts'
 import { isId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 
@@ -34,7 +41,9 @@ export interface VersionRow {
 
 /** A condition on `presets p`; null for what can name none, which the store would throw at. */
 export function presetNamed(sql: Queryable, { workspaceId, slug }: PresetRef) {
-  return slug.includes('\0') || !isId(workspaceId) ? null : sql`p.workspace_id = ${workspaceId} AND p.slug = ${slug}`
+  return slug.includes('\0') || !isId(workspaceId)
+    ? null
+    : sql`p.workspace_id = ${workspaceId} AND p.slug = ${slug}`
 }
 
 /** Nobody else changes it before the commit. */
@@ -52,8 +61,14 @@ export async function readPreset(sql: Queryable, ref: PresetRef): Promise<Preset
   return row ?? null
 }
 
-export async function readVersion(sql: Queryable, presetId: string, version: number): Promise<PresetVersion | null> {
-  const [row] = await sql<VersionRow[]>`SELECT * FROM preset_versions WHERE preset_id = ${presetId} AND version = ${version}`
+export async function readVersion(
+  sql: Queryable,
+  presetId: string,
+  version: number,
+): Promise<PresetVersion | null> {
+  const [row] = await sql<
+    VersionRow[]
+  >`SELECT * FROM preset_versions WHERE preset_id = ${presetId} AND version = ${version}`
   return row === undefined ? null : versionOf(row)
 }
 
@@ -95,16 +110,31 @@ export function versionOf(row: VersionRow): PresetVersion {
   }
 }
 
-/** What the audit log says of a change; of the texts of a version nothing, which can be large and a caller's secret. */
+/**
+ * What the audit log says of a change; of the texts of a version nothing, which can be large and a caller's
+ * secret.
+ */
 export function presetEvent(by: PresetActor, before: PresetRow | null, after: PresetRow): AuditEvent {
   const { actor, requestId, operation, organizationId } = by
   return {
-    actor, requestId, operation, organizationId,
-    workspaceId: after.workspace_id, outcome: 'changed', objectKind: 'preset', objectId: after.id,
-    before: before === null ? null : told(before), after: told(after),
+    actor,
+    requestId,
+    operation,
+    organizationId,
+    workspaceId: after.workspace_id,
+    outcome: 'changed',
+    objectKind: 'preset',
+    objectId: after.id,
+    before: before === null ? null : told(before),
+    after: told(after),
   }
 }
 
 function told(row: PresetRow): object {
-  return { slug: row.slug, status: row.status, designated_version: row.designated_version, latest_version: row.latest_version }
+  return {
+    slug: row.slug,
+    status: row.status,
+    designated_version: row.designated_version,
+    latest_version: row.latest_version,
+  }
 }

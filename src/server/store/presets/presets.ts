@@ -2,7 +2,15 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { PRESETS_MAX } from '../../../schemas/presets/preset-limits.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type {
-  ListedPreset, LoadedPreset, Preset, PresetActor, PresetRef, PresetRows, Presets, PresetVersion, PresetInput,
+  ListedPreset,
+  LoadedPreset,
+  Preset,
+  PresetActor,
+  PresetRef,
+  PresetRows,
+  Presets,
+  PresetVersion,
+  PresetInput,
 } from '../../ports/presets/presets.ts'
 import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
@@ -12,13 +20,23 @@ import { presetUnknown } from '../base/near-names.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { endedByBytes } from '../base/page-by-bytes.ts'
 import {
-  listedOf, lockPreset, presetEvent, presetNamed, presetOf, readPreset, readVersion, versionOf, type PresetRow, type VersionRow,
+  listedOf,
+  lockPreset,
+  presetEvent,
+  presetNamed,
+  presetOf,
+  readPreset,
+  readVersion,
+  versionOf,
+  type PresetRow,
+  type VersionRow,
 } from './preset-rows.ts'
 import { isLockSlow, reach } from '../base/translate.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
 /**
- * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always held before.
+ * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always
+ * held before.
  * @param publish tells the fronts at once; without it they hear of it by their polls
  */
 export function openPresets(store: Store, publish: Hints['publish']): Presets {
@@ -32,20 +50,23 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
   }
   return {
     list: (workspaceId, page) => reach(async () => ok(await pageOf(sql, workspaceId, page))),
-    get: (ref) => reach(async () => {
-      const row = await readPreset(sql, ref)
-      return row === null ? presetUnknown(sql, ref) : ok(await wholeOf(sql, row))
-    }),
-    versions: (ref, page) => reach(async () => {
-      const row = await readPreset(sql, ref)
-      return row === null ? presetUnknown(sql, ref) : ok(await versionsOf(sql, row, page))
-    }),
-    version: (ref, version) => reach(async () => {
-      const row = await readPreset(sql, ref)
-      if (row === null) return presetUnknown(sql, ref)
-      const found = await among(sql, row, version)
-      return found === null ? fail('preset_version_unknown') : ok(found)
-    }),
+    get: (ref) =>
+      reach(async () => {
+        const row = await readPreset(sql, ref)
+        return row === null ? presetUnknown(sql, ref) : ok(await wholeOf(sql, row))
+      }),
+    versions: (ref, page) =>
+      reach(async () => {
+        const row = await readPreset(sql, ref)
+        return row === null ? presetUnknown(sql, ref) : ok(await versionsOf(sql, row, page))
+      }),
+    version: (ref, version) =>
+      reach(async () => {
+        const row = await readPreset(sql, ref)
+        if (row === null) return presetUnknown(sql, ref)
+        const found = await among(sql, row, version)
+        return found === null ? fail('preset_version_unknown') : ok(found)
+      }),
     put: (ref, input, by) => change((tx) => put(tx, { ref, input, by })),
     designate: (ref, version, by) => change((tx) => designate(tx, { ref, version, by })),
     archive: (ref, by) => change((tx) => archive(tx, ref, by)),
@@ -66,7 +87,10 @@ interface Written {
   readonly told: Invalidation | null
 }
 
-/** Whoever waits for the lock of a preset until the store's patience ends has lost to another change of it. C20. */
+/**
+ * Whoever waits for the lock of a preset until the store's patience ends has lost to another change of it.
+ * C20.
+ */
 async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()
@@ -107,10 +131,13 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
  */
 async function makeRoom(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<null>> {
   // Rows go with their workspace alone: one that is found here is still there once the workspace is held.
-  if (await readPreset(tx, ref) !== null) return (await holdWorkspace(tx, ref.workspaceId)) ? ok(null) : fail('workspace_unknown')
-  // Those who make one take turns, so that all of them count alike. Not a stronger lock behind that of `holdWorkspace`: two would wait for each other.
+  if ((await readPreset(tx, ref)) !== null)
+    return (await holdWorkspace(tx, ref.workspaceId)) ? ok(null) : fail('workspace_unknown')
+  // Those who make one take turns, so that all of them count alike. Not a stronger lock behind that of
+  // `holdWorkspace`: two would wait for each other.
   const { workspaceId, slug } = ref
-  const [workspace] = await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
+  const [workspace] =
+    await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
   if (workspace === undefined) return fail('workspace_unknown')
   const [counted] = await tx<{ count: number; isThere: boolean }[]>`
     SELECT count(*)::int AS count, COALESCE(bool_or(slug = ${slug}), false) AS "isThere" FROM presets WHERE workspace_id = ${workspaceId}`
@@ -171,7 +198,11 @@ async function written(tx: Transaction, { by, before, after, designated }: Done)
   return ok({ preset: presetOf(after, designated), told })
 }
 
-async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: PageInput): Promise<Page<ListedPreset>> {
+async function pageOf(
+  sql: Queryable,
+  workspaceId: string,
+  { limit, offset }: PageInput,
+): Promise<Page<ListedPreset>> {
   const [rows, [counted]] = await Promise.all([
     sql<(PresetRow & { designated_id: string })[]>`
       SELECT p.*, v.id AS designated_id FROM presets p JOIN preset_versions v ON v.preset_id = p.id AND v.version = p.designated_version
@@ -181,7 +212,11 @@ async function pageOf(sql: Queryable, workspaceId: string, { limit, offset }: Pa
   return { rows: rows.map(listedOf), totalCount: counted?.count ?? 0 }
 }
 
-async function versionsOf(sql: Queryable, preset: PresetRow, { limit, offset }: PageInput): Promise<Page<PresetVersion>> {
+async function versionsOf(
+  sql: Queryable,
+  preset: PresetRow,
+  { limit, offset }: PageInput,
+): Promise<Page<PresetVersion>> {
   // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
   const last = Math.min(offset + limit, preset.latest_version)
   const rows = await sql<VersionRow[]>`${endedByBytes(sql, {

@@ -8,7 +8,10 @@ type Column = (sql: Queryable) => Fragment
 
 /** Text whose case does not count. */
 export function caseless(column: Column): TermToSql {
-  return text((sql) => sql`lower(${column(sql)})`, (sql, value) => sql`lower(${value})`)
+  return text(
+    (sql) => sql`lower(${column(sql)})`,
+    (sql, value) => sql`lower(${value})`,
+  )
 }
 
 export function exact(column: Column): TermToSql {
@@ -17,11 +20,15 @@ export function exact(column: Column): TermToSql {
 
 /** An id; what is none is nobody's. */
 export function id(column: Column): TermToSql {
-  const asText = text((sql) => sql`${column(sql)}::text`, (sql, value) => sql`${value}::text`)
+  const asText = text(
+    (sql) => sql`${column(sql)}::text`,
+    (sql, value) => sql`${value}::text`,
+  )
   return (sql, term) => {
     const { op, value } = term
     // By the index of the column.
-    if (op === 'eq' && typeof value === 'string') return isId(value) ? sql`${column(sql)} = ${value}::uuid` : sql`FALSE`
+    if (op === 'eq' && typeof value === 'string')
+      return isId(value) ? sql`${column(sql)} = ${value}::uuid` : sql`FALSE`
     return asText(sql, term)
   }
 }
@@ -57,24 +64,40 @@ function text(column: Column, wantedOf: (sql: Queryable, value: string) => Fragm
     if (typeof value !== 'string') return null
     const wanted = wantedOf(sql, value)
     switch (op) {
-      case 'co': return sql`strpos(${at}, ${wanted}) > 0`
-      case 'sw': return sql`starts_with(${at}, ${wanted})`
-      case 'ew': return sql`right(${at}, length(${wanted})) = ${wanted}`
-      case 'eq': case 'ne': return ordered(sql, op, at, wanted)
-      default: return ordered(sql, op, sql`${at} COLLATE "C"`, wanted)
+      case 'co':
+        return sql`strpos(${at}, ${wanted}) > 0`
+      case 'sw':
+        return sql`starts_with(${at}, ${wanted})`
+      case 'ew':
+        return sql`right(${at}, length(${wanted})) = ${wanted}`
+      case 'eq':
+      case 'ne':
+        return ordered(sql, op, at, wanted)
+      default:
+        return ordered(sql, op, sql`${at} COLLATE "C"`, wanted)
     }
   }
 }
 
-/** What is missing differs from everything, and is neither more nor less. Bare comparisons, which an index can meet: they may be null. */
+/**
+ * What is missing differs from everything, and is neither more nor less. Bare comparisons, which an index can
+ * meet: they may be null.
+ */
 function ordered(sql: Queryable, op: FilterTerm['op'], at: Fragment, wanted: Fragment): Fragment | null {
   switch (op) {
-    case 'eq': return sql`${at} = ${wanted}`
-    case 'ne': return sql`coalesce(${at} <> ${wanted}, TRUE)`
-    case 'gt': return sql`${at} > ${wanted}`
-    case 'ge': return sql`${at} >= ${wanted}`
-    case 'lt': return sql`${at} < ${wanted}`
-    case 'le': return sql`${at} <= ${wanted}`
-    default: return null
+    case 'eq':
+      return sql`${at} = ${wanted}`
+    case 'ne':
+      return sql`coalesce(${at} <> ${wanted}, TRUE)`
+    case 'gt':
+      return sql`${at} > ${wanted}`
+    case 'ge':
+      return sql`${at} >= ${wanted}`
+    case 'lt':
+      return sql`${at} < ${wanted}`
+    case 'le':
+      return sql`${at} <= ${wanted}`
+    default:
+      return null
   }
 }

@@ -1,5 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { NOT_WELL_FORMED, parsedFilter, refusedFilter as refuse, type Filter } from '../../../schemas/scim/scim-filters.ts'
+import {
+  NOT_WELL_FORMED,
+  parsedFilter,
+  refusedFilter as refuse,
+  type Filter,
+} from '../../../schemas/scim/scim-filters.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable } from '../base/open.ts'
 
@@ -83,7 +88,10 @@ function walk(filter: Filter, find: FindTerm, pathed: FindPath): Outcome<Conditi
   switch (filter.op) {
     case 'and':
     case 'or':
-      return joined(filter.op, filter.filters.map((part) => walk(part, find, pathed)))
+      return joined(
+        filter.op,
+        filter.filters.map((part) => walk(part, find, pathed)),
+      )
     case 'not': {
       const inner = walk(filter.filter, find, pathed)
       return inner.ok ? ok((sql) => sql`NOT coalesce(${inner.value(sql)}, FALSE)`) : inner
@@ -92,7 +100,15 @@ function walk(filter: Filter, find: FindTerm, pathed: FindPath): Outcome<Conditi
       return pathed(filter.attrPath, filter.valFilter)
     case 'pr':
       return find(filter.attrPath, { op: 'pr', value: null })
-    case 'eq': case 'ne': case 'co': case 'sw': case 'ew': case 'gt': case 'lt': case 'ge': case 'le':
+    case 'eq':
+    case 'ne':
+    case 'co':
+    case 'sw':
+    case 'ew':
+    case 'gt':
+    case 'lt':
+    case 'ge':
+    case 'le':
       return find(filter.attrPath, { op: filter.op, value: filter.compValue })
     default:
       // The parser takes any name that objects inherit for a joining word.
@@ -106,8 +122,11 @@ function joined(op: 'and' | 'or', parts: readonly Outcome<Condition>[]): Outcome
     if (!part.ok) return part
     conditions.push(part.value)
   }
-  return ok((sql) => conditions.map((condition) => condition(sql))
-    .reduce((left, right) => (op === 'and' ? sql`(${left} AND ${right})` : sql`(${left} OR ${right})`)))
+  return ok((sql) =>
+    conditions
+      .map((condition) => condition(sql))
+      .reduce((left, right) => (op === 'and' ? sql`(${left} AND ${right})` : sql`(${left} OR ${right})`)),
+  )
 }
 
 function wrapped({ some }: Several, inner: Outcome<Condition>): Outcome<Condition> {
@@ -117,7 +136,8 @@ function wrapped({ some }: Several, inner: Outcome<Condition>): Outcome<Conditio
 /** Asked once ahead, so that a refusal is no matter of statements. */
 function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condition> {
   const { op, value } = term
-  if (typeof value === 'string' && value.includes('\0')) return refuse('A value of it has the character U+0000.')
+  if (typeof value === 'string' && value.includes('\0'))
+    return refuse('A value of it has the character U+0000.')
   const isTest = op !== 'pr' && value === null
   if (isTest && op !== 'eq' && op !== 'ne') return unfit(path, op)
   const asked: FilterTerm = isTest ? { op: 'pr', value: null } : term

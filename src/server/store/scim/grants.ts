@@ -8,14 +8,25 @@ import type { Transaction } from '../base/open.ts'
  * this runs under `lockDirectory`, in the transaction of the change that it follows.
  */
 
-/** Call it once they are members. Those that are inactive get nothing; those that have the grants keep them. */
-export async function membersJoined(tx: Transaction, groupId: string, userIds: readonly string[]): Promise<void> {
+/**
+ * Call it once they are members. Those that are inactive get nothing; those that have the grants keep them.
+ */
+export async function membersJoined(
+  tx: Transaction,
+  groupId: string,
+  userIds: readonly string[],
+): Promise<void> {
   if (!(await hasMapping(tx, groupId))) return
-  for (const ids of portionsOf(userIds)) await grant(tx, tx`s.group_id = ${groupId} AND s.user_id IN ${idList(tx, ids)}`)
+  for (const ids of portionsOf(userIds))
+    await grant(tx, tx`s.group_id = ${groupId} AND s.user_id IN ${idList(tx, ids)}`)
 }
 
 /** Call it once they are no members any more. */
-export async function membersLeft(tx: Transaction, groupId: string, userIds: readonly string[]): Promise<void> {
+export async function membersLeft(
+  tx: Transaction,
+  groupId: string,
+  userIds: readonly string[],
+): Promise<void> {
   if (!(await hasMapping(tx, groupId))) return
   for (const ids of portionsOf(userIds)) {
     await tx`
@@ -46,7 +57,9 @@ export interface GroupRemains {
   readonly grants: number
 }
 
-/** Deletes a group: its members, its mappings and what they granted. Its row stays for the next sync to count. */
+/**
+ * Deletes a group: its members, its mappings and what they granted. Its row stays for the next sync to count.
+ */
 export async function groupRemoved(tx: Transaction, groupId: string): Promise<GroupRemains> {
   const grants = await tx`
     DELETE FROM member_grants g USING scim_mappings m WHERE m.group_id = ${groupId} AND g.mapping_id = m.id`

@@ -5,9 +5,15 @@ import { lockDirectory } from './lock.ts'
 import { mappingEvent, mappingOf, type MappingRow } from './mapping-rows.ts'
 
 /** Ends all memberships of a workspace that is being deleted, with the mappings that grant them. */
-export async function endMemberships(tx: Transaction, workspace: Workspace, by: WorkspaceActor): Promise<readonly AuditEvent[]> {
+export async function endMemberships(
+  tx: Transaction,
+  workspace: Workspace,
+  by: WorkspaceActor,
+): Promise<readonly AuditEvent[]> {
   await lockDirectory(tx, workspace.organizationId)
   await tx`DELETE FROM member_grants WHERE workspace_id = ${workspace.id}`
-  const rows = await tx<MappingRow[]>`DELETE FROM scim_mappings WHERE workspace_id = ${workspace.id} RETURNING *`
+  const rows = await tx<
+    MappingRow[]
+  >`DELETE FROM scim_mappings WHERE workspace_id = ${workspace.id} RETURNING *`
   return rows.map((row) => mappingEvent(by, { before: mappingOf(row), after: null }))
 }

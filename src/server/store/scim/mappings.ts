@@ -1,6 +1,11 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { MemberRole } from '../../../schemas/workspaces/workspaces.ts'
-import type { DirectoryActor, DirectoryGroup, GroupMapping, GroupMappings } from '../../ports/scim/directory.ts'
+import type {
+  DirectoryActor,
+  DirectoryGroup,
+  GroupMapping,
+  GroupMappings,
+} from '../../ports/scim/directory.ts'
 import type { Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
@@ -14,14 +19,18 @@ import { findSyncJob, startSync } from './sync-jobs.ts'
 import { inTurn } from './turns.ts'
 
 export function openGroupMappings(store: Store): GroupMappings {
-  const change = <T>({ organizationId }: DirectoryActor, work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> =>
+  const change = <T>(
+    { organizationId }: DirectoryActor,
+    work: (tx: Transaction) => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> =>
     inTurn(store, { organizationId, kind: 'change' }, () => reach(() => store.sql.begin<Outcome<T>>(work)))
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
-    get: (organizationId, id) => reach(async () => {
-      const row = await find(store.sql, organizationId, id)
-      return row === null ? fail('mapping_unknown') : ok(mappingOf(row))
-    }),
+    get: (organizationId, id) =>
+      reach(async () => {
+        const row = await find(store.sql, organizationId, id)
+        return row === null ? fail('mapping_unknown') : ok(mappingOf(row))
+      }),
     create: (input, by) => change(by, (tx) => create(tx, input, by)),
     setRole: (id, role, by) => change(by, (tx) => setRole(tx, { id, role }, by)),
     remove: (id, keepMembers, by) => change(by, (tx) => remove(tx, { id, keepMembers }, by)),
@@ -33,15 +42,22 @@ export function openGroupMappings(store: Store): GroupMappings {
 
 type Input = Parameters<GroupMappings['create']>[0]
 
-async function create(tx: Transaction, { groupId, workspaceId, role }: Input, by: DirectoryActor): Promise<Outcome<GroupMapping>> {
+async function create(
+  tx: Transaction,
+  { groupId, workspaceId, role }: Input,
+  by: DirectoryActor,
+): Promise<Outcome<GroupMapping>> {
   const { organizationId } = by
   const workspace = await findWorkspace(tx, workspaceId, organizationId)
   if (!workspace.ok || !(await holdWorkspace(tx, workspace.value.id))) return fail('workspace_unknown')
   await lockDirectory(tx, organizationId)
   const [group] = isId(groupId)
-    ? await tx`SELECT 1 FROM scim_groups WHERE id = ${groupId} AND organization_id = ${organizationId} AND deleted_at IS NULL` : []
+    ? await tx`SELECT 1 FROM scim_groups WHERE id = ${groupId} AND organization_id = ${organizationId} AND deleted_at IS NULL`
+    : []
   if (group === undefined) return fail('scim_group_unknown')
-  const [same] = await tx<MappingRow[]>`SELECT * FROM scim_mappings WHERE group_id = ${groupId} AND workspace_id = ${workspaceId}`
+  const [same] = await tx<
+    MappingRow[]
+  >`SELECT * FROM scim_mappings WHERE group_id = ${groupId} AND workspace_id = ${workspaceId}`
   if (same?.role === role) return ok(mappingOf(same))
   if (same !== undefined) return fail('mapping_role_differs', { fields: { role: same.role } })
   const [made] = await tx<MappingRow[]>`
@@ -53,7 +69,11 @@ async function create(tx: Transaction, { groupId, workspaceId, role }: Input, by
   return ok(mappingOf(made))
 }
 
-async function setRole(tx: Transaction, { id, role }: { readonly id: string; readonly role: MemberRole }, by: DirectoryActor): Promise<Outcome<GroupMapping>> {
+async function setRole(
+  tx: Transaction,
+  { id, role }: { readonly id: string; readonly role: MemberRole },
+  by: DirectoryActor,
+): Promise<Outcome<GroupMapping>> {
   await lockDirectory(tx, by.organizationId)
   const before = await find(tx, by.organizationId, id)
   if (before === null) return fail('mapping_unknown')
@@ -67,7 +87,9 @@ async function setRole(tx: Transaction, { id, role }: { readonly id: string; rea
 }
 
 async function remove(
-  tx: Transaction, { id, keepMembers }: { readonly id: string; readonly keepMembers: boolean }, by: DirectoryActor,
+  tx: Transaction,
+  { id, keepMembers }: { readonly id: string; readonly keepMembers: boolean },
+  by: DirectoryActor,
 ): Promise<Outcome<null>> {
   await lockDirectory(tx, by.organizationId)
   const row = await find(tx, by.organizationId, id)
@@ -91,14 +113,24 @@ async function giveByHand(tx: Transaction, mappingId: string): Promise<void> {
 
 async function find(sql: Queryable, organizationId: string, id: string): Promise<MappingRow | null> {
   if (!isId(id)) return null
-  const [row] = await sql<MappingRow[]>`SELECT * FROM scim_mappings WHERE id = ${id} AND organization_id = ${organizationId}`
+  const [row] = await sql<
+    MappingRow[]
+  >`SELECT * FROM scim_mappings WHERE id = ${id} AND organization_id = ${organizationId}`
   return row ?? null
 }
 
-async function pageOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<GroupMapping>> {
+async function pageOf(
+  sql: Queryable,
+  organizationId: string,
+  { limit, offset }: PageInput,
+): Promise<Page<GroupMapping>> {
   const [rows, [counted]] = await Promise.all([
-    sql<MappingRow[]>`SELECT * FROM scim_mappings WHERE organization_id = ${organizationId} ORDER BY id LIMIT ${limit} OFFSET ${offset}`,
-    sql<{ count: number }[]>`SELECT count(*)::int AS count FROM scim_mappings WHERE organization_id = ${organizationId}`,
+    sql<
+      MappingRow[]
+    >`SELECT * FROM scim_mappings WHERE organization_id = ${organizationId} ORDER BY id LIMIT ${limit} OFFSET ${offset}`,
+    sql<
+      { count: number }[]
+    >`SELECT count(*)::int AS count FROM scim_mappings WHERE organization_id = ${organizationId}`,
   ])
   return { rows: rows.map(mappingOf), totalCount: counted?.count ?? 0 }
 }
@@ -112,7 +144,11 @@ interface GroupRow {
   readonly updated_at: Date
 }
 
-async function groupsOf(sql: Queryable, organizationId: string, { limit, offset }: PageInput): Promise<Page<DirectoryGroup>> {
+async function groupsOf(
+  sql: Queryable,
+  organizationId: string,
+  { limit, offset }: PageInput,
+): Promise<Page<DirectoryGroup>> {
   const [rows, [counted]] = await Promise.all([
     sql<GroupRow[]>`
       SELECT id, organization_id, display_name, external_id, created_at, updated_at FROM scim_groups

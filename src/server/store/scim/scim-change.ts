@@ -6,14 +6,21 @@ import { lockDirectory } from './lock.ts'
 import { inTurn } from './turns.ts'
 
 /** A transaction under the directory's lock, of which nothing stays when it fails. */
-export async function change<T>(store: Store, by: DirectoryActor, work: (tx: Transaction) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+export async function change<T>(
+  store: Store,
+  by: DirectoryActor,
+  work: (tx: Transaction) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   try {
-    const changed = async (): Promise<Outcome<T>> => ok(await store.sql.begin(async (tx) => {
-      await lockDirectory(tx, by.organizationId)
-      const done = await work(tx)
-      if (!done.ok) throw new Refused(done.failure)
-      return done.value
-    }) as T)
+    const changed = async (): Promise<Outcome<T>> =>
+      ok(
+        (await store.sql.begin(async (tx) => {
+          await lockDirectory(tx, by.organizationId)
+          const done = await work(tx)
+          if (!done.ok) throw new Refused(done.failure)
+          return done.value
+        })) as T,
+      )
     return await inTurn(store, { organizationId: by.organizationId, kind: 'change' }, () => reach(changed))
   } catch (problem) {
     if (problem instanceof Refused) return { ok: false, failure: problem.failure }

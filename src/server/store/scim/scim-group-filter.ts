@@ -21,9 +21,13 @@ export const GROUP_ATTRIBUTES: FilterAttributes = {
     ['meta.lastmodified', instant((sql) => sql`g.updated_at`)],
   ]),
   several: new Map([
-    ['members', {
-      some: (sql, condition) => sql`EXISTS (SELECT 1 FROM scim_members m WHERE m.group_id = g.id AND ${condition})`,
-      of: new Map([['value', member]]),
-    }],
+    [
+      'members',
+      {
+        some: (sql, condition) =>
+          sql`EXISTS (SELECT 1 FROM scim_members m WHERE m.group_id = g.id AND ${condition})`,
+        of: new Map([['value', member]]),
+      },
+    ],
   ]),
 }

@@ -15,12 +15,16 @@ export interface GroupRow {
   readonly members: string
 }
 
-/** Groups that are there, as `g`. The members become text in the store: as rows they would fill this process. */
+/**
+ * Groups that are there, as `g`. The members become text in the store: as rows they would fill this process.
+ */
 export function groupRows(sql: Queryable, organizationId: string, hasMembers: boolean): Fragment {
-  const members = hasMembers ? sql`(
+  const members = hasMembers
+    ? sql`(
     SELECT '[' || coalesce(string_agg('{"value":"' || u.id || '","display":' || to_json(coalesce(u.display_name, u.user_name))
       || ',"$ref":"Users/' || u.id || '","type":"User"}', ',' ORDER BY u.id), '') || ']'
-    FROM scim_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = g.id)` : sql`'[]'`
+    FROM scim_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = g.id)`
+    : sql`'[]'`
   return sql`
     SELECT g.id, g.display_name, g.external_id, g.version, g.created_at, g.updated_at, ${members} AS members
     FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL`
@@ -50,7 +54,10 @@ interface Told {
 }
 
 /** What the audit log says of a change: of members the counts, and who the first were. */
-export function groupEvent(by: DirectoryActor, { before, after, added = NOBODY, removed = NOBODY, more = {} }: Told): AuditEvent {
+export function groupEvent(
+  by: DirectoryActor,
+  { before, after, added = NOBODY, removed = NOBODY, more = {} }: Told,
+): AuditEvent {
   const group = after ?? before
   if (group === null) throw new Error('an event is of a group')
   const members = { ...moved('added', added), ...moved('removed', removed), ...more }
@@ -72,7 +79,10 @@ const NOBODY: ReadonlySet<string> = new Set()
 
 function moved(word: 'added' | 'removed', ids: ReadonlySet<string>): object {
   if (ids.size === 0) return {}
-  return { [`members_${word}`]: ids.size, [`member_ids_${word}`]: [...ids].slice(0, SCIM_AUDITED_MEMBERS_MAX) }
+  return {
+    [`members_${word}`]: ids.size,
+    [`member_ids_${word}`]: [...ids].slice(0, SCIM_AUDITED_MEMBERS_MAX),
+  }
 }
 
 function told({ displayName, externalId }: Named): object {

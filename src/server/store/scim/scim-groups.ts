@@ -2,7 +2,14 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { SCIM_LISTED_MEMBERS_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { DirectoryActor } from '../../ports/scim/directory.ts'
-import type { IfMatch, ScimGroup, ScimGroups, ScimGroupStep, ScimGroupInput, ScimQuery } from '../../ports/scim/scim.ts'
+import type {
+  IfMatch,
+  ScimGroup,
+  ScimGroups,
+  ScimGroupStep,
+  ScimGroupInput,
+  ScimQuery,
+} from '../../ports/scim/scim.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -20,24 +27,38 @@ import { inTurn } from './turns.ts'
 /** Groups of organizations as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
   return {
-    list: (organizationId, query, hasMembers) => inTurn(store, { organizationId, kind: 'read' }, () =>
-      reach(() => list(store.sql, { organizationId, query, hasMembers }))),
-    get: (organizationId, id, hasMembers) => inTurn(store, { organizationId, kind: 'read' }, () => reach(async () => {
-      const group = isId(id) ? await readGroup(store.sql, { organizationId, id, hasMembers }) : null
-      return group === null ? fail('scim_group_unknown') : ok(group)
-    })),
+    list: (organizationId, query, hasMembers) =>
+      inTurn(store, { organizationId, kind: 'read' }, () =>
+        reach(() => list(store.sql, { organizationId, query, hasMembers })),
+      ),
+    get: (organizationId, id, hasMembers) =>
+      inTurn(store, { organizationId, kind: 'read' }, () =>
+        reach(async () => {
+          const group = isId(id) ? await readGroup(store.sql, { organizationId, id, hasMembers }) : null
+          return group === null ? fail('scim_group_unknown') : ok(group)
+        }),
+      ),
     create: (input, by) => change(store, by, (tx) => create(tx, input, by)),
-    update: (id, steps, ifMatch, by) => change(store, by, async (tx) => {
-      const before = await held(tx, { id, ifMatch, by })
-      return before.ok ? update(tx, { before: before.value, steps, by }) : before
-    }),
-    remove: (id, ifMatch, by) => change(store, by, async (tx) => {
-      const before = await held(tx, { id, ifMatch, by })
-      if (!before.ok) return before
-      const { mappings, grants } = await groupRemoved(tx, id)
-      await appendAudit(tx, groupEvent(by, { before: before.value, after: null, more: { mappings_removed: mappings, grants_removed: grants } }))
-      return ok(null)
-    }),
+    update: (id, steps, ifMatch, by) =>
+      change(store, by, async (tx) => {
+        const before = await held(tx, { id, ifMatch, by })
+        return before.ok ? update(tx, { before: before.value, steps, by }) : before
+      }),
+    remove: (id, ifMatch, by) =>
+      change(store, by, async (tx) => {
+        const before = await held(tx, { id, ifMatch, by })
+        if (!before.ok) return before
+        const { mappings, grants } = await groupRemoved(tx, id)
+        await appendAudit(
+          tx,
+          groupEvent(by, {
+            before: before.value,
+            after: null,
+            more: { mappings_removed: mappings, grants_removed: grants },
+          }),
+        )
+        return ok(null)
+      }),
   }
 }
 
@@ -47,7 +68,10 @@ interface ListInput {
   readonly hasMembers: boolean
 }
 
-async function list(sql: Queryable, { organizationId, query, hasMembers }: ListInput): ReturnType<ScimGroups['list']> {
+async function list(
+  sql: Queryable,
+  { organizationId, query, hasMembers }: ListInput,
+): ReturnType<ScimGroups['list']> {
   const condition = conditionOf(query.filter, GROUP_ATTRIBUTES)
   if (!condition.ok) return condition
   const order = orderOf('group', query)
@@ -57,13 +81,19 @@ async function list(sql: Queryable, { organizationId, query, hasMembers }: ListI
     SELECT count(*)::int AS count FROM scim_groups g WHERE g.organization_id = ${organizationId} AND g.deleted_at IS NULL ${chosen()}`)
   const totalResults = total?.count ?? 0
   if (query.count === 0) return ok({ resources: [], totalResults })
-  const page = (count: number) => sql`ORDER BY ${order.value(sql)} LIMIT ${count} OFFSET ${query.startIndex - 1}`
-  const sizes = hasMembers ? await unprepared(sql<{ members: number }[]>`
+  const page = (count: number) =>
+    sql`ORDER BY ${order.value(sql)} LIMIT ${count} OFFSET ${query.startIndex - 1}`
+  const sizes = hasMembers
+    ? await unprepared(sql<{ members: number }[]>`
     SELECT (SELECT count(*)::int FROM scim_members m WHERE m.group_id = p.id) AS members
-    FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page(query.count)}) p`) : null
-  if ((sizes?.[0]?.members ?? 0) > SCIM_LISTED_MEMBERS_MAX) return fail('scim_too_many', { fields: { limit: SCIM_LISTED_MEMBERS_MAX } })
+    FROM (${groupRows(sql, organizationId, false)} ${chosen()} ${page(query.count)}) p`)
+    : null
+  if ((sizes?.[0]?.members ?? 0) > SCIM_LISTED_MEMBERS_MAX)
+    return fail('scim_too_many', { fields: { limit: SCIM_LISTED_MEMBERS_MAX } })
   const count = sizes === null ? query.count : groupsOfPage(sizes)
-  const rows = await unprepared(sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page(count)}`)
+  const rows = await unprepared(
+    sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} ${chosen()} ${page(count)}`,
+  )
   return ok({ resources: rows.map(groupOf), totalResults })
 }
 
@@ -87,12 +117,19 @@ interface ReadInput {
   readonly hasMembers: boolean
 }
 
-async function readGroup(sql: Queryable, { organizationId, id, hasMembers }: ReadInput): Promise<ScimGroup | null> {
+async function readGroup(
+  sql: Queryable,
+  { organizationId, id, hasMembers }: ReadInput,
+): Promise<ScimGroup | null> {
   const [row] = await sql<GroupRow[]>`${groupRows(sql, organizationId, hasMembers)} AND g.id = ${id}`
   return row === undefined ? null : groupOf(row)
 }
 
-async function create(tx: Transaction, { displayName, externalId, userIds }: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>> {
+async function create(
+  tx: Transaction,
+  { displayName, externalId, userIds }: ScimGroupInput,
+  by: DirectoryActor,
+): Promise<Outcome<ScimGroup>> {
   const id = newId()
   await tx`
     INSERT INTO scim_groups (id, organization_id, display_name, external_id) VALUES (${id}, ${by.organizationId}, ${displayName}, ${externalId})`
@@ -119,7 +156,11 @@ async function update(tx: Transaction, { before, steps, by }: Update): Promise<O
       externalId = step.externalId === undefined ? externalId : step.externalId
       continue
     }
-    const done = await moveMembers(tx, { organizationId: by.organizationId, groupId: before.id }, { step, moved })
+    const done = await moveMembers(
+      tx,
+      { organizationId: by.organizationId, groupId: before.id },
+      { step, moved },
+    )
     if (!done.ok) return done
   }
   const { added, removed } = moved

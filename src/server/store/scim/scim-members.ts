@@ -23,9 +23,16 @@ interface Step {
 }
 
 /** Takes one step of a change, whatever its length in a few statements. Failure: scim_member_unknown. */
-export async function moveMembers(tx: Transaction, ref: GroupRef, { step, moved }: Step): Promise<Outcome<null>> {
+export async function moveMembers(
+  tx: Transaction,
+  ref: GroupRef,
+  { step, moved }: Step,
+): Promise<Outcome<null>> {
   if (step.kind !== 'add') {
-    const left = step.kind === 'remove' ? await removeThese(tx, ref, step.userIds) : await removeOthers(tx, ref, step.userIds)
+    const left =
+      step.kind === 'remove'
+        ? await removeThese(tx, ref, step.userIds)
+        : await removeOthers(tx, ref, step.userIds)
     for (const id of left) if (!moved.added.delete(id)) moved.removed.add(id)
   }
   if (step.kind === 'remove') return ok(null)
@@ -36,39 +43,59 @@ export async function moveMembers(tx: Transaction, ref: GroupRef, { step, moved 
 }
 
 /** @returns those that were none before. Failure: scim_member_unknown */
-export async function addMembers(tx: Transaction, { organizationId, groupId }: GroupRef, userIds: readonly string[]): Promise<Outcome<readonly string[]>> {
+export async function addMembers(
+  tx: Transaction,
+  { organizationId, groupId }: GroupRef,
+  userIds: readonly string[],
+): Promise<Outcome<readonly string[]>> {
   const ids = distinct(userIds)
   if (ids.length === 0) return ok([])
   if (!ids.every(isId)) return fail('scim_member_unknown')
   const [known] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM users WHERE organization_id = ${organizationId} AND id IN ${idList(tx, ids)}`
   if (known?.count !== ids.length) return fail('scim_member_unknown')
-  const joined = await idsOf(tx, tx`
+  const joined = await idsOf(
+    tx,
+    tx`
     INSERT INTO scim_members (group_id, user_id) SELECT ${groupId}::uuid, unnest(string_to_array(${ids.join(',')}, ',')::uuid[])
-    ON CONFLICT DO NOTHING RETURNING user_id`)
+    ON CONFLICT DO NOTHING RETURNING user_id`,
+  )
   if (joined.length > 0) await membersJoined(tx, groupId, joined)
   return ok(joined)
 }
 
-async function removeThese(tx: Transaction, { groupId }: GroupRef, userIds: readonly string[]): Promise<readonly string[]> {
+async function removeThese(
+  tx: Transaction,
+  { groupId }: GroupRef,
+  userIds: readonly string[],
+): Promise<readonly string[]> {
   // Nobody has an id that is none.
   const ids = distinct(userIds).filter(isId)
   return ids.length === 0 ? [] : remove(tx, groupId, tx`user_id IN ${idList(tx, ids)}`)
 }
 
-async function removeOthers(tx: Transaction, { groupId }: GroupRef, kept: readonly string[]): Promise<readonly string[]> {
+async function removeOthers(
+  tx: Transaction,
+  { groupId }: GroupRef,
+  kept: readonly string[],
+): Promise<readonly string[]> {
   return remove(tx, groupId, tx`user_id NOT IN ${idList(tx, distinct(kept).filter(isId))}`)
 }
 
 async function remove(tx: Transaction, groupId: string, of: Fragment): Promise<readonly string[]> {
-  const left = await idsOf(tx, tx`DELETE FROM scim_members WHERE group_id = ${groupId} AND ${of} RETURNING user_id`)
+  const left = await idsOf(
+    tx,
+    tx`DELETE FROM scim_members WHERE group_id = ${groupId} AND ${of} RETURNING user_id`,
+  )
   if (left.length > 0) await membersLeft(tx, groupId, left)
   return left
 }
 
 /** One text, where a row each would fill this process. */
 async function idsOf(tx: Transaction, moving: Fragment): Promise<readonly string[]> {
-  const [row] = await tx<{ ids: string | null }[]>`WITH moved AS (${moving}) SELECT string_agg(user_id::text, ',') AS ids FROM moved`
+  const [row] = await tx<
+    { ids: string | null }[]
+  >`WITH moved AS (${moving}) SELECT string_agg(user_id::text, ',') AS ids FROM moved`
   return row?.ids?.split(',') ?? []
 }
 

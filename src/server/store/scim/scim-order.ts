@@ -32,12 +32,20 @@ const ORDERS = {
   },
 }
 
-/** The order of a list: what has no such attribute comes last, or first where it descends; the oldest first else. RFC 7644 §3.4.2.3. */
+/**
+ * The order of a list: what has no such attribute comes last, or first where it descends; the oldest first
+ * else. RFC 7644 §3.4.2.3.
+ */
 export function orderOf(kind: keyof typeof ORDERS, { sortBy, isDescending }: ScimQuery): Outcome<Condition> {
   const { schema, by, last } = ORDERS[kind]
   if (sortBy === null) return ok(last)
   const name = sortBy.toLowerCase().replace(`${schema.toLowerCase()}:`, '')
   const key = by.get(name)
-  if (key === undefined) return fail('scim_value_invalid', { detail: '`sortBy` names no attribute that lists are sorted by.' })
-  return ok((sql) => isDescending ? sql`${key(sql)} DESC NULLS FIRST, ${last(sql)}` : sql`${key(sql)} ASC NULLS LAST, ${last(sql)}`)
+  if (key === undefined)
+    return fail('scim_value_invalid', { detail: '`sortBy` names no attribute that lists are sorted by.' })
+  return ok((sql) =>
+    isDescending
+      ? sql`${key(sql)} DESC NULLS FIRST, ${last(sql)}`
+      : sql`${key(sql)} ASC NULLS LAST, ${last(sql)}`,
+  )
 }

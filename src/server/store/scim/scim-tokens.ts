@@ -10,7 +10,10 @@ import { isId, newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/** A bearer token of an identity provider, which acts for an organization below `/scim/v2` and nowhere else. C9. */
+/**
+ * A bearer token of an identity provider, which acts for an organization below `/scim/v2` and nowhere else.
+ * C9.
+ */
 export interface ScimToken {
   readonly id: string
   readonly organizationId: string
@@ -34,25 +37,40 @@ export interface CreatedScimToken {
   readonly change: Invalidation
 }
 
-/** Makes a token, and tells the audit log. Failures: organization_unknown, scim_tokens_full, store_unavailable. */
-export function createScimToken(store: Store, input: ScimTokenInput, by: ChangedBy): Promise<Outcome<CreatedScimToken>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const { organizationId, name, expiresAt } = input
-    const room = await lockRoom(tx, organizationId)
-    if (!room.ok) return room
-    const { key, hash } = newApiKey('scim')
-    const [row] = await tx<TokenRow[]>`
+/**
+ * Makes a token, and tells the audit log. Failures: organization_unknown, scim_tokens_full,
+ * store_unavailable.
+ */
+export function createScimToken(
+  store: Store,
+  input: ScimTokenInput,
+  by: ChangedBy,
+): Promise<Outcome<CreatedScimToken>> {
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      const { organizationId, name, expiresAt } = input
+      const room = await lockRoom(tx, organizationId)
+      if (!room.ok) return room
+      const { key, hash } = newApiKey('scim')
+      const [row] = await tx<TokenRow[]>`
       INSERT INTO scim_tokens (id, organization_id, hash, name, label, created_by, expires_at)
       VALUES (${newId()}, ${organizationId}, ${hash}, ${name}, ${labelOf(key)}, ${by.actor.id}, ${expiresAt}) RETURNING *`
-    if (row === undefined) throw new Error('the insert returned nothing')
-    const token = tokenOf(row)
-    await appendAudit(tx, eventOf({ ...by, operation: 'cli.scim-tokens-create' }, { token, before: null, after: told(token) }))
-    return ok({ token, key, change: await bump(tx, 'key', hash) })
-  }))
+      if (row === undefined) throw new Error('the insert returned nothing')
+      const token = tokenOf(row)
+      await appendAudit(
+        tx,
+        eventOf({ ...by, operation: 'cli.scim-tokens-create' }, { token, before: null, after: told(token) }),
+      )
+      return ok({ token, key, change: await bump(tx, 'key', hash) })
+    }),
+  )
 }
 
 /** Those that were not revoked, of one organization or of all; newest first. Failures: store_unavailable. */
-export function listScimTokens(store: Store, organizationId: string | null): Promise<Outcome<readonly ScimToken[]>> {
+export function listScimTokens(
+  store: Store,
+  organizationId: string | null,
+): Promise<Outcome<readonly ScimToken[]>> {
   return reach(async () => {
     const { sql } = store
     const rows = await sql<TokenRow[]>`
@@ -68,17 +86,25 @@ export function listScimTokens(store: Store, organizationId: string | null): Pro
  * Failures: scim_token_unknown, store_unavailable.
  */
 export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    if (!isId(id)) return fail('scim_token_unknown')
-    const [row] = await tx<TokenRow[]>`SELECT * FROM scim_tokens WHERE id = ${id} FOR UPDATE`
-    if (row === undefined) return fail('scim_token_unknown')
-    if (row.revoked_at === null) {
-      await tx`UPDATE scim_tokens SET revoked_at = now() WHERE id = ${id}`
-      const token = tokenOf(row)
-      await appendAudit(tx, eventOf({ ...by, operation: 'cli.scim-tokens-revoke' }, { token, before: told(token), after: null }))
-    }
-    return ok(await bump(tx, 'key', row.hash))
-  }))
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      if (!isId(id)) return fail('scim_token_unknown')
+      const [row] = await tx<TokenRow[]>`SELECT * FROM scim_tokens WHERE id = ${id} FOR UPDATE`
+      if (row === undefined) return fail('scim_token_unknown')
+      if (row.revoked_at === null) {
+        await tx`UPDATE scim_tokens SET revoked_at = now() WHERE id = ${id}`
+        const token = tokenOf(row)
+        await appendAudit(
+          tx,
+          eventOf(
+            { ...by, operation: 'cli.scim-tokens-revoke' },
+            { token, before: told(token), after: null },
+          ),
+        )
+      }
+      return ok(await bump(tx, 'key', row.hash))
+    }),
+  )
 }
 
 /** Whoever makes one waits for who makes another: the count is that of the commit. */
@@ -88,7 +114,9 @@ async function lockRoom(tx: Transaction, organizationId: string): Promise<Outcom
   const [counted] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM scim_tokens
     WHERE organization_id = ${organizationId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
-  return (counted?.count ?? 0) < SCIM_TOKENS_MAX ? ok(null) : fail('scim_tokens_full', { fields: { limit: SCIM_TOKENS_MAX } })
+  return (counted?.count ?? 0) < SCIM_TOKENS_MAX
+    ? ok(null)
+    : fail('scim_tokens_full', { fields: { limit: SCIM_TOKENS_MAX } })
 }
 
 interface Change {
@@ -97,9 +125,19 @@ interface Change {
   readonly after: object | null
 }
 
-function eventOf(by: ChangedBy & { readonly operation: string }, { token, before, after }: Change): AuditEvent {
+function eventOf(
+  by: ChangedBy & { readonly operation: string },
+  { token, before, after }: Change,
+): AuditEvent {
   return {
-    ...by, organizationId: token.organizationId, workspaceId: null, outcome: 'changed', objectKind: 'scim_token', objectId: token.id, before, after,
+    ...by,
+    organizationId: token.organizationId,
+    workspaceId: null,
+    outcome: 'changed',
+    objectKind: 'scim_token',
+    objectId: token.id,
+    before,
+    after,
   }
 }
 

@@ -16,8 +16,16 @@ export const USER_ATTRIBUTES: FilterAttributes = {
     ['meta.created', instant((sql) => sql`u.created_at`)],
     ['meta.lastmodified', instant((sql) => sql`coalesce(u.updated_at, u.created_at)`)],
     ...kept(['title', 'userType', 'nickName', 'preferredLanguage', 'locale', 'timezone'], [], ''),
-    ...kept(['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'], ['name'], 'name.'),
-    ...kept(['employeeNumber', 'costCenter', 'organization', 'division', 'department'], [ENTERPRISE_SCHEMA], `${ENTERPRISE_SCHEMA}:`),
+    ...kept(
+      ['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'],
+      ['name'],
+      'name.',
+    ),
+    ...kept(
+      ['employeeNumber', 'costCenter', 'organization', 'division', 'department'],
+      [ENTERPRISE_SCHEMA],
+      `${ENTERPRISE_SCHEMA}:`,
+    ),
     ...kept(['value', 'displayName'], [ENTERPRISE_SCHEMA, 'manager'], `${ENTERPRISE_SCHEMA}:manager.`),
   ]),
   several: new Map([
@@ -33,22 +41,40 @@ export function emailsOf(sql: Queryable): Fragment {
 }
 
 /** Attributes at a place of what is kept. */
-function kept(names: readonly string[], place: readonly string[], prefix: string): readonly (readonly [string, TermToSql])[] {
+function kept(
+  names: readonly string[],
+  place: readonly string[],
+  prefix: string,
+): readonly (readonly [string, TermToSql])[] {
   return names.map((name) => {
     const path = [...place, name].join(' ')
-    return [`${prefix}${name}`.toLowerCase(), caseless((sql) => sql`u.attributes #>> string_to_array(${path}::text, ' ')`)]
+    return [
+      `${prefix}${name}`.toLowerCase(),
+      caseless((sql) => sql`u.attributes #>> string_to_array(${path}::text, ' ')`),
+    ]
   })
 }
 
 function several(column: (sql: Queryable) => Fragment): Several {
-  const member = (name: string): [string, TermToSql] => [name, caseless((sql) => sql`e.item->>(${name}::text)`)]
+  const member = (name: string): [string, TermToSql] => [
+    name,
+    caseless((sql) => sql`e.item->>(${name}::text)`),
+  ]
   return {
     some: (sql, condition) => sql`EXISTS (
       SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(${column(sql)}) = 'array' THEN ${column(sql)} ELSE '[]' END) AS e(item)
       WHERE ${condition})`,
     of: new Map([
-      member('value'), member('type'), member('display'),
-      ['primary', flag((sql) => sql`CASE WHEN jsonb_typeof(e.item->'primary') = 'boolean' THEN (e.item->>'primary')::boolean END`)],
+      member('value'),
+      member('type'),
+      member('display'),
+      [
+        'primary',
+        flag(
+          (sql) =>
+            sql`CASE WHEN jsonb_typeof(e.item->'primary') = 'boolean' THEN (e.item->>'primary')::boolean END`,
+        ),
+      ],
     ]),
   }
 }

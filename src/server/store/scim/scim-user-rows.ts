@@ -48,8 +48,13 @@ export function userOf(row: UserRow): ScimUser {
 }
 
 export function isSameUser(before: ScimUser, input: ScimUserInput): boolean {
-  return before.userName === input.userName && before.displayName === input.displayName && before.externalId === input.externalId
-    && before.isActive === input.isActive && isDeepStrictEqual(before.attributes, input.attributes)
+  return (
+    before.userName === input.userName &&
+    before.displayName === input.displayName &&
+    before.externalId === input.externalId &&
+    before.isActive === input.isActive &&
+    isDeepStrictEqual(before.attributes, input.attributes)
+  )
 }
 
 /** What the audit log says of a change: of what else an identity provider sends the names alone. */
@@ -67,13 +72,17 @@ export function userEvent(by: DirectoryActor, before: ScimUser | null, after: Sc
     objectKind: 'user',
     objectId: user.id,
     before: before === null ? null : told(before),
-    after: after === null ? null : { ...told(after), ...(changed.length > 0 && { changed_attributes: changed }) },
+    after:
+      after === null ? null : { ...told(after), ...(changed.length > 0 && { changed_attributes: changed }) },
   }
 }
 
 function changedNames(before: ScimUser['attributes'], after: ScimUser['attributes']): readonly string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name])).sort().slice(0, SCIM_AUDITED_NAMES_MAX)
+  return [...names]
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .sort()
+    .slice(0, SCIM_AUDITED_NAMES_MAX)
 }
 
 function told({ userName, externalId, displayName, isActive }: ScimUser): object {

@@ -18,24 +18,30 @@ import { inTurn } from './turns.ts'
 /** Users of organizations as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {
   return {
-    list: (organizationId, query) => inTurn(store, { organizationId, kind: 'read' }, () => reach(() => list(store.sql, organizationId, query))),
-    get: (organizationId, id) => reach(async () => {
-      const user = isId(id) ? await readUser(store.sql, organizationId, id) : null
-      return user === null ? fail('user_unknown') : ok(user)
-    }),
+    list: (organizationId, query) =>
+      inTurn(store, { organizationId, kind: 'read' }, () =>
+        reach(() => list(store.sql, organizationId, query)),
+      ),
+    get: (organizationId, id) =>
+      reach(async () => {
+        const user = isId(id) ? await readUser(store.sql, organizationId, id) : null
+        return user === null ? fail('user_unknown') : ok(user)
+      }),
     create: (input, by) => change(store, by, (tx) => create(tx, input, by)),
-    update: (id, wanted, ifMatch, by) => change(store, by, async (tx) => {
-      const before = await held(tx, { id, ifMatch, by })
-      if (!before.ok) return before
-      const input = wanted(before.value)
-      return input.ok ? ok(await write(tx, { before: before.value, input: input.value, by })) : input
-    }),
-    remove: (id, ifMatch, by) => change(store, by, async (tx) => {
-      const before = await held(tx, { id, ifMatch, by })
-      if (!before.ok) return before
-      await remove(tx, before.value, by)
-      return ok(null)
-    }),
+    update: (id, wanted, ifMatch, by) =>
+      change(store, by, async (tx) => {
+        const before = await held(tx, { id, ifMatch, by })
+        if (!before.ok) return before
+        const input = wanted(before.value)
+        return input.ok ? ok(await write(tx, { before: before.value, input: input.value, by })) : input
+      }),
+    remove: (id, ifMatch, by) =>
+      change(store, by, async (tx) => {
+        const before = await held(tx, { id, ifMatch, by })
+        if (!before.ok) return before
+        await remove(tx, before.value, by)
+        return ok(null)
+      }),
   }
 }
 
@@ -45,14 +51,21 @@ async function list(sql: Queryable, organizationId: string, query: ScimQuery): R
   const order = orderOf('user', query)
   if (!order.ok) return order
   const chosen = () => sql`u.organization_id = ${organizationId} AND ${condition.value(sql)}`
-  const [total] = await unprepared(sql<{ count: number }[]>`SELECT count(*)::int AS count FROM users u WHERE ${chosen()}`)
-  const rows = query.count === 0 ? [] : await unprepared(sql<UserRow[]>`
+  const [total] = await unprepared(
+    sql<{ count: number }[]>`SELECT count(*)::int AS count FROM users u WHERE ${chosen()}`,
+  )
+  const rows =
+    query.count === 0
+      ? []
+      : await unprepared(sql<UserRow[]>`
     ${userRows(sql)} WHERE ${chosen()} ORDER BY ${order.value(sql)} LIMIT ${query.count} OFFSET ${query.startIndex - 1}`)
   return ok({ resources: rows.map(userOf), totalResults: total?.count ?? 0 })
 }
 
 async function readUser(sql: Queryable, organizationId: string, id: string): Promise<ScimUser | null> {
-  const [row] = await sql<UserRow[]>`${userRows(sql)} WHERE u.id = ${id} AND u.organization_id = ${organizationId}`
+  const [row] = await sql<
+    UserRow[]
+  >`${userRows(sql)} WHERE u.id = ${id} AND u.organization_id = ${organizationId}`
   return row === undefined ? null : userOf(row)
 }
 

@@ -7,8 +7,9 @@ import type { MappingRow } from './mapping-rows.ts'
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Makes the grants of a mapping what its group says, for some of its users in the order of their ids: takes away those of
- * nobody, mends roles, and grants what is missing. What is right already is not written. Under `lockDirectory`.
+ * Makes the grants of a mapping what its group says, for some of its users in the order of their ids: takes
+ * away those of nobody, mends roles, and grants what is missing. What is right already is not written. Under
+ * `lockDirectory`.
  * @param after of a user; those that follow are looked at
  * @returns the last that was looked at, or null when no more follow
  */

@@ -19,7 +19,10 @@ export interface SyncJobRow {
   readonly done_group: string | null
 }
 
-export const syncJobRows = guardedRows<SyncJob['status']>({ table: 'scim_sync_jobs', claimable: ['queued', 'running'] })
+export const syncJobRows = guardedRows<SyncJob['status']>({
+  table: 'scim_sync_jobs',
+  claimable: ['queued', 'running'],
+})
 
 /** Asks for a sync; one that is still queued will see what is there now as well. */
 export async function startSync(tx: Transaction, by: DirectoryActor): Promise<Outcome<SyncJob>> {
@@ -31,16 +34,28 @@ export async function startSync(tx: Transaction, by: DirectoryActor): Promise<Ou
   if (row === undefined) throw new Error('the insert returned nothing')
   if (row.id === id) {
     await appendAudit(tx, {
-      ...by, workspaceId: null, outcome: 'changed', objectKind: 'sync_job', objectId: id, before: null, after: { status: 'queued' },
+      ...by,
+      workspaceId: null,
+      outcome: 'changed',
+      objectKind: 'sync_job',
+      objectId: id,
+      before: null,
+      after: { status: 'queued' },
     })
   }
   return ok(syncJobOf(row))
 }
 
 /** Failure: sync_job_unknown, also of another organization's. */
-export async function findSyncJob(sql: Queryable, organizationId: string, id: string): Promise<Outcome<SyncJob>> {
+export async function findSyncJob(
+  sql: Queryable,
+  organizationId: string,
+  id: string,
+): Promise<Outcome<SyncJob>> {
   if (!isId(id)) return fail('sync_job_unknown')
-  const [row] = await sql<SyncJobRow[]>`SELECT * FROM scim_sync_jobs WHERE id = ${id} AND organization_id = ${organizationId}`
+  const [row] = await sql<
+    SyncJobRow[]
+  >`SELECT * FROM scim_sync_jobs WHERE id = ${id} AND organization_id = ${organizationId}`
   return row === undefined ? fail('sync_job_unknown') : ok(syncJobOf(row))
 }
 

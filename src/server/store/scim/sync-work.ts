@@ -10,16 +10,19 @@ import { syncJobRows, type SyncJobRow } from './sync-jobs.ts'
 
 export function openSyncWork(store: Store): SyncWork {
   return {
-    claimNext: (leaseMs) => reach(async () => {
-      const [id] = await syncJobRows.due(store.sql, 1)
-      return ok(id === undefined ? null : await store.sql.begin((tx) => claim(tx, id, leaseMs)))
-    }),
-    step: (held, place, leaseMs) => reach(async () => ok(await store.sql.begin((tx) => step(tx, { held, place, leaseMs })))),
+    claimNext: (leaseMs) =>
+      reach(async () => {
+        const [id] = await syncJobRows.due(store.sql, 1)
+        return ok(id === undefined ? null : await store.sql.begin((tx) => claim(tx, id, leaseMs)))
+      }),
+    step: (held, place, leaseMs) =>
+      reach(async () => ok(await store.sql.begin((tx) => step(tx, { held, place, leaseMs })))),
     fail: (held, message) => reach(async () => ok(await failed(store.sql, held, message))),
-    release: (held) => reach(async () => {
-      await syncJobRows.release(store.sql, { ...held, state: 'running' }, 0)
-      return ok(null)
-    }),
+    release: (held) =>
+      reach(async () => {
+        await syncJobRows.release(store.sql, { ...held, state: 'running' }, 0)
+        return ok(null)
+      }),
     async prune() {
       const { count } = await store.sql`
         DELETE FROM scim_sync_jobs WHERE finished_at < clock_timestamp() - ${SYNC_JOBS_KEPT_MS} * interval '1 ms'`
@@ -31,18 +34,36 @@ export function openSyncWork(store: Store): SyncWork {
 async function claim(tx: Transaction, id: string, leaseMs: number): Promise<SyncClaim | null> {
   const held = await syncJobRows.claim(tx, id, leaseMs)
   if (held === null) return null
-  const row = await syncJobRows.step<SyncJobRow>(tx, held, 'running', tx`
-    started_at = coalesce(started_at, clock_timestamp()), synced_groups = coalesce(synced_groups, 0), deleted_groups = coalesce(deleted_groups, 0)`)
+  const row = await syncJobRows.step<SyncJobRow>(
+    tx,
+    held,
+    'running',
+    tx`
+    started_at = coalesce(started_at, clock_timestamp()), synced_groups = coalesce(synced_groups, 0), deleted_groups = coalesce(deleted_groups, 0)`,
+  )
   if (row === null) throw new Error('a claimed row is gone')
   const { organization_id: organizationId, attempt } = row
   if (attempt <= SYNC_ATTEMPTS_MAX) return { id, organizationId, attempt }
-  await failed(tx, { id, organizationId, attempt }, `The sync was begun ${SYNC_ATTEMPTS_MAX} times and never came to its end.`)
+  await failed(
+    tx,
+    { id, organizationId, attempt },
+    `The sync was begun ${SYNC_ATTEMPTS_MAX} times and never came to its end.`,
+  )
   return null
 }
 
-async function failed(sql: Store['sql'] | Transaction, { id, attempt }: SyncClaim, message: string): Promise<null> {
-  await syncJobRows.step(sql, { id, attempt, state: 'running' }, 'failed', sql`
-    finished_at = clock_timestamp(), error_message = ${message}`)
+async function failed(
+  sql: Store['sql'] | Transaction,
+  { id, attempt }: SyncClaim,
+  message: string,
+): Promise<null> {
+  await syncJobRows.step(
+    sql,
+    { id, attempt, state: 'running' },
+    'failed',
+    sql`
+    finished_at = clock_timestamp(), error_message = ${message}`,
+  )
   return null
 }
 
@@ -59,8 +80,13 @@ async function step(tx: Transaction, { held, place, leaseMs }: Stepping): Promis
   if (!(await syncJobRows.renew(tx, claimed, leaseMs))) return { kind: 'lost' }
   const group = await nextGroup(tx, held)
   if (group === null) {
-    const done = await syncJobRows.step(tx, claimed, 'succeeded', tx`
-      finished_at = clock_timestamp(), synced_groups = synced_groups + ${await passed(tx, held, null)}`)
+    const done = await syncJobRows.step(
+      tx,
+      claimed,
+      'succeeded',
+      tx`
+      finished_at = clock_timestamp(), synced_groups = synced_groups + ${await passed(tx, held, null)}`,
+    )
     return { kind: done === null ? 'lost' : 'done' }
   }
   const next = group.isDeleted ? null : await settle(tx, group.id, place)
@@ -79,7 +105,10 @@ interface NextGroup {
   readonly isDeleted: boolean
 }
 
-/** The first behind the last that has something to be computed or to be purged. One that came later was right from its birth. */
+/**
+ * The first behind the last that has something to be computed or to be purged. One that came later was right
+ * from its birth.
+ */
 async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Promise<NextGroup | null> {
   const [row] = await tx<{ id: string; is_deleted: boolean }[]>`
     SELECT g.id, g.deleted_at IS NOT NULL AS is_deleted FROM scim_groups g JOIN scim_sync_jobs j ON j.id = ${id}
@@ -89,8 +118,15 @@ async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Pr
   return row === undefined ? null : { id: row.id, isDeleted: row.is_deleted }
 }
 
-/** How many groups lie behind the last one up to this one, itself included where it is there; null = all that follow. */
-async function passed(tx: Transaction, { id, organizationId }: SyncClaim, groupId: string | null): Promise<number> {
+/**
+ * How many groups lie behind the last one up to this one, itself included where it is there; null = all that
+ * follow.
+ */
+async function passed(
+  tx: Transaction,
+  { id, organizationId }: SyncClaim,
+  groupId: string | null,
+): Promise<number> {
   const [row] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM scim_groups g JOIN scim_sync_jobs j ON j.id = ${id}
     WHERE g.organization_id = ${organizationId} AND g.id > coalesce(j.done_group, ${BEFORE_ALL}) AND g.created_at <= j.started_at
@@ -100,7 +136,9 @@ async function passed(tx: Transaction, { id, organizationId }: SyncClaim, groupI
 
 /** @returns the place to go on from; null when the group is done */
 async function settle(tx: Transaction, groupId: string, place: SyncPlace | null): Promise<SyncPlace | null> {
-  const mappings = await tx<Settled[]>`SELECT id, group_id, workspace_id, role FROM scim_mappings WHERE group_id = ${groupId} ORDER BY id`
+  const mappings = await tx<
+    Settled[]
+  >`SELECT id, group_id, workspace_id, role FROM scim_mappings WHERE group_id = ${groupId} ORDER BY id`
   // One that went meanwhile took its grants along.
   const from = mappings.find(({ id }) => place === null || id >= place.mappingId)
   if (from === undefined) return null

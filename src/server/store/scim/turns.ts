@@ -2,7 +2,10 @@ import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { DIRECTORY_CALLS_WAITING_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { Store } from '../base/open.ts'
 
-/** What an organization does one at a time in one process: what changes its directory, and what reads much of it. */
+/**
+ * What an organization does one at a time in one process: what changes its directory, and what reads much of
+ * it.
+ */
 export type TurnKind = 'change' | 'read'
 
 interface Line {
@@ -13,12 +16,15 @@ interface Line {
 const LINES = new WeakMap<Store, Map<string, Line>>()
 
 /**
- * Waits until the organization's earlier calls of that kind have ended, and only then takes a connection: those who would
- * wait for one lock, or read a whole directory at once, would hold all that this process has, and nobody else be served.
+ * Waits until the organization's earlier calls of that kind have ended, and only then takes a connection:
+ * those who would wait for one lock, or read a whole directory at once, would hold all that this process has,
+ * and nobody else be served.
  * Failure: store_unavailable, when too many wait already.
  */
 export async function inTurn<T>(
-  store: Store, { organizationId, kind }: { readonly organizationId: string; readonly kind: TurnKind }, work: () => Promise<Outcome<T>>,
+  store: Store,
+  { organizationId, kind }: { readonly organizationId: string; readonly kind: TurnKind },
+  work: () => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const lines = LINES.get(store) ?? new Map<string, Line>()
   LINES.set(store, lines)

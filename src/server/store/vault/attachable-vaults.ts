@@ -9,7 +9,10 @@ import { reach, violatedUnique } from '../base/translate.ts'
 import { insertVault } from './vaults.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
-/** A vault that the interns of its workspace may have attached; its secrets are theirs behind those of their own. B2.4. */
+/**
+ * A vault that the interns of its workspace may have attached; its secrets are theirs behind those of their
+ * own. B2.4.
+ */
 export interface AttachableVault {
   readonly id: string
   readonly organizationId: string
@@ -23,15 +26,30 @@ export interface AttachableVault {
 export type AttachableVaultInput = Pick<AttachableVault, 'organizationId' | 'workspaceId' | 'name'>
 
 /** Failures: name_taken, workspace_unknown, quota_exceeded, store_unavailable. */
-export function createAttachableVault(store: Store, input: AttachableVaultInput, by: ChangedBy): Promise<Outcome<AttachableVault>> {
+export function createAttachableVault(
+  store: Store,
+  input: AttachableVaultInput,
+  by: ChangedBy,
+): Promise<Outcome<AttachableVault>> {
   return reach(async () => {
     try {
       return await store.sql.begin(async (tx) => {
         if (!(await holdWorkspace(tx, input.workspaceId))) return fail('workspace_unknown')
-        const room = await holdRoom(tx, { organizationId: input.organizationId, what: 'vaults' }, store.options.caps)
+        const room = await holdRoom(
+          tx,
+          { organizationId: input.organizationId, what: 'vaults' },
+          store.options.caps,
+        )
         if (!room.ok) return room
         const id = await insertVault(tx, { ...input, kind: 'attachable' })
-        await appendAudit(tx, eventOf({ ...input, id }, by, { operation: 'cli.vault-create', before: null, after: { name: input.name } }))
+        await appendAudit(
+          tx,
+          eventOf({ ...input, id }, by, {
+            operation: 'cli.vault-create',
+            before: null,
+            after: { name: input.name },
+          }),
+        )
         return findAttachableVault(tx, id)
       })
     } catch (problem) {
@@ -42,7 +60,10 @@ export function createAttachableVault(store: Store, input: AttachableVaultInput,
 }
 
 /** Oldest first. @param organizationId null = of all organizations. Failures: store_unavailable. */
-export function listAttachableVaults(store: Store, organizationId: string | null): Promise<Outcome<readonly AttachableVault[]>> {
+export function listAttachableVaults(
+  store: Store,
+  organizationId: string | null,
+): Promise<Outcome<readonly AttachableVault[]>> {
   return reach(async () => {
     return ok((await rowsOf(store.sql, { organizationId })).map(vaultOf))
   })
@@ -55,23 +76,27 @@ export async function findAttachableVault(sql: Queryable, id: string): Promise<O
 }
 
 /**
- * Removes a vault with every secret in it. Interns keep its id: that it is gone must be seen by them. Fronts keep nothing of
- * such a vault, so that there is nothing to tell them.
+ * Removes a vault with every secret in it. Interns keep its id: that it is gone must be seen by them. Fronts
+ * keep nothing of such a vault, so that there is nothing to tell them.
  * Failures: vault_unknown, store_unavailable.
  */
 export function deleteAttachableVault(store: Store, id: string, by: ChangedBy): Promise<Outcome<null>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    if (!isId(id)) return fail('vault_unknown')
-    // What is stored into it meanwhile waits for this, and then finds no vault.
-    const [locked] = await tx`SELECT 1 FROM vaults WHERE id = ${id} AND kind = 'attachable' FOR UPDATE`
-    const found = locked === undefined ? fail('vault_unknown') : await findAttachableVault(tx, id)
-    if (!found.ok) return found
-    const secrets = await tx<{ name: string }[]>`SELECT name FROM secrets WHERE vault_id = ${id} ORDER BY name`
-    await tx`DELETE FROM vaults WHERE id = ${id}`
-    const before = { name: found.value.name, secrets: secrets.map(({ name }) => name) }
-    await appendAudit(tx, eventOf(found.value, by, { operation: 'cli.vault-delete', before, after: null }))
-    return ok(null)
-  }))
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      if (!isId(id)) return fail('vault_unknown')
+      // What is stored into it meanwhile waits for this, and then finds no vault.
+      const [locked] = await tx`SELECT 1 FROM vaults WHERE id = ${id} AND kind = 'attachable' FOR UPDATE`
+      const found = locked === undefined ? fail('vault_unknown') : await findAttachableVault(tx, id)
+      if (!found.ok) return found
+      const secrets = await tx<
+        { name: string }[]
+      >`SELECT name FROM secrets WHERE vault_id = ${id} ORDER BY name`
+      await tx`DELETE FROM vaults WHERE id = ${id}`
+      const before = { name: found.value.name, secrets: secrets.map(({ name }) => name) }
+      await appendAudit(tx, eventOf(found.value, by, { operation: 'cli.vault-delete', before, after: null }))
+      return ok(null)
+    }),
+  )
 }
 
 function eventOf(
@@ -79,7 +104,15 @@ function eventOf(
   by: ChangedBy,
   what: Pick<AuditEvent, 'operation' | 'before' | 'after'>,
 ): AuditEvent {
-  return { ...by, ...what, organizationId, workspaceId, outcome: 'changed', objectKind: 'vault', objectId: id }
+  return {
+    ...by,
+    ...what,
+    organizationId,
+    workspaceId,
+    outcome: 'changed',
+    objectKind: 'vault',
+    objectId: id,
+  }
 }
 
 interface VaultRow {

@@ -1,6 +1,11 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { DataRotationRows, ResealedSecret, RotationScope, SealingKeyUse } from '../../ports/vault/rotation.ts'
+import type {
+  DataRotationRows,
+  ResealedSecret,
+  RotationScope,
+  SealingKeyUse,
+} from '../../ports/vault/rotation.ts'
 import type { WrappedVaultKey } from '../../ports/vault/secret-rows.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
@@ -8,25 +13,32 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { storedColumns, storedOf, type StoredRow } from './secrets.ts'
 import { reach } from '../base/translate.ts'
 
-/** Bytes of sealed values that one page holds, above which it ends; the first secret is always in it. Decision. */
+/**
+ * Bytes of sealed values that one page holds, above which it ends; the first secret is always in it.
+ * Decision.
+ */
 const PAGE_BYTES_MAX = 4_194_304
 
 /** Sealing keys of vaults and what they seal, replaced while fronts write and release. */
 export function openDataRotation(store: Store): DataRotationRows {
   return {
-    now: () => reach(async () => {
-      const [row] = await store.sql<{ now: string }[]>`SELECT clock_timestamp()::text AS now`
-      return ok(row?.now ?? '')
-    }),
+    now: () =>
+      reach(async () => {
+        const [row] = await store.sql<{ now: string }[]>`SELECT clock_timestamp()::text AS now`
+        return ok(row?.now ?? '')
+      }),
     vaults: (scope, page) => reach(async () => ok(await vaultsOf(store.sql, scope, page))),
     sealingKeys: (vaultIds) => reach(async () => ok(await sealingKeys(store.sql, vaultIds))),
-    replace: (keys, madeBefore, by) => reach(() => store.sql.begin(async (tx) => ok(await replace(tx, keys, madeBefore, by)))),
-    onOldKeys: (vaultIds, page) => reach(async () => {
-      const rows = await onOldKeys(store, vaultIds, page)
-      return ok(rows.map(storedOf))
-    }),
+    replace: (keys, madeBefore, by) =>
+      reach(() => store.sql.begin(async (tx) => ok(await replace(tx, keys, madeBefore, by)))),
+    onOldKeys: (vaultIds, page) =>
+      reach(async () => {
+        const rows = await onOldKeys(store, vaultIds, page)
+        return ok(rows.map(storedOf))
+      }),
     reseal: (secrets) => reach(() => store.sql.begin(async (tx) => ok(await reseal(tx, secrets)))),
-    removeOld: (vaultIds, by) => reach(() => store.sql.begin(async (tx) => ok(await removeOld(tx, vaultIds, by)))),
+    removeOld: (vaultIds, by) =>
+      reach(() => store.sql.begin(async (tx) => ok(await removeOld(tx, vaultIds, by)))),
   }
 }
 
@@ -80,7 +92,12 @@ async function lockVaults(tx: Transaction, vaultIds: readonly string[]): Promise
   await tx`SELECT 1 FROM vaults WHERE id IN ${tx([...new Set(vaultIds)])} ORDER BY id FOR NO KEY UPDATE`
 }
 
-async function replace(tx: Transaction, keys: readonly WrappedVaultKey[], madeBefore: string, by: ChangedBy): Promise<number> {
+async function replace(
+  tx: Transaction,
+  keys: readonly WrappedVaultKey[],
+  madeBefore: string,
+  by: ChangedBy,
+): Promise<number> {
   if (keys.length === 0) return 0
   const vaultIds = keys.map(({ vaultId }) => vaultId)
   await lockVaults(tx, vaultIds)
@@ -91,24 +108,41 @@ async function replace(tx: Transaction, keys: readonly WrappedVaultKey[], madeBe
   const before = new Map(ended.map((row) => [row.vault_id, row.id]))
   const made = keys.filter(({ vaultId }) => before.has(vaultId))
   if (made.length === 0) return 0
-  const rows = made.map(({ id, vaultId, rootKeyId, wrapped }) => ({ id, vault_id: vaultId, root_key_id: rootKeyId, wrapped: base64(wrapped) }))
+  const rows = made.map(({ id, vaultId, rootKeyId, wrapped }) => ({
+    id,
+    vault_id: vaultId,
+    root_key_id: rootKeyId,
+    wrapped: base64(wrapped),
+  }))
   await tx`
     INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped)
     SELECT id, vault_id, 'sealing', root_key_id, decode(wrapped, 'base64')
     FROM jsonb_to_recordset(${tx.json(rows)}) AS r (id uuid, vault_id uuid, root_key_id text, wrapped text)`
-  await audit(tx, by, made.map(({ vaultId, id }) => ({
-    vaultId, before: { sealing_key_id: before.get(vaultId) }, after: { sealing_key_id: id },
-  })))
+  await audit(
+    tx,
+    by,
+    made.map(({ vaultId, id }) => ({
+      vaultId,
+      before: { sealing_key_id: before.get(vaultId) },
+      after: { sealing_key_id: id },
+    })),
+  )
   return made.length
 }
 
 function onOldKeys(
   store: Store,
   vaultIds: readonly string[],
-  { after, limit }: { readonly after: { readonly vaultId: string; readonly name: string } | null; readonly limit: number },
+  {
+    after,
+    limit,
+  }: { readonly after: { readonly vaultId: string; readonly name: string } | null; readonly limit: number },
 ) {
   const { sql } = store
-  const behind = after === null ? sql`` : sql`AND (s.vault_id, s.name) > (${after.vaultId}::uuid, ${after.name}::text COLLATE "C")`
+  const behind =
+    after === null
+      ? sql``
+      : sql`AND (s.vault_id, s.name) > (${after.vaultId}::uuid, ${after.name}::text COLLATE "C")`
   return sql<StoredRow[]>`
     SELECT ${storedColumns(store)}, 3 AS rank
     FROM (
@@ -126,9 +160,17 @@ function onOldKeys(
 async function reseal(tx: Transaction, secrets: readonly ResealedSecret[]): Promise<number> {
   if (secrets.length === 0) return 0
   // Whoever stores into these vaults waits for this, and a key that was replaced meanwhile is seen to be.
-  await lockVaults(tx, secrets.map(({ from }) => from.vaultId))
+  await lockVaults(
+    tx,
+    secrets.map(({ from }) => from.vaultId),
+  )
   const wanted = secrets.map(({ from: { vaultId, name, version, keyId: was }, keyId, sealed }) => ({
-    vault_id: vaultId, name, version, was, key_id: keyId, sealed: base64(sealed),
+    vault_id: vaultId,
+    name,
+    version,
+    was,
+    key_id: keyId,
+    sealed: base64(sealed),
   }))
   const { count } = await tx`
     UPDATE secrets s SET key_id = w.key_id, sealed = decode(w.sealed, 'base64')
@@ -146,7 +188,15 @@ async function removeOld(tx: Transaction, vaultIds: readonly string[], by: Chang
     DELETE FROM vault_keys k WHERE vault_id IN ${tx(vaultIds)} AND purpose = 'sealing' AND NOT is_current
       AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.key_id = k.id)
     RETURNING vault_id, id`
-  await audit(tx, by, removed.map(({ vault_id: vaultId, id }) => ({ vaultId, before: { removed_sealing_key_id: id }, after: null })))
+  await audit(
+    tx,
+    by,
+    removed.map(({ vault_id: vaultId, id }) => ({
+      vaultId,
+      before: { removed_sealing_key_id: id },
+      after: null,
+    })),
+  )
   return removed.length
 }
 
@@ -161,14 +211,26 @@ async function audit(tx: Transaction, by: ChangedBy, changes: readonly VaultChan
   const rows = await tx<{ id: string; organization_id: string; workspace_id: string }[]>`
     SELECT id, organization_id, workspace_id FROM vaults WHERE id IN ${tx(changes.map(({ vaultId }) => vaultId))}`
   const places = new Map(rows.map((row) => [row.id, row]))
-  await appendAudit(tx, ...changes.flatMap(({ vaultId, before, after }): readonly AuditEvent[] => {
-    const place = places.get(vaultId)
-    if (place === undefined) return []
-    return [{
-      ...by, organizationId: place.organization_id, workspaceId: place.workspace_id, operation: 'cli.vault-rotate-data',
-      outcome: 'changed', objectKind: 'vault', objectId: vaultId, before, after,
-    }]
-  }))
+  await appendAudit(
+    tx,
+    ...changes.flatMap(({ vaultId, before, after }): readonly AuditEvent[] => {
+      const place = places.get(vaultId)
+      if (place === undefined) return []
+      return [
+        {
+          ...by,
+          organizationId: place.organization_id,
+          workspaceId: place.workspace_id,
+          operation: 'cli.vault-rotate-data',
+          outcome: 'changed',
+          objectKind: 'vault',
+          objectId: vaultId,
+          before,
+          after,
+        },
+      ]
+    }),
+  )
 }
 
 function base64(bytes: Uint8Array): string {

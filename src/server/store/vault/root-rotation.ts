@@ -1,6 +1,12 @@
 import { ok } from '../../../schemas/failures.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
-import type { RewrappedKey, RootKeyUse, RootRotationRows, WrappedKey, WrappedKeyTable } from '../../ports/vault/rotation.ts'
+import type {
+  RewrappedKey,
+  RootKeyUse,
+  RootRotationRows,
+  WrappedKey,
+  WrappedKeyTable,
+} from '../../ports/vault/rotation.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
@@ -14,15 +20,17 @@ const OWNERS: Readonly<Record<WrappedKeyTable, { readonly column: string; readon
 /** Keys of vaults and workspaces, wrapped anew while fronts read and add them. */
 export function openRootRotation(store: Store): RootRotationRows {
   return {
-    page: (table, { rootKeyId, afterId, limit }) => reach(async () => {
-      const { sql } = store
-      const rows = await sql<KeyRow[]>`
+    page: (table, { rootKeyId, afterId, limit }) =>
+      reach(async () => {
+        const { sql } = store
+        const rows = await sql<KeyRow[]>`
         SELECT id, ${sql(OWNERS[table].column)} AS owner_id, purpose, root_key_id, wrapped FROM ${sql(table)}
         WHERE root_key_id <> ${rootKeyId} AND (${afterId}::uuid IS NULL OR id > ${afterId}::uuid)
         ORDER BY id LIMIT ${limit}`
-      return ok(rows.map(keyOf))
-    }),
-    rewrap: (table, keys, by) => reach(() => store.sql.begin(async (tx) => ok(await rewrap(tx, table, keys, by)))),
+        return ok(rows.map(keyOf))
+      }),
+    rewrap: (table, keys, by) =>
+      reach(() => store.sql.begin(async (tx) => ok(await rewrap(tx, table, keys, by)))),
   }
 }
 
@@ -37,17 +45,31 @@ export async function rootKeyUses(sql: Queryable): Promise<readonly RootKeyUse[]
 /** Key of the lock that whoever writes the file of root keys holds; any number that nothing else uses. */
 const ROOT_KEY_FILE_LOCK = 7_011_946
 
-/** Runs alone among all that put a key into a file of root keys: two at once would lose one that is in use already. */
+/**
+ * Runs alone among all that put a key into a file of root keys: two at once would lose one that is in use
+ * already.
+ */
 export function aloneWithRootKeys<T>(store: Store, work: () => T): Promise<T> {
-  return store.sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(${ROOT_KEY_FILE_LOCK})`
-    return { made: work() }
-  }).then(({ made }) => made)
+  return store.sql
+    .begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(${ROOT_KEY_FILE_LOCK})`
+      return { made: work() }
+    })
+    .then(({ made }) => made)
 }
 
-async function rewrap(tx: Transaction, table: WrappedKeyTable, keys: readonly RewrappedKey[], by: ChangedBy): Promise<number> {
+async function rewrap(
+  tx: Transaction,
+  table: WrappedKeyTable,
+  keys: readonly RewrappedKey[],
+  by: ChangedBy,
+): Promise<number> {
   const wanted = keys.map(({ from, rootKeyId, wrapped }) => ({
-    id: from.id, was_root: from.rootKeyId, was: base64(from.wrapped), root: rootKeyId, wrapped: base64(wrapped),
+    id: from.id,
+    was_root: from.rootKeyId,
+    was: base64(from.wrapped),
+    root: rootKeyId,
+    wrapped: base64(wrapped),
   }))
   const owner = OWNERS[table]
   // A row that somebody else holds is left to the next pass, so that two rotations never wait for each other.
@@ -76,7 +98,11 @@ interface Rewrapped {
   readonly count: number
 }
 
-function eventOf(table: WrappedKeyTable, { organizationId, was, root, count }: Rewrapped, by: ChangedBy): AuditEvent {
+function eventOf(
+  table: WrappedKeyTable,
+  { organizationId, was, root, count }: Rewrapped,
+  by: ChangedBy,
+): AuditEvent {
   return {
     ...by,
     organizationId,

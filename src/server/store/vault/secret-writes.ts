@@ -11,14 +11,19 @@ import type { Transaction } from '../base/open.ts'
 import { lockIntern, lockVault, ownVault } from './vaults.ts'
 
 /**
- * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what stands
- * beside it. @returns null when the vault's key or a source changed since it was sealed
+ * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what
+ * stands beside it. @returns null when the vault's key or a source changed since it was sealed
  * Failures: intern_unknown, intern_in_transfer, vault_full, quota_exceeded.
  */
-export async function writeSecrets(tx: Transaction, write: SecretWrite, caps?: Caps): Promise<Outcome<readonly SecretMetadata[] | null>> {
+export async function writeSecrets(
+  tx: Transaction,
+  write: SecretWrite,
+  caps?: Caps,
+): Promise<Outcome<readonly SecretMetadata[] | null>> {
   const { scope, vaultId, keyId, secrets, copyOf } = write
   const names = secrets.map(({ name }) => name)
-  // Sent together and run in this order: the vault stands still for the time of two round trips instead of eight.
+  // Sent together and run in this order: the vault stands still for the time of two round trips instead of
+  // eight.
   const [intern, currentId, areHeld, before, { at, others }] = await Promise.all([
     scope.internId === null ? null : lockIntern(tx, scope),
     lockVault(tx, vaultId),
@@ -34,16 +39,35 @@ export async function writeSecrets(tx: Transaction, write: SecretWrite, caps?: C
   }
   const news = names.length - before.size
   if (scope.attachableId !== undefined && news > 0) {
-    const room = await holdRoom(tx, { organizationId: scope.organizationId, what: 'secrets', more: news }, caps)
+    const room = await holdRoom(
+      tx,
+      { organizationId: scope.organizationId, what: 'secrets', more: news },
+      caps,
+    )
     if (!room.ok) return room
   }
-  const stored = secrets.map(({ name, hosts, fingerprint }) =>
-    ({ name, hosts, fingerprint, createdAt: before.get(name)?.createdAt ?? at }))
+  const stored = secrets.map(({ name, hosts, fingerprint }) => ({
+    name,
+    hosts,
+    fingerprint,
+    createdAt: before.get(name)?.createdAt ?? at,
+  }))
   const events = secrets.map(({ name, by }, nth) => {
     const operation = copyOf === null ? operationOf('put', { scope, by }) : 'vault.copy_secrets'
-    return eventOf({ scope, vaultId, by, operation, name, before: before.get(name) ?? null, after: stored[nth] ?? null })
+    return eventOf({
+      scope,
+      vaultId,
+      by,
+      operation,
+      name,
+      before: before.get(name) ?? null,
+      after: stored[nth] ?? null,
+    })
   })
-  await Promise.all([...secrets.map((secret) => upsert(tx, write, { secret, at })), appendAudit(tx, ...events)])
+  await Promise.all([
+    ...secrets.map((secret) => upsert(tx, write, { secret, at })),
+    appendAudit(tx, ...events),
+  ])
   return ok(stored)
 }
 
@@ -57,7 +81,11 @@ function placeOf({ internId, attachableId }: VaultScope): Place {
 /** By whose vault it is; attachable ones are the command line's. */
 const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, string>>>> = {
   put: { workspace: 'vault.put_secret', intern: 'vault.put_intern_secret', attachable: 'cli.vault-put' },
-  remove: { workspace: 'vault.delete_secret', intern: 'vault.delete_intern_secret', attachable: 'cli.vault-rm' },
+  remove: {
+    workspace: 'vault.delete_secret',
+    intern: 'vault.delete_intern_secret',
+    attachable: 'cli.vault-rm',
+  },
 }
 
 /** The command line reaches the vault of a workspace through one verb: its keys for providers. */
@@ -83,15 +111,25 @@ export async function removeSecret(
   return ok(null)
 }
 
-/** False when one of them was replaced or removed since it was read; else they stand still until the commit. */
+/**
+ * False when one of them was replaced or removed since it was read; else they stand still until the commit.
+ */
 async function holdSources(tx: Transaction, sources: NonNullable<SecretWrite['copyOf']>): Promise<boolean> {
   const inOrder = [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))
-  const held = await Promise.all(inOrder.map(({ vaultId, name, version }) => tx`
-    SELECT 1 FROM secrets WHERE vault_id = ${vaultId} AND name = ${name} AND version = ${version} FOR SHARE`))
+  const held = await Promise.all(
+    inOrder.map(
+      ({ vaultId, name, version }) => tx`
+    SELECT 1 FROM secrets WHERE vault_id = ${vaultId} AND name = ${name} AND version = ${version} FOR SHARE`,
+    ),
+  )
   return held.every((rows) => rows.length === 1)
 }
 
-async function earlier(tx: Transaction, vaultId: string, names: readonly string[]): Promise<ReadonlyMap<string, SecretMetadata>> {
+async function earlier(
+  tx: Transaction,
+  vaultId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, SecretMetadata>> {
   const rows = await tx<ToldRow[]>`
     SELECT name, array_to_json(hosts) AS hosts, fingerprint, created_at FROM secrets
     WHERE vault_id = ${vaultId} AND name IN ${tx(names)}`
@@ -99,7 +137,11 @@ async function earlier(tx: Transaction, vaultId: string, names: readonly string[
 }
 
 /** The present instant, and how many secrets the vault has beside these; 0 when none of these is new. */
-async function roomOf(tx: Transaction, vaultId: string, names: readonly string[]): Promise<{ readonly at: Date; readonly others: number }> {
+async function roomOf(
+  tx: Transaction,
+  vaultId: string,
+  names: readonly string[],
+): Promise<{ readonly at: Date; readonly others: number }> {
   const [row] = await tx<{ at: Date; others: number }[]>`
     SELECT date_trunc('milliseconds', clock_timestamp()) AS at,
       CASE WHEN (SELECT count(*) FROM secrets WHERE vault_id = ${vaultId} AND name IN ${tx(names)}) = ${names.length} THEN 0
@@ -109,7 +151,11 @@ async function roomOf(tx: Transaction, vaultId: string, names: readonly string[]
 }
 
 /** Replaced whole, but for the time of its first store. */
-async function upsert(tx: Transaction, { vaultId, keyId }: SecretWrite, { secret, at }: { readonly secret: SealedSecret; readonly at: Date }): Promise<void> {
+async function upsert(
+  tx: Transaction,
+  { vaultId, keyId }: SecretWrite,
+  { secret, at }: { readonly secret: SealedSecret; readonly at: Date },
+): Promise<void> {
   const { name, hosts, fingerprint, version, sealed } = secret
   await tx`
     INSERT INTO secrets (vault_id, name, hosts, fingerprint, version, key_id, sealed, created_at, updated_at)

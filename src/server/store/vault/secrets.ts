@@ -1,32 +1,55 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 import type { Hints } from '../../ports/keys/keys.ts'
-import type { EffectiveRow, SecretRows, StoredSecret, VaultKeyPurpose } from '../../ports/vault/secret-rows.ts'
-import type { EffectiveSecret, SecretMetadata, SecretPage, SecretPageInput, SecretSource, VaultScope } from '../../ports/vault/vault.ts'
+import type {
+  EffectiveRow,
+  SecretRows,
+  StoredSecret,
+  VaultKeyPurpose,
+} from '../../ports/vault/secret-rows.ts'
+import type {
+  EffectiveSecret,
+  SecretMetadata,
+  SecretPage,
+  SecretPageInput,
+  SecretSource,
+  VaultScope,
+} from '../../ports/vault/vault.ts'
 import { changingSecrets } from '../endpoints/endpoint-secrets.ts'
 import type { Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
-import { addVaultKeys, effectiveVaults, internOf, isAttachedGone, ownVault, vaultForWriting } from './vaults.ts'
+import {
+  addVaultKeys,
+  effectiveVaults,
+  internOf,
+  isAttachedGone,
+  ownVault,
+  vaultForWriting,
+} from './vaults.ts'
 import { removeSecret, writeSecrets } from './secret-writes.ts'
 
 /**
  * Vaults, their wrapped keys and sealed secrets.
- * @param publish tells the fronts at once that the credential of a private endpoint changed; null where none is written
+ * @param publish tells the fronts at once that the credential of a private endpoint changed; null where none
+ * is written
  */
 export function openSecretRows(store: Store, publish: Hints['publish'] | null = null): SecretRows {
   const means = { store, publish }
   return {
-    see: (scope) => reach(async () => (await isSeen(store, scope)) ? ok(null) : fail('intern_unknown')),
+    see: (scope) => reach(async () => ((await isSeen(store, scope)) ? ok(null) : fail('intern_unknown'))),
     list: (scope, page) => reach(() => listSecrets(store, scope, page)),
     effective: (scope, page) => reach(() => listEffective(store, scope, page)),
     forWriting: (scope, versions) => reach(() => vaultForWriting(store.sql, scope, versions)),
     addKeys: (vaultId, keys) => reach(() => store.sql.begin((tx) => addVaultKeys(tx, vaultId, keys))),
-    write: (write) => reach(() => {
-      const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
-      return changingSecrets(means, change, (tx) => writeSecrets(tx, write, store.options.caps))
-    }),
+    write: (write) =>
+      reach(() => {
+        const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
+        return changingSecrets(means, change, (tx) => writeSecrets(tx, write, store.options.caps))
+      }),
     remove: (scope, name, by) =>
-      reach(() => changingSecrets(means, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by }))),
+      reach(() =>
+        changingSecrets(means, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by })),
+      ),
     sources: (scope, names) => reach(() => sourcesOf(store, scope, names)),
     find: (scope, name) => reach(() => findEffective(store, scope, name)),
   }
@@ -50,7 +73,11 @@ async function isSeen(store: Store, scope: VaultScope): Promise<boolean> {
   return scope.internId === null || (await internOf(store.sql, scope)) !== null
 }
 
-async function listSecrets(store: Store, scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>> {
+async function listSecrets(
+  store: Store,
+  scope: VaultScope,
+  page: SecretPageInput,
+): Promise<Outcome<SecretPage>> {
   if (!(await isSeen(store, scope))) return fail('intern_unknown')
   const { sql } = store
   const rows = await sql<SecretRow[]>`
@@ -59,7 +86,11 @@ async function listSecrets(store: Store, scope: VaultScope, page: SecretPageInpu
   return ok({ secrets: rows.slice(0, page.limit).map(secretOf), hasMore: rows.length > page.limit })
 }
 
-async function listEffective(store: Store, scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>> {
+async function listEffective(
+  store: Store,
+  scope: VaultScope,
+  page: SecretPageInput,
+): Promise<Outcome<SecretPage<EffectiveSecret>>> {
   const { sql } = store
   const intern = await internOf(sql, scope)
   if (intern === null) return fail('intern_unknown')
@@ -68,11 +99,17 @@ async function listEffective(store: Store, scope: VaultScope, page: SecretPageIn
     SELECT DISTINCT ON (s.name) s.name, array_to_json(s.hosts) AS hosts, s.fingerprint, s.created_at, v.rank
     FROM (${effectiveVaults(sql, scope)}) v JOIN secrets s USING (vault_id)
     ORDER BY s.name, v.rank LIMIT ${page.limit + 1} OFFSET ${page.offset}`
-  const secrets = rows.slice(0, page.limit).map((row) => ({ ...secretOf(row), scope: SOURCES[row.rank] ?? 'workspace' }))
+  const secrets = rows
+    .slice(0, page.limit)
+    .map((row) => ({ ...secretOf(row), scope: SOURCES[row.rank] ?? 'workspace' }))
   return ok({ secrets, hasMore: rows.length > page.limit })
 }
 
-async function sourcesOf(store: Store, scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>> {
+async function sourcesOf(
+  store: Store,
+  scope: VaultScope,
+  names: readonly string[],
+): Promise<Outcome<readonly StoredSecret[]>> {
   const { sql } = store
   const rows = await sql<StoredRow[]>`
     SELECT ${storedColumns(store)}, 3 AS rank
@@ -82,11 +119,19 @@ async function sourcesOf(store: Store, scope: VaultScope, names: readonly string
   const byName = new Map(rows.map((row) => [row.name, storedOf(row)]))
   const found = names.flatMap((name) => byName.get(name) ?? [])
   if (found.length === names.length) return ok(found)
-  const issues = names.flatMap((name, at) => byName.has(name) ? [] : [{ path: `/names/${at}`, message: 'is none', expected: 'a secret of the workspace' }])
+  const issues = names.flatMap((name, at) =>
+    byName.has(name)
+      ? []
+      : [{ path: `/names/${at}`, message: 'is none', expected: 'a secret of the workspace' }],
+  )
   return fail('secret_unknown', { metadata: { issues: issues.slice(0, ISSUES_MAX) } })
 }
 
-async function findEffective(store: Store, scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>> {
+async function findEffective(
+  store: Store,
+  scope: VaultScope,
+  name: string,
+): Promise<Outcome<EffectiveRow | null>> {
   const { sql } = store
   if (scope.internId !== null) {
     const intern = await internOf(sql, scope)
@@ -131,7 +176,10 @@ export function storedOf(row: StoredRow): EffectiveRow {
     hosts: textsOf(row.hosts),
     version: row.version,
     sealed: row.sealed,
-    key: id === null || rootKeyId === null || purpose === null || wrapped === null ? null : { id, vaultId, purpose, rootKeyId, wrapped },
+    key:
+      id === null || rootKeyId === null || purpose === null || wrapped === null
+        ? null
+        : { id, vaultId, purpose, rootKeyId, wrapped },
     source: SOURCES[row.rank] ?? 'workspace',
   }
 }

@@ -15,8 +15,14 @@ export interface NewVault {
   readonly name: string | null
 }
 
-/** Makes a vault without keys: they come with its first secret, so that this needs no root key. @returns its id */
-export async function insertVault(tx: Transaction, { organizationId, workspaceId, kind, name }: NewVault): Promise<string> {
+/**
+ * Makes a vault without keys: they come with its first secret, so that this needs no root key. @returns its
+ * id
+ */
+export async function insertVault(
+  tx: Transaction,
+  { organizationId, workspaceId, kind, name }: NewVault,
+): Promise<string> {
   const id = newId()
   await tx`
     INSERT INTO vaults (id, organization_id, workspace_id, kind, name)
@@ -33,14 +39,23 @@ export interface InternSeen {
 }
 
 /** @returns null for an intern that is not of this workspace, or unknown */
-export async function internOf(sql: Queryable, { workspaceId, organizationId, internId }: VaultScope): Promise<InternSeen | null> {
+export async function internOf(
+  sql: Queryable,
+  { workspaceId, organizationId, internId }: VaultScope,
+): Promise<InternSeen | null> {
   if (internId === null || !isId(internId)) return null
-  const [row] = await sql<{ is_in_transfer: boolean; attached_vault_id: string | null; has_attached: boolean }[]>`
+  const [row] = await sql<
+    { is_in_transfer: boolean; attached_vault_id: string | null; has_attached: boolean }[]
+  >`
     SELECT i.is_in_transfer, i.attached_vault_id, v.id IS NOT NULL AS has_attached FROM interns i
     LEFT JOIN vaults v ON v.id = i.attached_vault_id AND v.workspace_id = i.workspace_id AND v.kind = 'attachable'
     WHERE i.id = ${internId} AND i.workspace_id = ${workspaceId} AND i.organization_id = ${organizationId}`
   if (row === undefined) return null
-  return { isInTransfer: row.is_in_transfer, attachedVaultId: row.attached_vault_id, hasAttached: row.has_attached }
+  return {
+    isInTransfer: row.is_in_transfer,
+    attachedVaultId: row.attached_vault_id,
+    hasAttached: row.has_attached,
+  }
 }
 
 /** True when its effective secrets cannot be told: a vault was attached, and it is gone. B2.4. */
@@ -49,8 +64,8 @@ export function isAttachedGone({ attachedVaultId, hasAttached }: InternSeen): bo
 }
 
 /**
- * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). Of an intern that
- * `internOf` does not find there is none.
+ * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). Of an
+ * intern that `internOf` does not find there is none.
  */
 export function effectiveVaults(sql: Queryable, { workspaceId, internId }: VaultScope) {
   const own = sql`SELECT id AS vault_id, workspace_id, 3 AS rank FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
@@ -75,14 +90,25 @@ export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }
     : sql`SELECT vault_id FROM interns WHERE id = ${internId} AND workspace_id = ${workspaceId}`
 }
 
-/** Failures: intern_unknown, vault_unknown (an attachable one). The vault of a workspace is made with its first secret. */
-export async function vaultForWriting(sql: Queryable, scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>> {
+/**
+ * Failures: intern_unknown, vault_unknown (an attachable one). The vault of a workspace is made with its
+ * first secret.
+ */
+export async function vaultForWriting(
+  sql: Queryable,
+  scope: VaultScope,
+  versions: number,
+): Promise<Outcome<VaultForWriting>> {
   const found = (await seenVault(sql, scope, versions)) ?? (await madeVault(sql, scope, versions))
   if (found === null) return fail(scope.attachableId === undefined ? 'intern_unknown' : 'vault_unknown')
   return ok(found)
 }
 
-async function madeVault(sql: Queryable, scope: VaultScope, versions: number): Promise<VaultForWriting | null> {
+async function madeVault(
+  sql: Queryable,
+  scope: VaultScope,
+  versions: number,
+): Promise<VaultForWriting | null> {
   const { organizationId, workspaceId, internId, attachableId } = scope
   if (internId !== null || attachableId !== undefined) return null
   await sql`
@@ -93,9 +119,14 @@ async function madeVault(sql: Queryable, scope: VaultScope, versions: number): P
   return seenVault(sql, scope, versions)
 }
 
-async function seenVault(sql: Queryable, scope: VaultScope, versions: number): Promise<VaultForWriting | null> {
+async function seenVault(
+  sql: Queryable,
+  scope: VaultScope,
+  versions: number,
+): Promise<VaultForWriting | null> {
   const { internId, attachableId } = scope
-  if ((internId !== null && !isId(internId)) || (attachableId !== undefined && !isId(attachableId))) return null
+  if ((internId !== null && !isId(internId)) || (attachableId !== undefined && !isId(attachableId)))
+    return null
   const [row] = await sql<VaultRow[]>`
     SELECT v.id, v.workspace_id, f.id AS f_id, f.root_key_id AS f_root, f.wrapped AS f_wrapped,
       s.id AS s_id, s.root_key_id AS s_root, s.wrapped AS s_wrapped,
@@ -105,8 +136,15 @@ async function seenVault(sql: Queryable, scope: VaultScope, versions: number): P
     LEFT JOIN vault_keys s ON s.vault_id = v.id AND s.purpose = 'sealing' AND s.is_current
     WHERE v.id = (${ownVault(sql, scope)})`
   if (row === undefined) return null
-  const key = (purpose: VaultKeyPurpose, id: string | null, rootKeyId: string | null, wrapped: Uint8Array | null): WrappedVaultKey | null =>
-    id === null || rootKeyId === null || wrapped === null ? null : { id, vaultId: row.id, purpose, rootKeyId, wrapped }
+  const key = (
+    purpose: VaultKeyPurpose,
+    id: string | null,
+    rootKeyId: string | null,
+    wrapped: Uint8Array | null,
+  ): WrappedVaultKey | null =>
+    id === null || rootKeyId === null || wrapped === null
+      ? null
+      : { id, vaultId: row.id, purpose, rootKeyId, wrapped }
   return {
     vaultId: row.id,
     workspaceId: row.workspace_id,
@@ -133,7 +171,9 @@ interface VaultRow {
  * Failure: vault_unknown, for one that was removed meanwhile.
  */
 export async function addVaultKeys(
-  tx: Transaction, vaultId: string, keys: readonly WrappedVaultKey[],
+  tx: Transaction,
+  vaultId: string,
+  keys: readonly WrappedVaultKey[],
 ): Promise<Outcome<readonly WrappedVaultKey[]>> {
   // It stays there until the keys are.
   const [vault] = await tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR KEY SHARE`
@@ -146,24 +186,40 @@ export async function addVaultKeys(
   }
   const rows = await tx<{ id: string; purpose: VaultKeyPurpose; root_key_id: string; wrapped: Buffer }[]>`
     SELECT id, purpose, root_key_id, wrapped FROM vault_keys WHERE vault_id = ${vaultId} AND is_current`
-  return ok(rows.map(({ id, purpose, root_key_id: rootKeyId, wrapped }) => ({ id, vaultId, purpose, rootKeyId, wrapped })))
+  return ok(
+    rows.map(({ id, purpose, root_key_id: rootKeyId, wrapped }) => ({
+      id,
+      vaultId,
+      purpose,
+      rootKeyId,
+      wrapped,
+    })),
+  )
 }
 
 /**
- * Whoever writes secrets or keys of a vault holds its row, so that nothing is sealed with a key that was replaced
- * meanwhile. Locks are taken in this order: intern, vault, secrets, the head of the audit log.
+ * Whoever writes secrets or keys of a vault holds its row, so that nothing is sealed with a key that was
+ * replaced meanwhile. Locks are taken in this order: intern, vault, secrets, the head of the audit log.
  * @returns id of its current sealing key; null when there is none, or no such vault
  */
 export async function lockVault(tx: Transaction, vaultId: string): Promise<string | null> {
   const [, keys] = await Promise.all([
     tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR NO KEY UPDATE`,
-    tx<{ id: string }[]>`SELECT id FROM vault_keys WHERE vault_id = ${vaultId} AND purpose = 'sealing' AND is_current`,
+    tx<
+      { id: string }[]
+    >`SELECT id FROM vault_keys WHERE vault_id = ${vaultId} AND purpose = 'sealing' AND is_current`,
   ])
   return keys[0]?.id ?? null
 }
 
-/** Holds an intern, so that it is neither deleted nor moved before the commit. @returns null when there is none */
-export async function lockIntern(tx: Transaction, scope: VaultScope): Promise<{ readonly isInTransfer: boolean } | null> {
+/**
+ * Holds an intern, so that it is neither deleted nor moved before the commit. @returns null when there is
+ * none
+ */
+export async function lockIntern(
+  tx: Transaction,
+  scope: VaultScope,
+): Promise<{ readonly isInTransfer: boolean } | null> {
   const { internId, workspaceId } = scope
   if (internId === null || !isId(internId)) return null
   const [row] = await tx<{ is_in_transfer: boolean }[]>`

@@ -5,13 +5,17 @@ import { insertOf, recordsOf } from './job-records.ts'
 import { NONE_OPEN, withOneMore } from './open-counts.ts'
 
 /**
- * Accepts in one statement those of some jobs with which nothing is special: no account that pays has a limit, the turn is
- * theirs, the workspace is there, locked by nobody and has room. Of the others nothing is written; `acceptAll` tells why.
- * It waits for no account and no workspace. Who sets the first limit of an account at this moment has it count from the
- * next statement on, as if this one had come before.
+ * Accepts in one statement those of some jobs with which nothing is special: no account that pays has a
+ * limit, the turn is theirs, the workspace is there, locked by nobody and has room. Of the others nothing is
+ * written; `acceptAll` tells why. It waits for no account and no workspace. Who sets the first limit of an
+ * account at this moment has it count from the next statement on, as if this one had come before.
  * @returns ids of those that are accepted
  */
-export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts, jobMs }: AcceptDeps): Promise<ReadonlySet<string>> {
+export async function acceptFree(
+  sql: Sql,
+  jobs: readonly Accepting[],
+  { counts, jobMs }: AcceptDeps,
+): Promise<ReadonlySet<string>> {
   const workspaceIds = [...new Set(jobs.map(({ input }) => input.workspaceId))]
   const open = await counts.of(sql, workspaceIds)
   const turns = new Set<string>()
@@ -26,10 +30,18 @@ export async function acceptFree(sql: Sql, jobs: readonly Accepting[], { counts,
   })
   if (fit.length === 0) return new Set()
   const paying = fit.filter(({ input }) => input.costNano > 0 || input.isUnpriced)
-  const accountIds = new Set(paying.flatMap(({ input: { key, workspaceId } }) => (
-    [organizationAccount(key.organizationId), workspaceAccount(workspaceId), key.money.accountId])))
+  const accountIds = new Set(
+    paying.flatMap(({ input: { key, workspaceId } }) => [
+      organizationAccount(key.organizationId),
+      workspaceAccount(workspaceId),
+      key.money.accountId,
+    ]),
+  )
   const rows = await sql<{ id: string }[]>`
-    WITH records AS MATERIALIZED (${recordsOf(sql, fit.map((job) => ({ ...job, day: null })))}),
+    WITH records AS MATERIALIZED (${recordsOf(
+      sql,
+      fit.map((job) => ({ ...job, day: null })),
+    )}),
     held AS MATERIALIZED (
       SELECT id, default_callback_url FROM workspaces
       WHERE id = ANY(string_to_array(${workspaceIds.join(',')}, ',')::uuid[]) AND deleted_at IS NULL FOR SHARE SKIP LOCKED),

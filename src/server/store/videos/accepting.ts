@@ -27,7 +27,9 @@ export interface Accepting {
 export function acceptingOf(input: VideoInput): Accepting {
   const { frames, references, passthrough, ...request } = input.request
   const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
-  const attached = hasAttached ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached) : ''
+  const attached = hasAttached
+    ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached)
+    : ''
   return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
 }
 
@@ -41,7 +43,10 @@ export type Verdict =
   | { readonly kind: 'refused'; readonly refusal: Outcome<never> }
   /** Others hold the money that it needs, and may give it back. */
   | { readonly kind: 'short'; readonly refusal: Outcome<never> }
-  /** Its workspace is gone, or somebody has it locked; or it is no free one. Another way of accepting it tells. */
+  /**
+   * Its workspace is gone, or somebody has it locked; or it is no free one. Another way of accepting it
+   * tells.
+   */
   | { readonly kind: 'elsewhere' }
 
 /** Another has the turn of a job by now, or has answered it: nothing of the transaction may stay. */
@@ -52,42 +57,60 @@ export interface AcceptDeps {
   /** Milliseconds from its acceptance until a job expires. */
   readonly jobMs: number
   /**
-   * Whether it waits for a workspace that others have locked: a single job alone does. Who deletes a workspace may want
-   * another one next, and would wait for us in turn.
+   * Whether it waits for a workspace that others have locked: a single job alone does. Who deletes a
+   * workspace may want another one next, and would wait for us in turn.
    */
   readonly mayWait: boolean
 }
 
 /**
- * Accepts jobs in one transaction: rows, holds and kept answers. One that is refused keeps no other from being accepted.
- * Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of turns none that another holds for long.
+ * Accepts jobs in one transaction: rows, holds and kept answers. One that is refused keeps no other from
+ * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of
+ * turns none that another holds for long.
  * @returns verdicts in the order of the jobs
  */
-export async function acceptAll(tx: Transaction, jobs: readonly Accepting[], deps: AcceptDeps): Promise<readonly Verdict[]> {
+export async function acceptAll(
+  tx: Transaction,
+  jobs: readonly Accepting[],
+  deps: AcceptDeps,
+): Promise<readonly Verdict[]> {
   const workspaceIds = [...new Set(jobs.map(({ input }) => input.workspaceId))].sort()
   const [held, open, limited] = await Promise.all([
     holdWorkspaces(tx, workspaceIds, deps.mayWait ? 'wait' : 'skip locked'),
     deps.counts.of(tx, workspaceIds),
-    limitedAccounts(tx, jobs.map(({ input }) => input)),
+    limitedAccounts(
+      tx,
+      jobs.map(({ input }) => input),
+    ),
   ])
   const holding = limited.length === 0 ? null : new Holding(await lookAtHolds(tx, limited))
   const accepted: Held[] = []
   const verdicts = jobs.map((job): Verdict => {
     const { workspaceId } = job.input
-    if (!held.has(workspaceId)) return deps.mayWait ? { kind: 'refused', refusal: fail('workspace_unknown') } : { kind: 'elsewhere' }
+    if (!held.has(workspaceId))
+      return deps.mayWait ? { kind: 'refused', refusal: fail('workspace_unknown') } : { kind: 'elsewhere' }
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
     if (more === null) return { kind: 'refused', refusal: fail('video_jobs_full', FULL) }
     const decision = holding?.decide(job.input) ?? UNHELD
-    if (decision.kind === 'unbounded') return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.input.target.endpoint) }
-    if (decision.kind === 'refused') return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
+    if (decision.kind === 'unbounded')
+      return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.input.target.endpoint) }
+    if (decision.kind === 'refused')
+      return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
     open.set(workspaceId, more)
-    accepted.push({ ...job, day: decision.day, leases: decision.leases.map((lease) => ({ ...lease, holdId: job.holdId })) })
+    accepted.push({
+      ...job,
+      day: decision.day,
+      leases: decision.leases.map((lease) => ({ ...lease, holdId: job.holdId })),
+    })
     return { kind: 'accepted', view: acceptedView(job.id, workspaceId) }
   })
   await Promise.all([
     keepAll(tx, accepted),
     insertJobs(tx, accepted, deps.jobMs),
-    addHolds(tx, accepted.flatMap(({ leases }) => leases)),
+    addHolds(
+      tx,
+      accepted.flatMap(({ leases }) => leases),
+    ),
     holding === null ? null : saveAccounts(tx, holding.changed, holding.wanted),
   ])
   return verdicts
@@ -101,9 +124,16 @@ interface Held extends NewJob {
 }
 
 async function keepAll(tx: Transaction, jobs: readonly Held[]): Promise<void> {
-  const answers = jobs.flatMap(({ id, input: { once, workspaceId } }) => (
-    once === null ? [] : [{ turn: once.turn, answer: { bodySha256: once.bodySha256, json: once.answer(acceptedView(id, workspaceId)) } }]
-  ))
+  const answers = jobs.flatMap(({ id, input: { once, workspaceId } }) =>
+    once === null
+      ? []
+      : [
+          {
+            turn: once.turn,
+            answer: { bodySha256: once.bodySha256, json: once.answer(acceptedView(id, workspaceId)) },
+          },
+        ],
+  )
   if (!(await keepAnswers(tx, answers))) throw new TurnLost()
 }
 

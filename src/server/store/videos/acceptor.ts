@@ -2,7 +2,11 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
 import { MONEY_TRIED_MS_MAX, MONEY_TRY_MS } from '../../../schemas/money/money-limits.ts'
 import {
-  VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX,
+  VIDEO_ACCEPT_MS_MAX,
+  VIDEO_ACCEPTS_BYTES_MAX,
+  VIDEO_ACCEPTS_WAITING_MAX,
+  VIDEO_BATCH_BYTES_MAX,
+  VIDEO_BATCH_JOBS_MAX,
 } from '../../../schemas/videos/video-limits.ts'
 import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/videos.ts'
 import type { Sql, Store } from '../base/open.ts'
@@ -31,8 +35,8 @@ interface Waiting {
 }
 
 /**
- * `free`: without a limit, as it seems; those with which it is otherwise go on to `limited`. `alone`: one at a time, which may
- * wait for what others have locked.
+ * `free`: without a limit, as it seems; those with which it is otherwise go on to `limited`. `alone`: one at
+ * a time, which may wait for what others have locked.
  */
 type LaneKind = 'free' | 'limited' | 'alone'
 
@@ -44,9 +48,10 @@ interface Lane {
 }
 
 /**
- * Accepts jobs in batches: a commit costs as much for many as for one. Those of keys without any limit go by themselves, so
- * that they never wait for the accounts of others; what a key's record says of that is looked at again. One that would keep its
- * batch waiting, or that may have spoiled it, is tried alone, beside the others.
+ * Accepts jobs in batches: a commit costs as much for many as for one. Those of keys without any limit go by
+ * themselves, so that they never wait for the accounts of others; what a key's record says of that is looked
+ * at again. One that would keep its batch waiting, or that may have spoiled it, is tried alone, beside the
+ * others.
  */
 export class Acceptor {
   readonly #options: AcceptorOptions
@@ -92,7 +97,8 @@ export class Acceptor {
   }
 
   async #serveAll({ kind, waiting }: Lane): Promise<void> {
-    while (waiting.length > 0) await this.#serve(kind, kind === 'alone' ? waiting.splice(0, 1) : nextBatch(waiting))
+    while (waiting.length > 0)
+      await this.#serve(kind, kind === 'alone' ? waiting.splice(0, 1) : nextBatch(waiting))
     this.#lanes[kind].isRunning = false
   }
 
@@ -100,7 +106,10 @@ export class Acceptor {
   async #serve(kind: LaneKind, batch: readonly Waiting[]): Promise<void> {
     let verdicts: readonly Verdict[]
     try {
-      verdicts = await this.#transact(kind, batch.map(({ job }) => job))
+      verdicts = await this.#transact(
+        kind,
+        batch.map(({ job }) => job),
+      )
     } catch (problem) {
       return this.#mend(kind, batch, problem)
     }
@@ -108,10 +117,17 @@ export class Acceptor {
     for (const [nth, waiting] of batch.entries()) {
       const verdict = verdicts[nth]
       switch (verdict?.kind) {
-        case 'accepted': waiting.settle(ok(verdict.view)); break
-        case 'refused': this.#refuse(waiting, verdict.refusal); break
-        case 'short': this.#tryAgain(waiting, verdict.refusal); break
-        default: this.#enter(kind === 'free' ? 'limited' : 'alone', waiting)
+        case 'accepted':
+          waiting.settle(ok(verdict.view))
+          break
+        case 'refused':
+          this.#refuse(waiting, verdict.refusal)
+          break
+        case 'short':
+          this.#tryAgain(waiting, verdict.refusal)
+          break
+        default:
+          this.#enter(kind === 'free' ? 'limited' : 'alone', waiting)
       }
     }
   }
@@ -121,8 +137,11 @@ export class Acceptor {
     return this.#options.store.within(VIDEO_ACCEPT_MS_MAX, async (sql) => {
       if (kind !== 'free') return sql.begin((tx) => acceptAll(tx, jobs, means))
       const accepted = await acceptFree(sql, jobs, means)
-      return jobs.map(({ id, input }): Verdict => (
-        accepted.has(id) ? { kind: 'accepted', view: acceptedView(id, input.workspaceId) } : { kind: 'elsewhere' }))
+      return jobs.map(({ id, input }): Verdict =>
+        accepted.has(id)
+          ? { kind: 'accepted', view: acceptedView(id, input.workspaceId) }
+          : { kind: 'elsewhere' },
+      )
     })
   }
 
@@ -132,13 +151,17 @@ export class Acceptor {
     const { views } = this.#options
     for (const job of jobs) this.#counts.add(job.input.workspaceId, lengthOf(job))
     void views.putAll(jobs.map(({ id, input }) => acceptedView(id, input.workspaceId)))
-    for (const provider of new Set(jobs.map(({ input }) => input.target.provider))) views.wake({ kind: 'jobs', provider })
+    for (const provider of new Set(jobs.map(({ input }) => input.target.provider)))
+      views.wake({ kind: 'jobs', provider })
   }
 
   /** Unless the job is there already, whose own hold may be what leaves too little. */
   #refuse({ job, settle, reject }: Waiting, refusal: Outcome<never>): void {
     if (job.input.once === null) return settle(refusal)
-    void reach(() => madeBefore(this.#options.store.sql, job)).then((made) => settle(isNone(made) ? refusal : made), reject)
+    void reach(() => madeBefore(this.#options.store.sql, job)).then(
+      (made) => settle(isNone(made) ? refusal : made),
+      reject,
+    )
   }
 
   #tryAgain(waiting: Waiting, refusal: Outcome<never>): void {
@@ -148,7 +171,10 @@ export class Acceptor {
     after(MONEY_TRY_MS, () => this.#enter('limited', waiting))
   }
 
-  /** After a transaction that has failed, or of which nobody knows: what spoils it for all is found by trying each by itself. */
+  /**
+   * After a transaction that has failed, or of which nobody knows: what spoils it for all is found by trying
+   * each by itself.
+   */
   async #mend(kind: LaneKind, batch: readonly Waiting[], problem: unknown): Promise<void> {
     if (isAway(problem)) {
       for (const { settle } of batch) settle(fail('store_unavailable', { retryAfterS: 1, cause: problem }))
@@ -179,15 +205,21 @@ function isNone(made: Outcome<VideoView>): boolean {
 }
 
 /**
- * The job that an earlier try made whose answer was lost, or another front under the same key, which took the turn over.
+ * The job that an earlier try made whose answer was lost, or another front under the same key, which took the
+ * turn over.
  * Failures: idempotency_mismatch; idempotency_running where the other one has not made it yet.
  */
-async function madeBefore(sql: Sql, { id, input: { once, workspaceId } }: Accepting): Promise<Outcome<VideoView>> {
+async function madeBefore(
+  sql: Sql,
+  { id, input: { once, workspaceId } }: Accepting,
+): Promise<Outcome<VideoView>> {
   const [row] = await sql<{ id: string; body_sha256: string | null }[]>`
     SELECT id, body_sha256 FROM video_jobs
     WHERE id = ${id} OR (turn_id = ${once?.turn.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
     ORDER BY created_at DESC LIMIT 1`
   if (row === undefined) return fail('idempotency_running', { retryAfterS: 1 })
   // What the first answer told, though it may be further by now. C16.
-  return row.body_sha256 === (once?.bodySha256 ?? null) ? ok(acceptedView(row.id, workspaceId)) : fail('idempotency_mismatch')
+  return row.body_sha256 === (once?.bodySha256 ?? null)
+    ? ok(acceptedView(row.id, workspaceId))
+    : fail('idempotency_mismatch')
 }

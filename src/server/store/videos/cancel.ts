@@ -15,33 +15,47 @@ export interface CancelDeps {
   readonly context: EndContext
 }
 
-/** The ending of `VideoJobs.cancel`: in any open state, whoever works on the job, who then writes nothing any more. */
+/**
+ * The ending of `VideoJobs.cancel`: in any open state, whoever works on the job, who then writes nothing any
+ * more.
+ */
 export function openVideoCancel({ store, views, context }: CancelDeps): VideoJobs['cancel'] {
   const ends = new EndBatches(store, context)
-  return (workspaceId, id) => reach(async () => {
-    if (!isVideoId(id)) return fail('video_unknown')
-    const before = await look(store.sql, workspaceId, id)
-    if (before === null) return fail('video_unknown')
-    const ended = isVideoEnding(before.state) ? null : await ends.end(cancellation(id))
-    if (ended === null) {
-      // Whoever is told so must not be shown an open job afterwards: the view may be behind.
-      const now = isVideoEnding(before.state) ? before : await look(store.sql, workspaceId, id)
-      if (now !== null) await views.put(viewOf(now))
-      return fail('video_ended')
-    }
-    const view = viewOf(ended)
-    await views.put(view)
-    views.wake({ kind: 'cancelled', id })
-    if (ended.callback_url !== null) views.wake({ kind: 'webhooks' })
-    return ok(view)
-  })
+  return (workspaceId, id) =>
+    reach(async () => {
+      if (!isVideoId(id)) return fail('video_unknown')
+      const before = await look(store.sql, workspaceId, id)
+      if (before === null) return fail('video_unknown')
+      const ended = isVideoEnding(before.state) ? null : await ends.end(cancellation(id))
+      if (ended === null) {
+        // Whoever is told so must not be shown an open job afterwards: the view may be behind.
+        const now = isVideoEnding(before.state) ? before : await look(store.sql, workspaceId, id)
+        if (now !== null) await views.put(viewOf(now))
+        return fail('video_ended')
+      }
+      const view = viewOf(ended)
+      await views.put(view)
+      views.wake({ kind: 'cancelled', id })
+      if (ended.callback_url !== null) views.wake({ kind: 'webhooks' })
+      return ok(view)
+    })
 }
 
 async function look(sql: Sql, workspaceId: string, id: string): Promise<VideoViewRow | null> {
-  const [row] = await sql<VideoViewRow[]>`SELECT ${sql(VIEW_COLUMNS)} FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
+  const [row] = await sql<
+    VideoViewRow[]
+  >`SELECT ${sql(VIEW_COLUMNS)} FROM video_jobs WHERE id = ${id} AND workspace_id = ${workspaceId}`
   return row ?? null
 }
 
 export function cancellation(id: string): EndInput {
-  return { id, attempt: null, polls: null, state: 'cancelled', error: 'The job was cancelled.', clips: [], settling: unfinished }
+  return {
+    id,
+    attempt: null,
+    polls: null,
+    state: 'cancelled',
+    error: 'The job was cancelled.',
+    clips: [],
+    settling: unfinished,
+  }
 }

@@ -3,17 +3,27 @@ import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable } from '../base/open.ts'
 import { claimedOf, OPEN_STATES, videoRows, type ReadRow } from './rows.ts'
 
-/** Due jobs of one provider that a claim looks at beside those that it may take: above it workspaces show fewer each. Decision. */
+/**
+ * Due jobs of one provider that a claim looks at beside those that it may take: above it workspaces show
+ * fewer each. Decision.
+ */
 const SEEN_MAX = 5_000
 /** Due jobs of a workspace and provider that are counted. Decision. */
 const COUNTED_MAX = 300
 
 /**
- * Takes due jobs: of each provider in turns among the workspaces that have some, and of each workspace the longest due, so
- * that nobody's many jobs keep those of others waiting. What another process is taking at the moment is passed over.
+ * Takes due jobs: of each provider in turns among the workspaces that have some, and of each workspace the
+ * longest due, so that nobody's many jobs keep those of others waiting. What another process is taking at the
+ * moment is passed over.
  */
-export async function claim(sql: Queryable, room: ReadonlyMap<string, number>, leaseMs: number): Promise<readonly ClaimedVideo[]> {
-  const inputs = [...room].filter(([, count]) => count > 0).map(([provider, count]) => ({ provider, room: count }))
+export async function claim(
+  sql: Queryable,
+  room: ReadonlyMap<string, number>,
+  leaseMs: number,
+): Promise<readonly ClaimedVideo[]> {
+  const inputs = [...room]
+    .filter(([, count]) => count > 0)
+    .map(([provider, count]) => ({ provider, room: count }))
   if (inputs.length === 0) return []
   const taken = await videoRows.claimAll<ReadRow>(sql, chosen(sql, inputs), leaseMs)
   return taken.map(claimedOf)

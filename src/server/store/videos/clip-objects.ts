@@ -5,7 +5,9 @@ import { OPEN_STATES } from './rows.ts'
 /** An object of a job, before the `-` its id. */
 const CLIP_OBJECT = /^(vid_[0-9a-f]{32})-/
 
-/** Which of the objects are clips, or may become ones: those of open jobs lie in storage before a row says so. */
+/**
+ * Which of the objects are clips, or may become ones: those of open jobs lie in storage before a row says so.
+ */
 export async function clipsAmong(sql: Queryable, objectIds: readonly string[]): Promise<readonly string[]> {
   const mayBe = objectIds.map((id) => ({ id, jobId: CLIP_OBJECT.exec(id)?.[1] ?? null }))
   // One statement: between two a job could end, and its clips would be neither.
@@ -17,11 +19,21 @@ export async function clipsAmong(sql: Queryable, objectIds: readonly string[]): 
 }
 
 /** Clips of all jobs in the order of their objects' ids. */
-export async function clipPage(sql: Queryable, after: string | null, countMax: number): Promise<readonly SealedObject[]> {
-  const rows = await sql<{ object_id: string; workspace_id: string; data_key_id: string; size_bytes: string; sha256: string }[]>`
+export async function clipPage(
+  sql: Queryable,
+  after: string | null,
+  countMax: number,
+): Promise<readonly SealedObject[]> {
+  const rows = await sql<
+    { object_id: string; workspace_id: string; data_key_id: string; size_bytes: string; sha256: string }[]
+  >`
     SELECT object_id, workspace_id, data_key_id, size_bytes, sha256 FROM video_clips
     WHERE ${after === null ? sql`true` : sql`object_id > ${after}`} ORDER BY object_id LIMIT ${countMax}`
   return rows.map((row) => ({
-    id: row.object_id, workspaceId: row.workspace_id, dataKeyId: row.data_key_id, sizeBytes: Number(row.size_bytes), sha256: row.sha256,
+    id: row.object_id,
+    workspaceId: row.workspace_id,
+    dataKeyId: row.data_key_id,
+    sizeBytes: Number(row.size_bytes),
+    sha256: row.sha256,
   }))
 }

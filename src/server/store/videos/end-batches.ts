@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Ends of jobs in shared transactions: those that come while one runs go together into the next one. All of an
- * organization lock its account, so that one transaction for each would make a queue of them.
+ * Ends of jobs in shared transactions: those that come while one runs go together into the next one. All of
+ * an organization lock its account, so that one transaction for each would make a queue of them.
  */
 export class EndBatches {
   readonly #store: Store
@@ -25,7 +25,10 @@ export class EndBatches {
     this.#context = context
   }
 
-  /** @returns null when the job is another's, or has ended. Rejects when the store cannot be reached: then it may have ended. */
+  /**
+   * @returns null when the job is another's, or has ended. Rejects when the store cannot be reached: then it
+   * may have ended.
+   */
   end(input: EndInput): Promise<EndedRow | null> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject })
@@ -53,7 +56,15 @@ export class EndBatches {
 
   async #book(batch: readonly Waiting[]): Promise<void> {
     try {
-      const rows = new Map((await book(this.#store, batch.map(({ input }) => input), this.#context)).map((row) => [row.id, row]))
+      const rows = new Map(
+        (
+          await book(
+            this.#store,
+            batch.map(({ input }) => input),
+            this.#context,
+          )
+        ).map((row) => [row.id, row]),
+      )
       for (const { input, resolve } of batch) resolve(rows.get(input.id) ?? null)
     } catch (problem) {
       // One that cannot be booked must not keep the others from it.
@@ -64,10 +75,16 @@ export class EndBatches {
 }
 
 /** One transaction. */
-export function book(store: Store, inputs: readonly EndInput[], context: EndContext): Promise<readonly EndedRow[]> {
-  return withPartitions(store, () => daysOf(store, inputs), () => (
-    store.within(VIDEO_END_MS_MAX, (sql) => sql.begin((tx) => endJobs(tx, inputs, context)))
-  ))
+export function book(
+  store: Store,
+  inputs: readonly EndInput[],
+  context: EndContext,
+): Promise<readonly EndedRow[]> {
+  return withPartitions(
+    store,
+    () => daysOf(store, inputs),
+    () => store.within(VIDEO_END_MS_MAX, (sql) => sql.begin((tx) => endJobs(tx, inputs, context))),
+  )
 }
 
 async function daysOf({ sql }: Store, inputs: readonly EndInput[]): Promise<readonly string[]> {

@@ -34,11 +34,17 @@ export interface EndContext {
 export type EndedRow = SettledRow & VideoRow & { readonly was: OpenVideoState }
 
 /**
- * Ends jobs, each with all that follows from it. Locks: the jobs in the order of their ids, and at last the accounts.
+ * Ends jobs, each with all that follows from it. Locks: the jobs in the order of their ids, and at last the
+ * accounts.
  * @param wishes of different jobs
- * @returns those that ended now: what is another's by now, or has ended, is left out, and nothing is booked for it
+ * @returns those that ended now: what is another's by now, or has ended, is left out, and nothing is booked
+ * for it
  */
-export async function endJobs(tx: Transaction, inputs: readonly EndInput[], context: EndContext): Promise<readonly EndedRow[]> {
+export async function endJobs(
+  tx: Transaction,
+  inputs: readonly EndInput[],
+  context: EndContext,
+): Promise<readonly EndedRow[]> {
   const rows = await endRows(tx, inputs, context)
   if (rows.length === 0) return rows
   const byId = new Map(inputs.map((input) => [input.id, input]))
@@ -47,16 +53,31 @@ export async function endJobs(tx: Transaction, inputs: readonly EndInput[], cont
     return input === undefined ? [] : [{ row, input, settling: input.settling(row.was) }]
   })
   await Promise.all([
-    insertClips(tx, ended.flatMap(({ row, input }) => input.clips.map((clip, index) => ({ row, clip, index })))),
-    insertDeliveries(tx, rows.flatMap((row) => deliveryOf(row, context.origin))),
+    insertClips(
+      tx,
+      ended.flatMap(({ row, input }) => input.clips.map((clip, index) => ({ row, clip, index }))),
+    ),
+    insertDeliveries(
+      tx,
+      rows.flatMap((row) => deliveryOf(row, context.origin)),
+    ),
   ])
   await settle(tx, ended, context.log)
   return rows
 }
 
-async function endRows(tx: Transaction, inputs: readonly EndInput[], { clipsKeptMs }: EndContext): Promise<readonly EndedRow[]> {
+async function endRows(
+  tx: Transaction,
+  inputs: readonly EndInput[],
+  { clipsKeptMs }: EndContext,
+): Promise<readonly EndedRow[]> {
   const told = inputs.map(({ id, attempt, polls, state, error, clips }) => ({
-    id, attempt, polls, state, error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)), outputs: clips.length,
+    id,
+    attempt,
+    polls,
+    state,
+    error: error === null ? null : plain(error.slice(0, VIDEO_ERROR_CHARS_MAX)),
+    outputs: clips.length,
   }))
   return tx<EndedRow[]>`
     WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json)
@@ -73,21 +94,45 @@ async function endRows(tx: Transaction, inputs: readonly EndInput[], { clipsKept
 }
 
 async function insertClips(
-  tx: Transaction, clips: readonly { readonly row: EndedRow; readonly clip: StoredClip; readonly index: number }[],
+  tx: Transaction,
+  clips: readonly { readonly row: EndedRow; readonly clip: StoredClip; readonly index: number }[],
 ): Promise<void> {
   if (clips.length === 0) return
   const rows = clips.map(({ row, clip, index }) => ({
-    job_id: row.id, index, object_id: clip.objectId, workspace_id: row.workspace_id, data_key_id: clip.dataKeyId,
-    size_bytes: clip.sizeBytes, sha256: clip.sha256,
+    job_id: row.id,
+    index,
+    object_id: clip.objectId,
+    workspace_id: row.workspace_id,
+    data_key_id: clip.dataKeyId,
+    size_bytes: clip.sizeBytes,
+    sha256: clip.sha256,
   }))
   await tx`INSERT INTO video_clips ${tx(rows)}`
 }
 
 function deliveryOf(row: EndedRow, origin: string | null): readonly NewDelivery[] {
   if (row.callback_url === null || origin === null) return []
-  const body = webhookBody({
-    id: row.id, status: row.state as VideoEnding, endedAt: row.ended_at, generationId: row.generation_id, model: row.model,
-    error: row.error, outputs: row.outputs, costNano: row.is_unpriced ? null : Number(row.cost_nano), isByok: row.own_secret !== null,
-  }, origin)
-  return [{ workspaceId: row.workspace_id, jobId: row.id, idempotencyKey: `${row.id}-${row.state}`, url: row.callback_url, body }]
+  const body = webhookBody(
+    {
+      id: row.id,
+      status: row.state as VideoEnding,
+      endedAt: row.ended_at,
+      generationId: row.generation_id,
+      model: row.model,
+      error: row.error,
+      outputs: row.outputs,
+      costNano: row.is_unpriced ? null : Number(row.cost_nano),
+      isByok: row.own_secret !== null,
+    },
+    origin,
+  )
+  return [
+    {
+      workspaceId: row.workspace_id,
+      jobId: row.id,
+      idempotencyKey: `${row.id}-${row.state}`,
+      url: row.callback_url,
+      body,
+    },
+  ]
 }

@@ -34,10 +34,13 @@ export interface HoldScene {
 }
 
 /**
- * Which accounts of these jobs have a limit that counts them. Nothing is locked: who sets an account's first limit at this
- * moment has it count from the next batch on, as if this one had come before.
+ * Which accounts of these jobs have a limit that counts them. Nothing is locked: who sets an account's first
+ * limit at this moment has it count from the next batch on, as if this one had come before.
  */
-export async function limitedAccounts(tx: Transaction, inputs: readonly HoldInput[]): Promise<readonly string[]> {
+export async function limitedAccounts(
+  tx: Transaction,
+  inputs: readonly HoldInput[],
+): Promise<readonly string[]> {
   const paying = inputs.filter(({ costNano, isUnpriced }) => costNano > 0 || isUnpriced)
   const ids = new Set(paying.flatMap((input) => accountsOf(input).map(({ id }) => id)))
   if (ids.size === 0) return []
@@ -45,10 +48,12 @@ export async function limitedAccounts(tx: Transaction, inputs: readonly HoldInpu
     SELECT id, counts_byok FROM accounts
     WHERE id = ANY(string_to_array(${[...ids].join(',')}, ',')) AND EXISTS (SELECT FROM account_limits l WHERE l.account_id = accounts.id)`
   const found = new Map(rows.map((row) => [row.id, row.counts_byok]))
-  const needed = paying.flatMap((input) => accountsOf(input).filter(({ kind, id }) => {
-    const countsByok = found.get(id)
-    return countsByok !== undefined && counts(input, { ownerKind: kind, countsByok })
-  }))
+  const needed = paying.flatMap((input) =>
+    accountsOf(input).filter(({ kind, id }) => {
+      const countsByok = found.get(id)
+      return countsByok !== undefined && counts(input, { ownerKind: kind, countsByok })
+    }),
+  )
   return [...new Set(needed.map(({ id }) => id))]
 }
 
@@ -62,7 +67,12 @@ export async function lookAtHolds(tx: Transaction, ids: readonly string[]): Prom
     tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
   ])
   if (calendar === undefined) throw new Error('the calendar returned nothing')
-  return { today: calendar.today, accounts: new Map(locked.map((account) => [account.id, account])), limits, lent }
+  return {
+    today: calendar.today,
+    accounts: new Map(locked.map((account) => [account.id, account])),
+    limits,
+    lent,
+  }
 }
 
 /** Decides about the jobs of a batch, one after another: what one holds the next one finds lent. */
@@ -86,7 +96,8 @@ export class Holding {
   decide(input: HoldInput): HoldDecision {
     const parts = this.#partsOf(input)
     const unbounded = input.isUnpriced ? parts.filter(({ limits }) => spansOf(limits).length > 0) : []
-    if (unbounded.length > 0) return { kind: 'unbounded', accounts: unbounded.map(({ account }) => account.ownerKind) }
+    if (unbounded.length > 0)
+      return { kind: 'unbounded', accounts: unbounded.map(({ account }) => account.ownerKind) }
     const day = latestOf([this.#scene.today, ...parts.map(({ account }) => account.day)])
     const rolled = parts.map((part) => ({ ...part, account: rolledTo(part.account, day) }))
     const short = rolled.flatMap((part) => shortOf(part).map((span) => ({ ...part, span })))
@@ -95,7 +106,11 @@ export class Holding {
       this.#now.set(account.id, changedBy(account, day, { spent: 0n, byok: 0n, lent: nano }))
       this.#changed.add(account.id)
     }
-    return { kind: 'held', day, leases: rolled.map(({ account, nano }) => ({ accountId: account.id, day, lentNano: nano })) }
+    return {
+      kind: 'held',
+      day,
+      leases: rolled.map(({ account, nano }) => ({ accountId: account.id, day, lentNano: nano })),
+    }
   }
 
   #partsOf(input: HoldInput): readonly Part[] {
@@ -109,7 +124,9 @@ export class Holding {
 
   /** Limits that nothing which comes back can make wide enough are told alone. */
   #refuse(short: readonly Short[]): HoldDecision {
-    const hopeless = short.filter(({ account, limits, nano, span }) => nano > (limits[span] ?? 0n) - countedNano(account, span))
+    const hopeless = short.filter(
+      ({ account, limits, nano, span }) => nano > (limits[span] ?? 0n) - countedNano(account, span),
+    )
     if (hopeless.length > 0) return refused(hopeless, true)
     const isFinal = !short.every(({ account, span }) => this.#isLent(account, span))
     if (!isFinal) for (const { account } of short) this.wanted.add(account.id)
@@ -117,7 +134,9 @@ export class Holding {
   }
 
   #isLent(account: Account, span: Span): boolean {
-    return this.#scene.lent.some((lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day))
+    return this.#scene.lent.some(
+      (lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day),
+    )
   }
 }
 
@@ -136,13 +155,18 @@ function shortOf({ account, limits, nano }: Part): readonly Span[] {
 }
 
 function refused(short: readonly Short[], isFinal: boolean): HoldDecision {
-  const refusing = short.map(({ account, limits, nano, span }) => (
-    { kind: account.ownerKind, limit: stateOf(account, limits, span), boundNano: Number(nano) }
-  ))
+  const refusing = short.map(({ account, limits, nano, span }) => ({
+    kind: account.ownerKind,
+    limit: stateOf(account, limits, span),
+    boundNano: Number(nano),
+  }))
   return { kind: 'refused', isFinal, refusing }
 }
 
-function accountsOf({ key, workspaceId }: HoldInput): readonly { readonly kind: AccountKind; readonly id: string }[] {
+function accountsOf({
+  key,
+  workspaceId,
+}: HoldInput): readonly { readonly kind: AccountKind; readonly id: string }[] {
   return [
     { kind: 'organization', id: organizationAccount(key.organizationId) },
     { kind: 'workspace', id: workspaceAccount(workspaceId) },
@@ -150,8 +174,14 @@ function accountsOf({ key, workspaceId }: HoldInput): readonly { readonly kind: 
   ]
 }
 
-/** What a workspace pays itself is no credit's, and counts elsewhere where that is wanted; what is free counts nowhere. B2.9, B2.10. */
-function counts({ target, costNano, isUnpriced }: HoldInput, { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>): boolean {
+/**
+ * What a workspace pays itself is no credit's, and counts elsewhere where that is wanted; what is free counts
+ * nowhere. B2.9, B2.10.
+ */
+function counts(
+  { target, costNano, isUnpriced }: HoldInput,
+  { ownerKind, countsByok }: Pick<Account, 'ownerKind' | 'countsByok'>,
+): boolean {
   if (costNano === 0 && !isUnpriced) return false
   return target.ownSecret === null || (ownerKind !== 'organization' && countsByok)
 }

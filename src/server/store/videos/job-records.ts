@@ -19,7 +19,13 @@ export function recordsOf(sql: Queryable, jobs: readonly NewJob[]) {
       key_hash text, key_account_id text, request_id text, session_id text, model text, provider text, endpoint text, upstream_model text,
       own_secret text, submit_token uuid, seconds int, cost_nano bigint, is_unpriced boolean, hold_id uuid, hold_day date, callback_url text,
       request_chars int, turn_id text, attempt int, body_sha256 text, answer text)
-    JOIN unnest(${lines(sql, jobs.map(({ request }) => request))}, ${lines(sql, jobs.map(({ attached }) => attached))})
+    JOIN unnest(${lines(
+      sql,
+      jobs.map(({ request }) => request),
+    )}, ${lines(
+      sql,
+      jobs.map(({ attached }) => attached),
+    )})
       WITH ORDINALITY AS r(request, attached, nth) ON r.nth = x.nth`
 }
 
@@ -46,12 +52,30 @@ function recordOf(job: NewJob, index: number) {
   const { id, holdId, day, input } = job
   const { key, target, once, callbackUrl, sessionId } = input
   return {
-    nth: index + 1, id, organization_id: key.organizationId, workspace_id: input.workspaceId, key_hash: key.hash,
-    key_account_id: key.money.accountId, request_id: plain(input.requestId), session_id: sessionId === null ? null : plain(sessionId),
-    model: plain(target.model), provider: target.provider, endpoint: plain(target.endpoint), upstream_model: plain(target.upstreamModel),
-    own_secret: target.ownSecret, submit_token: randomUUID(), seconds: input.request.seconds, cost_nano: String(input.costNano),
-    is_unpriced: input.isUnpriced, hold_id: holdId, hold_day: day, callback_url: callbackUrl === null ? null : plain(callbackUrl),
-    request_chars: lengthOf(job), turn_id: once?.turn.id ?? null, attempt: once?.turn.attempt ?? null, body_sha256: once?.bodySha256 ?? null,
+    nth: index + 1,
+    id,
+    organization_id: key.organizationId,
+    workspace_id: input.workspaceId,
+    key_hash: key.hash,
+    key_account_id: key.money.accountId,
+    request_id: plain(input.requestId),
+    session_id: sessionId === null ? null : plain(sessionId),
+    model: plain(target.model),
+    provider: target.provider,
+    endpoint: plain(target.endpoint),
+    upstream_model: plain(target.upstreamModel),
+    own_secret: target.ownSecret,
+    submit_token: randomUUID(),
+    seconds: input.request.seconds,
+    cost_nano: String(input.costNano),
+    is_unpriced: input.isUnpriced,
+    hold_id: holdId,
+    hold_day: day,
+    callback_url: callbackUrl === null ? null : plain(callbackUrl),
+    request_chars: lengthOf(job),
+    turn_id: once?.turn.id ?? null,
+    attempt: once?.turn.attempt ?? null,
+    body_sha256: once?.bodySha256 ?? null,
     answer: once?.answer(acceptedView(id, input.workspaceId)) ?? null,
   }
 }

@@ -1,4 +1,9 @@
-import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX, VIDEO_OPEN_COUNTED_MS, VIDEO_OPEN_COUNTS_MAX } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_JOBS_OPEN_MAX,
+  VIDEO_OPEN_CHARS_MAX,
+  VIDEO_OPEN_COUNTED_MS,
+  VIDEO_OPEN_COUNTS_MAX,
+} from '../../../schemas/videos/video-limits.ts'
 import type { Queryable } from '../base/open.ts'
 
 /** Open jobs of a workspace, and the characters of what they ask for. */
@@ -16,8 +21,9 @@ export function withOneMore({ count, chars }: Open, more: number): Open | null {
 export const NONE_OPEN: Open = { count: 0, chars: 0 }
 
 /**
- * How many open jobs workspaces have. A count is believed for VIDEO_OPEN_COUNTED_MS, with what this front accepted since: a
- * workspace has more than it may only by what other fronts accept in that time. Who is at a limit is counted anew.
+ * How many open jobs workspaces have. A count is believed for VIDEO_OPEN_COUNTED_MS, with what this front
+ * accepted since: a workspace has more than it may only by what other fronts accept in that time. Who is at a
+ * limit is counted anew.
  */
 export class OpenCounts {
   readonly #counts = new Map<string, Open & { readonly at: number }>()
@@ -45,7 +51,8 @@ export class OpenCounts {
   /** One more was accepted, and committed. */
   add(workspaceId: string, chars: number): void {
     const known = this.#counts.get(workspaceId)
-    if (known !== undefined) this.#counts.set(workspaceId, { ...known, count: known.count + 1, chars: known.chars + chars })
+    if (known !== undefined)
+      this.#counts.set(workspaceId, { ...known, count: known.count + 1, chars: known.chars + chars })
   }
 
   async #count(sql: Queryable, ids: readonly string[], at: number): Promise<ReadonlyMap<string, Open>> {

@@ -1,6 +1,13 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIPS_MAX } from '../../../schemas/videos/video-limits.ts'
-import type { PreviousVideo, VideoJobs, VideoOutput, VideoPage, VideoView, VideoViews } from '../../ports/videos/videos.ts'
+import type {
+  PreviousVideo,
+  VideoJobs,
+  VideoOutput,
+  VideoPage,
+  VideoView,
+  VideoViews,
+} from '../../ports/videos/videos.ts'
 import { isVideoId } from '../base/ids.ts'
 import type { Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
@@ -33,7 +40,11 @@ export function openVideoReads(deps: ReadDeps): VideoReads {
   }
 }
 
-async function get({ store: { sql }, views }: ReadDeps, workspaceId: string, id: string): Promise<Outcome<VideoView>> {
+async function get(
+  { store: { sql }, views }: ReadDeps,
+  workspaceId: string,
+  id: string,
+): Promise<Outcome<VideoView>> {
   // What is no id of ours reaches neither store.
   if (!isVideoId(id)) return fail('video_unknown')
   const kept = await views.get(id)
@@ -47,7 +58,9 @@ async function get({ store: { sql }, views }: ReadDeps, workspaceId: string, id:
 }
 
 async function list(
-  { store: { sql }, views }: ReadDeps, workspaceId: string, { after, limit }: { readonly after: string | null; readonly limit: number },
+  { store: { sql }, views }: ReadDeps,
+  workspaceId: string,
+  { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<Outcome<VideoPage>> {
   if (after !== null && !isVideoId(after)) return ok({ videos: [], hasMore: false })
   const rows = await sql<VideoViewRow[]>`
@@ -67,7 +80,8 @@ interface OutputRow extends VideoViewRow {
 }
 
 async function output(
-  { store: { sql }, views }: ReadDeps, { workspaceId, id, index }: { readonly workspaceId: string; readonly id: string; readonly index: number },
+  { store: { sql }, views }: ReadDeps,
+  { workspaceId, id, index }: { readonly workspaceId: string; readonly id: string; readonly index: number },
 ): Promise<Outcome<VideoOutput>> {
   if (!isVideoId(id)) return fail('video_unknown')
   const [row] = await sql<OutputRow[]>`
@@ -81,12 +95,22 @@ async function output(
   if (index >= row.outputs) return fail('video_output_unknown')
   if (row.object_id === null) return fail('video_expired')
   return ok({
-    jobId: id, index, objectId: row.object_id, workspaceId, dataKeyId: row.data_key_id, sizeBytes: Number(row.size_bytes),
-    sha256: row.sha256, createdAt: row.clip_created_at,
+    jobId: id,
+    index,
+    objectId: row.object_id,
+    workspaceId,
+    dataKeyId: row.data_key_id,
+    sizeBytes: Number(row.size_bytes),
+    sha256: row.sha256,
+    createdAt: row.clip_created_at,
   })
 }
 
-async function previous({ store: { sql }, views }: ReadDeps, workspaceId: string, id: string): Promise<Outcome<PreviousVideo>> {
+async function previous(
+  { store: { sql }, views }: ReadDeps,
+  workspaceId: string,
+  id: string,
+): Promise<Outcome<PreviousVideo>> {
   if (!isVideoId(id)) return fail('video_unknown')
   const [row] = await sql<(VideoViewRow & Pick<VideoRow, 'provider' | 'upstream_id' | 'seconds'>)[]>`
     SELECT ${sql([...VIEW_COLUMNS, 'provider', 'upstream_id', 'seconds'])}

@@ -6,11 +6,43 @@ import { guardedRows } from '../base/guarded-row.ts'
 /** States of the jobs that go on, as text of a statement: the condition of the partial indexes. */
 export const OPEN_STATES = `'accepted', 'submitting', 'running', 'storing'`
 
-/** Columns of `VideoRow`. `attached` is not among them: a runner that held thousands of it would run out of memory. */
+/**
+ * Columns of `VideoRow`. `attached` is not among them: a runner that held thousands of it would run out of
+ * memory.
+ */
 const ROW_COLUMNS = [
-  'id', 'organization_id', 'workspace_id', 'key_hash', 'key_account_id', 'request_id', 'model', 'provider', 'endpoint', 'upstream_model',
-  'own_secret', 'request', 'state', 'attempt', 'submit_token', 'submissions', 'polls', 'submitted_at', 'submit_ends_at', 'upstream_id', 'generation_id',
-  'made', 'error', 'outputs', 'seconds', 'cost_nano', 'is_unpriced', 'hold_id', 'callback_url', 'created_at', 'expires_at', 'ended_at',
+  'id',
+  'organization_id',
+  'workspace_id',
+  'key_hash',
+  'key_account_id',
+  'request_id',
+  'model',
+  'provider',
+  'endpoint',
+  'upstream_model',
+  'own_secret',
+  'request',
+  'state',
+  'attempt',
+  'submit_token',
+  'submissions',
+  'polls',
+  'submitted_at',
+  'submit_ends_at',
+  'upstream_id',
+  'generation_id',
+  'made',
+  'error',
+  'outputs',
+  'seconds',
+  'cost_nano',
+  'is_unpriced',
+  'hold_id',
+  'callback_url',
+  'created_at',
+  'expires_at',
+  'ended_at',
 ] as const satisfies readonly (keyof VideoRow)[]
 
 /** Nobody takes a job over while a call may still bring it to the provider. Design §7. */
@@ -75,9 +107,16 @@ export function claimedOf(row: ReadRow): ClaimedVideo {
     attempt: row.attempt,
     state: row.state as OpenVideoState,
     target: {
-      model: row.model, provider: row.provider, endpoint: row.endpoint, upstreamModel: row.upstream_model, ownSecret: row.own_secret,
+      model: row.model,
+      provider: row.provider,
+      endpoint: row.endpoint,
+      upstreamModel: row.upstream_model,
+      ownSecret: row.own_secret,
     },
-    request: { ...NOTHING_ATTACHED, ...JSON.parse(row.request ?? 'null') as Omit<VideoRequest, keyof VideoAttached> },
+    request: {
+      ...NOTHING_ATTACHED,
+      ...(JSON.parse(row.request ?? 'null') as Omit<VideoRequest, keyof VideoAttached>),
+    },
     hasAttached: row.has_attached,
     submitToken: row.submit_token,
     submissions: row.submissions,
@@ -86,7 +125,7 @@ export function claimedOf(row: ReadRow): ClaimedVideo {
     submitEndsAtMs: row.submit_ends_at?.getTime() ?? null,
     upstreamId: row.upstream_id,
     generationId: row.generation_id,
-    made: row.made === null ? null : JSON.parse(row.made) as VideoMade,
+    made: row.made === null ? null : (JSON.parse(row.made) as VideoMade),
     createdAtMs: row.created_at.getTime(),
     readAtMs: row.read_at.getTime(),
     expiresAtMs: row.expires_at.getTime(),

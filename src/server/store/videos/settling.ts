@@ -10,11 +10,25 @@ import type { Transaction } from '../base/open.ts'
 import type { VideoRow } from './rows.ts'
 
 /** Of a job that this transaction has ended. */
-export type SettledRow = Pick<VideoRow,
-  'organization_id' | 'workspace_id' | 'key_hash' | 'key_account_id' | 'request_id' | 'model' | 'provider' | 'own_secret' | 'seconds'
-  | 'cost_nano' | 'hold_id'> & { readonly hold_day: Day; readonly ended_at: Date }
+export type SettledRow = Pick<
+  VideoRow,
+  | 'organization_id'
+  | 'workspace_id'
+  | 'key_hash'
+  | 'key_account_id'
+  | 'request_id'
+  | 'model'
+  | 'provider'
+  | 'own_secret'
+  | 'seconds'
+  | 'cost_nano'
+  | 'hold_id'
+> & { readonly hold_day: Day; readonly ended_at: Date }
 
-/** `charged`: its cost is spent. `lost`: nobody pays, though the provider may ask for it: an `overrun`, which counts for nobody. `free`: no trace. */
+/**
+ * `charged`: its cost is spent. `lost`: nobody pays, though the provider may ask for it: an `overrun`, which
+ * counts for nobody. `free`: no trace.
+ */
 export type Settling = 'charged' | 'lost' | 'free'
 
 /** Of a job that is given up: once it went out a provider may have made it, and ask for its price. */
@@ -26,13 +40,21 @@ const OPERATION = 'video.create'
 const MS_PER_S = 1_000
 
 /**
- * Books the ends of jobs: what was held of each returns, and the cost of those that were made counts in the window of
- * their acceptance. Once each, since a job's row ends once. Locks the accounts; nothing is locked after them.
+ * Books the ends of jobs: what was held of each returns, and the cost of those that were made counts in the
+ * window of their acceptance. Once each, since a job's row ends once. Locks the accounts; nothing is locked
+ * after them.
  */
-export async function settle(tx: Transaction, ended: readonly { readonly row: SettledRow; readonly settling: Settling }[], log: Log): Promise<void> {
+export async function settle(
+  tx: Transaction,
+  ended: readonly { readonly row: SettledRow; readonly settling: Settling }[],
+  log: Log,
+): Promise<void> {
   if (ended.length === 0) return
   const books = new Books()
-  const leases = await takeHolds(tx, ended.map(({ row }) => row.hold_id))
+  const leases = await takeHolds(
+    tx,
+    ended.map(({ row }) => row.hold_id),
+  )
   for (const { accountId, day, lentNano } of leases) books.entryOf(accountId, day).fromLease += lentNano
   for (const { row, settling } of ended) book(books, row, settling)
   const accounts = await lockAccounts(tx, books.accountIds)
@@ -40,8 +62,9 @@ export async function settle(tx: Transaction, ended: readonly { readonly row: Se
 }
 
 /**
- * The leases of holds, which go. They are of jobs whose rows this transaction has, so that nobody else changes them, and
- * whoever counts leases under an account's lock sees them until the commit that also changes the account.
+ * The leases of holds, which go. They are of jobs whose rows this transaction has, so that nobody else
+ * changes them, and whoever counts leases under an account's lock sees them until the commit that also
+ * changes the account.
  */
 async function takeHolds(tx: Transaction, holdIds: readonly string[]): Promise<readonly Lease[]> {
   const rows = await tx<{ account_id: string; day: Day; lent_nano: string }[]>`
@@ -54,12 +77,20 @@ async function takeHolds(tx: Transaction, holdIds: readonly string[]): Promise<r
 function book(books: Books, row: SettledRow, settling: Settling): void {
   switch (settling) {
     // All of a hold returns to its accounts before: none of the cost is left to be taken from it.
-    case 'charged': return books.add({ ...entryOf(row), paid: NONE })
+    case 'charged':
+      return books.add({ ...entryOf(row), paid: NONE })
     case 'lost':
-      if (row.cost_nano !== '0') books.ledger.push({ ...ledgerRow(entryOf(row), 'overrun', row.cost_nano), tokens: null, milliseconds: null })
+      if (row.cost_nano !== '0')
+        books.ledger.push({
+          ...ledgerRow(entryOf(row), 'overrun', row.cost_nano),
+          tokens: null,
+          milliseconds: null,
+        })
       return
-    case 'free': return
-    default: settling satisfies never
+    case 'free':
+      return
+    default:
+      settling satisfies never
   }
 }
 

@@ -15,13 +15,31 @@ export interface VideoViewRow {
 }
 
 /** Their names, for a SELECT or RETURNING of one row's table. */
-export const VIEW_COLUMNS = ['id', 'workspace_id', 'own_secret', 'state', 'generation_id', 'error', 'outputs', 'cost_nano', 'is_unpriced'] as const
+export const VIEW_COLUMNS = [
+  'id',
+  'workspace_id',
+  'own_secret',
+  'state',
+  'generation_id',
+  'error',
+  'outputs',
+  'cost_nano',
+  'is_unpriced',
+] as const
 
 export function viewOf(row: VideoViewRow): VideoView {
   const status = videoStatusOf(row.state)
   return {
-    id: row.id, workspaceId: row.workspace_id, status, generationId: row.generation_id, error: row.error, outputs: row.outputs,
-    usage: status === 'completed' ? { costNano: row.is_unpriced ? null : Number(row.cost_nano), isByok: row.own_secret !== null } : null,
+    id: row.id,
+    workspaceId: row.workspace_id,
+    status,
+    generationId: row.generation_id,
+    error: row.error,
+    outputs: row.outputs,
+    usage:
+      status === 'completed'
+        ? { costNano: row.is_unpriced ? null : Number(row.cost_nano), isByok: row.own_secret !== null }
+        : null,
   }
 }
 

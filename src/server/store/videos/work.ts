@@ -1,4 +1,8 @@
-import { VIDEO_LEASE_MS, VIDEO_RECENT_MS, VIDEO_RENEWED_AT_ONCE } from '../../../schemas/videos/video-limits.ts'
+import {
+  VIDEO_LEASE_MS,
+  VIDEO_RECENT_MS,
+  VIDEO_RENEWED_AT_ONCE,
+} from '../../../schemas/videos/video-limits.ts'
 import type { ClaimedVideo, VideoEnd, VideoWork } from '../../ports/videos/video-work.ts'
 import type { VideoAttached } from '../../ports/videos/videos.ts'
 import { plain } from '../money/lending/books.ts'
@@ -23,7 +27,8 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
     attached: (job) => attached(store.sql, job),
     async renew(claims, leaseMs) {
       const lost: string[] = []
-      for (const some of inParts(claims)) lost.push(...await videoRows.renewAll(store.sql, some.map(countedOf), leaseMs))
+      for (const some of inParts(claims))
+        lost.push(...(await videoRows.renewAll(store.sql, some.map(countedOf), leaseMs)))
       return lost
     },
     async release(claims, dueInMs) {
@@ -32,17 +37,38 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
     async submitting(job, { leaseMs, callMs }) {
       const { sql } = store
       const instant = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`
-      return claimed(await videoRows.step<ReadRow>(sql, job, 'submitting', sql`
+      return claimed(
+        await videoRows.step<ReadRow>(
+          sql,
+          job,
+          'submitting',
+          sql`
         submissions = submissions + 1, submitted_at = clock_timestamp(), submit_ends_at = ${instant(callMs)},
-        lease_until = ${instant(leaseMs + callMs)}`))
+        lease_until = ${instant(leaseMs + callMs)}`,
+        ),
+      )
     },
     async unsubmitted(job) {
-      return claimed(await videoRows.step<ReadRow>(store.sql, job, 'accepted', store.sql`submit_ends_at = NULL, ${leaseAnew(store.sql)}`))
+      return claimed(
+        await videoRows.step<ReadRow>(
+          store.sql,
+          job,
+          'accepted',
+          store.sql`submit_ends_at = NULL, ${leaseAnew(store.sql)}`,
+        ),
+      )
     },
     submitted: (job, upstreamId) => submitted(store.sql, job, upstreamId),
     async made(job, made) {
-      return claimed(await videoRows.step<ReadRow>(store.sql, job, 'storing', store.sql`
-        made = ${plain(JSON.stringify(made))}, polls = ${job.polls}, storing_at = clock_timestamp()`))
+      return claimed(
+        await videoRows.step<ReadRow>(
+          store.sql,
+          job,
+          'storing',
+          store.sql`
+        made = ${plain(JSON.stringify(made))}, polls = ${job.polls}, storing_at = clock_timestamp()`,
+        ),
+      )
     },
     async end(job, end) {
       const row = await ends.end(inputOf(job, end))
@@ -62,7 +88,9 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
 /** A statement locks its rows until its end, and ends of jobs wait for that. */
 function inParts<T>(claims: readonly T[]): readonly (readonly T[])[] {
   const parts = Math.ceil(claims.length / VIDEO_RENEWED_AT_ONCE)
-  return Array.from({ length: parts }, (_, nth) => claims.slice(nth * VIDEO_RENEWED_AT_ONCE, (nth + 1) * VIDEO_RENEWED_AT_ONCE))
+  return Array.from({ length: parts }, (_, nth) =>
+    claims.slice(nth * VIDEO_RENEWED_AT_ONCE, (nth + 1) * VIDEO_RENEWED_AT_ONCE),
+  )
 }
 
 function countedOf({ id, attempt, polls }: Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>): Counted {
@@ -78,11 +106,20 @@ function leaseAnew(sql: Queryable): Fragment {
   return sql`lease_until = clock_timestamp() + ${VIDEO_LEASE_MS} * interval '1 ms'`
 }
 
-async function submitted(sql: Queryable, job: ClaimedVideo, upstreamId: string): Promise<ClaimedVideo | 'owned' | 'lost'> {
+async function submitted(
+  sql: Queryable,
+  job: ClaimedVideo,
+  upstreamId: string,
+): Promise<ClaimedVideo | 'owned' | 'lost'> {
   try {
-    const row = await videoRows.step<ReadRow>(sql, job, 'running', sql`
+    const row = await videoRows.step<ReadRow>(
+      sql,
+      job,
+      'running',
+      sql`
       upstream_id = ${upstreamId}, generation_id = COALESCE(generation_id, ${newGenerationId()}), submit_ends_at = NULL,
-      running_at = clock_timestamp(), ${leaseAnew(sql)}`)
+      running_at = clock_timestamp(), ${leaseAnew(sql)}`,
+    )
     return claimed(row) ?? 'lost'
   } catch (problem) {
     if (violatedUnique(problem) === 'video_jobs_upstream_key') return 'owned'
@@ -91,7 +128,11 @@ async function submitted(sql: Queryable, job: ClaimedVideo, upstreamId: string):
 }
 
 /** By the index that keeps them apart: one account of a provider gives an id once. */
-async function owned(sql: Queryable, { id, workspaceId, target }: ClaimedVideo, upstreamIds: readonly string[]): Promise<ReadonlySet<string>> {
+async function owned(
+  sql: Queryable,
+  { id, workspaceId, target }: ClaimedVideo,
+  upstreamIds: readonly string[],
+): Promise<ReadonlySet<string>> {
   if (upstreamIds.length === 0) return new Set()
   const account = target.ownSecret === null ? '' : workspaceId + target.ownSecret
   const rows = await sql<{ upstream_id: string }[]>`
@@ -104,17 +145,26 @@ async function owned(sql: Queryable, { id, workspaceId, target }: ClaimedVideo, 
 function inputOf({ id, attempt, polls }: ClaimedVideo, end: VideoEnd): EndInput {
   const input = { id, attempt, polls, state: end.kind }
   switch (end.kind) {
-    case 'completed': return { ...input, error: null, clips: end.clips, settling: () => 'charged' }
-    case 'failed': return { ...input, error: end.error, clips: [], settling: () => (end.mayHaveCost ? 'lost' : 'free') }
-    case 'expired': return { ...input, error: end.error, clips: [], settling: unfinished }
-    default: return end satisfies never
+    case 'completed':
+      return { ...input, error: null, clips: end.clips, settling: () => 'charged' }
+    case 'failed':
+      return { ...input, error: end.error, clips: [], settling: () => (end.mayHaveCost ? 'lost' : 'free') }
+    case 'expired':
+      return { ...input, error: end.error, clips: [], settling: unfinished }
+    default:
+      return end satisfies never
   }
 }
 
-async function attached(sql: Queryable, { id, attempt }: Pick<ClaimedVideo, 'id' | 'attempt'>): Promise<VideoAttached | null> {
-  const [row] = await sql<{ attached: string | null }[]>`SELECT attached FROM video_jobs WHERE id = ${id} AND attempt = ${attempt}`
+async function attached(
+  sql: Queryable,
+  { id, attempt }: Pick<ClaimedVideo, 'id' | 'attempt'>,
+): Promise<VideoAttached | null> {
+  const [row] = await sql<
+    { attached: string | null }[]
+  >`SELECT attached FROM video_jobs WHERE id = ${id} AND attempt = ${attempt}`
   if (row === undefined) return null
-  return row.attached === null ? NOTHING_ATTACHED : JSON.parse(row.attached) as VideoAttached
+  return row.attached === null ? NOTHING_ATTACHED : (JSON.parse(row.attached) as VideoAttached)
 }
 
 function recent(sql: Queryable, after: string | null, countMax: number): Promise<readonly VideoViewRow[]> {

@@ -23,8 +23,8 @@ interface Waiting {
 const BATCH_MAX = 500
 
 /**
- * Books attempts, those that come while a statement runs together in the next: however many answers arrive at once, each
- * is on disk after two commits at most, and what a death in between repeats stays little.
+ * Books attempts, those that come while a statement runs together in the next: however many answers arrive at
+ * once, each is on disk after two commits at most, and what a death in between repeats stays little.
  */
 export class Bookings {
   readonly #store: Store
@@ -48,7 +48,10 @@ export class Bookings {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH_MAX)
       try {
-        const ours = await write(this.#store, batch.map(({ booking }) => booking))
+        const ours = await write(
+          this.#store,
+          batch.map(({ booking }) => booking),
+        )
         for (const { booking, settle } of batch) settle(ours.has(booking.id))
       } catch (cause) {
         for (const { fail } of batch) fail(cause)
@@ -58,11 +61,17 @@ export class Bookings {
   }
 }
 
-function bookingOf({ id, attempt }: ClaimedDelivery, result: DeliveryResult, dueInMs: number | null): Booking {
+function bookingOf(
+  { id, attempt }: ClaimedDelivery,
+  result: DeliveryResult,
+  dueInMs: number | null,
+): Booking {
   const isGone = result.kind === 'gone'
   const isFailed = result.kind === 'failed'
   return {
-    id, attempt, isGone,
+    id,
+    attempt,
+    isGone,
     state: result.kind === 'delivered' ? 'delivered' : isFailed && dueInMs !== null ? 'waiting' : 'dead',
     sent: Number(!isFailed || result.reason !== 'url_disabled'),
     status: result.status,
@@ -71,7 +80,10 @@ function bookingOf({ id, attempt }: ClaimedDelivery, result: DeliveryResult, due
   }
 }
 
-/** The attempt moves on: what is told twice, since nobody knew whether it was heard, is written once. @returns ids that were ours */
+/**
+ * The attempt moves on: what is told twice, since nobody knew whether it was heard, is written once. @returns
+ * ids that were ours
+ */
 async function write({ sql }: Store, bookings: readonly Booking[]): Promise<ReadonlySet<string>> {
   const rows = await sql<{ id: string }[]>`
     WITH told AS (

@@ -18,11 +18,16 @@ export interface ClaimedPage {
 }
 
 /**
- * Takes due deliveries of up to `placesMax` places behind `after`. Each place's oldest ones are found by the index, so
- * that ten thousand of one receiver cost no more than those that are taken; they go first by their turn at their
- * receiver, then by that of their workspace.
+ * Takes due deliveries of up to `placesMax` places behind `after`. Each place's oldest ones are found by the
+ * index, so that ten thousand of one receiver cost no more than those that are taken; they go first by their
+ * turn at their receiver, then by that of their workspace.
  */
-export async function claimPage(sql: Sql, after: Place, input: DeliveryInput, placesMax = WEBHOOK_PLACES_MAX): Promise<ClaimedPage> {
+export async function claimPage(
+  sql: Sql,
+  after: Place,
+  input: DeliveryInput,
+  placesMax = WEBHOOK_PLACES_MAX,
+): Promise<ClaimedPage> {
   const { countMax, perHostMax, perWorkspaceMax, busy, leaseMs } = input
   // Time is that of the statement: with a clock that goes on the index could not be used.
   const rows = await sql<PageRow[]>`
@@ -62,7 +67,10 @@ export async function claimPage(sql: Sql, after: Place, input: DeliveryInput, pl
   const [first] = rows
   return {
     claims: rows.filter((row) => row.id !== null).map(claimOf),
-    next: first === undefined || first.places < placesMax ? null : { host: first.last_host, workspaceId: first.last_workspace_id },
+    next:
+      first === undefined || first.places < placesMax
+        ? null
+        : { host: first.last_host, workspaceId: first.last_workspace_id },
   }
 }
 
@@ -90,7 +98,15 @@ interface PageRow {
 function claimOf(row: PageRow): ClaimedDelivery {
   const { id, attempt, tries, url, host, body } = row
   return {
-    id, attempt, tries, url, host, body,
-    workspaceId: row.workspace_id, jobId: row.job_id, idempotencyKey: row.idempotency_key, isDisabled: row.is_disabled,
+    id,
+    attempt,
+    tries,
+    url,
+    host,
+    body,
+    workspaceId: row.workspace_id,
+    jobId: row.job_id,
+    idempotencyKey: row.idempotency_key,
+    isDisabled: row.is_disabled,
   }
 }

@@ -30,16 +30,26 @@ export interface DeliveryQuery {
 }
 
 /** Newest first. Failure: store_unavailable. */
-export function listDeliveries({ sql }: Store, { workspaceId, state, limit }: DeliveryQuery): Promise<Outcome<readonly SeenDelivery[]>> {
-  return reach(async () => ok(await sql<SeenDelivery[]>`
+export function listDeliveries(
+  { sql }: Store,
+  { workspaceId, state, limit }: DeliveryQuery,
+): Promise<Outcome<readonly SeenDelivery[]>> {
+  return reach(async () =>
+    ok(
+      await sql<SeenDelivery[]>`
     SELECT id, workspace_id AS "workspaceId", job_id AS "jobId", host, state, tries, last_status AS "lastStatus", last_reason AS "lastReason",
       created_at AS "createdAt", ended_at AS "endedAt", CASE WHEN state = 'waiting' THEN lease_until END AS "dueAt"
     FROM webhook_deliveries
     WHERE ${workspaceId === null ? sql`true` : sql`workspace_id = ${workspaceId}`} AND ${state === null ? sql`true` : sql`state = ${state}`}
-    ORDER BY id DESC LIMIT ${limit}`))
+    ORDER BY id DESC LIMIT ${limit}`,
+    ),
+  )
 }
 
-/** Which deliveries are to be made again: one, whatever became of it, or all dead letters. Null and what is left out may be anything. */
+/**
+ * Which deliveries are to be made again: one, whatever became of it, or all dead letters. Null and what is
+ * left out may be anything.
+ */
 export type ReplayInput = { readonly organizationId?: string } & (
   | { readonly id: string }
   | { readonly id: null; readonly workspaceId: string | null; readonly countMax?: number }
@@ -60,13 +70,18 @@ export interface ReplayActor extends ChangedBy {
 const BATCH_ROWS = 1_000
 
 /**
- * Makes deliveries due at once, with all their attempts before them and the same id and body as ever. Their URLs are tried
- * again, those that answered 410 too. Those that wait, and those of deleted workspaces, stay as they are.
+ * Makes deliveries due at once, with all their attempts before them and the same id and body as ever. Their
+ * URLs are tried again, those that answered 410 too. Those that wait, and those of deleted workspaces, stay
+ * as they are.
  * Failure: store_unavailable
  */
-export function replayDeliveries(store: Store, input: ReplayInput, by: ReplayActor): Promise<Outcome<Replayed>> {
+export function replayDeliveries(
+  store: Store,
+  input: ReplayInput,
+  by: ReplayActor,
+): Promise<Outcome<Replayed>> {
   return reach(async () => {
-    const countMax = input.id === null ? input.countMax ?? Infinity : 1
+    const countMax = input.id === null ? (input.countMax ?? Infinity) : 1
     for (let count = 0; ;) {
       const rowsMax = Math.min(BATCH_ROWS, countMax - count)
       const done = await store.sql.begin((tx) => replayBatch(tx, input, { rowsMax, by }))
@@ -107,7 +122,9 @@ function chosen(sql: Queryable, input: ReplayInput) {
   const { organizationId } = input
   const isOurs = organizationId === undefined ? sql`true` : sql`d.organization_id = ${organizationId}`
   if (input.id !== null) return sql`${isOurs} AND d.id = ${input.id} AND d.state <> 'waiting'`
-  return input.workspaceId === null ? sql`${isOurs} AND d.state = 'dead'` : sql`${isOurs} AND d.state = 'dead' AND d.workspace_id = ${input.workspaceId}`
+  return input.workspaceId === null
+    ? sql`${isOurs} AND d.state = 'dead'`
+    : sql`${isOurs} AND d.state = 'dead' AND d.workspace_id = ${input.workspaceId}`
 }
 
 interface ReplayedRow {
@@ -120,7 +137,13 @@ interface ReplayedRow {
 
 function eventsOf(rows: readonly ReplayedRow[], by: ReplayActor) {
   return rows.map(({ id, workspaceId, organizationId, state, tries }) => ({
-    ...by, organizationId, workspaceId, outcome: 'changed' as const, objectKind: 'webhook_delivery', objectId: id,
-    before: { state, tries }, after: { state: 'waiting', tries: 0 },
+    ...by,
+    organizationId,
+    workspaceId,
+    outcome: 'changed' as const,
+    objectKind: 'webhook_delivery',
+    objectId: id,
+    before: { state, tries },
+    after: { state: 'waiting', tries: 0 },
   }))
 }

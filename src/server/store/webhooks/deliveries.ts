@@ -1,4 +1,9 @@
-import type { ClaimedDelivery, Deliveries, DeliveryCounts, DeliveryInput } from '../../ports/webhooks/webhooks.ts'
+import type {
+  ClaimedDelivery,
+  Deliveries,
+  DeliveryCounts,
+  DeliveryInput,
+} from '../../ports/webhooks/webhooks.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { Bookings } from './bookings.ts'
 import { claimPage, FIRST_PLACE, type Place } from './claims.ts'
@@ -23,11 +28,13 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
       const claims: ClaimedDelivery[] = []
       let isRound = after === null
       for (let page = 0; page < PAGES_MAX && claims.length < input.countMax; page++) {
-        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(input, claims), placesMax).catch((problem: unknown) => {
-          // What was claimed before is ours, and would lie until its lease is over.
-          if (claims.length === 0) throw problem
-          return null
-        })
+        const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(input, claims), placesMax).catch(
+          (problem: unknown) => {
+            // What was claimed before is ours, and would lie until its lease is over.
+            if (claims.length === 0) throw problem
+            return null
+          },
+        )
         if (found === null) break
         claims.push(...found.claims)
         after = found.next

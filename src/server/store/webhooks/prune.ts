@@ -14,9 +14,11 @@ export async function pruneWebhooks(sql: Queryable): Promise<number> {
 }
 
 function pruneOfDeleted(sql: Queryable, table: string): Promise<number> {
-  return inBatches(() => sql`
+  return inBatches(
+    () => sql`
     DELETE FROM ${sql(table)} WHERE ctid = ANY(ARRAY(
-      SELECT x.ctid FROM workspaces w JOIN ${sql(table)} x ON x.workspace_id = w.id WHERE w.deleted_at IS NOT NULL LIMIT ${BATCH_ROWS}))`)
+      SELECT x.ctid FROM workspaces w JOIN ${sql(table)} x ON x.workspace_id = w.id WHERE w.deleted_at IS NOT NULL LIMIT ${BATCH_ROWS}))`,
+  )
 }
 
 async function inBatches(remove: () => PromiseLike<{ readonly count: number }>): Promise<number> {

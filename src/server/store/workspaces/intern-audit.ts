@@ -28,17 +28,28 @@ export function internEvent(by: ChangedBy, operation: string, { before, after, s
 }
 
 /** A key that ended with its intern. */
-export function keyEndedEvent(by: ChangedBy, intern: Intern, { hash, name }: { readonly hash: string; readonly name: string }): AuditEvent {
+export function keyEndedEvent(
+  by: ChangedBy,
+  intern: Intern,
+  { hash, name }: { readonly hash: string; readonly name: string },
+): AuditEvent {
   return {
     ...internEvent(by, 'interns.delete', { before: intern, after: null }),
-    objectKind: 'key', objectId: hash, before: { kind: 'intern', name, intern_id: intern.id }, after: null,
+    objectKind: 'key',
+    objectId: hash,
+    before: { kind: 'intern', name, intern_id: intern.id },
+    after: null,
   }
 }
 
 function told({ name, status, vaultId, attachedVaultId, description, instructions }: Intern): object {
   return {
-    name, status, vault_id: vaultId, attached_vault_id: attachedVaultId,
-    description_sha256: digestOf(description), instructions_sha256: digestOf(instructions),
+    name,
+    status,
+    vault_id: vaultId,
+    attached_vault_id: attachedVaultId,
+    description_sha256: digestOf(description),
+    instructions_sha256: digestOf(instructions),
   }
 }
 

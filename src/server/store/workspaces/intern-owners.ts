@@ -8,11 +8,13 @@ export interface InternOwner {
 }
 
 /**
- * Keeps an intern until the transaction ends: its removal waits, and then ends the keys that were made meanwhile.
+ * Keeps an intern until the transaction ends: its removal waits, and then ends the keys that were made
+ * meanwhile.
  * @param organizationId null = whichever it belongs to @returns null for what is none, or somebody else's
  */
 export async function holdIntern(
-  tx: Transaction, { internId, organizationId }: { readonly internId: string; readonly organizationId: string | null },
+  tx: Transaction,
+  { internId, organizationId }: { readonly internId: string; readonly organizationId: string | null },
 ): Promise<InternOwner | null> {
   if (!isId(internId)) return null
   const [intern] = await tx<InternOwner[]>`

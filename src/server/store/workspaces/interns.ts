@@ -1,7 +1,14 @@
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
-import type { Intern, InternChanges, InternPage, InternPageInput, Interns, NewIntern } from '../../ports/workspaces/interns.ts'
+import type {
+  Intern,
+  InternChanges,
+  InternPage,
+  InternPageInput,
+  Interns,
+  NewIntern,
+} from '../../ports/workspaces/interns.ts'
 import type { Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
@@ -19,13 +26,16 @@ import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 /** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {
   return {
-    create: (input, by) => reach(() => store.sql.begin((tx) => create(tx, { ...input, caps: store.options.caps }, by))),
+    create: (input, by) =>
+      reach(() => store.sql.begin((tx) => create(tx, { ...input, caps: store.options.caps }, by))),
     list: (input) => reach(() => list(store.sql, input)),
-    get: (organizationId, id) => reach(async () => {
-      const found = await find(store.sql, organizationId, id)
-      return found.ok ? ok(found.value.intern) : found
-    }),
-    update: (organizationId, id, changes, by) => reach(() => store.sql.begin((tx) => update(tx, { organizationId, id, changes, by }))),
+    get: (organizationId, id) =>
+      reach(async () => {
+        const found = await find(store.sql, organizationId, id)
+        return found.ok ? ok(found.value.intern) : found
+      }),
+    update: (organizationId, id, changes, by) =>
+      reach(() => store.sql.begin((tx) => update(tx, { organizationId, id, changes, by }))),
     async remove(organizationId, id, by) {
       const removed = await reach(() => store.sql.begin((tx) => remove(tx, { organizationId, id, by })))
       if (!removed.ok) return removed
@@ -41,7 +51,11 @@ interface Removed {
   readonly invalidations: readonly Invalidation[]
 }
 
-async function create(tx: Transaction, { caps, ...input }: NewIntern & { readonly caps: Caps | undefined }, by: ChangedBy): Promise<Outcome<Intern>> {
+async function create(
+  tx: Transaction,
+  { caps, ...input }: NewIntern & { readonly caps: Caps | undefined },
+  by: ChangedBy,
+): Promise<Outcome<Intern>> {
   const place = await openWorkspace(tx, input)
   if (!place.ok) return place
   const { id: workspaceId, organizationId } = place.value
@@ -91,7 +105,10 @@ interface Change {
   readonly by: ChangedBy
 }
 
-async function update(tx: Transaction, { organizationId, id, changes, by }: Change & { readonly changes: InternChanges }): Promise<Outcome<Intern>> {
+async function update(
+  tx: Transaction,
+  { organizationId, id, changes, by }: Change & { readonly changes: InternChanges },
+): Promise<Outcome<Intern>> {
   const found = await find(tx, organizationId, id, 'locked')
   if (!found.ok) return found
   const before = found.value.intern
@@ -115,11 +132,17 @@ async function remove(tx: Transaction, { organizationId, id, by }: Change): Prom
   if (!mayWriteVault) return fail('vault_writes_disabled')
   const keys = await tx<{ hash: string; name: string }[]>`
     UPDATE api_keys SET revoked_at = now() WHERE intern_id = ${id} AND revoked_at IS NULL RETURNING hash, name`
-  const secrets = await tx<{ name: string }[]>`SELECT name FROM secrets WHERE vault_id = ${intern.vaultId} ORDER BY name`
+  const secrets = await tx<
+    { name: string }[]
+  >`SELECT name FROM secrets WHERE vault_id = ${intern.vaultId} ORDER BY name`
   await tx`DELETE FROM interns WHERE id = ${id}`
   await tx`DELETE FROM vaults WHERE id = ${intern.vaultId}`
   const removal = { before: intern, after: null, secrets: secrets.map(({ name }) => name) }
-  await appendAudit(tx, ...keys.map((key) => keyEndedEvent(by, intern, key)), internEvent(by, 'interns.delete', removal))
+  await appendAudit(
+    tx,
+    ...keys.map((key) => keyEndedEvent(by, intern, key)),
+    internEvent(by, 'interns.delete', removal),
+  )
   const invalidations: Invalidation[] = []
   for (const { hash } of keys) invalidations.push(await bump(tx, 'key', hash))
   return ok({ intern, invalidations })
@@ -127,7 +150,8 @@ async function remove(tx: Transaction, { organizationId, id, by }: Change): Prom
 
 /** The workspace that is named, when interns may be in it. Failures: workspace_unknown, programme_closed. */
 async function openWorkspace(
-  sql: Queryable, { workspace, organizationId }: Pick<NewIntern, 'workspace' | 'organizationId'>,
+  sql: Queryable,
+  { workspace, organizationId }: Pick<NewIntern, 'workspace' | 'organizationId'>,
 ): Promise<Outcome<Workspace>> {
   const found = await findWorkspace(sql, workspace, organizationId)
   return found.ok && !found.value.isInProgramme ? fail('programme_closed') : found
@@ -148,13 +172,20 @@ interface Found {
 }
 
 /** Failures: intern_unknown, programme_closed. */
-async function find(sql: Queryable, organizationId: string, id: string, lock?: 'locked'): Promise<Outcome<Found>> {
+async function find(
+  sql: Queryable,
+  organizationId: string,
+  id: string,
+  lock?: 'locked',
+): Promise<Outcome<Found>> {
   if (!isId(id)) return fail('intern_unknown')
   const [row] = await sql<(InternRow & { is_in_programme: boolean; may_write_vault: boolean })[]>`
     SELECT i.*, w.is_in_programme, w.may_write_vault FROM interns i JOIN workspaces w ON w.id = i.workspace_id AND w.deleted_at IS NULL
     WHERE i.id = ${id} AND i.organization_id = ${organizationId} ${lock === undefined ? sql`` : sql`FOR UPDATE OF i`}`
   if (row === undefined) return fail('intern_unknown')
-  return row.is_in_programme ? ok({ intern: internOf(row), mayWriteVault: row.may_write_vault }) : fail('programme_closed')
+  return row.is_in_programme
+    ? ok({ intern: internOf(row), mayWriteVault: row.may_write_vault })
+    : fail('programme_closed')
 }
 
 interface InternRow {

@@ -34,7 +34,11 @@ export interface MembershipInput {
 }
 
 /** Active ones, by user name; the strongest role of all sources counts. */
-export async function listMembers(sql: Queryable, workspaceId: string, { limit, offset }: PageInput): Promise<Page<Member>> {
+export async function listMembers(
+  sql: Queryable,
+  workspaceId: string,
+  { limit, offset }: PageInput,
+): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
     // Grants are gathered of the page alone: a group may have brought 100,000 members.
     sql<MemberRow[]>`
@@ -68,17 +72,34 @@ export async function ensureUser(tx: Transaction, input: NewUser): Promise<User>
 }
 
 /** @param reference id or name. Failure: user_unknown. */
-export async function findUser(sql: Queryable, organizationId: string, reference: string): Promise<Outcome<User>> {
+export async function findUser(
+  sql: Queryable,
+  organizationId: string,
+  reference: string,
+): Promise<Outcome<User>> {
   if (reference.includes('\0')) return fail('user_unknown')
   const [row] = await sql<Omit<MemberRow, 'grants' | 'is_admin'>[]>`
     SELECT id, user_name, display_name, email FROM users WHERE organization_id = ${organizationId}
       AND ${isId(reference) ? sql`id = ${reference}` : sql`lower(user_name) = lower(${reference})`}`
   if (row === undefined) return fail('user_unknown')
-  return ok({ id: row.id, organizationId, userName: row.user_name, displayName: row.display_name, email: row.email })
+  return ok({
+    id: row.id,
+    organizationId,
+    userName: row.user_name,
+    displayName: row.display_name,
+    email: row.email,
+  })
 }
 
-/** Grants a role by hand, or changes it, under the directory's lock. @returns the role that was given before; null = none */
-export async function grantByHand(tx: Transaction, { workspaceId, userId }: MembershipRef, role: MemberRole): Promise<MemberRole | null> {
+/**
+ * Grants a role by hand, or changes it, under the directory's lock. @returns the role that was given before;
+ * null = none
+ */
+export async function grantByHand(
+  tx: Transaction,
+  { workspaceId, userId }: MembershipRef,
+  role: MemberRole,
+): Promise<MemberRole | null> {
   const [before] = await tx<{ role: MemberRole }[]>`
     SELECT role FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = ${userId} AND source = 'manual'`
   await tx`
@@ -87,8 +108,13 @@ export async function grantByHand(tx: Transaction, { workspaceId, userId }: Memb
   return before?.role ?? null
 }
 
-/** Takes away what was given by hand; what mappings grant stays. @returns the role that it was; null = none */
-export async function revokeByHand(tx: Transaction, { workspaceId, userId }: MembershipRef): Promise<MemberRole | null> {
+/**
+ * Takes away what was given by hand; what mappings grant stays. @returns the role that it was; null = none
+ */
+export async function revokeByHand(
+  tx: Transaction,
+  { workspaceId, userId }: MembershipRef,
+): Promise<MemberRole | null> {
   const [row] = await tx<{ role: MemberRole }[]>`
     DELETE FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = ${userId} AND source = 'manual' RETURNING role`
   return row?.role ?? null
@@ -99,29 +125,45 @@ export async function revokeByHand(tx: Transaction, { workspaceId, userId }: Mem
  * Failures: workspace_unknown (it was deleted meanwhile), store_unavailable.
  */
 export function addMember(store: Store, input: MembershipInput, by: ChangedBy): Promise<Outcome<User>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const { workspace, userName, role } = input
-    if (!(await holdWorkspace(tx, workspace.id))) return fail('workspace_unknown')
-    await lockDirectory(tx, workspace.organizationId)
-    const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
-    const before = await grantByHand(tx, { workspaceId: workspace.id, userId: user.id }, role)
-    if (before !== role) await appendAudit(tx, eventOf({ ...input, user }, by, { operation: 'cli.members-add', before, after: role }))
-    return ok(user)
-  }))
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      const { workspace, userName, role } = input
+      if (!(await holdWorkspace(tx, workspace.id))) return fail('workspace_unknown')
+      await lockDirectory(tx, workspace.organizationId)
+      const user = await ensureUser(tx, { organizationId: workspace.organizationId, userName })
+      const before = await grantByHand(tx, { workspaceId: workspace.id, userId: user.id }, role)
+      if (before !== role)
+        await appendAudit(
+          tx,
+          eventOf({ ...input, user }, by, { operation: 'cli.members-add', before, after: role }),
+        )
+      return ok(user)
+    }),
+  )
 }
 
 /** Takes away what was given by hand. Failures: user_unknown (or no member by hand), store_unavailable. */
-export function removeMember(store: Store, input: Omit<MembershipInput, 'role'>, by: ChangedBy): Promise<Outcome<User>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const { workspace, userName } = input
-    await lockDirectory(tx, workspace.organizationId)
-    const user = await findUser(tx, workspace.organizationId, userName)
-    if (!user.ok) return user
-    const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
-    if (before === null) return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
-    await appendAudit(tx, eventOf({ ...input, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }))
-    return user
-  }))
+export function removeMember(
+  store: Store,
+  input: Omit<MembershipInput, 'role'>,
+  by: ChangedBy,
+): Promise<Outcome<User>> {
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      const { workspace, userName } = input
+      await lockDirectory(tx, workspace.organizationId)
+      const user = await findUser(tx, workspace.organizationId, userName)
+      if (!user.ok) return user
+      const before = await revokeByHand(tx, { workspaceId: workspace.id, userId: user.value.id })
+      if (before === null)
+        return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
+      await appendAudit(
+        tx,
+        eventOf({ ...input, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }),
+      )
+      return user
+    }),
+  )
 }
 
 interface Change {
@@ -131,12 +173,22 @@ interface Change {
 }
 
 function eventOf(
-  { workspace, user }: { readonly workspace: MembershipInput['workspace']; readonly user: User }, by: ChangedBy, { operation, before, after }: Change,
+  { workspace, user }: { readonly workspace: MembershipInput['workspace']; readonly user: User },
+  by: ChangedBy,
+  { operation, before, after }: Change,
 ): AuditEvent {
-  const seen = (role: MemberRole | null) => (role === null ? null : { user_name: user.userName, source: 'manual', role })
+  const seen = (role: MemberRole | null) =>
+    role === null ? null : { user_name: user.userName, source: 'manual', role }
   return {
-    ...by, operation, organizationId: workspace.organizationId, workspaceId: workspace.id, outcome: 'changed',
-    objectKind: 'member', objectId: user.id, before: seen(before), after: seen(after),
+    ...by,
+    operation,
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    outcome: 'changed',
+    objectKind: 'member',
+    objectId: user.id,
+    before: seen(before),
+    after: seen(after),
   }
 }
 
@@ -162,7 +214,10 @@ function memberOf(row: MemberRow): Member {
     email: row.email,
     role: row.is_admin ? 'admin' : 'member',
     grants: row.grants.map((grant) => ({
-      source: grant.source, mappingId: grant.mapping_id, role: grant.role, createdAt: new Date(grant.created_at),
+      source: grant.source,
+      mappingId: grant.mapping_id,
+      role: grant.role,
+      createdAt: new Date(grant.created_at),
     })),
   }
 }

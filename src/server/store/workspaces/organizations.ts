@@ -28,26 +28,44 @@ export interface NewOrganization {
  * Failures: store_unavailable.
  */
 export function createOrganization(
-  store: Store, { name }: { readonly name: string }, by: WorkspaceActor | null = null,
+  store: Store,
+  { name }: { readonly name: string },
+  by: WorkspaceActor | null = null,
 ): Promise<Outcome<NewOrganization>> {
-  return reach(() => store.sql.begin(async (tx) => {
-    const made = await insertOrganization(tx, name, by)
-    const { organization: { id }, workspace } = made
-    if (by !== null) {
-      await appendAudit(
-        tx,
-        { ...by, organizationId: id, workspaceId: null, outcome: 'changed', objectKind: 'organization', objectId: id, before: null, after: { name } },
-        workspaceEvent(by, { before: null, after: workspace }),
-      )
-    }
-    return ok(made)
-  }))
+  return reach(() =>
+    store.sql.begin(async (tx) => {
+      const made = await insertOrganization(tx, name, by)
+      const {
+        organization: { id },
+        workspace,
+      } = made
+      if (by !== null) {
+        await appendAudit(
+          tx,
+          {
+            ...by,
+            organizationId: id,
+            workspaceId: null,
+            outcome: 'changed',
+            objectKind: 'organization',
+            objectId: id,
+            before: null,
+            after: { name },
+          },
+          workspaceEvent(by, { before: null, after: workspace }),
+        )
+      }
+      return ok(made)
+    }),
+  )
 }
 
 /** Oldest first. Failures: store_unavailable. */
 export function listOrganizations(store: Store): Promise<Outcome<readonly Organization[]>> {
   return reach(async () => {
-    const rows = await store.sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations ORDER BY id`
+    const rows = await store.sql<
+      OrganizationRow[]
+    >`SELECT id, name, created_at FROM organizations ORDER BY id`
     return ok(rows.map(organizationOf))
   })
 }
@@ -56,9 +74,15 @@ export function listOrganizations(store: Store): Promise<Outcome<readonly Organi
  * Finds an organization by UUID or name; without a reference the only one there is.
  * Failures: organization_unknown, reference_ambiguous.
  */
-export async function findOrganization(sql: Queryable, reference: string | null): Promise<Outcome<Organization>> {
-  const where = reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
-  const rows = await sql<OrganizationRow[]>`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT ${TOLD_MAX + 1}`
+export async function findOrganization(
+  sql: Queryable,
+  reference: string | null,
+): Promise<Outcome<Organization>> {
+  const where =
+    reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
+  const rows = await sql<
+    OrganizationRow[]
+  >`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT ${TOLD_MAX + 1}`
   const [row] = rows
   if (row === undefined) return organizationUnknown(sql, reference)
   return rows.length > 1 ? ambiguous(rows) : ok(organizationOf(row))
@@ -69,19 +93,33 @@ const TOLD_MAX = 5
 
 /** For the command line and the operator's settings alone, as their names are. */
 function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
-  const told = rows.slice(0, TOLD_MAX).map(({ id, name }) => `${id} (${name})`).join(', ')
-  return fail('reference_ambiguous', { fields: AMBIGUOUS, detail: `They are ${told}${rows.length > TOLD_MAX ? ' and more' : ''}.` })
+  const told = rows
+    .slice(0, TOLD_MAX)
+    .map(({ id, name }) => `${id} (${name})`)
+    .join(', ')
+  return fail('reference_ambiguous', {
+    fields: AMBIGUOUS,
+    detail: `They are ${told}${rows.length > TOLD_MAX ? ' and more' : ''}.`,
+  })
 }
 
 const AMBIGUOUS = { what: 'organizations', remedy: 'name one by its id with --organization' }
 
-export async function insertOrganization(tx: Transaction, name: string, by: WorkspaceActor | null = null): Promise<NewOrganization> {
+export async function insertOrganization(
+  tx: Transaction,
+  name: string,
+  by: WorkspaceActor | null = null,
+): Promise<NewOrganization> {
   const id = newId()
   const [row] = await tx<OrganizationRow[]>`
     INSERT INTO organizations (id, name) VALUES (${id}, ${name}) RETURNING id, name, created_at`
   if (row === undefined) throw new Error('the insert returned nothing')
   await bearAccount(tx, { id: organizationAccount(id), ownerKind: 'organization', organizationId: id })
-  const workspace = await insertWorkspace(tx, { organizationId: id, name: 'Default', slug: 'default', isDefault: true }, by)
+  const workspace = await insertWorkspace(
+    tx,
+    { organizationId: id, name: 'Default', slug: 'default', isDefault: true },
+    by,
+  )
   return { organization: organizationOf(row), workspace }
 }
 

@@ -2,7 +2,12 @@ import { workspaceAccount } from '../../../schemas/money/accounts.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
-import type { NewWorkspace, Workspace, WorkspaceActor, WorkspaceChanges } from '../../ports/workspaces/workspaces.ts'
+import type {
+  NewWorkspace,
+  Workspace,
+  WorkspaceActor,
+  WorkspaceChanges,
+} from '../../ports/workspaces/workspaces.ts'
 import { bumpLimits } from '../money/account-limits.ts'
 import { bearAccount, lockAccounts } from '../money/accounts.ts'
 import { appendAudit } from '../base/append-audit.ts'
@@ -13,7 +18,7 @@ import { lockWorkspace, ofOrganization, type WorkspaceRef } from '../base/find-w
 import { workspaceUnknown } from '../base/near-names.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
-import { workspaceEvent, workspaceOf, workspaceRows  , type WorkspaceRow } from '../base/workspace-rows.ts'
+import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
 
 /** What an operator decides of a workspace; what is left out stays. */
 export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
@@ -23,14 +28,24 @@ export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWri
  * @param by null: it is not audited, as of a node's first start
  * Failures: slug_taken, quota_exceeded, store_unavailable.
  */
-export function createWorkspace(store: Store, input: NewWorkspace, by: WorkspaceActor | null = null): Promise<Outcome<Workspace>> {
-  return renaming(() => store.sql.begin(async (tx) => {
-    const room = await holdRoom(tx, { organizationId: input.organizationId, what: 'workspaces' }, store.options.caps)
-    if (!room.ok) return room
-    const made = await insertWorkspace(tx, input, by)
-    if (by !== null) await appendAudit(tx, workspaceEvent(by, { before: null, after: made }))
-    return ok(made)
-  }))
+export function createWorkspace(
+  store: Store,
+  input: NewWorkspace,
+  by: WorkspaceActor | null = null,
+): Promise<Outcome<Workspace>> {
+  return renaming(() =>
+    store.sql.begin(async (tx) => {
+      const room = await holdRoom(
+        tx,
+        { organizationId: input.organizationId, what: 'workspaces' },
+        store.options.caps,
+      )
+      if (!room.ok) return room
+      const made = await insertWorkspace(tx, input, by)
+      if (by !== null) await appendAudit(tx, workspaceEvent(by, { before: null, after: made }))
+      return ok(made)
+    }),
+  )
 }
 
 /**
@@ -38,8 +53,16 @@ export function createWorkspace(store: Store, input: NewWorkspace, by: Workspace
  * @returns the workspace, and what to publish as a hint
  * Failures: workspace_unknown, store_unavailable.
  */
-export function setWorkspace(store: Store, id: string, settings: WorkspaceSettings, by: ChangedBy): Promise<Outcome<Changed>> {
-  return updateWorkspace(store, { organizationId: null, reference: id }, settings, { ...by, operation: 'cli.workspaces-set' })
+export function setWorkspace(
+  store: Store,
+  id: string,
+  settings: WorkspaceSettings,
+  by: ChangedBy,
+): Promise<Outcome<Changed>> {
+  return updateWorkspace(store, { organizationId: null, reference: id }, settings, {
+    ...by,
+    operation: 'cli.workspaces-set',
+  })
 }
 
 export interface Changed {
@@ -48,35 +71,52 @@ export interface Changed {
 }
 
 /** Failures: workspace_unknown, slug_taken, store_unavailable. */
-export function updateWorkspace(store: Store, ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Changed>> {
-  return renaming(() => store.sql.begin(async (tx) => {
-    const before = await lockWorkspace(tx, ref)
-    if (before === null) return workspaceUnknown(tx, ref.reference, ref.organizationId)
-    const after = { ...before, ...changes, settings: { ...before.settings, ...changes.settings } }
-    const accountId = workspaceAccount(before.id)
-    const isRecounted = after.countsByok !== before.countsByok
-    if (isRecounted) await lockAccounts(tx, [accountId])
-    if (isRecounted) await tx`UPDATE accounts SET counts_byok = ${after.countsByok} WHERE id = ${accountId}`
-    const updatedAt = await write(tx, after)
-    const workspace = { ...after, updatedAt }
-    await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
-    // By the account too where the rule changed: until every front has heard of it some count by the old one.
-    const told = { kind: 'workspace', id: before.id } as const
-    const change = isRecounted ? await bumpLimits(tx, accountId, told) : await bump(tx, told.kind, told.id)
-    return ok({ workspace, change })
-  }))
+export function updateWorkspace(
+  store: Store,
+  ref: WorkspaceRef,
+  changes: WorkspaceChanges,
+  by: WorkspaceActor,
+): Promise<Outcome<Changed>> {
+  return renaming(() =>
+    store.sql.begin(async (tx) => {
+      const before = await lockWorkspace(tx, ref)
+      if (before === null) return workspaceUnknown(tx, ref.reference, ref.organizationId)
+      const after = { ...before, ...changes, settings: { ...before.settings, ...changes.settings } }
+      const accountId = workspaceAccount(before.id)
+      const isRecounted = after.countsByok !== before.countsByok
+      if (isRecounted) await lockAccounts(tx, [accountId])
+      if (isRecounted) await tx`UPDATE accounts SET counts_byok = ${after.countsByok} WHERE id = ${accountId}`
+      const updatedAt = await write(tx, after)
+      const workspace = { ...after, updatedAt }
+      await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
+      // By the account too where the rule changed: until every front has heard of it some count by the old
+      // one.
+      const told = { kind: 'workspace', id: before.id } as const
+      const change = isRecounted ? await bumpLimits(tx, accountId, told) : await bump(tx, told.kind, told.id)
+      return ok({ workspace, change })
+    }),
+  )
 }
 
 /** Oldest first. @param organizationId null = of all organizations. Failures: store_unavailable. */
-export function listWorkspaces(store: Store, organizationId: string | null): Promise<Outcome<readonly Workspace[]>> {
+export function listWorkspaces(
+  store: Store,
+  organizationId: string | null,
+): Promise<Outcome<readonly Workspace[]>> {
   return reach(async () => {
     const { sql } = store
-    const rows = await sql<WorkspaceRow[]>`${workspaceRows(sql)} AND ${ofOrganization(sql, organizationId)} ORDER BY w.id`
+    const rows = await sql<
+      WorkspaceRow[]
+    >`${workspaceRows(sql)} AND ${ofOrganization(sql, organizationId)} ORDER BY w.id`
     return ok(rows.map(workspaceOf))
   })
 }
 
-export async function insertWorkspace(tx: Transaction, input: NewWorkspace, by: ChangedBy | null = null): Promise<Workspace> {
+export async function insertWorkspace(
+  tx: Transaction,
+  input: NewWorkspace,
+  by: ChangedBy | null = null,
+): Promise<Workspace> {
   const { organizationId, countsByok = false } = input
   const id = newId()
   const [row] = await tx<Omit<WorkspaceRow, 'counts_byok'>[]>`

@@ -10,7 +10,10 @@ import { NOT_MODIFIED, type Answer } from './answers.ts'
 import { pagePolicy } from './page-policy.ts'
 
 const compress = promisify(brotliCompress)
-/** Of what the build has not compressed: below the highest one, which would take the first visit half a second for some per cent. */
+/**
+ * Of what the build has not compressed: below the highest one, which would take the first visit half a second
+ * for some per cent.
+ */
 const BROTLI_QUALITY = 9
 /** Bytes below which compressing gains nothing. */
 const COMPRESS_BYTES_MIN = 1_024
@@ -50,8 +53,8 @@ export interface Input {
 }
 
 /**
- * The files of the dashboard, by their exact names: the list is read once, and no path is made of what a caller says. Each is
- * read and compressed at its first use, then kept.
+ * The files of the dashboard, by their exact names: the list is read once, and no path is made of what a
+ * caller says. Each is read and compressed at its first use, then kept.
  */
 export class Assets {
   /** File by its name behind `/dashboard/`. */
@@ -60,11 +63,15 @@ export class Assets {
   readonly #loaded = new Map<string, Promise<Loaded>>()
 
   constructor(folder = PAGE_FOLDER) {
-    const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true }) : []
+    const names = existsSync(folder)
+      ? readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+      : []
     const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
     const served = files.filter((file) => extname(file) in CONTENT_TYPES)
     this.#packed = new Set(files.filter((file) => file.endsWith(PACKED)))
-    this.#files = new Map(served.map((file) => [file.slice(join(folder, sep).length).split(sep).join('/'), file]))
+    this.#files = new Map(
+      served.map((file) => [file.slice(join(folder, sep).length).split(sep).join('/'), file]),
+    )
   }
 
   /** Names of all files, for tests. */
@@ -106,7 +113,10 @@ async function load(file: string, isPacked: boolean): Promise<Loaded> {
   }
   return {
     plain: { bytes, headers: { ...headers, etag: `"${digest}"` } },
-    brotli: packed && { bytes: packed, headers: { ...headers, etag: `"${digest}-br"`, 'content-encoding': 'br' } },
+    brotli: packed && {
+      bytes: packed,
+      headers: { ...headers, etag: `"${digest}-br"`, 'content-encoding': 'br' },
+    },
   }
 }
 

@@ -2,8 +2,9 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Bounds the connections of a server: beyond the most the one goes that has waited longest without a call, since who holds
- * many and asks nothing must not keep out who does ask. Where all have calls under way the new one goes.
+ * Bounds the connections of a server: beyond the most the one goes that has waited longest without a call,
+ * since who holds many and asks nothing must not keep out who does ask. Where all have calls under way the
+ * new one goes.
  */
 export function boundConnections(server: Server, countMax: number): void {
   let open = 0

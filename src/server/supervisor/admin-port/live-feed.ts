@@ -27,8 +27,8 @@ export interface LiveSource {
 export type LiveListener = (json: string | null) => void
 
 /**
- * The one collector of live views: started by the first listener, ended by the last, and silent between. However many
- * listen, the processes are asked once a second, and the view is written once.
+ * The one collector of live views: started by the first listener, ended by the last, and silent between.
+ * However many listen, the processes are asked once a second, and the view is written once.
  */
 export class LiveFeed {
   readonly #source: LiveSource
@@ -95,7 +95,17 @@ export class LiveFeed {
     const silent = looks.filter(({ reading }) => reading === null)
     const { version, command } = this.#source
     const advice = this.#source.advice()
-    const view = liveView({ version, command, readiness, processes: spans.take(looks), silent, own: own.read(), cores, advice, now: new Date() })
+    const view = liveView({
+      version,
+      command,
+      readiness,
+      processes: spans.take(looks),
+      silent,
+      own: own.read(),
+      cores,
+      advice,
+      now: new Date(),
+    })
     return JSON.stringify(view)
   }
 

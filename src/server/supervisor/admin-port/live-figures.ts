@@ -1,4 +1,10 @@
-import type { BreakerView, FrontView, LiveView, OperationView, ProviderView } from '../../../schemas/operator/live-view.ts'
+import type {
+  BreakerView,
+  FrontView,
+  LiveView,
+  OperationView,
+  ProviderView,
+} from '../../../schemas/operator/live-view.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import { frontLoadBetween } from '../../observe/front-metrics.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
@@ -46,21 +52,27 @@ export function operationsOf(processes: readonly ProcessSpans[]): ReadonlyMap<st
 }
 
 export function operationViews(found: ReadonlyMap<string, Readonly<Sums>>): OperationView[] {
-  return [...found].filter(([, { all }]) => all > 0).sort(([, a], [, b]) => b.all - a.all).map(([operation, sums]) => ({
-    operation,
-    per_second: rounded(sums.perSecond),
-    refused_per_second: rounded(sums.refusedPerSecond),
-    failed_per_second: rounded(sums.failedPerSecond),
-    p50_ms: quantileMs(sums.buckets, 0.5),
-    p99_ms: quantileMs(sums.buckets, 0.99),
-  }))
+  return [...found]
+    .filter(([, { all }]) => all > 0)
+    .sort(([, a], [, b]) => b.all - a.all)
+    .map(([operation, sums]) => ({
+      operation,
+      per_second: rounded(sums.perSecond),
+      refused_per_second: rounded(sums.refusedPerSecond),
+      failed_per_second: rounded(sums.failedPerSecond),
+      p50_ms: quantileMs(sums.buckets, 0.5),
+      p99_ms: quantileMs(sums.buckets, 0.99),
+    }))
 }
 
 /** Calls answered 4xx over the longer time, by code. */
 export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
-  for (const { window: { from, to } } of processes) {
-    for (const [code, count] of Object.entries(to.refusals)) found.set(code, (found.get(code) ?? 0) + count - (from.refusals[code] ?? 0))
+  for (const {
+    window: { from, to },
+  } of processes) {
+    for (const [code, count] of Object.entries(to.refusals))
+      found.set(code, (found.get(code) ?? 0) + count - (from.refusals[code] ?? 0))
   }
   return found
 }
@@ -96,21 +108,26 @@ export function providerViews(processes: readonly ProcessSpans[], now: Date): Pr
       sums.failed += failed
     })
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([provider, { perSecond, failedPerSecond, all, failed }]) => {
-    const breaker = breakerOf(provider, processes, now)
-    return {
-      provider,
-      per_second: rounded(perSecond),
-      failed_per_second: rounded(failedPerSecond),
-      state: breaker !== null ? 'open' : all === 0 ? 'idle' : failed >= all * FAILING_SHARE ? 'failing' : 'ok',
-      breaker,
-    }
-  })
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([provider, { perSecond, failedPerSecond, all, failed }]) => {
+      const breaker = breakerOf(provider, processes, now)
+      return {
+        provider,
+        per_second: rounded(perSecond),
+        failed_per_second: rounded(failedPerSecond),
+        state:
+          breaker !== null ? 'open' : all === 0 ? 'idle' : failed >= all * FAILING_SHARE ? 'failing' : 'ok',
+        breaker,
+      }
+    })
 }
 
 /** Each front has breakers of its own: the one that opened first, and the probe that is due first. */
 function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Date): BreakerView | null {
-  const open = processes.flatMap(({ last: { to } }) => to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open))
+  const open = processes.flatMap(({ last: { to } }) =>
+    to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open),
+  )
   if (open.length === 0) return null
   const probeInMs = Math.min(...open.map((one) => one.probeInMs))
   return {
@@ -126,39 +143,61 @@ function secondOf(ms: number): string {
 }
 
 export function frontViews(processes: readonly ProcessSpans[]): FrontView[] {
-  return processes.flatMap(({ pid, last: { from, to } }) => {
-    if (from.front === null || to.front === null) return []
-    const { slot, delay, load } = to.front
-    const { loopShare, pools } = frontLoadBetween(from.front.load, load)
-    const threads = { short_jobs: load.shortJobs.threads, sessions: load.sessions.threads }
-    return [{
-      front: slot,
-      pid,
-      loop_p50_ms: rounded(delay.p50Ms),
-      loop_p99_ms: rounded(delay.p99Ms),
-      loop_max_ms: rounded(delay.maxMs),
-      utilization: rounded(loopShare),
-      pools: (['short_jobs', 'sessions'] as const).map((pool) => ({
-        pool, threads: threads[pool], wait_ms: rounded(pools[pool].waitS * 1_000), utilization: rounded(pools[pool].share),
-      })),
-    }]
-  }).sort((a, b) => a.front - b.front || a.pid - b.pid)
+  return processes
+    .flatMap(({ pid, last: { from, to } }) => {
+      if (from.front === null || to.front === null) return []
+      const { slot, delay, load } = to.front
+      const { loopShare, pools } = frontLoadBetween(from.front.load, load)
+      const threads = { short_jobs: load.shortJobs.threads, sessions: load.sessions.threads }
+      return [
+        {
+          front: slot,
+          pid,
+          loop_p50_ms: rounded(delay.p50Ms),
+          loop_p99_ms: rounded(delay.p99Ms),
+          loop_max_ms: rounded(delay.maxMs),
+          utilization: rounded(loopShare),
+          pools: (['short_jobs', 'sessions'] as const).map((pool) => ({
+            pool,
+            threads: threads[pool],
+            wait_ms: rounded(pools[pool].waitS * 1_000),
+            utilization: rounded(pools[pool].share),
+          })),
+        },
+      ]
+    })
+    .sort((a, b) => a.front - b.front || a.pid - b.pid)
 }
 
 /** The same over the longer time, for what is advised: it should not come and go with each second. */
 export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLoad[] {
   return processes.flatMap(({ window: { from, to } }) => {
     if (from.front === null || to.front === null) return []
-    const { loopShare, pools: { sessions, short_jobs: shortJobs } } = frontLoadBetween(from.front.load, to.front.load)
-    return [{
-      slot: to.front.slot, loopShare, loopDelayMs: to.front.delay.p99Ms,
-      sessionWaitMs: sessions.waitS * 1_000, sessionShare: sessions.share, shortWaitMs: shortJobs.waitS * 1_000,
-    }]
+    const {
+      loopShare,
+      pools: { sessions, short_jobs: shortJobs },
+    } = frontLoadBetween(from.front.load, to.front.load)
+    return [
+      {
+        slot: to.front.slot,
+        loopShare,
+        loopDelayMs: to.front.delay.p99Ms,
+        sessionWaitMs: sessions.waitS * 1_000,
+        sessionShare: sessions.share,
+        shortWaitMs: shortJobs.waitS * 1_000,
+      },
+    ]
   })
 }
 
 export function moneyView(processes: readonly ProcessSpans[]): LiveView['money'] {
-  const found = { calls_open: 0, calls_waiting: 0, refused_per_second: 0, journal_lag_ms: 0, is_journal_broken: false }
+  const found = {
+    calls_open: 0,
+    calls_waiting: 0,
+    refused_per_second: 0,
+    journal_lag_ms: 0,
+    is_journal_broken: false,
+  }
   let heldNano = 0
   for (const { last } of processes) {
     const { money } = last.to
@@ -181,7 +220,9 @@ function unpaid({ money }: LiveReading): number {
 /** Jobs that runners hold, by state. */
 export function heldVideos(processes: readonly ProcessSpans[]): Record<string, number> {
   const held: Record<string, number> = {}
-  for (const { last: { to } } of processes) {
+  for (const {
+    last: { to },
+  } of processes) {
     for (const [state, count] of Object.entries(to.heldVideos ?? {})) held[state] = (held[state] ?? 0) + count
   }
   return held
@@ -191,7 +232,10 @@ export function heldVideos(processes: readonly ProcessSpans[]): Record<string, n
 export function webhooksView(processes: readonly ProcessSpans[]): LiveView['webhooks'] {
   const counts = processes.flatMap(({ last: { to } }) => (to.deliveries === null ? [] : [to.deliveries]))
   if (counts.length === 0) return null
-  return { waiting: Math.max(...counts.map(({ waiting }) => waiting)), dead: Math.max(...counts.map(({ dead }) => dead)) }
+  return {
+    waiting: Math.max(...counts.map(({ waiting }) => waiting)),
+    dead: Math.max(...counts.map(({ dead }) => dead)),
+  }
 }
 
 export function sumOf(processes: readonly ProcessSpans[], read: (span: Span) => number): number {
@@ -221,11 +265,19 @@ function eachCall({ from, to }: Span, tell: (operation: string, calls: Calls) =>
     const last = before.get(operation)
     const buckets = counts.map((count, at) => count - (last?.counts[at] ?? 0))
     const all = buckets.reduce((sum, count) => sum + count, 0)
-    tell(operation, { all, refused: refused - (last?.refused ?? 0), failed: failed - (last?.failed ?? 0), buckets })
+    tell(operation, {
+      all,
+      refused: refused - (last?.refused ?? 0),
+      failed: failed - (last?.failed ?? 0),
+      buckets,
+    })
   }
 }
 
-function eachAttempt({ from, to }: Span, tell: (provider: string, attempts: Pick<Calls, 'all' | 'failed'>) => void): void {
+function eachAttempt(
+  { from, to }: Span,
+  tell: (provider: string, attempts: Pick<Calls, 'all' | 'failed'>) => void,
+): void {
   const before = new Map(from.providers.map((one) => [one.provider, one]))
   for (const { provider, attempts, failed } of to.providers) {
     const last = before.get(provider)
@@ -236,7 +288,15 @@ function eachAttempt({ from, to }: Span, tell: (provider: string, attempts: Pick
 function sumsOf(found: Map<string, Sums>, name: string): Sums {
   const known = found.get(name)
   if (known !== undefined) return known
-  const sums: Sums = { perSecond: 0, refusedPerSecond: 0, failedPerSecond: 0, all: 0, refused: 0, failed: 0, buckets: [] }
+  const sums: Sums = {
+    perSecond: 0,
+    refusedPerSecond: 0,
+    failedPerSecond: 0,
+    all: 0,
+    refused: 0,
+    failed: 0,
+    buckets: [],
+  }
   found.set(name, sums)
   return sums
 }

@@ -29,9 +29,13 @@ export interface LiveInput {
 export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveInput): Promise<LiveEnd> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${input.managementKey.reveal()}`, accept: 'text/event-stream' }
-    const request = get(`${input.adminUrl}${LIVE_PATH}`, { agent: false, headers, signal: input.signal }, (answer) => {
-      reading(answer, input, resolve)
-    })
+    const request = get(
+      `${input.adminUrl}${LIVE_PATH}`,
+      { agent: false, headers, signal: input.signal },
+      (answer) => {
+        reading(answer, input, resolve)
+      },
+    )
     request.setTimeout(silenceMs, () => {
       resolve({ kind: 'away', reason: `it is silent for ${silenceMs / 1_000} s` })
       request.destroy()
@@ -49,7 +53,8 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
   answer.setEncoding('utf8')
   answer.on('data', (piece: string) => {
     text += piece
-    if (answer.statusCode !== OK) return text.length > LIVE_EVENT_CHARS_MAX ? away('its refusal has no end') : undefined
+    if (answer.statusCode !== OK)
+      return text.length > LIVE_EVENT_CHARS_MAX ? away('its refusal has no end') : undefined
     const events = text.split('\n\n')
     text = events.pop() ?? ''
     for (const event of events) {
@@ -62,7 +67,9 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
   })
   answer.once('error', () => away('the connection broke'))
   answer.once('close', () => away('the connection broke'))
-  answer.once('end', () => end(answer.statusCode === OK ? { kind: 'away', reason: 'it ended the view' } : refusalOf(answer, text)))
+  answer.once('end', () =>
+    end(answer.statusCode === OK ? { kind: 'away', reason: 'it ended the view' } : refusalOf(answer, text)),
+  )
 }
 
 const OK = 200
@@ -71,7 +78,10 @@ const CALLERS_FAULT = 4
 
 /** What the caller can change is a refusal: asking again would bring the same. */
 function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
-  return { kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away', reason: messageIn(text) ?? `it answers ${statusCode}` }
+  return {
+    kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away',
+    reason: messageIn(text) ?? `it answers ${statusCode}`,
+  }
 }
 
 /** Of an error in our envelope. */
@@ -83,7 +93,11 @@ function messageIn(text: string): string | null {
 
 /** Null for a comment that keeps the connection. */
 function viewOf(event: string): LiveView | 'other' | null {
-  const data = event.split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length)).join('\n')
+  const data = event
+    .split('\n')
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice('data:'.length))
+    .join('\n')
   if (data === '') return null
   const value = parsed(data)
   return CHECK.Check(value) ? value : 'other'

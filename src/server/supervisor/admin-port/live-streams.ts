@@ -1,5 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import { ADMIN_KEY_MS_MAX, LIVE_LOOK_MS, LIVE_STALL_MS, LIVE_STREAMS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_KEY_MS_MAX,
+  LIVE_LOOK_MS,
+  LIVE_STALL_MS,
+  LIVE_STREAMS_MAX,
+} from '../../../schemas/operator/admin-port-limits.ts'
 import { EVERY_ANSWER, failed, jsonText, send } from './answers.ts'
 import type { LiveFeed } from './live-feed.ts'
 import type { OperatorKeys } from './operator-keys.ts'
@@ -14,9 +19,15 @@ export interface LiveStreamsOptions {
 }
 
 const OK = 200
-const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as const
+const EVENT_STREAM = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+} as const
 
-/** Open live views: each an answer that goes on until its reader leaves, its key is gone, or the node drains. */
+/**
+ * Open live views: each an answer that goes on until its reader leaves, its key is gone, or the node drains.
+ */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions
   #open = 0
@@ -95,7 +106,8 @@ class LiveStream {
     const { kind } = await this.#options.keys.check(this.#authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
     // While no front can tell, a view is wanted most.
-    const isOver = kind === 'refused' || (kind === 'undecided' && now - this.#knownAt > this.#options.keyGraceMs())
+    const isOver =
+      kind === 'refused' || (kind === 'undecided' && now - this.#knownAt > this.#options.keyGraceMs())
     if (isOver) this.#response.end()
   }
 }

@@ -4,7 +4,18 @@ import { findingsOf, type Found } from '../../observe/findings.ts'
 import type { Advice, Cores, NodeLoad } from '../../observe/load-advice.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
 import {
-  frontLoads, frontViews, heldVideos, moneyView, operationsOf, operationViews, providerViews, refusalsOf, rounded, secondsOf, sumOf, webhooksView,
+  frontLoads,
+  frontViews,
+  heldVideos,
+  moneyView,
+  operationsOf,
+  operationViews,
+  providerViews,
+  refusalsOf,
+  rounded,
+  secondsOf,
+  sumOf,
+  webhooksView,
 } from './live-figures.ts'
 import type { ProcessSpans } from './live-spans.ts'
 import type { OwnUsed } from './own-use.ts'
@@ -28,7 +39,17 @@ export interface LiveLook {
 }
 
 /** What the dashboard and the terminal show, of what the processes said. */
-export function liveView({ version, now, readiness, processes, silent, own, cores, advice, command }: LiveLook): LiveView {
+export function liveView({
+  version,
+  now,
+  readiness,
+  processes,
+  silent,
+  own,
+  cores,
+  advice,
+  command,
+}: LiveLook): LiveView {
   const operations = operationsOf(processes)
   const sums = [...operations.values()]
   const view = {
@@ -42,7 +63,9 @@ export function liveView({ version, now, readiness, processes, silent, own, core
     failed_per_second: rounded(sums.reduce((sum, { failedPerSecond }) => sum + failedPerSecond, 0)),
     operations: operationViews(operations),
     fronts: frontViews(processes),
-    cpu_share: rounded(own.cpuShare + sumOf(processes, ({ from, to }) => (to.cpuS - from.cpuS) / secondsOf({ from, to }))),
+    cpu_share: rounded(
+      own.cpuShare + sumOf(processes, ({ from, to }) => (to.cpuS - from.cpuS) / secondsOf({ from, to })),
+    ),
     memory_bytes: own.memoryBytes + sumOf(processes, ({ to }) => to.memoryBytes),
     inflight: sumOf(processes, ({ to }) => to.inFlight),
     providers: providerViews(processes, now),
@@ -68,7 +91,10 @@ function callsOf(operations: ReturnType<typeof operationsOf>): Omit<Found['calls
 
 function loadOf({ fronts, workers, runners }: ReadinessView, processes: readonly ProcessSpans[]): NodeLoad {
   return {
-    fronts: fronts.wanted, workers: workers.wanted, runners: runners.wanted,
-    configured: { fronts: fronts.configured, workers: workers.configured }, each: frontLoads(processes),
+    fronts: fronts.wanted,
+    workers: workers.wanted,
+    runners: runners.wanted,
+    configured: { fronts: fronts.configured, workers: workers.configured },
+    each: frontLoads(processes),
   }
 }

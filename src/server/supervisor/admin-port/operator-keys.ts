@@ -1,12 +1,17 @@
 import { hashOfKey, isKeyShaped } from '../../../schemas/keys/api-keys.ts'
-import { ADMIN_KEY_CHECK_MS_MAX, ADMIN_KEY_MS_MAX, ADMIN_KEYS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_KEY_CHECK_MS_MAX,
+  ADMIN_KEY_MS_MAX,
+  ADMIN_KEYS_MAX,
+} from '../../../schemas/operator/admin-port-limits.ts'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
 import { FAILURES } from '../../../schemas/failures.ts'
 import { failed, type Answer } from './answers.ts'
 import type { PublicPort, SmallAnswer } from './public-port.ts'
 
 /** Whether a call may pass; what to answer when it may not. `undecided`: nobody could tell just now. */
-export type KeyCheck = { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
+export type KeyCheck =
+  { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
 
 const OPERATOR: KeyCheck = { kind: 'operator' }
 /** Where a front tells whether a key is an operator's. */
@@ -20,8 +25,8 @@ const BEARER = /^Bearer +(\S+) *$/i
 const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-request-id'] as const
 
 /**
- * Tells keys of operators from all others, by asking a front: the supervisor itself knows no keys. Only that a key is an
- * operator's is remembered, and not for long.
+ * Tells keys of operators from all others, by asking a front: the supervisor itself knows no keys. Only that
+ * a key is an operator's is remembered, and not for long.
  */
 export class OperatorKeys {
   readonly #port: Pick<PublicPort, 'read'>
@@ -41,8 +46,14 @@ export class OperatorKeys {
    * @param msMax how old an answer may be
    */
   async check(authorization: string | undefined, msMax = ADMIN_KEY_MS_MAX): Promise<KeyCheck> {
-    const key = authorization === undefined || authorization.length > HEADER_CHARS_MAX ? undefined : BEARER.exec(authorization)?.[1]
-    if (key === undefined) return refused(failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }))
+    const key =
+      authorization === undefined || authorization.length > HEADER_CHARS_MAX
+        ? undefined
+        : BEARER.exec(authorization)?.[1]
+    if (key === undefined)
+      return refused(
+        failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }),
+      )
     // What has not the shape of a key is never asked of anybody.
     if (!isKeyShaped(key)) return refused(failed({ name: 'key_unknown' }))
     const digest = hashOfKey(key)
@@ -61,8 +72,10 @@ export class OperatorKeys {
     const askedAt = this.#now()
     const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
     this.#known.delete(digest)
-    if (answer === null) return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front answers.' }) }
-    if (answer.status !== OK) return { kind: REFUSALS.includes(answer.status) ? 'refused' : 'undecided', answer: passedOn(answer) }
+    if (answer === null)
+      return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front answers.' }) }
+    if (answer.status !== OK)
+      return { kind: REFUSALS.includes(answer.status) ? 'refused' : 'undecided', answer: passedOn(answer) }
     this.#remember(digest, askedAt)
     return OPERATOR
   }
@@ -79,6 +92,8 @@ function refused(answer: Answer): KeyCheck {
 }
 
 function passedOn({ status, headers, body }: SmallAnswer): Answer {
-  const kept = KEPT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])] as const]))
+  const kept = KEPT_HEADERS.flatMap((name) =>
+    headers[name] === undefined ? [] : [[name, String(headers[name])] as const],
+  )
   return { status, body, headers: { 'cache-control': 'no-store', ...Object.fromEntries(kept) } }
 }

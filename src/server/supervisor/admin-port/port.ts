@@ -1,6 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
-import { API_PREFIX, DASHBOARD_PATH, ERRORS_PATH, GUIDES_PATH, LIVE_PATH } from '../../../schemas/api-prefix.ts'
+import {
+  API_PREFIX,
+  DASHBOARD_PATH,
+  ERRORS_PATH,
+  GUIDES_PATH,
+  LIVE_PATH,
+} from '../../../schemas/api-prefix.ts'
 import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
 import { failed, json, redirect, send, type Answer } from './answers.ts'
@@ -39,8 +45,8 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
 
 /**
- * For the operator, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the dashboard with what it asks for.
- * C29. Throws `StartRefused` when the address is taken.
+ * For the operator, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the dashboard with
+ * what it asks for. C29. Throws `StartRefused` when the address is taken.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const desk = new AdminDesk(options)
@@ -55,18 +61,22 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   return {
     trust: (pems) => desk.port.trust(pems),
     drain: () => desk.feed.close(),
-    close: () => new Promise((resolve) => {
-      desk.feed.close()
-      desk.port.close()
-      server.close(() => resolve())
-      server.closeAllConnections()
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        desk.feed.close()
+        desk.port.close()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
-/** What errors of the public port lead to, with what those pages lead to and their style: text without scripts. The reference page is not. */
+/**
+ * What errors of the public port lead to, with what those pages lead to and their style: text without
+ * scripts. The reference page is not.
+ */
 function isTextPage(path: string): boolean {
   return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)
 }
@@ -95,9 +105,11 @@ class AdminDesk {
     const [path = '', query = ''] = url.split('?', 2)
     const isHead = method === 'HEAD'
     // Who probes may know us by any name, and gets nothing that a stranger must not see.
-    if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host)) return send(response, failed({ name: 'admin_host_refused' }), isHead)
+    if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host))
+      return send(response, failed({ name: 'admin_host_refused' }), isHead)
     if (path.startsWith(`${API_PREFIX}/`)) return this.#api(request, response, { path, query })
-    if (!READS.has(method)) return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }))
+    if (!READS.has(method))
+      return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }))
     if (isTextPage(path)) return this.#textPage(request, response)
     send(response, await this.#page(path, request), isHead)
   }
@@ -109,13 +121,20 @@ class AdminDesk {
     if (path === '/metrics') return this.#metrics()
     const { 'accept-encoding': acceptEncoding, 'if-none-match': ifNoneMatch } = headers
     const input = { acceptEncoding: String(acceptEncoding ?? ''), ifNoneMatch }
-    const asset = path.startsWith(DASHBOARD_PATH) ? await this.#assets.find(path.slice(DASHBOARD_PATH.length), input) : null
+    const asset = path.startsWith(DASHBOARD_PATH)
+      ? await this.#assets.find(path.slice(DASHBOARD_PATH.length), input)
+      : null
     return asset ?? failed({ name: 'route_unknown' })
   }
 
   /** Only for keys of operators, whatever is asked. */
-  async #api(request: IncomingMessage, response: ServerResponse, { path, query }: { readonly path: string; readonly query: string }): Promise<void> {
-    // Browsers do not send a call behind another one; an answer that waits there would never hear that its caller has left.
+  async #api(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { path, query }: { readonly path: string; readonly query: string },
+  ): Promise<void> {
+    // Browsers do not send a call behind another one; an answer that waits there would never hear that its
+    // caller has left.
     if (response.socket === null) return void request.socket.destroy()
     const { authorization } = request.headers
     const isHead = request.method === 'HEAD'
@@ -125,7 +144,8 @@ class AdminDesk {
     // Who left meanwhile would never be told of.
     if (response.destroyed) return
     if (path !== LIVE_PATH) return this.#relay.pass(request, response)
-    if (request.method !== 'GET') return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
+    if (request.method !== 'GET')
+      return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
     if (new URLSearchParams(query).has('once')) return this.#streams.once(response)
     this.#streams.open(response, authorization ?? '')
   }
@@ -137,14 +157,23 @@ class AdminDesk {
   }
 
   #readiness(): Answer {
-    const readiness = this.#options.readiness() ?? { status: 'unavailable', reasons: ['starting_or_draining'] }
-    return readiness.status === 'unavailable' ? json(readiness, statusOf('draining', FAILURES.draining.status)) : json(readiness)
+    const readiness = this.#options.readiness() ?? {
+      status: 'unavailable',
+      reasons: ['starting_or_draining'],
+    }
+    return readiness.status === 'unavailable'
+      ? json(readiness, statusOf('draining', FAILURES.draining.status))
+      : json(readiness)
   }
 
   async #metrics(): Promise<Answer> {
     try {
       const body = await this.#options.metrics()
-      return { ...json(null), body, headers: { 'content-type': PROMETHEUS_TEXT, 'cache-control': 'no-store' } }
+      return {
+        ...json(null),
+        body,
+        headers: { 'content-type': PROMETHEUS_TEXT, 'cache-control': 'no-store' },
+      }
     } catch {
       return failed({ name: 'internal', detail: 'The metrics could not be collected.' })
     }

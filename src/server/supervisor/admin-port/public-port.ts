@@ -1,5 +1,11 @@
 import { X509Certificate } from 'node:crypto'
-import { Agent, request as plainRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import {
+  Agent,
+  request as plainRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
@@ -43,8 +49,15 @@ export class PublicPort {
 
   constructor(options: PublicPortOptions) {
     this.#options = options
-    const kept = { keepAlive: true, maxSockets: ADMIN_RELAYS_MAX + ADMIN_KEYS_MAX, maxFreeSockets: FREE_SOCKETS_MAX, timeout: KEPT_MS }
-    this.#agent = options.isTls ? new PinnedAgent(kept, (raw) => this.#certificates.some((one) => one.equals(raw))) : new Agent(kept)
+    const kept = {
+      keepAlive: true,
+      maxSockets: ADMIN_RELAYS_MAX + ADMIN_KEYS_MAX,
+      maxFreeSockets: FREE_SOCKETS_MAX,
+      timeout: KEPT_MS,
+    }
+    this.#agent = options.isTls
+      ? new PinnedAgent(kept, (raw) => this.#certificates.some((one) => one.equals(raw)))
+      : new Agent(kept)
   }
 
   /** Fronts serve with one of these from now on. @param pems texts whose first certificates are theirs */
@@ -56,7 +69,16 @@ export class PublicPort {
   ask({ method, path, headers, signal }: Asked): ClientRequest {
     const { host, port, isTls } = this.#options
     const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
-    const options: PinnedOptions = { host, port, method, path, headers: [...own, ...headers], agent: this.#agent, signal, ending: signal }
+    const options: PinnedOptions = {
+      host,
+      port,
+      method,
+      path,
+      headers: [...own, ...headers],
+      agent: this.#agent,
+      signal,
+      ending: signal,
+    }
     return isTls ? tlsRequest(options) : plainRequest(options)
   }
 
@@ -72,9 +94,16 @@ export class PublicPort {
     return new Promise((resolve) => {
       const request = this.ask(asked)
       request.once('error', (cause) => resolve(isStale(request, cause) ? STALE : null))
-      request.once('response', (answer) => void readWhole(answer).then((body) => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
-      }, () => resolve(null)))
+      request.once(
+        'response',
+        (answer) =>
+          void readWhole(answer).then(
+            (body) => {
+              resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
+            },
+            () => resolve(null),
+          ),
+      )
       request.end()
     })
   }
@@ -107,7 +136,10 @@ interface PinnedOptions extends RequestOptions {
   readonly ending?: AbortSignal
 }
 
-/** Connects to whoever has one of our certificates, whatever names stand in it and however old it is: nobody else is let near a key. */
+/**
+ * Connects to whoever has one of our certificates, whatever names stand in it and however old it is: nobody
+ * else is let near a key.
+ */
 class PinnedAgent extends TlsAgent {
   readonly #isOurs: (raw: Buffer) => boolean
 
@@ -116,9 +148,18 @@ class PinnedAgent extends TlsAgent {
     this.#isOurs = isOurs
   }
 
-  override createConnection({ host, port, timeout, ending }: PinnedOptions, callback?: (cause: Error | null, stream: Duplex) => void): undefined {
-    const socket = connect({ host: host ?? '', port: Number(port), rejectUnauthorized: false, ...(timeout === undefined ? {} : { timeout }) })
-    // A call without a connection does not hear its signal: with a front that hangs it would wait for the handshake for ever.
+  override createConnection(
+    { host, port, timeout, ending }: PinnedOptions,
+    callback?: (cause: Error | null, stream: Duplex) => void,
+  ): undefined {
+    const socket = connect({
+      host: host ?? '',
+      port: Number(port),
+      rejectUnauthorized: false,
+      ...(timeout === undefined ? {} : { timeout }),
+    })
+    // A call without a connection does not hear its signal: with a front that hangs it would wait for the
+    // handshake for ever.
     const giveUp = (): void => void socket.destroy(new Error('the call has ended'))
     const failed = (cause: Error): void => {
       ending?.removeEventListener('abort', giveUp)

@@ -1,30 +1,49 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, Transform } from 'node:stream'
-import { ADMIN_ANSWER_MS_MAX, ADMIN_BODY_BYTES_MAX, ADMIN_RELAYS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_ANSWER_MS_MAX,
+  ADMIN_BODY_BYTES_MAX,
+  ADMIN_RELAYS_MAX,
+} from '../../../schemas/operator/admin-port-limits.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import { EVERY_ANSWER, failed, send } from './answers.ts'
 import { isStale, type PublicPort } from './public-port.ts'
 
 /**
- * What of a caller's headers is not relayed beside those of the connection. An origin would make the front speak of other
- * sites, cookies are those of whatever else has this address, and where the caller is says only who connects to the public
- * port: no proxy is believed, this one neither.
+ * What of a caller's headers is not relayed beside those of the connection. An origin would make the front
+ * speak of other sites, cookies are those of whatever else has this address, and where the caller is says
+ * only who connects to the public port: no proxy is believed, this one neither.
  */
-const DROPPED: ReadonlySet<string> = new Set(['host', 'origin', 'referer', 'cookie', 'expect', 'forwarded', 'via', 'x-real-ip'])
+const DROPPED: ReadonlySet<string> = new Set([
+  'host',
+  'origin',
+  'referer',
+  'cookie',
+  'expect',
+  'forwarded',
+  'via',
+  'x-real-ip',
+])
 /** Each is written once, as it was understood here. */
 const OURS: ReadonlySet<string> = new Set(['authorization', 'content-length'])
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const TOO_LARGE: Failure = { name: 'body_too_large', fields: { limit: ADMIN_BODY_BYTES_MAX } }
 const NO_FRONT: Failure = { name: 'busy', detail: 'No front answers.' }
 
-/** Passes calls on to this node's own public port, as streams both ways; when one side goes, so does the other. */
+/**
+ * Passes calls on to this node's own public port, as streams both ways; when one side goes, so does the
+ * other.
+ */
 export class Relay {
   readonly #port: Pick<PublicPort, 'ask'>
   readonly #answerMsMax: number
   #running = 0
 
-  constructor(port: Pick<PublicPort, 'ask'>, { answerMsMax = ADMIN_ANSWER_MS_MAX }: { readonly answerMsMax?: number } = {}) {
+  constructor(
+    port: Pick<PublicPort, 'ask'>,
+    { answerMsMax = ADMIN_ANSWER_MS_MAX }: { readonly answerMsMax?: number } = {},
+  ) {
     this.#port = port
     this.#answerMsMax = answerMsMax
   }
@@ -69,14 +88,18 @@ class RelayedCall {
 
   #ask(answered: () => void): void {
     const asked = this.#port.ask({
-      method: this.#request.method ?? 'GET', path: this.#request.url ?? '/', headers: this.#headers(), signal: this.#ending.signal,
+      method: this.#request.method ?? 'GET',
+      path: this.#request.url ?? '/',
+      headers: this.#headers(),
+      signal: this.#ending.signal,
     })
     asked.once('response', (answer) => {
       answered()
       this.#answer(answer)
     })
     asked.once('error', (cause) => {
-      if (isStale(asked, cause) && !this.#hasBody && BODILESS.has(this.#request.method ?? '')) return this.#ask(answered)
+      if (isStale(asked, cause) && !this.#hasBody && BODILESS.has(this.#request.method ?? ''))
+        return this.#ask(answered)
       this.#fail()
     })
     if (this.#hasBody) this.#send(asked)
@@ -90,12 +113,18 @@ class RelayedCall {
     const kept: string[] = []
     for (let at = 0; at + 1 < lower.length; at += 2) {
       const [name = '', value = ''] = [lower[at], lower[at + 1]]
-      const isDropped = DROPPED.has(name) || OURS.has(name) || isOfConnection(name) || named.has(name) || name.startsWith('x-forwarded-')
+      const isDropped =
+        DROPPED.has(name) ||
+        OURS.has(name) ||
+        isOfConnection(name) ||
+        named.has(name) ||
+        name.startsWith('x-forwarded-')
       if (!isDropped) kept.push(name, value)
     }
     const { authorization = '', 'content-length': length = '0' } = this.#request.headers
     kept.push('authorization', authorization)
-    if (!this.#hasBody) return BODILESS.has(this.#request.method ?? '') ? kept : [...kept, 'content-length', '0']
+    if (!this.#hasBody)
+      return BODILESS.has(this.#request.method ?? '') ? kept : [...kept, 'content-length', '0']
     return length === '0' ? [...kept, 'transfer-encoding', 'chunked'] : [...kept, 'content-length', length]
   }
 
@@ -123,8 +152,11 @@ class RelayedCall {
     if (response.destroyed || response.headersSent) return void answer.destroy()
     const lower = answer.rawHeaders.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text))
     const named = namedByConnection(lower)
-    const headers = lower.flatMap((name, at) => (at % 2 === 1 || isOfConnection(name) || named.has(name) ? [] : [name, lower[at + 1] ?? '']))
-    for (const [name, value] of Object.entries(EVERY_ANSWER)) if (!lower.includes(name)) headers.push(name, value)
+    const headers = lower.flatMap((name, at) =>
+      at % 2 === 1 || isOfConnection(name) || named.has(name) ? [] : [name, lower[at + 1] ?? ''],
+    )
+    for (const [name, value] of Object.entries(EVERY_ANSWER))
+      if (!lower.includes(name)) headers.push(name, value)
     response.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
     // A front that fails midway leaves an answer that is cut, not one that seems whole.
     pipeline(answer, response, () => undefined)

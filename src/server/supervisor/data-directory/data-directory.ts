@@ -3,8 +3,23 @@ import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { join } from 'node:path'
 import type { Log } from '../../ports/observe.ts'
 import type { ChildPart } from '../fleet/ipc.ts'
-import { draftOf, openOwnFolder, readOwn, whyNotOwn, writeDurable, writePrivate, type OwnFolderInput } from './own-folder.ts'
-import { identityOf, isIdentity, isRunning, signal, waitUntilGone, type ProcessIdentity } from '../fleet/process-state.ts'
+import {
+  draftOf,
+  openOwnFolder,
+  readOwn,
+  whyNotOwn,
+  writeDurable,
+  writePrivate,
+  type OwnFolderInput,
+} from './own-folder.ts'
+import {
+  identityOf,
+  isIdentity,
+  isRunning,
+  signal,
+  waitUntilGone,
+  type ProcessIdentity,
+} from '../fleet/process-state.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
@@ -24,8 +39,9 @@ export interface DataDirectory {
   /** Name of the node in the store: made once, kept as long as the directory. */
   readonly node: string
   /**
-   * Records a forked process, so that the next start ends it if this supervisor cannot. What cannot be written is a
-   * warning: the processes end with their supervisor by themselves, and a full disk must not end the node.
+   * Records a forked process, so that the next start ends it if this supervisor cannot. What cannot be
+   * written is a warning: the processes end with their supervisor by themselves, and a full disk must not end
+   * the node.
    */
   remember(role: string, pid: number): void
   forget(pid: number): void
@@ -55,7 +71,9 @@ export const SCALE_FILES = 'scale-'
 export const NODE_FILE = 'node-id'
 /** What the names of files begin with that are written to see whether they can be. */
 export const PROBE_FILE = '.writable'
-/** What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more. */
+/**
+ * What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more.
+ */
 const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
 /** Milliseconds that a killed process may take to be gone. */
 const GONE_MS_MAX = 5_000
@@ -65,7 +83,11 @@ const GONE_MS_MAX = 5_000
  * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
  * @param options.isVerb a verb has it for as long as it takes: it does not know the signals of a node
  */
-export async function openDataDirectory(path: string, log: Log, { isVerb = false } = {}): Promise<DataDirectory> {
+export async function openDataDirectory(
+  path: string,
+  log: Log,
+  { isVerb = false } = {},
+): Promise<DataDirectory> {
   checkWritable(path)
   claim(path, isVerb)
   await end(recorded(path))
@@ -84,11 +106,12 @@ export async function openDataDirectory(path: string, log: Log, { isVerb = false
   return {
     path,
     node: nodeOf(path),
-    remember: (role, pid) => record(() => {
-      const id = identityOf(pid)
-      if (id !== null) children.set(pid, { ...id, role })
-      return id !== null
-    }),
+    remember: (role, pid) =>
+      record(() => {
+        const id = identityOf(pid)
+        if (id !== null) children.set(pid, { ...id, role })
+        return id !== null
+      }),
     forget: (pid) => record(() => children.delete(pid)),
     publish: (runtime) => writePrivate(path, RUNTIME_FILE, JSON.stringify(runtime)),
     writePrivate: (name, text) => writeDurable(path, name, text),
@@ -96,11 +119,13 @@ export async function openDataDirectory(path: string, log: Log, { isVerb = false
     names: (prefix) => namesIn(path, prefix),
     remove: (name) => rmSync(join(path, name), { force: true }),
     keepOnly(prefix, names) {
-      for (const name of namesIn(path, prefix)) if (!names.has(name)) rmSync(join(path, name), { force: true })
+      for (const name of namesIn(path, prefix))
+        if (!names.has(name)) rmSync(join(path, name), { force: true })
     },
     release() {
       removeScaleRequests(path)
-      for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE]) rmSync(join(path, name), { force: true })
+      for (const name of [RUNTIME_FILE, RELOAD_FILE, PROCESSES_FILE, PID_FILE])
+        rmSync(join(path, name), { force: true })
     },
   }
 }
@@ -186,7 +211,10 @@ function claim(path: string, isVerb: boolean): void {
   const own = identityOf(process.pid)
   const file = join(path, PID_FILE)
   const draft = draftOf(file)
-  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n${isVerb ? `${VERB}\n` : ''}`, { mode: 0o600, flag: 'wx' })
+  writeFileSync(draft, `${process.pid}\n${own?.startedAt ?? ''}\n${isVerb ? `${VERB}\n` : ''}`, {
+    mode: 0o600,
+    flag: 'wx',
+  })
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
       if (linked(draft, file)) return
@@ -250,14 +278,21 @@ function parseId(text: string | null): Holder | null {
 }
 
 function isRuntime(value: unknown): value is Runtime {
-  return typeof value === 'object' && value !== null
-    && ['databaseUrl', 'url', 'adminUrl'].every((name) => typeof Reflect.get(value, name) === 'string')
-    && 'redis' in value && isRedis(value.redis)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['databaseUrl', 'url', 'adminUrl'].every((name) => typeof Reflect.get(value, name) === 'string') &&
+    'redis' in value &&
+    isRedis(value.redis)
+  )
 }
 
 function isRedis(value: unknown): value is Runtime['redis'] {
-  return typeof value === 'object' && value !== null
-    && typeof Reflect.get(value, 'url' in value ? 'url' : 'socketPath') === 'string'
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof Reflect.get(value, 'url' in value ? 'url' : 'socketPath') === 'string'
+  )
 }
 
 function codeOf(cause: unknown): string {

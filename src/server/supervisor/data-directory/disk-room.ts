@@ -6,7 +6,10 @@ import { clusterFolderOf } from '../postgres/postgres-cluster.ts'
 import { PROBE_FILE } from './data-directory.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** Free bytes below which a disk counts as full: Postgres wants so many for a segment of its log, and ends without. */
+/**
+ * Free bytes below which a disk counts as full: Postgres wants so many for a segment of its log, and ends
+ * without.
+ */
 const ROOM_BYTES_MIN = 16 * MIB
 /** Bytes that are written to see whether they can be, and milliseconds between two such looks. Decision. */
 const PROBE_BYTES = 65_536
@@ -21,7 +24,10 @@ export interface Disks {
   readonly objects: string | null
 }
 
-/** Looks whether the disks that a node writes to have room, at most every 5 s; between two looks the answer stays. */
+/**
+ * Looks whether the disks that a node writes to have room, at most every 5 s; between two looks the answer
+ * stays.
+ */
 export function watchRoom(disks: Disks, now: () => number = () => performance.now()): () => Promise<boolean> {
   let seen = Promise.resolve(true)
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -50,7 +56,9 @@ async function haveRoom(disks: Disks): Promise<boolean> {
 export function explainFullDisk(problem: unknown, disks: Disks): unknown {
   if (!isOfFullDisk(problem)) return problem
   const place = foldersOf(disks).find(isFull) ?? disks.dataDir
-  return new StartRefused(`the disk of ${place} is full: make room on it, and start again`, { cause: problem })
+  return new StartRefused(`the disk of ${place} is full: make room on it, and start again`, {
+    cause: problem,
+  })
 }
 
 function isOfFullDisk(problem: unknown): boolean {
@@ -72,6 +80,16 @@ function isFull(folder: string): boolean {
 }
 
 /** Some file systems count no names. */
-function isRoomy({ bavail, bsize, files, ffree }: { bavail: number; bsize: number; files: number; ffree: number }): boolean {
+function isRoomy({
+  bavail,
+  bsize,
+  files,
+  ffree,
+}: {
+  bavail: number
+  bsize: number
+  files: number
+  ffree: number
+}): boolean {
   return bavail * bsize >= ROOM_BYTES_MIN && (files === 0 || ffree > 0)
 }

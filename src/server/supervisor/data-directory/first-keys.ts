@@ -39,7 +39,10 @@ function write(data: DataDirectory, baseUrl: string, keys: FirstKeys): void {
   data.writePrivate(FIRST_KEYS_FILE, `${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** The address may be another one than at the first start. False for a file that somebody edited into something else. */
+/**
+ * The address may be another one than at the first start. False for a file that somebody edited into
+ * something else.
+ */
 function refresh(data: DataDirectory, baseUrl: string, text: string): boolean {
   const value = parsed(text)
   if (typeof value !== 'object' || value === null) return false

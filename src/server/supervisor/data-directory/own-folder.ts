@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import {
-  chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync,
-  rmSync, writeFileSync, type Stats,
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  type Stats,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -18,9 +28,9 @@ export interface OwnFolderInput {
 
 /**
  * Makes the folder where needed and closes it to everybody else.
- * @returns why it must not be used, or null: a link, another user's, or a folder that holds something else. Root
- * would otherwise close such a folder to its users, and read and write files that somebody laid out for it.
- * Throws what the system says when it cannot be made or closed.
+ * @returns why it must not be used, or null: a link, another user's, or a folder that holds something else.
+ * Root would otherwise close such a folder to its users, and read and write files that somebody laid out for
+ * it. Throws what the system says when it cannot be made or closed.
  */
 export function openOwnFolder(input: OwnFolderInput): string | null {
   makeFolder(input.path)
@@ -38,7 +48,10 @@ export function whyNotOwn(input: OwnFolderInput): string | null {
   return isOursOrEmpty(input) ? null : 'holds something else'
 }
 
-/** Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its way. */
+/**
+ * Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its
+ * way.
+ */
 export function writePrivate(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: false })
 }

@@ -14,12 +14,16 @@ function fitsSocket(path: string): boolean {
 }
 
 /**
- * Makes an empty 0700 folder for a server's socket: nobody else can reach the server there, nor stand in for it.
+ * Makes an empty 0700 folder for a server's socket: nobody else can reach the server there, nor stand in for
+ * it.
  * @param input.at where it is best; the system's temporary directory when that is too deep for a socket
- * @param input.account who runs the server; null = we ourselves
- * Throws when no place is short enough.
+ * @param input.account who runs the server; null = we ourselves Throws when no place is short enough.
  */
-export function makeSocketFolder(input: { at: string | null; socket: string; account: Account | null }): string {
+export function makeSocketFolder(input: {
+  at: string | null
+  socket: string
+  account: Account | null
+}): string {
   const folder = placeOf(input)
   if (input.account !== null) chownSync(folder, input.account.uid, input.account.gid)
   return folder
@@ -32,7 +36,8 @@ function placeOf({ at, socket }: { at: string | null; socket: string }): string 
     return at
   }
   for (const parent of [tmpdir(), '/tmp']) {
-    if (fitsSocket(join(parent, `${SOCKET_FOLDER_PREFIX}XXXXXX`, socket))) return mkdtempSync(join(parent, SOCKET_FOLDER_PREFIX))
+    if (fitsSocket(join(parent, `${SOCKET_FOLDER_PREFIX}XXXXXX`, socket)))
+      return mkdtempSync(join(parent, SOCKET_FOLDER_PREFIX))
   }
   throw new Error(`no temporary directory is short enough for a Unix socket (${SOCKET_PATH_BYTES_MAX} bytes)`)
 }

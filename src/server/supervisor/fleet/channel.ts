@@ -89,9 +89,14 @@ function startPulse(): void {
   const beat = (): void => {
     if (isOut || !process.connected) return
     isOut = true
-    process.send?.({ kind: 'pulse', isInspected: inspectorUrl() !== undefined } satisfies FromChild, undefined, undefined, () => {
-      isOut = false
-    })
+    process.send?.(
+      { kind: 'pulse', isInspected: inspectorUrl() !== undefined } satisfies FromChild,
+      undefined,
+      undefined,
+      () => {
+        isOut = false
+      },
+    )
   }
   beat()
   setInterval(beat, PULSE_MS).unref()

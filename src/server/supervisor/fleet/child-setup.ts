@@ -17,12 +17,27 @@ export interface ChildPlace {
 export function childSetup(generation: NodeGeneration, place: ChildPlace): readonly ChildPart[] {
   const { config, providerKeys } = generation
   const { data, databaseUrl, redis } = place
-  const common = { node: data.node, settings: settingsOf(generation, data), providerKeys, databaseUrl, redis, connections: connectionsNeeded(config) }
+  const common = {
+    node: data.node,
+    settings: settingsOf(generation, data),
+    providerKeys,
+    databaseUrl,
+    redis,
+    connections: connectionsNeeded(config),
+  }
   return [
-    ...sessionThreads(config.workers, config.fronts).map((threads, slot) =>
-      ({ ...common, role: 'front' as const, slot, sessionThreads: threads })),
-    ...Array.from({ length: config.runners }, (_, slot) =>
-      ({ ...common, role: 'runner' as const, slot, sessionThreads: 1 })),
+    ...sessionThreads(config.workers, config.fronts).map((threads, slot) => ({
+      ...common,
+      role: 'front' as const,
+      slot,
+      sessionThreads: threads,
+    })),
+    ...Array.from({ length: config.runners }, (_, slot) => ({
+      ...common,
+      role: 'runner' as const,
+      slot,
+      sessionThreads: 1,
+    })),
   ]
 }
 
@@ -43,7 +58,10 @@ function settingsOf({ settings, frozen }: NodeGeneration, data: ChildPlace['data
   return { ...settings, ...Object.fromEntries(copies) }
 }
 
-/** By content: a front that comes back after a roll that failed reads what its own generation was checked with. */
+/**
+ * By content: a front that comes back after a roll that failed reads what its own generation was checked
+ * with.
+ */
 function copyOf(name: string, text: string): string {
   return `${FROZEN}${name.toLowerCase()}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
 }

@@ -14,12 +14,16 @@ const READY_MS_MAX = 30_000
 const ANSWER_MS_MAX = 1_000
 
 /**
- * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's garbage goes
- * through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers of 18 KB. So small a one
- * is collected by the loop's own thread: helpers cost more than they take off it, and where cores are scarce it waits
- * for them. Decision.
+ * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's
+ * garbage goes through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers
+ * of 18 KB. So small a one is collected by the loop's own thread: helpers cost more than they take off it,
+ * and where cores are scarce it waits for them. Decision.
  */
-export const YOUNG_HEAP: readonly string[] = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--no-parallel-scavenge']
+export const YOUNG_HEAP: readonly string[] = [
+  '--min-semi-space-size=8',
+  '--max-semi-space-size=8',
+  '--no-parallel-scavenge',
+]
 
 /** Of a front, whose threads have heaps of their own. */
 export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
@@ -50,7 +54,10 @@ export class Child {
     this.role = role
     // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
-      env: childEnvironment(), execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true,
+      env: childEnvironment(),
+      execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      detached: true,
     })
     this.pid = this.#process.pid ?? 0
     this.ended = new Promise((resolve) => {

@@ -9,13 +9,33 @@ import { StartRefused } from '../start-refused.ts'
 
 /** Milliseconds that dead fronts wait for the first one of them to serve again. Decision. */
 const FIRST_BACK_MS_MAX = 2_000
-/** Milliseconds from the return of a front that died until another one is loaded ahead: it may not be the last to die. Decision. */
+/**
+ * Milliseconds from the return of a front that died until another one is loaded ahead: it may not be the last
+ * to die. Decision.
+ */
 const SPARE_AGAIN_MS = 2_000
 
 /** What a fleet needs of a forked process. */
 export type FleetChild = Pick<
-  Child, 'id' | 'role' | 'pid' | 'ended' | 'isGone' | 'isReady' | 'start' | 'announce' | 'scaled' | 'drain' | 'kill' | 'snapshot' | 'look'
-    | 'pulses' | 'isDebugged' | 'knownKeys' | 'beginWith' | 'sweep'
+  Child,
+  | 'id'
+  | 'role'
+  | 'pid'
+  | 'ended'
+  | 'isGone'
+  | 'isReady'
+  | 'start'
+  | 'announce'
+  | 'scaled'
+  | 'drain'
+  | 'kill'
+  | 'snapshot'
+  | 'look'
+  | 'pulses'
+  | 'isDebugged'
+  | 'knownKeys'
+  | 'beginWith'
+  | 'sweep'
 >
 
 export interface FleetOptions {
@@ -75,7 +95,12 @@ export class Fleet {
     this.#options = options
     this.#silence = new SilenceWatch(options.log)
     const { log, spareDelayMs } = options
-    this.#spare = new SpareFront({ fork: () => this.#fork('front', true), log, delayMs: spareDelayMs, isEnding: () => this.#isEnding })
+    this.#spare = new SpareFront({
+      fork: () => this.#fork('front', true),
+      log,
+      delayMs: spareDelayMs,
+      isEnding: () => this.#isEnding,
+    })
   }
 
   /** Children that died after they were ready, since the start. */
@@ -97,7 +122,10 @@ export class Fleet {
     return this.#slots.filter((slot) => slot.part.role === role && this.#isServing(slot)).length
   }
 
-  /** Call it every SILENCE_LOOK_MS: a front that hangs is not ready, and is killed in the end, also one that was replaced. */
+  /**
+   * Call it every SILENCE_LOOK_MS: a front that hangs is not ready, and is killed in the end, also one that
+   * was replaced.
+   */
   lookForSilence(): void {
     this.#silence.look([...this.#alive].filter((child) => child.role === 'front' && child.isReady))
   }
@@ -117,9 +145,13 @@ export class Fleet {
   async start(parts: readonly ChildPart[]): Promise<void> {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
     // In turn, so that a roll that is asked for meanwhile finds each slot occupied.
-    await Promise.all(this.#slots.map((slot) => this.#inTurn(slot, async () => {
-      this.#occupy(slot, await this.#bringUp(slot.part))
-    })))
+    await Promise.all(
+      this.#slots.map((slot) =>
+        this.#inTurn(slot, async () => {
+          this.#occupy(slot, await this.#bringUp(slot.part))
+        }),
+      ),
+    )
     this.#spare.keep()
   }
 
@@ -130,10 +162,11 @@ export class Fleet {
   }
 
   /**
-   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots where the
-   * number changed. Stops at the first one that does not come up: those that it added go again, the others stay as they
-   * were. Waits first for as many of those that earlier rolls replaced as Postgres has no connections for. Resolves when
-   * every slot serves. Throws `StartRefused`, also when the node ends meanwhile.
+   * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots
+   * where the number changed. Stops at the first one that does not come up: those that it added go again, the
+   * others stay as they were. Waits first for as many of those that earlier rolls replaced as Postgres has no
+   * connections for. Resolves when every slot serves. Throws `StartRefused`, also when the node ends
+   * meanwhile.
    */
   async roll(parts: readonly ChildPart[], input: RollInput = {}): Promise<void> {
     await this.#untilRoom(parts, input)
@@ -187,7 +220,9 @@ export class Fleet {
   #hasRoom(role: Role, parts: readonly ChildPart[], input: RollInput): boolean {
     const slots = this.#slots.filter((slot) => slot.part.role === role)
     const wanted = parts.filter((part) => part.role === role)
-    const replaced = slots.filter((slot) => wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, input)))
+    const replaced = slots.filter((slot) =>
+      wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, input)),
+    )
     const retired = [...this.#retired].filter((one) => one.role === role)
     const most = Math.max(slots.length, wanted.length)
     return retired.length + replaced.length + most <= 2 * most
@@ -223,17 +258,21 @@ export class Fleet {
   /** Metrics of all children that run when it resolves. */
   async snapshots(): Promise<readonly ChildMetrics[]> {
     const ready = [...this.#alive].filter((child) => child.isReady)
-    const all = await Promise.all(ready.map(async (child) => ({ id: child.id, metrics: await child.snapshot() })))
+    const all = await Promise.all(
+      ready.map(async (child) => ({ id: child.id, metrics: await child.snapshot() })),
+    )
     return all.filter((_, at) => ready[at]?.isGone === false)
   }
 
   /** What the live view shows of all children that serve or finish when it resolves. */
   async looks(): Promise<readonly ChildLook[]> {
     const ready = [...this.#alive].filter((child) => child.isReady)
-    const all = await Promise.all(ready.map(async (child) => {
-      const { id, role, pid } = child
-      return { child, look: { id, role, pid, reading: await child.look() } }
-    }))
+    const all = await Promise.all(
+      ready.map(async (child) => {
+        const { id, role, pid } = child
+        return { child, look: { id, role, pid, reading: await child.look() } }
+      }),
+    )
     return all.filter(({ child }) => !child.isGone).map(({ look }) => look)
   }
 
@@ -267,9 +306,13 @@ export class Fleet {
     this.#retired.add(retired)
   }
 
-  /** A front has left: the shares of those that serve are larger from now on, not from their next heartbeat on. */
+  /**
+   * A front has left: the shares of those that serve are larger from now on, not from their next heartbeat
+   * on.
+   */
   #tellCount(): void {
-    for (const { current, part } of this.#slots) if (current?.isReady === true) current.scaled(part.connections)
+    for (const { current, part } of this.#slots)
+      if (current?.isReady === true) current.scaled(part.connections)
   }
 
   async #bringUp(part: ChildPart): Promise<FleetChild> {
@@ -294,12 +337,15 @@ export class Fleet {
     }
   }
 
-  /** A new front begins with the keys that its predecessor knows, or another front that serves where that is dead. */
+  /**
+   * A new front begins with the keys that its predecessor knows, or another front that serves where that is
+   * dead.
+   */
   async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
     if (role !== 'front') return
     const serving = this.#slots.filter((one) => one.part.role === role && this.#isServing(one))
     const from = (serving.find((one) => one.part.slot === slot) ?? serving[0])?.current
-    to.beginWith(await from?.knownKeys() ?? '')
+    to.beginWith((await from?.knownKeys()) ?? '')
   }
 
   #throwIfEnding(): void {
@@ -329,7 +375,10 @@ export class Fleet {
   /** Where no front is left, the first one to come back, which is the spare, has the cores alone. */
   #firstBack({ role }: ChildPart): Promise<unknown> | null {
     if (role !== 'front' || this.#comingBack === null || this.countReady('front') > 0) return null
-    return Promise.race([this.#comingBack, new Promise((resolve) => setTimeout(resolve, FIRST_BACK_MS_MAX).unref())])
+    return Promise.race([
+      this.#comingBack,
+      new Promise((resolve) => setTimeout(resolve, FIRST_BACK_MS_MAX).unref()),
+    ])
   }
 
   #bringBack(part: ChildPart): Promise<FleetChild> {

@@ -29,7 +29,10 @@ export interface StartedPart extends ChildPart {
   readonly id: string
 }
 
-/** Hashes of API keys, the one used last first, joined by commas: as one text it costs the loop of a front that serves the least. */
+/**
+ * Hashes of API keys, the one used last first, joined by commas: as one text it costs the loop of a front
+ * that serves the least.
+ */
 export type KeyList = string
 
 /** Messages of the supervisor to a child. */

@@ -9,8 +9,8 @@ export interface ProcessIdentity {
 }
 
 /**
- * Who runs under a pid now, or null when nobody does. A zombie is nobody: under a pid 1 that reaps late it still
- * answers `kill(pid, 0)` for seconds, and what it held is already free.
+ * Who runs under a pid now, or null when nobody does. A zombie is nobody: under a pid 1 that reaps late it
+ * still answers `kill(pid, 0)` for seconds, and what it held is already free.
  */
 export function identityOf(pid: number): ProcessIdentity | null {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
@@ -18,8 +18,14 @@ export function identityOf(pid: number): ProcessIdentity | null {
 
 /** Whether a record on disk is one. */
 export function isIdentity(value: unknown): value is ProcessIdentity {
-  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number'
-    && 'startedAt' in value && typeof value.startedAt === 'string'
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'pid' in value &&
+    typeof value.pid === 'number' &&
+    'startedAt' in value &&
+    typeof value.startedAt === 'string'
+  )
 }
 
 /** True while the very process that `identity` was taken of runs. */
@@ -28,16 +34,21 @@ export function isRunning(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Processes of Postgres whose command line holds `token`. Command lines can be read by everyone; a working directory
- * only by its owner, and not by the root of a container without the right to trace.
+ * Processes of Postgres whose command line holds `token`. Command lines can be read by everyone; a working
+ * directory only by its owner, and not by the root of a container without the right to trace.
  */
 export function postgresProcessesWith(token: string): number[] {
   const isMatch = (command: string) => command.includes(token) && /^(\S*\/postgres\s|postgres:)/.test(command)
   if (process.platform !== 'linux') {
     const lines = (spawnSync('ps', ['-axo', 'pid=,command='], { encoding: 'utf8' }).stdout ?? '').split('\n')
-    return lines.map((line) => line.trim()).filter((line) => isMatch(line.replace(/^\d+\s+/, ''))).map(Number.parseFloat)
+    return lines
+      .map((line) => line.trim())
+      .filter((line) => isMatch(line.replace(/^\d+\s+/, '')))
+      .map(Number.parseFloat)
   }
-  const pids = readdirSync('/proc').map(Number).filter((pid) => pid > 0)
+  const pids = readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0)
   return pids.filter((pid) => isMatch(commandOf(pid)) && identityOf(pid) !== null)
 }
 
@@ -85,7 +96,9 @@ function identityFromProc(pid: number): ProcessIdentity | null {
   return startTicks === undefined ? null : { pid, startedAt: `${bootId()}:${startTicks}` }
 }
 
-/** A killed process is a zombie as soon as its first thread is; the others hold its sockets a moment longer. */
+/**
+ * A killed process is a zombie as soon as its first thread is; the others hold its sockets a moment longer.
+ */
 function hasThreads(pid: number): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).length > 1
@@ -95,17 +108,25 @@ function hasThreads(pid: number): boolean {
 }
 
 let boot: string | undefined
-/** Start times count from the boot, so that they repeat after the next one, and records on disk outlive both. */
+/**
+ * Start times count from the boot, so that they repeat after the next one, and records on disk outlive both.
+ */
 function bootId(): string {
   boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return boot
 }
 
 function identityFromPs(pid: number): ProcessIdentity | null {
-  // The instant as a text must be the same to every process of ours, whatever time zone and language its shell has.
-  const { stdout } = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { encoding: 'utf8', env: bareEnvironment() })
+  // The instant as a text must be the same to every process of ours, whatever time zone and language its
+  // shell has.
+  const { stdout } = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: bareEnvironment(),
+  })
   const [state, ...started] = (stdout ?? '').trim().split(/\s+/)
-  return state === undefined || state === '' || state.startsWith('Z') ? null : { pid, startedAt: started.join(' ') }
+  return state === undefined || state === '' || state.startsWith('Z')
+    ? null
+    : { pid, startedAt: started.join(' ') }
 }
 
 function commandOf(pid: number): string {

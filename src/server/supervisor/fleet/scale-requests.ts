@@ -13,7 +13,9 @@ export const SCALE_REQUESTS_MAX = 16
 const LOOK_MS = 100
 const WISH_NAME = /^scale-[0-9a-f-]{36}\.json$/
 
-/** One file per wish: who wishes writes it, the node writes its answer over it, and who wished takes it away. */
+/**
+ * One file per wish: who wishes writes it, the node writes its answer over it, and who wished takes it away.
+ */
 type ScaleRequestFile = ({ readonly state: 'asked' } & ScaleInput) | { readonly state: 'taken' } | ScaleEnd
 
 export interface ScaleDeskOptions {
@@ -81,7 +83,10 @@ export class ScaleDesk {
   }
 }
 
-/** Leaves a wish in the data directory, readable for the node also when root wishes. Throws what the system says. */
+/**
+ * Leaves a wish in the data directory, readable for the node also when root wishes. Throws what the system
+ * says.
+ */
 export function leaveScaleRequest(path: string, input: ScaleInput): string {
   const name = `${SCALE_FILES}${randomUUID()}.json`
   writePrivate(path, name, JSON.stringify({ state: 'asked', ...input }))
@@ -133,6 +138,9 @@ function isCount(value: unknown): value is number | null {
 }
 
 function isCounts(value: unknown): value is Counts {
-  return typeof value === 'object' && value !== null
-    && ['fronts', 'workers'].every((name) => typeof Reflect.get(value, name) === 'number')
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['fronts', 'workers'].every((name) => typeof Reflect.get(value, name) === 'number')
+  )
 }

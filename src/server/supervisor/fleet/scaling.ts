@@ -50,7 +50,8 @@ export function standsOf(input: ScaleInput, earlier: Stands, given: Texts): Stan
     const { member, most } = SCALED[name]
     const count = input[member]
     if (count === null) continue
-    if (!Number.isInteger(count) || count < 1 || count > most) throw new StartRefused(`${member}: a whole number from 1 to ${most}`)
+    if (!Number.isInteger(count) || count < 1 || count > most)
+      throw new StartRefused(`${member}: a whole number from 1 to ${most}`)
     stands[name] = { count, instead: given[name] }
   }
   return stands

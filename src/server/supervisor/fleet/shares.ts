@@ -1,9 +1,14 @@
 /** Postgres connections of a front's pool and of a runner's. */
 export const FRONT_POOL_MAX = 4
 export const RUNNER_POOL_MAX = 6
-/** A front's money has its own: one brings the books up to date while another one fetches what calls wait for. */
+/**
+ * A front's money has its own: one brings the books up to date while another one fetches what calls wait for.
+ */
 export const MONEY_POOL_MAX = 2
-/** Loads of keys have their own: transactions of one caller that wait for each other keep no key of others out. */
+/**
+ * Loads of keys have their own: transactions of one caller that wait for each other keep no key of others
+ * out.
+ */
 export const KEY_POOL_MAX = 1
 /** What a front may hold in all: the poll of the epoch has a connection of its own. */
 export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + KEY_POOL_MAX + 1
@@ -36,8 +41,8 @@ const SUPERUSER_CONNECTIONS = 3
 const CONNECTIONS_MIN = 100
 
 /**
- * `max_connections` of our own Postgres, which takes another number only at a start: room for reloads that double the
- * number of children.
+ * `max_connections` of our own Postgres, which takes another number only at a start: room for reloads that
+ * double the number of children.
  */
 export function connectionsToServe({ fronts, runners }: Children): number {
   const needed = connectionsNeeded({ fronts: 2 * fronts, runners: 2 * runners })

@@ -13,9 +13,10 @@ interface Heard {
 }
 
 /**
- * Tells of fronts whose heartbeats fail to come: a stopped process, a blocked loop. The kernel gives such a front its share
- * of new connections all the same, so it is killed in the end. Silence is counted in looks, not by a clock: a supervisor or
- * a machine that stood still itself has looked no more often than it could listen.
+ * Tells of fronts whose heartbeats fail to come: a stopped process, a blocked loop. The kernel gives such a
+ * front its share of new connections all the same, so it is killed in the end. Silence is counted in looks,
+ * not by a clock: a supervisor or a machine that stood still itself has looked no more often than it could
+ * listen.
  */
 export class SilenceWatch {
   readonly #log: Log
@@ -54,11 +55,13 @@ export class SilenceWatch {
       this.#silent.delete(front)
       return
     }
-    if (!wasSilent) this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'it counts as not ready' })
+    if (!wasSilent)
+      this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'it counts as not ready' })
     this.#silent.add(front)
     if (silentMs === 0 || silentMs % FRONT_HUNG_MS !== 0) return
     // Somebody looks into it, and would lose what is being looked at.
-    if (front.isDebugged) return this.#log.warn('front_debugged', { pid: front.pid, silentMs, effect: 'it is not replaced' })
+    if (front.isDebugged)
+      return this.#log.warn('front_debugged', { pid: front.pid, silentMs, effect: 'it is not replaced' })
     this.#hangs++
     this.#log.error('front_hung', { pid: front.pid, silentMs, effect: 'it is killed and replaced' })
     front.kill()

@@ -37,8 +37,8 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
   }
 
   /**
-   * Loading is most of what a front needs to come back, so one is always loaded ahead: later than the fronts themselves,
-   * whose first calls would share the cores with it.
+   * Loading is most of what a front needs to come back, so one is always loaded ahead: later than the fronts
+   * themselves, whose first calls would share the cores with it.
    */
   keep(delayMsMax = Number.POSITIVE_INFINITY): void {
     if (this.#spare !== null || this.#timer !== null) return

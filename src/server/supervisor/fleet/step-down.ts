@@ -27,25 +27,36 @@ export function stepDownAccount(): Account | null {
 }
 
 /**
- * Path of a `setpriv` that can set a parent-death signal (util-linux has it, busybox has not), or null: then a hard kill
- * of us may leave children.
+ * Path of a `setpriv` that can set a parent-death signal (util-linux has it, busybox has not), or null: then
+ * a hard kill of us may leave children.
  */
 export function findSetpriv(): string | null {
   if (process.platform !== 'linux') return null
-  return SETPRIV_PLACES.find((place) => spawnSync(place, ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig')) ?? null
+  return (
+    SETPRIV_PLACES.find((place) =>
+      spawnSync(place, ['--help'], { encoding: 'utf8' }).stdout?.includes('--pdeathsig'),
+    ) ?? null
+  )
 }
 
 /**
- * Starts a child in a group of its own, so that Ctrl-C reaches it through our drain only. The pid is that of the
- * command itself, because `setpriv` replaces itself by it.
+ * Starts a child in a group of its own, so that Ctrl-C reaches it through our drain only. The pid is that of
+ * the command itself, because `setpriv` replaces itself by it.
  */
-export function launch(command: string, args: readonly string[], how: Launch & { setpriv: string | null; options: SpawnOptions }): ChildProcess {
+export function launch(
+  command: string,
+  args: readonly string[],
+  how: Launch & { setpriv: string | null; options: SpawnOptions },
+): ChildProcess {
   const { account, setpriv } = how
   if (setpriv === null) {
     return spawn(command, args, { ...how.options, detached: true, ...(account === null ? {} : account) })
   }
   const as = account === null ? [] : [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
-  return spawn(setpriv, ['--pdeathsig', how.deathSignal, ...as, '--', command, ...args], { ...how.options, detached: true })
+  return spawn(setpriv, ['--pdeathsig', how.deathSignal, ...as, '--', command, ...args], {
+    ...how.options,
+    detached: true,
+  })
 }
 
 function idOf(flag: '-u' | '-g', name: string): number {

@@ -4,9 +4,22 @@ import type { Log } from '../../ports/observe.ts'
 import { writePrivate } from '../data-directory/own-folder.ts'
 import { HOLDER_FILE, noteOwner, OUTSIDE_DIR } from './outside-clusters.ts'
 import { findPostgresBinaries, shippedMajor } from './postgres-binaries.ts'
-import { checkClusterVersion, ensureCluster, placeCluster, POSTGRES_DATABASE, POSTGRES_USER } from './postgres-cluster.ts'
+import {
+  checkClusterVersion,
+  ensureCluster,
+  placeCluster,
+  POSTGRES_DATABASE,
+  POSTGRES_USER,
+} from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { clearOrphan, POSTGRES_SOCKET, startPostmaster, stopPostmaster, type Postmaster, type PostmasterInput } from './postmaster.ts'
+import {
+  clearOrphan,
+  POSTGRES_SOCKET,
+  startPostmaster,
+  stopPostmaster,
+  type Postmaster,
+  type PostmasterInput,
+} from './postmaster.ts'
 import { identityOf, isIdentity, isRunning, type ProcessIdentity } from '../fleet/process-state.ts'
 import { makeSocketFolder } from '../data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../fleet/step-down.ts'
@@ -35,24 +48,31 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Brings up the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and we can
- * reach, and keeps it up: a server that dies is started again on the same socket. It ends when we end, also by
- * `kill -9` (Linux with `setpriv`).
- * Failures (thrown): EmbeddedPostgresError with the reason.
+ * Brings up the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and
+ * we can reach, and keeps it up: a server that dies is started again on the same socket. It ends when we end,
+ * also by `kill -9` (Linux with `setpriv`). Failures (thrown): EmbeddedPostgresError with the reason.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log, settings = {}, outsideDir = OUTSIDE_DIR } = options
   const dataDir = await realpath(options.dataDir)
   const setpriv = findSetpriv()
-  if (setpriv === null) log.warn('postgres.no_death_signal', { effect: 'a hard kill of this process may leave Postgres running until the next start' })
+  if (setpriv === null)
+    log.warn('postgres.no_death_signal', {
+      effect: 'a hard kill of this process may leave Postgres running until the next start',
+    })
   const isRoot = process.getuid?.() === 0
   const account = stepDownAccount()
-  if (isRoot && account === null) throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
+  if (isRoot && account === null)
+    throw new EmbeddedPostgresError('it refuses to run as root, and there is no user `postgres` or `nobody`')
   if (isRoot) await openOutsideDir(outsideDir)
   const place = await placeCluster({ dataDir, outsideDir, account })
   await claim(place.folder)
   if (dirname(place.folder) !== dataDir) noteOwner(place.folder, dataDir)
-  const bin = await findPostgresBinaries({ account: place.account, setpriv, cacheDir: isRoot ? outsideDir : dataDir })
+  const bin = await findPostgresBinaries({
+    account: place.account,
+    setpriv,
+    cacheDir: isRoot ? outsideDir : dataDir,
+  })
   const { password } = await ensureCluster(place, { bin, setpriv, isSynced: settings['fsync'] !== 'off' })
   await checkClusterVersion(place, shippedMajor())
   await clearOrphan(place.data)
@@ -106,7 +126,9 @@ class Keeper {
       if (this.#isStopping) return
       this.#running = null
       // Its last words may still lie in the pipe.
-      setImmediate(() => this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }))
+      setImmediate(() =>
+        this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }),
+      )
       this.#startAgain(RESTART_MS)
     })
   }
@@ -130,8 +152,8 @@ class Keeper {
 }
 
 /**
- * One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. The claim of the
- * data directory is not enough: a copy of one that was made by root names the same cluster.
+ * One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. The
+ * claim of the data directory is not enough: a copy of one that was made by root names the same cluster.
  */
 async function claim(folder: string): Promise<void> {
   const holder = await holderOf(folder)

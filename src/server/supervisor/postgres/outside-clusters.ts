@@ -5,8 +5,9 @@ import { clusterFolderOf } from './postgres-cluster.ts'
 import { isIdentity, isRunning } from '../fleet/process-state.ts'
 
 /**
- * Decision: where root keeps the clusters and programs of embedded Postgres, which the account of lesser rights must reach. It is no folder that
- * the systemd unit or a package uses, so that trying Sluice as root leaves nothing where an installation wants its data.
+ * Decision: where root keeps the clusters and programs of embedded Postgres, which the account of lesser
+ * rights must reach. It is no folder that the systemd unit or a package uses, so that trying Sluice as root
+ * leaves nothing where an installation wants its data.
  */
 export const OUTSIDE_DIR = '/var/lib/sluice-postgres'
 /** What the names of clusters begin with; beside them lie copies of the programs. */
@@ -37,13 +38,20 @@ export function noteOwner(folder: string, dataDir: string): void {
   writePrivate(folder, OWNER_FILE, `${JSON.stringify({ data_directory: dataDir })}\n`)
 }
 
-/** All clusters in a folder; none where it does not exist. Throws what the system says when it cannot be read. */
+/**
+ * All clusters in a folder; none where it does not exist. Throws what the system says when it cannot be read.
+ */
 export async function outsideClusters(outsideDir = OUTSIDE_DIR): Promise<readonly OutsideCluster[]> {
   const names = await readdir(outsideDir).catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
     throw cause
   })
-  return Promise.all(names.filter((name) => name.startsWith(CLUSTER_NAMES)).sort().map((name) => clusterAt(join(outsideDir, name))))
+  return Promise.all(
+    names
+      .filter((name) => name.startsWith(CLUSTER_NAMES))
+      .sort()
+      .map((name) => clusterAt(join(outsideDir, name))),
+  )
 }
 
 async function clusterAt(folder: string): Promise<OutsideCluster> {
@@ -67,18 +75,28 @@ async function jsonIn(folder: string, name: string): Promise<unknown> {
 }
 
 function hasDataDirectory(value: unknown): value is { readonly data_directory: string } {
-  return typeof value === 'object' && value !== null && 'data_directory' in value && typeof value.data_directory === 'string'
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'data_directory' in value &&
+    typeof value.data_directory === 'string'
+  )
 }
 
 /**
- * Removes a cluster, and with the last one the copies of the programs beside it. One that is used holds all of a node that has merely stopped.
+ * Removes a cluster, and with the last one the copies of the programs beside it. One that is used holds all
+ * of a node that has merely stopped.
  * @param options.force also one that is used; one that a process runs on stays in any case
  * @returns why it was left, or null
  */
-export async function removeCluster({ folder, dataDir, pid, isUsed }: OutsideCluster, options: RemoveOptions = {}): Promise<string | null> {
+export async function removeCluster(
+  { folder, dataDir, pid, isUsed }: OutsideCluster,
+  options: RemoveOptions = {},
+): Promise<string | null> {
   const { outsideDir = OUTSIDE_DIR, force = false } = options
   if (pid !== null) return `process ${pid} runs on it`
-  if (isUsed && !force) return `the data directory ${dataDir} uses it, and a node that has stopped keeps its data there; --force removes it all the same`
+  if (isUsed && !force)
+    return `the data directory ${dataDir} uses it, and a node that has stopped keeps its data there; --force removes it all the same`
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   if ((await outsideClusters(outsideDir)).length === 0) await rm(outsideDir, { recursive: true, force: true })
   return null

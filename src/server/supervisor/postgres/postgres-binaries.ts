@@ -26,7 +26,10 @@ export function shippedMajor(): number {
   return Number.parseInt(shippedBinaries().name.slice('postgres-'.length), 10)
 }
 
-/** The environment of every Postgres program: nothing of ours, so that no `PG…` variable of the caller changes it. */
+/**
+ * The environment of every Postgres program: nothing of ours, so that no `PG…` variable of the caller changes
+ * it.
+ */
 export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
 
 /**
@@ -38,10 +41,16 @@ export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
  * `npm ci --ignore-scripts` left out the links between shared libraries. The first needs a copy elsewhere,
  * the second the links.
  */
-export async function findPostgresBinaries(input: BinariesInput, shipped = shippedBinaries()): Promise<string> {
+export async function findPostgresBinaries(
+  input: BinariesInput,
+  shipped = shippedBinaries(),
+): Promise<string> {
   const inPlace = join(shipped.native, 'bin')
   if ((await whyNot(inPlace, input)) === null) return inPlace
-  const mayLink = await linkLibraries(shipped.native).then(() => true, () => false)
+  const mayLink = await linkLibraries(shipped.native).then(
+    () => true,
+    () => false,
+  )
   if (mayLink && (await whyNot(inPlace, input)) === null) return inPlace
   const copied = await copyOnce(shipped.native, join(input.cacheDir, shipped.name))
   const problem = await whyNot(join(copied, 'bin'), input)
@@ -83,7 +92,10 @@ async function whyNot(bin: string, input: BinariesInput): Promise<string | null>
 
 /** Makes the links that the package's own install script makes. Rejects where we may not write. */
 async function linkLibraries(native: string): Promise<void> {
-  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
   for (const { source, target } of links) {
     const at = join(dirname(native), target)
     try {
@@ -96,7 +108,10 @@ async function linkLibraries(native: string): Promise<void> {
 
 async function copyOnce(native: string, target: string): Promise<string> {
   const kept = join(target, 'native')
-  const isThere = await readdir(kept).then(() => true, () => false)
+  const isThere = await readdir(kept).then(
+    () => true,
+    () => false,
+  )
   if (isThere) return kept
   const fresh = `${target}.new-${process.pid}`
   await rm(fresh, { recursive: true, force: true })

@@ -39,16 +39,19 @@ export interface PlaceInput {
 }
 
 /**
- * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by name, or
- * elsewhere under a random name. A name made of the path would, after the data directory was deleted, meet an old
- * cluster with a password that nobody knows.
- * Failures (thrown): the record cannot be read; the recorded cluster is gone, or belongs to another user.
+ * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by
+ * name, or elsewhere under a random name. A name made of the path would, after the data directory was
+ * deleted, meet an old cluster with a password that nobody knows. Failures (thrown): the record cannot be
+ * read; the recorded cluster is gone, or belongs to another user.
  */
 export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
   const record = join(request.dataDir, RECORD)
   const recorded = await readRecord(record)
   if (recorded !== null) return recordedPlace(resolve(request.dataDir, recorded), request, record)
-  const name = request.account === null ? 'postgres' : join(request.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
+  const name =
+    request.account === null
+      ? 'postgres'
+      : join(request.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
   const folder = resolve(request.dataDir, name)
   await mkdir(folder, { recursive: true })
   // Passing through is enough for the account: it knows the names it needs.
@@ -62,10 +65,15 @@ export function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, RECORD))
 }
 
-/** Where the cluster of a data directory lies, for people; null when there is none, or its record cannot be read. */
+/**
+ * Where the cluster of a data directory lies, for people; null when there is none, or its record cannot be
+ * read.
+ */
 export function clusterFolderOf(dataDir: string): string | null {
   try {
-    const { cluster } = JSON.parse(readFileSync(join(dataDir, RECORD), 'utf8')) as { readonly cluster?: unknown }
+    const { cluster } = JSON.parse(readFileSync(join(dataDir, RECORD), 'utf8')) as {
+      readonly cluster?: unknown
+    }
     return typeof cluster === 'string' ? resolve(dataDir, cluster) : null
   } catch {
     return null
@@ -76,21 +84,34 @@ export function clusterFolderOf(dataDir: string): string | null {
 async function readRecord(file: string): Promise<string | null> {
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'))
-    if (typeof value === 'object' && value !== null && 'cluster' in value && typeof value.cluster === 'string') return value.cluster
+    if (
+      typeof value === 'object' &&
+      value !== null &&
+      'cluster' in value &&
+      typeof value.cluster === 'string'
+    )
+      return value.cluster
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
   }
-  throw new EmbeddedPostgresError(`${file} cannot be read: restore it, or remove it to start without the data it names`)
+  throw new EmbeddedPostgresError(
+    `${file} cannot be read: restore it, or remove it to start without the data it names`,
+  )
 }
 
 /**
- * Makes the cluster unless it stands already, and tells its password.
- * `initdb` works in a folder of its own that is renamed when all is done: `PG_VERSION` is one of the first files it
- * writes and proves nothing.
+ * Makes the cluster unless it stands already, and tells its password. `initdb` works in a folder of its own
+ * that is renamed when all is done: `PG_VERSION` is one of the first files it writes and proves nothing.
  */
-export async function ensureCluster(place: ClusterPlace, making: Making): Promise<{ readonly password: string }> {
+export async function ensureCluster(
+  place: ClusterPlace,
+  making: Making,
+): Promise<{ readonly password: string }> {
   const passwordFile = join(place.folder, PASSWORD)
-  const isMade = await stat(place.data).then(() => true, () => false)
+  const isMade = await stat(place.data).then(
+    () => true,
+    () => false,
+  )
   if (isMade) return { password: (await readFile(passwordFile, 'utf8')).trim() }
   await removeUnfinished(place.folder)
   const password = randomBytes(32).toString('base64url')
@@ -111,33 +132,60 @@ export async function ensureCluster(place: ClusterPlace, making: Making): Promis
 }
 
 /** Syncs once, at the end: syncing is nearly all of the time that this takes. */
-async function fillCluster(fresh: string, passwordFile: string, making: Making & Pick<ClusterPlace, 'account'>): Promise<void> {
-  const initdb = ['-U', POSTGRES_USER, '--locale=C', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+async function fillCluster(
+  fresh: string,
+  passwordFile: string,
+  making: Making & Pick<ClusterPlace, 'account'>,
+): Promise<void> {
+  const initdb = [
+    '-U',
+    POSTGRES_USER,
+    '--locale=C',
+    '-E',
+    'UTF8',
+    '--auth=scram-sha-256',
+    `--pwfile=${passwordFile}`,
+  ]
   await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--no-sync', ...initdb] })
   const input = `CREATE DATABASE ${POSTGRES_DATABASE};\n`
-  await runPostgresProgram({ ...making, name: 'postgres', args: ['--single', '-D', fresh, '-c', 'fsync=off', 'postgres'], input })
-  if (making.isSynced) await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--sync-only'] })
+  await runPostgresProgram({
+    ...making,
+    name: 'postgres',
+    args: ['--single', '-D', fresh, '-c', 'fsync=off', 'postgres'],
+    input,
+  })
+  if (making.isSynced)
+    await runPostgresProgram({ ...making, name: 'initdb', args: ['-D', fresh, '--sync-only'] })
 }
 
 /**
  * Postgres reads no cluster of another major version, and says so without a remedy.
  * Throws StartRefused with one.
  */
-export async function checkClusterVersion({ folder, data }: Pick<ClusterPlace, 'folder' | 'data'>, ours: number): Promise<void> {
+export async function checkClusterVersion(
+  { folder, data }: Pick<ClusterPlace, 'folder' | 'data'>,
+  ours: number,
+): Promise<void> {
   const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')
   const theirs = Number.parseInt(text, 10)
   if (Number.isNaN(theirs) || theirs === ours) return
-  const way = theirs > ours
-    ? 'start it with that Sluice or a newer one'
-    : 'with the Sluice that made it run `sluice backup`, and with this one `sluice restore` into a new data directory'
-  throw new StartRefused(`the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`)
+  const way =
+    theirs > ours
+      ? 'start it with that Sluice or a newer one'
+      : 'with the Sluice that made it run `sluice backup`, and with this one `sluice restore` into a new data directory'
+  throw new StartRefused(
+    `the cluster ${folder} is of Postgres ${theirs}, and this Sluice brings Postgres ${ours}: ${way}`,
+  )
 }
 
 async function recordedPlace(folder: string, request: PlaceInput, record: string): Promise<ClusterPlace> {
   const data = join(folder, 'data')
   const owner = await stat(data).catch(() => null)
   if (owner === null) {
-    const isEmptyPlace = await stat(folder).then(() => true, () => false)
+    const isEmptyPlace = await stat(folder).then(
+      () => true,
+      () => false,
+    )
     if (isEmptyPlace) return { folder, data, account: request.account }
     throw new EmbeddedPostgresError(`${record} names the cluster ${folder}, which is gone`)
   }
@@ -151,5 +199,6 @@ async function recordedPlace(folder: string, request: PlaceInput, record: string
 async function removeUnfinished(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
   // A server that initdb had started lives on for a moment, and writes, when initdb is killed.
-  for (const name of names) await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
+  for (const name of names)
+    await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
 }

@@ -27,5 +27,6 @@ export async function runPostgresProgram(run: ProgramRun): Promise<void> {
   child.stdin?.on('error', () => {})
   child.stdin?.end(run.input ?? '')
   const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new EmbeddedPostgresError(`${run.name} failed (${said.trim() || `exit code ${code}`})`)
+  if (code !== 0)
+    throw new EmbeddedPostgresError(`${run.name} failed (${said.trim() || `exit code ${code}`})`)
 }

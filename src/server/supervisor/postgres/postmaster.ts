@@ -7,7 +7,14 @@ import type { Log } from '../../ports/observe.ts'
 import { POSTGRES_ENVIRONMENT } from './postgres-binaries.ts'
 import type { ClusterPlace } from './postgres-cluster.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
-import { identityOf, isRunning, postgresProcessesWith, signal, waitUntilGone, type ProcessIdentity } from '../fleet/process-state.ts'
+import {
+  identityOf,
+  isRunning,
+  postgresProcessesWith,
+  signal,
+  waitUntilGone,
+  type ProcessIdentity,
+} from '../fleet/process-state.ts'
 import { launch } from '../fleet/step-down.ts'
 
 /** Milliseconds that a postmaster of a dead parent has to end by its death signal. */
@@ -37,27 +44,33 @@ export interface Postmaster {
   readonly child: ChildProcess
   /** Taken at its start: by its pid alone a stop might end a stranger who has that now. */
   readonly identity: ProcessIdentity
-  /** What it said last of itself. Its errors are left out: those are of statements, and may hold what callers sent. */
+  /**
+   * What it said last of itself. Its errors are left out: those are of statements, and may hold what callers
+   * sent.
+   */
   lastWords(): string
 }
 
 /** Starts the server and waits until it accepts connections. */
 export async function startPostmaster(input: PostmasterInput): Promise<Postmaster> {
   // Postgres believes a lock file whose pid is somebody else's by now, or a zombie's.
-  for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`]) await rm(join(input.socketFolder, name), { force: true })
+  for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`])
+    await rm(join(input.socketFolder, name), { force: true })
   const child = launchPostmaster(input)
   // Until the loop turns nobody else can have the pid: it is not reaped yet.
   const identity = identityOf(child.pid ?? 0)
   let tail = ''
   child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
   const ended = new Promise<string>((resolve) => {
-    const tell = (code: number | null, by: string | null): void => resolve(tail.trim() || `exit ${code ?? by}`)
+    const tell = (code: number | null, by: string | null): void =>
+      resolve(tail.trim() || `exit ${code ?? by}`)
     child.once('error', (problem) => resolve(problem.message))
     child.once('close', tell)
     // Its last words may still lie in the pipe, which its children may hold open.
     child.once('exit', (code, by) => void setTimeout(tell, WORDS_MS, code, by))
   })
-  const problem = await Promise.race([ended, untilReady(input.place.data, child)]) ?? (isOver(child) ? await ended : null)
+  const problem =
+    (await Promise.race([ended, untilReady(input.place.data, child)])) ?? (isOver(child) ? await ended : null)
   if (problem === null && identity !== null) return { child, identity, lastWords: () => ownWords(tail) }
   if (identity !== null) await stopPostmaster(identity)
   throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
@@ -73,8 +86,8 @@ export async function stopPostmaster(identity: ProcessIdentity): Promise<void> {
 }
 
 /**
- * Makes way for a new server: ends one that an earlier supervisor left, and removes a lock file that Postgres would
- * wrongly believe in, because its pid is a zombie or somebody else's by now.
+ * Makes way for a new server: ends one that an earlier supervisor left, and removes a lock file that Postgres
+ * would wrongly believe in, because its pid is a zombie or somebody else's by now.
  */
 export async function clearOrphan(data: string): Promise<void> {
   const pid = Number(lockLines(data)[0] ?? 0)
@@ -82,7 +95,8 @@ export async function clearOrphan(data: string): Promise<void> {
   const identity = identityOf(pid)
   const isOurs = identity !== null && postgresProcessesWith(clusterName(data)).includes(pid)
   if (isOurs && !(await waitUntilGone(identity, ORPHAN_MS))) await stopPostmaster(identity)
-  // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must be gone first.
+  // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must be
+  // gone first.
   for (const stray of postgresProcessesWith(clusterName(data))) {
     const left = identityOf(stray)
     signal(stray, 'SIGQUIT')
@@ -115,7 +129,10 @@ function launchPostmaster(input: PostmasterInput): ChildProcess {
 }
 
 function ownWords(text: string): string {
-  return text.split('\n').filter((line) => /\b(LOG|FATAL|PANIC):  /.test(line)).join('\n')
+  return text
+    .split('\n')
+    .filter((line) => /\b(LOG|FATAL|PANIC):  /.test(line))
+    .join('\n')
 }
 
 /** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */

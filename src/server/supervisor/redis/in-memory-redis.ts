@@ -1,12 +1,16 @@
 import { createServer } from 'node:net'
 import {
-  attachSession, createRedisCommandExecutor, RedisServerState, resolveCompatibilityProfile, SocketConnectionTransport,
+  attachSession,
+  createRedisCommandExecutor,
+  RedisServerState,
+  resolveCompatibilityProfile,
+  SocketConnectionTransport,
 } from 'js-redis-server/core'
 
 /**
- * Serves the in-memory Redis on a Unix socket, in this process. Composed of the package's parts, since its own
- * server takes no path and binds every interface.
- * Resolves when it listens; the process should do nothing else.
+ * Serves the in-memory Redis on a Unix socket, in this process. Composed of the package's parts, since its
+ * own server takes no path and binds every interface. Resolves when it listens; the process should do nothing
+ * else.
  */
 export function serveInMemoryRedis(socketPath: string): Promise<{ close(): Promise<void> }> {
   const compatibility = resolveCompatibilityProfile(undefined)

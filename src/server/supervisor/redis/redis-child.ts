@@ -32,18 +32,24 @@ const RESTART_MS_MAX = 5_000
  * Brings up the embedded Redis and keeps it up: a server that dies is started again on the same socket.
  * Throws when none can be started. Design §3.
  */
-export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: RedisOptions): Promise<EmbeddedRedis> {
+export async function startRedis({
+  dataDir,
+  log,
+  servers = REDIS_SERVERS,
+}: RedisOptions): Promise<EmbeddedRedis> {
   const home = join(dataDir, 'redis')
   mkdirSync(home, { recursive: true, mode: 0o700 })
   await endOrphan(home, recordOf(home))
   const command = await findServer(servers)
   // Fresh, so that a path in a record of an earlier start never is this one's.
   const socketPath = join(makeSocketFolder({ at: null, socket: REDIS_SOCKET, account: null }), REDIS_SOCKET)
-  const launch = () => command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
+  const launch = () =>
+    command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
   const running = await launchPastDamage(launch, { home, log, isReal: command !== null })
   const keeper = keepUp(running, { launch, home, socketPath, log })
   const mode = command === null ? 'in-memory' : 'child'
-  if (mode === 'in-memory') log.warn('redis_in_memory', { note: 'no redis-server on the PATH: rate windows are lost on restart' })
+  if (mode === 'in-memory')
+    log.warn('redis_in_memory', { note: 'no redis-server on the PATH: rate windows are lost on restart' })
   return {
     socketPath,
     mode,
@@ -55,7 +61,9 @@ export async function startRedis({ dataDir, log, servers = REDIS_SERVERS }: Redi
   }
 }
 
-/** The file that names the running server, so that the next start can end one that outlived its supervisor. */
+/**
+ * The file that names the running server, so that the next start can end one that outlived its supervisor.
+ */
 const RECORD = 'server.json'
 
 interface Keeping {
@@ -110,8 +118,9 @@ function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping)
 }
 
 /**
- * A truncated tail is cut by the server itself; a file that is damaged further up makes it refuse for ever. What
- * Redis holds can be rebuilt or forgotten (design §3), so the damaged file is put aside and the start repeated.
+ * A truncated tail is cut by the server itself; a file that is damaged further up makes it refuse for ever.
+ * What Redis holds can be rebuilt or forgotten (design §3), so the damaged file is put aside and the start
+ * repeated.
  */
 async function launchPastDamage(
   launch: () => Promise<RunningRedis>,
@@ -135,7 +144,8 @@ async function launchPastDamage(
 function recordOf(home: string): { pid: number; socketPath: string } | null {
   try {
     const record: unknown = JSON.parse(readFileSync(join(home, RECORD), 'utf8'))
-    if (typeof record !== 'object' || record === null || !('pid' in record) || !('socketPath' in record)) return null
+    if (typeof record !== 'object' || record === null || !('pid' in record) || !('socketPath' in record))
+      return null
     const { pid, socketPath } = record
     return typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && typeof socketPath === 'string'
       ? { pid, socketPath }

@@ -20,10 +20,13 @@ export async function findServer(servers: readonly string[]): Promise<string | n
 }
 
 /**
- * Ends a server of an earlier start that outlived its supervisor (no `setpriv`, or macOS): two servers must not
- * append to one file. Only a process that is provably that server is touched; pids are used again.
+ * Ends a server of an earlier start that outlived its supervisor (no `setpriv`, or macOS): two servers must
+ * not append to one file. Only a process that is provably that server is touched; pids are used again.
  */
-export async function endOrphan(home: string, record: { pid: number; socketPath: string } | null): Promise<void> {
+export async function endOrphan(
+  home: string,
+  record: { pid: number; socketPath: string } | null,
+): Promise<void> {
   if (record === null) return
   if (await isOurs(home, record)) {
     process.kill(record.pid, 'SIGKILL')
@@ -39,14 +42,20 @@ export async function endOrphan(home: string, record: { pid: number; socketPath:
   if (readdirSync(folder).length === 0) rmdirSync(folder)
 }
 
-/** The temporary directory is everybody's: under a name of an earlier start may lie what somebody else put there. */
+/**
+ * The temporary directory is everybody's: under a name of an earlier start may lie what somebody else put
+ * there.
+ */
 function isOwnSocketFolder(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   const isOwn = stats?.isDirectory() === true && stats.uid === (process.geteuid?.() ?? stats.uid)
   return isOwn && basename(path).startsWith(SOCKET_FOLDER_PREFIX)
 }
 
-async function isOurs(home: string, { pid, socketPath }: { pid: number; socketPath: string }): Promise<boolean> {
+async function isOurs(
+  home: string,
+  { pid, socketPath }: { pid: number; socketPath: string },
+): Promise<boolean> {
   if (process.platform !== 'linux') {
     const command = await outputOf('ps', ['-p', String(pid), '-o', 'stat=,command='])
     return command !== null && !command.startsWith('Z') && command.includes(socketPath)

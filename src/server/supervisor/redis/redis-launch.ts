@@ -19,7 +19,10 @@ const START_MS_MAX = 30_000
 /** Milliseconds of one try, and between two. */
 const TRY_MS_MAX = 5_000
 const TRY_PAUSE_MS = 10
-/** What every limited call needs. The in-memory server makes its script engine at the first use, which takes a while. */
+/**
+ * What every limited call needs. The in-memory server makes its script engine at the first use, which takes a
+ * while.
+ */
 const PROBE = 'EVAL "return 1" 0\r\n'
 const PROBED = ':1'
 /** Milliseconds until a server that refuses SIGTERM is killed: a full disk makes it refuse for ever. */
@@ -28,14 +31,29 @@ const STOP_MS_MAX = 5_000
 const LAST_WORDS_CHARS = 500
 
 /** Starts redis-server or valkey-server; rejects with its last words when it ends or does not answer. */
-export async function launchServer(
-  { command, socketPath, home }: { command: string; socketPath: string; home: string },
-): Promise<RunningRedis> {
+export async function launchServer({
+  command,
+  socketPath,
+  home,
+}: {
+  command: string
+  socketPath: string
+  home: string
+}): Promise<RunningRedis> {
   rmSync(socketPath, { force: true })
   const settings = {
-    dir: home, port: '0', unixsocket: socketPath, unixsocketperm: '700', daemonize: 'no', loglevel: 'warning',
-    // With a snapshot configured the server refuses SIGTERM when it cannot write one; the append-only file is enough.
-    save: '', appendonly: 'yes', appendfsync: 'everysec', 'aof-load-truncated': 'yes',
+    dir: home,
+    port: '0',
+    unixsocket: socketPath,
+    unixsocketperm: '700',
+    daemonize: 'no',
+    loglevel: 'warning',
+    // With a snapshot configured the server refuses SIGTERM when it cannot write one; the append-only file is
+    // enough.
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    'aof-load-truncated': 'yes',
     'maxmemory-policy': 'noeviction',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
@@ -52,7 +70,12 @@ export async function launchServer(
 export async function launchInMemory({ socketPath }: { socketPath: string }): Promise<RunningRedis> {
   rmSync(socketPath, { force: true })
   const entry = fileURLToPath(new URL('../../../../bundle/redis-process.js', import.meta.url))
-  const child = fork(entry, [socketPath], { detached: true, env: bareEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
+  const child = fork(entry, [socketPath], {
+    detached: true,
+    env: bareEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: [],
+  })
   return whenAnswering(child, socketPath)
 }
 

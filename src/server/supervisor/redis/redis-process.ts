@@ -1,6 +1,8 @@
 import { serveInMemoryRedis } from './in-memory-redis.ts'
 
-/** Process entry of the in-memory Redis: `node redis-process.js <socket path>`, forked with an IPC channel. */
+/**
+ * Process entry of the in-memory Redis: `node redis-process.js <socket path>`, forked with an IPC channel.
+ */
 const socketPath = process.argv[2]
 if (socketPath === undefined) throw new Error('the path of the socket is missing')
 

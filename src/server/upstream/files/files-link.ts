@@ -75,7 +75,9 @@ export class FilesLink {
    * Failures: those of the provider; `missing` where it answers 404.
    */
   async call(
-    method: 'GET' | 'DELETE', path: string, { signal, missing }: { readonly signal: AbortSignal; readonly missing: FailureName },
+    method: 'GET' | 'DELETE',
+    path: string,
+    { signal, missing }: { readonly signal: AbortSignal; readonly missing: FailureName },
   ): Promise<Outcome<unknown>> {
     const answer = await this.#origin.call({
       method,
@@ -110,8 +112,14 @@ export class FilesLink {
     return answer.ok ? answer : this.#failed(answer.failure)
   }
 
-  /** Begins to read a file; its status is 2xx. @param range value of the header; null for the whole. Failures: as `call`. */
-  async open(path: string, { range, signal }: { readonly range: string | null; readonly signal: AbortSignal }): Promise<Outcome<EgressStream>> {
+  /**
+   * Begins to read a file; its status is 2xx. @param range value of the header; null for the whole. Failures:
+   * as `call`.
+   */
+  async open(
+    path: string,
+    { range, signal }: { readonly range: string | null; readonly signal: AbortSignal },
+  ): Promise<Outcome<EgressStream>> {
     const opened = await this.#origin.open({
       path: this.#basePath + path,
       headers: [...this.#headers, ...(range === null ? [] : ['range', range])],
@@ -140,7 +148,9 @@ export class FilesLink {
 
   /** What an answer other than 2xx stands for. C23 */
   failureOf(answer: EgressAnswer, missing: FailureName): Failure {
-    return answer.status === NOT_FOUND ? { name: missing } : this.#named(failureOf(answer, { struck: this.#struck }))
+    return answer.status === NOT_FOUND
+      ? { name: missing }
+      : this.#named(failureOf(answer, { struck: this.#struck }))
   }
 
   /** The provider said what no provider should. */

@@ -3,7 +3,8 @@ import { PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../schema
 
 /**
  * A form with one file, written as the file comes and read as the provider takes it. Its last piece, up to
- * PROVIDER_PIECE_BYTES, is held back until `finish`: a form that ends before has neither all of the file nor an end.
+ * PROVIDER_PIECE_BYTES, is held back until `finish`: a form that ends before has neither all of the file nor
+ * an end.
  */
 export class FormStream {
   readonly contentType: string
@@ -17,7 +18,10 @@ export class FormStream {
   #filledBytes = 0
   #isFull = false
 
-  /** @param boundary nobody who writes into the form can know it; @param onRoom called when a full form has room again */
+  /**
+   * @param boundary nobody who writes into the form can know it; @param onRoom called when a full form has
+   * room again
+   */
   constructor(boundary: string, onRoom: () => void) {
     this.contentType = `multipart/form-data; boundary=${boundary}`
     this.#boundary = boundary
@@ -29,14 +33,16 @@ export class FormStream {
   /** Begins the file. */
   begin(filename: string, type: string): void {
     const name = filename.replace(/["\r\n]/g, (character) => encodeURIComponent(character))
-    this.#push(Buffer.from(
-      `--${this.#boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n`,
-    ))
+    this.#push(
+      Buffer.from(
+        `--${this.#boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n`,
+      ),
+    )
   }
 
   /** Copies. @returns whether there is room: give no more until `onRoom` otherwise */
   write(bytes: Uint8Array): boolean {
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       if (this.#filledBytes === this.#piece.length) this.#nextPiece()
       const count = Math.min(this.#piece.length - this.#filledBytes, bytes.length - at)
       this.#piece.set(bytes.subarray(at, at + count), this.#filledBytes)
@@ -49,8 +55,10 @@ export class FormStream {
   /** Gives out what is held back, the fields and the end. */
   finish(fields: readonly (readonly [name: string, value: string])[]): void {
     this.#push(this.#piece.subarray(0, this.#filledBytes))
-    const parts = fields.map(([name, value]) =>
-      `\r\n--${this.#boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}`)
+    const parts = fields.map(
+      ([name, value]) =>
+        `\r\n--${this.#boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}`,
+    )
     this.#push(Buffer.from(`${parts.join('')}\r\n--${this.#boundary}--\r\n`))
     this.body.push(null)
   }

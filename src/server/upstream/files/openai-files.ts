@@ -14,21 +14,28 @@ export const openAiFiles: FilesProtocol = {
   baseUrl: 'https://api.openai.com/v1',
   headers: bearer,
   // It refuses uploads that name none.
-  fields: ({ purpose, expiresAfterS }) => ok([['purpose', purpose ?? PURPOSE_DEFAULT], ...expiryFields(expiresAfterS)]),
+  fields: ({ purpose, expiresAfterS }) =>
+    ok([['purpose', purpose ?? PURPOSE_DEFAULT], ...expiryFields(expiresAfterS)]),
   query({ after, before, ids, order, purpose, limit }) {
     if (before !== null || ids !== null) {
       const [name, expected] = ids === null ? ['before_id', 'after_id, after or cursor'] : ['ids', 'no ids']
       const issue = { path: `/${name}`, message: 'is not known to this provider', expected }
       return fail('query_invalid', { metadata: { issues: [issue] } })
     }
-    return ok(new URLSearchParams({
-      limit: String(limit), ...(after !== null && { after }), ...(order !== null && { order }), ...(purpose !== null && { purpose }),
-    }))
+    return ok(
+      new URLSearchParams({
+        limit: String(limit),
+        ...(after !== null && { after }),
+        ...(order !== null && { order }),
+        ...(purpose !== null && { purpose }),
+      }),
+    )
   },
   readFile(value) {
     const { id, bytes, created_at: seconds, expires_at: expirySeconds, filename, purpose } = membersOf(value)
     const createdAt = new Date(isSize(seconds) ? seconds * 1_000 : NaN)
-    if (typeof id !== 'string' || typeof filename !== 'string' || Number.isNaN(createdAt.getTime())) return null
+    if (typeof id !== 'string' || typeof filename !== 'string' || Number.isNaN(createdAt.getTime()))
+      return null
     return {
       id,
       filename,

@@ -25,8 +25,8 @@ const TYPES: ReadonlyMap<string, MimeType> = new Map([
 ])
 
 /**
- * What a part of a form says of its content. Anthropic keeps that as the file's type; what the content is we know
- * only behind its last byte, when the part has long begun.
+ * What a part of a form says of its content. Anthropic keeps that as the file's type; what the content is we
+ * know only behind its last byte, when the part has long begun.
  */
 export function partType(filename: string): string {
   return TYPES.get(filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()) ?? UNKNOWN_TYPE

@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { isProviderKey, providerKeyHost, providerKeyName, type FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
+import {
+  isProviderKey,
+  providerKeyHost,
+  providerKeyName,
+  type FileProvider,
+} from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { FilesCaller, ProviderFiles } from '../../ports/files/file-hosts.ts'
@@ -15,22 +20,32 @@ import { ProviderHost } from './provider-host.ts'
 
 const BOUNDARY_BYTES = 24
 
-const PROTOCOLS: Readonly<Record<FileProvider, FilesProtocol>> = { openai: openAiFiles, anthropic: anthropicFiles }
+const PROTOCOLS: Readonly<Record<FileProvider, FilesProtocol>> = {
+  openai: openAiFiles,
+  anthropic: anthropicFiles,
+}
 
 export interface ProviderFilesOptions {
   readonly egress: Egress
   readonly releases: SecretReleases
   readonly intake: Intake
-  /** Those of the catalogue: the base URLs of `openai` and `anthropic` there take the place of the usual ones. */
+  /**
+   * Those of the catalogue: the base URLs of `openai` and `anthropic` there take the place of the usual ones.
+   */
   readonly providers: readonly Pick<Provider, 'slug' | 'baseUrl'>[]
   readonly times?: Partial<FilesTimes>
   readonly random?: (count: number) => Uint8Array
 }
 
 /** Files at providers, each workspace's under its own key. Contract B1.7, B2.7. */
-export function createProviderFiles(
-  { egress, releases, intake, providers, times, random = randomBytes }: ProviderFilesOptions,
-): ProviderFiles {
+export function createProviderFiles({
+  egress,
+  releases,
+  intake,
+  providers,
+  times,
+  random = randomBytes,
+}: ProviderFilesOptions): ProviderFiles {
   const boundary = (): string => `sluice-${Buffer.from(random(BOUNDARY_BYTES)).toString('hex')}`
   return {
     async of(caller, provider) {
@@ -38,7 +53,13 @@ export function createProviderFiles(
       const baseUrl = filesAddress(provider, providers)
       const key = await keyOf(caller, { slug: provider, name: protocol.name, baseUrl }, releases)
       if (!key.ok) return key
-      const link = new FilesLink({ egress, protocol, baseUrl, key: key.value, times: { ...FILES_TIMES, ...times } })
+      const link = new FilesLink({
+        egress,
+        protocol,
+        baseUrl,
+        key: key.value,
+        times: { ...FILES_TIMES, ...times },
+      })
       return ok(new ProviderHost({ link, intake, boundary }))
     },
   }
@@ -52,13 +73,19 @@ export function filesAddress(provider: FileProvider, providers: ProviderFilesOpt
 
 /** Failures: provider_key_missing, provider_key_unfit, and those of a release. */
 async function keyOf(
-  { scope, operation, by }: FilesCaller, { slug, name, baseUrl }: Pick<Provider, 'slug' | 'name' | 'baseUrl'>, releases: SecretReleases,
+  { scope, operation, by }: FilesCaller,
+  { slug, name, baseUrl }: Pick<Provider, 'slug' | 'name' | 'baseUrl'>,
+  releases: SecretReleases,
 ): Promise<Outcome<Secret>> {
   const secret = providerKeyName(slug)
   const host = providerKeyHost(baseUrl)
-  const missing = fail('provider_key_missing', { fields: { provider: name, slug, secret, host: host ?? new URL(baseUrl).hostname } })
+  const missing = fail('provider_key_missing', {
+    fields: { provider: name, slug, secret, host: host ?? new URL(baseUrl).hostname },
+  })
   if (host === null) return missing
   const released = await releases.release({ scope, name: secret, host, operation, by })
   if (!released.ok) return released.failure.name === 'secret_not_released' ? missing : released
-  return isProviderKey(released.value.reveal()) ? released : fail('provider_key_unfit', { fields: { secret } })
+  return isProviderKey(released.value.reveal())
+    ? released
+    : fail('provider_key_unfit', { fields: { secret } })
 }

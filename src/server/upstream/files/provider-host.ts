@@ -5,7 +5,13 @@ import { FILE_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX } from '../../../schemas/fil
 import type { ToldFile } from '../../../schemas/files/files.ts'
 import type { ByteReader, Content, Upload } from '../../ports/byte-streams.ts'
 import type { EgressStream } from '../../ports/egress/egress.ts'
-import type { FileHost, HostedContent, HostedPage, HostedPageInput, HostedUpload } from '../../ports/files/file-hosts.ts'
+import type {
+  FileHost,
+  HostedContent,
+  HostedPage,
+  HostedPageInput,
+  HostedUpload,
+} from '../../ports/files/file-hosts.ts'
 import type { Intake } from '../../ports/files/intake.ts'
 import type { StoreInput } from '../../ports/files/transfer.ts'
 import type { FilesLink } from './files-link.ts'
@@ -36,10 +42,21 @@ export class ProviderHost implements FileHost {
 
   /** Each call is a new one: who keeps what it answers stands before it. */
   async store(upload: Upload, { workspaceId, signal }: StoreInput): Promise<Outcome<HostedUpload>> {
-    const session = this.#intake.open({ holder: workspaceId, target: null, content: 'refuse', bytesMax: FILE_BYTES_MAX })
+    const session = this.#intake.open({
+      holder: workspaceId,
+      target: null,
+      content: 'refuse',
+      bytesMax: FILE_BYTES_MAX,
+    })
     if (!session.ok) return session
     try {
-      const sent = await sendFile({ upload, session: session.value, link: this.#link, boundary: this.#boundary(), signal })
+      const sent = await sendFile({
+        upload,
+        session: session.value,
+        link: this.#link,
+        boundary: this.#boundary(),
+        signal,
+      })
       return sent.ok ? await this.#stored(sent.value, signal) : sent
     } finally {
       await session.value.cancel()
@@ -49,7 +66,10 @@ export class ProviderHost implements FileHost {
   async list(input: HostedPageInput): Promise<Outcome<HostedPage>> {
     const query = this.#link.protocol.query(input)
     if (!query.ok) return query
-    const answer = await this.#link.call('GET', `?${query.value.toString()}`, { signal: input.signal, missing: 'upstream_failed' })
+    const answer = await this.#link.call('GET', `?${query.value.toString()}`, {
+      signal: input.signal,
+      missing: 'upstream_failed',
+    })
     if (!answer.ok) return answer
     const page = readPage(this.#link.protocol, answer.value)
     return page === null ? this.#link.invalid(new Error('not a page of files')) : ok(page)
@@ -145,7 +165,10 @@ function pathOf(id: string): string | null {
 }
 
 /** Bytes before those that were asked for; null when the answer is not the file, or not the part of it. */
-function skipOf({ status, header }: EgressStream, { from, to, sizeBytes }: Omit<Span, 'signal'>): number | null {
+function skipOf(
+  { status, header }: EgressStream,
+  { from, to, sizeBytes }: Omit<Span, 'signal'>,
+): number | null {
   const encoding = header('content-encoding') ?? 'identity'
   const length = header('content-length')
   if (encoding.toLowerCase() !== 'identity') return null

@@ -28,10 +28,11 @@ export interface Sent {
 }
 
 /**
- * Streams an upload to a provider while its content is looked at. The provider gets the end of the file only when
- * the verdict is good; whatever fails before cuts the request. At most the windows of session and form are held.
- * Failures: form_invalid (what the provider cannot do), those of the upload, the session and the provider, and how the
- * signal ended.
+ * Streams an upload to a provider while its content is looked at. The provider gets the end of the file only
+ * when the verdict is good; whatever fails before cuts the request. At most the windows of session and form
+ * are held.
+ * Failures: form_invalid (what the provider cannot do), those of the upload, the session and the provider,
+ * and how the signal ended.
  */
 export function sendFile(deps: SendingDeps): Promise<Outcome<Sent>> {
   return new Promise((settle) => new Sending(deps, settle).start())
@@ -130,7 +131,8 @@ class Sending implements UploadSink {
     if (!answer.ok) return this.#over(answer)
     const { value } = answer
     if (this.#isOver) return value.release()
-    if (this.#verdict !== null || !value.isSuccess) return this.#over(ok({ answer: value, verdict: this.#verdict }))
+    if (this.#verdict !== null || !value.isSuccess)
+      return this.#over(ok({ answer: value, verdict: this.#verdict }))
     value.release()
     this.#over(fail('upstream_invalid', { detail: 'It answered before it had the file.' }))
   }

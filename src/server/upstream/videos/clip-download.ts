@@ -9,7 +9,10 @@ import type { VideoCallTimes, VideoOrder } from '../../ports/videos/video-provid
 import { openOutside } from './outside.ts'
 import type { VideoLink } from './video-link.ts'
 
-/** `binary/octet-stream` is what S3 calls bytes of no known type. What they are is looked at when they are stored. */
+/**
+ * `binary/octet-stream` is what S3 calls bytes of no known type. What they are is looked at when they are
+ * stored.
+ */
 const CLIP_TYPE = /^(?:video\/mp4|application\/octet-stream|binary\/octet-stream)\s*(?:;|$)/i
 const OK = 200
 const GONE: ReadonlySet<number> = new Set([404, 410])
@@ -24,7 +27,10 @@ export interface ClipDeps {
 }
 
 /** Reads a clip from where its provider says that it lies. Failures: those of `VideoProvider.download`. */
-export async function fetchClip(url: string, { link, egress, order, times, bytesMax = VIDEO_CLIP_BYTES_MAX }: ClipDeps): Promise<Outcome<ByteReader>> {
+export async function fetchClip(
+  url: string,
+  { link, egress, order, times, bytesMax = VIDEO_CLIP_BYTES_MAX }: ClipDeps,
+): Promise<Outcome<ByteReader>> {
   if (times.signal.aborted || !times.mayWrite()) return fail('client_gone')
   const opened = await openOutside(url, {
     egress,
@@ -44,8 +50,10 @@ export async function fetchClip(url: string, { link, egress, order, times, bytes
 function faultOf({ status, header }: EgressStream, bytesMax: number): Failure | null {
   if (GONE.has(status)) return { name: 'video_clip_gone' }
   if (status !== OK) return { name: 'upstream_failed', detail: `It answered ${status}.`, fields: { status } }
-  if (!CLIP_TYPE.test(header('content-type') ?? '')) return { name: 'upstream_invalid', detail: 'What it sent is no video.' }
-  if (!/^(?:identity)?$/i.test(header('content-encoding') ?? '')) return { name: 'upstream_invalid', detail: 'It sent an encoding that was not asked for.' }
+  if (!CLIP_TYPE.test(header('content-type') ?? ''))
+    return { name: 'upstream_invalid', detail: 'What it sent is no video.' }
+  if (!/^(?:identity)?$/i.test(header('content-encoding') ?? ''))
+    return { name: 'upstream_invalid', detail: 'It sent an encoding that was not asked for.' }
   return Number(header('content-length') ?? 0) > bytesMax ? tooLarge(bytesMax) : null
 }
 
@@ -63,11 +71,18 @@ export class ClipReader implements ByteReader {
   /** Why it goes no further, where that is our own doing. */
   #stopped: Failure | null = null
 
-  constructor(body: ByteReader, { endsAt, signal }: Pick<VideoCallTimes, 'endsAt' | 'signal'>, bytesMax: number) {
+  constructor(
+    body: ByteReader,
+    { endsAt, signal }: Pick<VideoCallTimes, 'endsAt' | 'signal'>,
+    bytesMax: number,
+  ) {
     this.#body = body
     this.#signal = signal
     this.#bytesMax = bytesMax
-    this.#timer = setTimeout(() => this.#stop({ name: 'upstream_slow' }), Math.max(0, endsAt - performance.now())).unref()
+    this.#timer = setTimeout(
+      () => this.#stop({ name: 'upstream_slow' }),
+      Math.max(0, endsAt - performance.now()),
+    ).unref()
     signal.addEventListener('abort', this.#onLeave)
     if (signal.aborted) this.#onLeave()
   }

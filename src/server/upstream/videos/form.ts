@@ -14,8 +14,14 @@ export interface Form {
   readonly pieces: readonly Uint8Array[]
 }
 
-/** A multipart form whose bytes are not joined. @param random bytes that nobody who writes into a field can know */
-export function formOf(fields: readonly (readonly [name: string, value: string | FormFile])[], random = randomBytes): Form {
+/**
+ * A multipart form whose bytes are not joined. @param random bytes that nobody who writes into a field can
+ * know
+ */
+export function formOf(
+  fields: readonly (readonly [name: string, value: string | FormFile])[],
+  random = randomBytes,
+): Form {
   const boundary = `sluice-${random(BOUNDARY_BYTES).toString('hex')}`
   const pieces = fields.flatMap(([name, value]) => {
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${plain(name)}"`
@@ -23,7 +29,10 @@ export function formOf(fields: readonly (readonly [name: string, value: string |
     const file = `; filename="${plain(value.filename)}"\r\nContent-Type: ${value.type}\r\n\r\n`
     return [Buffer.from(head + file), value.bytes, Buffer.from('\r\n')]
   })
-  return { contentType: `multipart/form-data; boundary=${boundary}`, pieces: [...pieces, Buffer.from(`--${boundary}--\r\n`)] }
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    pieces: [...pieces, Buffer.from(`--${boundary}--\r\n`)],
+  }
 }
 
 function plain(name: string): string {

@@ -10,12 +10,16 @@ export interface VeoDeps {
 }
 
 /**
- * A job as `predictLongRunning` takes it. Whether sound is made is the model's, and no field. The API's own page wraps images
- * as `inlineData`, which the API refuses.
+ * A job as `predictLongRunning` takes it. Whether sound is made is the model's, and no field. The API's own
+ * page wraps images as `inlineData`, which the API refuses.
  */
 export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoDeps): string {
-  const encoded = images.map(({ bytes, type }) => ({ bytesBase64Encoded: Buffer.from(bytes).toString('base64'), mimeType: type }))
-  const frame = (name: 'first_frame' | 'last_frame'): object | undefined => encoded[frames.findIndex((one) => one.frame === name)]
+  const encoded = images.map(({ bytes, type }) => ({
+    bytesBase64Encoded: Buffer.from(bytes).toString('base64'),
+    mimeType: type,
+  }))
+  const frame = (name: 'first_frame' | 'last_frame'): object | undefined =>
+    encoded[frames.findIndex((one) => one.frame === name)]
   const [first, last] = [frame('first_frame'), frame('last_frame')]
   const references = encoded.slice(frames.length).map((image) => ({ image, referenceType: 'asset' }))
   const { prompt, passthrough, aspectRatio, resolution, seconds, seed } = request

@@ -1,8 +1,18 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
-import { VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_INLINE_ANSWER_BYTES_MAX,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/videos/video-providers.ts'
+import type {
+  LookedUp,
+  Polled,
+  Submitted,
+  VideoCallTimes,
+  VideoOrder,
+  VideoSource,
+} from '../../ports/videos/video-providers.ts'
 import { ClipReader, fetchClip, readerOf } from './clip-download.ts'
 import { veoRequest } from './google-request.ts'
 import { imagesIn } from './images.ts'
@@ -15,15 +25,21 @@ import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Names of operations are paths of letters, digits and few marks, and have no form of their own to be escaped to. */
+/**
+ * Names of operations are paths of letters, digits and few marks, and have no form of their own to be escaped
+ * to.
+ */
 const OPERATION = /^[\w.~/-]+$/
 
-/** Google's long-running operations, as the Gemini API has them for Veo. It knows no token and lists no jobs. */
+/**
+ * Google's long-running operations, as the Gemini API has them for Veo. It knows no token and lists no jobs.
+ */
 export const googleVeo: VideoProtocol = {
   async submit(order, deps, times): Promise<Submitted> {
     const { link, images } = deps
     const { previousUpstreamId } = order.request
-    const previousUri = previousUpstreamId === null ? null : await videoOf(order, previousUpstreamId, deps, times)
+    const previousUri =
+      previousUpstreamId === null ? null : await videoOf(order, previousUpstreamId, deps, times)
     if (previousUri !== null && typeof previousUri !== 'string') return previousUri
     const { frames, references } = imagesIn(order.request)
     const loaded = await images.load([...frames, ...references], order, times)
@@ -46,7 +62,9 @@ export const googleVeo: VideoProtocol = {
 
   async download(order, clip, deps, times): Promise<Outcome<ByteReader>> {
     const { source } = clip
-    return source.kind === 'url' ? fetchClip(source.url, { ...deps, order, times }) : inlineOf({ ...clip, source }, deps, times)
+    return source.kind === 'url'
+      ? fetchClip(source.url, { ...deps, order, times })
+      : inlineOf({ ...clip, source }, deps, times)
   },
 
   /** The API has no call for it. */
@@ -57,13 +75,20 @@ function isOperation(value: unknown): value is string {
   return isUpstreamId(value) && OPERATION.test(value)
 }
 
-async function operationOf(name: string, { link, gone }: WayDeps, times: VideoCallTimes): Promise<{ readonly body: Json } | Polled> {
-  if (!isOperation(name)) return { kind: 'failed', error: told('provider_failed', 'Its name is none of an operation.') }
+async function operationOf(
+  name: string,
+  { link, gone }: WayDeps,
+  times: VideoCallTimes,
+): Promise<{ readonly body: Json } | Polled> {
+  if (!isOperation(name))
+    return { kind: 'failed', error: told('provider_failed', 'Its name is none of an operation.') }
   const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
   const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
   if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
   const body = objectIn(answer.value)
-  return body === null || body['name'] !== name ? unavailable(`${link.provider.name} answered with no operation.`) : { body }
+  return body === null || body['name'] !== name
+    ? unavailable(`${link.provider.name} answered with no operation.`)
+    : { body }
 }
 
 function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }: VideoLink): Polled {
@@ -73,7 +98,10 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }:
     return reason === null ? '.' : `: ${reason}`
   }
   if (objectOf(body['error']) !== null) {
-    return { kind: 'failed', error: told('provider_failed', `${name} says that the job has failed${because(body['error'])}`) }
+    return {
+      kind: 'failed',
+      error: told('provider_failed', `${name} says that the job has failed${because(body['error'])}`),
+    }
   }
   const samples = samplesIn(body)
   const sources = samples.flatMap((sample, index): VideoSource[] => {
@@ -84,7 +112,11 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }:
   })
   if (sources.length > 0) return { kind: 'made', sources }
   const [filter] = listOf(answerIn(body)?.['raiMediaFilteredReasons'])
-  if (filter !== undefined) return { kind: 'failed', error: told('provider_filtered', `${name} filtered the video${because({ message: filter })}`) }
+  if (filter !== undefined)
+    return {
+      kind: 'failed',
+      error: told('provider_filtered', `${name} filtered the video${because({ message: filter })}`),
+    }
   return { kind: 'failed', error: told('provider_failed', `${name} made no video, and does not say why.`) }
 }
 
@@ -105,7 +137,11 @@ function bytesIn(video: Json): unknown {
 }
 
 /** The clip that an operation holds. Failures: video_clip_gone, upstream_failed. */
-async function inlineOf({ upstreamId, source }: ClipAt, deps: WayDeps, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+async function inlineOf(
+  { upstreamId, source }: ClipAt,
+  deps: WayDeps,
+  times: VideoCallTimes,
+): Promise<Outcome<ByteReader>> {
   const operation = await operationOf(upstreamId, deps, times)
   if ('kind' in operation) return fail(operation.kind === 'failed' ? 'video_clip_gone' : 'upstream_failed')
   const video = source.kind === 'content' ? samplesIn(operation.body)[source.index] : undefined
@@ -114,11 +150,20 @@ async function inlineOf({ upstreamId, source }: ClipAt, deps: WayDeps, times: Vi
   return ok(new ClipReader(readerOf(Buffer.from(base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
 }
 
-/** Where the clip of an earlier operation lies; or what comes of the submission without it: while nobody knows, it waits. */
-async function videoOf(order: VideoOrder, upstreamId: string, deps: WayDeps, times: VideoCallTimes): Promise<string | Submitted> {
+/**
+ * Where the clip of an earlier operation lies; or what comes of the submission without it: while nobody
+ * knows, it waits.
+ */
+async function videoOf(
+  order: VideoOrder,
+  upstreamId: string,
+  deps: WayDeps,
+  times: VideoCallTimes,
+): Promise<string | Submitted> {
   const operation = await operationOf(upstreamId, deps, times)
   const polled = 'kind' in operation ? operation : polledOf(operation.body, order, deps.link)
-  if (polled.kind === 'unavailable') return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
+  if (polled.kind === 'unavailable')
+    return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
   if (source?.kind === 'url') return source.url
   return { kind: 'refused', error: told('provider_refused', 'The clip to go on from is not there any more.') }

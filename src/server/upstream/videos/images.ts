@@ -1,5 +1,10 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_IMAGES_MAX, VIDEO_IMAGE_BYTES_MAX, VIDEO_IMAGES_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_IMAGES_MAX,
+  VIDEO_IMAGE_BYTES_MAX,
+  VIDEO_IMAGES_MS,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { openOutside } from './outside.ts'
@@ -24,7 +29,10 @@ export interface RequestImages {
   readonly references: readonly ImageUrl[]
 }
 
-/** What `load` gives: bytes, and a way to give back the room that they take; or what that makes of the submission. */
+/**
+ * What `load` gives: bytes, and a way to give back the room that they take; or what that makes of the
+ * submission.
+ */
 export type Loaded =
   | { readonly ok: true; readonly images: readonly Image[]; readonly release: () => void }
   | { readonly ok: false; readonly submitted: Submitted }
@@ -34,7 +42,10 @@ type Times = Pick<VideoCallTimes, 'endsAt' | 'signal'>
 const SIGNATURES: readonly { readonly type: ImageType; readonly isOf: (bytes: Buffer) => boolean }[] = [
   { type: 'image/png', isOf: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
   { type: 'image/jpeg', isOf: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
-  { type: 'image/webp', isOf: (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP' },
+  {
+    type: 'image/webp',
+    isOf: (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP',
+  },
   { type: 'image/gif', isOf: (bytes) => /^GIF8[79]a/.test(bytes.toString('latin1', 0, 6)) },
 ]
 const DATA_URL = /^data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,/i
@@ -44,13 +55,18 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 export function imagesIn({ frames, references }: VideoOrder['request']): RequestImages {
   return {
     frames: frames.map(({ frame, url }, nth) => ({ frame, url, place: `frame_images[${nth}]` })),
-    references: references.flatMap(({ kind, url }, nth) => (kind === 'image' ? [{ url, place: `input_references[${nth}]` }] : [])),
+    references: references.flatMap(({ kind, url }, nth) =>
+      kind === 'image' ? [{ url, place: `input_references[${nth}]` }] : [],
+    ),
   }
 }
 
 type ImagesOrder = Pick<VideoOrder, 'organizationId' | 'workspaceId' | 'keyHash'>
 
-/** Images as bytes: fetched through the gate, or read out of `data:` URLs. What they are is told by their content alone. */
+/**
+ * Images as bytes: fetched through the gate, or read out of `data:` URLs. What they are is told by their
+ * content alone.
+ */
 export class Images {
   readonly #egress: Pick<Egress, 'vetted' | 'hold'>
 
@@ -59,12 +75,20 @@ export class Images {
   }
 
   /**
-   * All or none, one after another. An image that cannot be had fails the job, with its place and why, and nothing of its
-   * address; that we have no room now does not.
+   * All or none, one after another. An image that cannot be had fails the job, with its place and why, and
+   * nothing of its address; that we have no room now does not.
    */
-  async load(urls: readonly ImageUrl[], { organizationId, workspaceId, keyHash }: ImagesOrder, times: VideoCallTimes): Promise<Loaded> {
+  async load(
+    urls: readonly ImageUrl[],
+    { organizationId, workspaceId, keyHash }: ImagesOrder,
+    times: VideoCallTimes,
+  ): Promise<Loaded> {
     if (urls.length > VIDEO_IMAGES_MAX) return refused(`At most ${VIDEO_IMAGES_MAX} images can be sent.`)
-    const room = this.#egress.hold(urls.length * VIDEO_IMAGE_BYTES_MAX, { organizationId, workspaceId, key: keyHash })
+    const room = this.#egress.hold(urls.length * VIDEO_IMAGE_BYTES_MAX, {
+      organizationId,
+      workspaceId,
+      key: keyHash,
+    })
     if (room === null) return unsent('There is no room for its images now.')
     const images: Image[] = []
     const endsAt = Math.min(times.endsAt, performance.now() + VIDEO_IMAGES_MS)
@@ -90,7 +114,8 @@ export class Images {
     const opened = await openOutside(url, { egress: this.#egress, workspaceId, beginsBy: endsAt, signal })
     if (!opened.ok) return opened
     const { status, body } = opened.value
-    const read = status === 200 ? await wholeOf(opened.value, endsAt) : invalid(`Its host answered ${status}.`)
+    const read =
+      status === 200 ? await wholeOf(opened.value, endsAt) : invalid(`Its host answered ${status}.`)
     body.close()
     return read
   }
@@ -101,11 +126,14 @@ async function wholeOf({ body, header }: EgressStream, endsAt: number): Promise<
   const pieces: Uint8Array[] = []
   let sizeBytes = 0
   let isLate = false
-  const timer = setTimeout(() => {
-    // Noted, not told by a clock afterwards: a timer may fire a little early.
-    isLate = true
-    body.close()
-  }, Math.max(0, endsAt - performance.now())).unref()
+  const timer = setTimeout(
+    () => {
+      // Noted, not told by a clock afterwards: a timer may fire a little early.
+      isLate = true
+      body.close()
+    },
+    Math.max(0, endsAt - performance.now()),
+  ).unref()
   for (;;) {
     const piece = await body.next()
     isLate ||= performance.now() >= endsAt
@@ -143,11 +171,18 @@ function invalid(detail: string): Outcome<never> {
 
 function ofFailure({ name, detail }: Failure, place: string): Loaded {
   switch (name) {
-    case 'busy': return unsent('There is no room for its images now.')
-    case 'client_gone': case 'draining': case 'deadline_exceeded': return unsent('It was not asked for any more.')
-    case 'upstream_slow': return refused(`${place}: It did not come in time.`)
-    case 'destination_refused': return refused(`${place}: ${detail ?? 'Its address is not allowed.'}`)
-    default: return refused(`${place}: ${detail ?? 'It could not be fetched.'}`)
+    case 'busy':
+      return unsent('There is no room for its images now.')
+    case 'client_gone':
+    case 'draining':
+    case 'deadline_exceeded':
+      return unsent('It was not asked for any more.')
+    case 'upstream_slow':
+      return refused(`${place}: It did not come in time.`)
+    case 'destination_refused':
+      return refused(`${place}: ${detail ?? 'Its address is not allowed.'}`)
+    default:
+      return refused(`${place}: ${detail ?? 'It could not be fetched.'}`)
   }
 }
 
@@ -156,5 +191,12 @@ function refused(words: string): Loaded {
 }
 
 function unsent(words: string): Loaded {
-  return { ok: false, submitted: { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS, error: told('provider_unavailable', words) } }
+  return {
+    ok: false,
+    submitted: {
+      kind: 'unsent',
+      retryInMs: VIDEO_UNSENT_RETRY_MS,
+      error: told('provider_unavailable', words),
+    },
+  }
 }

@@ -32,7 +32,10 @@ interface Kept {
   readonly untilMs: number
 }
 
-/** Keys of orders: the operator's, or the workspace's own, which is released for the provider's host and for no other. */
+/**
+ * Keys of orders: the operator's, or the workspace's own, which is released for the provider's host and for
+ * no other.
+ */
 export class VideoKeys {
   readonly #deps: KeyDeps
   /** By workspace, secret and host; the oldest first. */
@@ -43,7 +46,10 @@ export class VideoKeys {
     this.#deps = deps
   }
 
-  /** Failures: credential_unavailable (the operator's is not set here; one's own is gone or of no use), busy, store_unavailable. */
+  /**
+   * Failures: credential_unavailable (the operator's is not set here; one's own is gone or of no use), busy,
+   * store_unavailable.
+   */
   async of(order: VideoOrder, provider: Provider): Promise<Outcome<OrderKey>> {
     const { ownSecret } = order.target
     if (ownSecret !== null) {
@@ -52,7 +58,9 @@ export class VideoKeys {
       return ok({ text: released.value.reveal(), isOwn: true, extra: plainHeaders(provider) })
     }
     const access = operatorAccess(provider, this.#deps.credentials)
-    return access === null ? fail('credential_unavailable') : ok({ text: access.key, isOwn: false, extra: access.extra })
+    return access === null
+      ? fail('credential_unavailable')
+      : ok({ text: access.key, isOwn: false, extra: access.extra })
   }
 
   /** One release for all orders that wait for it. */
@@ -62,7 +70,9 @@ export class VideoKeys {
     const id = `${order.workspaceId} ${name} ${host}`
     const kept = this.#kept.get(id)
     if (kept !== undefined && this.#deps.now() < kept.untilMs) return ok(kept.secret)
-    const releasing = this.#releasing.get(id) ?? this.#release(order, { name, host }).finally(() => this.#releasing.delete(id))
+    const releasing =
+      this.#releasing.get(id) ??
+      this.#release(order, { name, host }).finally(() => this.#releasing.delete(id))
     this.#releasing.set(id, releasing)
     const released = await releasing
     this.#kept.delete(id)
@@ -70,13 +80,21 @@ export class VideoKeys {
     return released
   }
 
-  async #release(order: VideoOrder, { name, host }: { readonly name: string; readonly host: string }): Promise<Outcome<Secret>> {
+  async #release(
+    order: VideoOrder,
+    { name, host }: { readonly name: string; readonly host: string },
+  ): Promise<Outcome<Secret>> {
     const { organizationId, workspaceId, keyHash, requestId } = order
     const released = await this.#deps.releases.release({
-      scope: { organizationId, workspaceId, internId: null }, name, host, operation: OPERATION,
+      scope: { organizationId, workspaceId, internId: null },
+      name,
+      host,
+      operation: OPERATION,
       by: { actor: { kind: 'key', id: keyHash }, requestId },
     })
-    return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name } }) : released
+    return released.ok && !isProviderKey(released.value.reveal())
+      ? fail('secret_not_released', { fields: { name } })
+      : released
   }
 
   #keep(id: string, secret: Secret): void {

@@ -1,12 +1,25 @@
 import { createHash } from 'node:crypto'
 import { CLIP_FRAMES_PER_SECOND } from '../../../schemas/videos/clip-limits.ts'
-import { clipSize, CLIP_ASPECT_RATIOS, CLIP_RESOLUTIONS, type ClipSize } from '../../../schemas/videos/clip.ts'
+import {
+  clipSize,
+  CLIP_ASPECT_RATIOS,
+  CLIP_RESOLUTIONS,
+  type ClipSize,
+} from '../../../schemas/videos/clip.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { ProviderVideo } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
-import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider, VideoSource } from '../../ports/videos/video-providers.ts'
+import type {
+  LookedUp,
+  Polled,
+  Submitted,
+  VideoCallTimes,
+  VideoOrder,
+  VideoProvider,
+  VideoSource,
+} from '../../ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { imagesIn, type Images } from './images.ts'
 import { told } from './told.ts'
@@ -19,8 +32,8 @@ export interface LocalDeps {
 }
 
 /**
- * `sluice/clip-1`: a small clip that is rendered here, in the short-job pool, when it is fetched. What it shows follows from
- * the order alone, so that any runner can render it, and again after a crash. Design §10.
+ * `sluice/clip-1`: a small clip that is rendered here, in the short-job pool, when it is fetched. What it
+ * shows follows from the order alone, so that any runner can render it, and again after a crash. Design §10.
  */
 export class LocalClip implements VideoProvider {
   readonly slug: string
@@ -37,7 +50,12 @@ export class LocalClip implements VideoProvider {
 
   submit({ submitToken }: VideoOrder, times: VideoCallTimes): Promise<Submitted> {
     const isOurs = !times.signal.aborted && times.mayWrite()
-    if (!isOurs) return Promise.resolve({ kind: 'unsent', retryInMs: 0, error: told('provider_unavailable', 'It was not asked any more.') })
+    if (!isOurs)
+      return Promise.resolve({
+        kind: 'unsent',
+        retryInMs: 0,
+        error: told('provider_unavailable', 'It was not asked any more.'),
+      })
     return Promise.resolve({ kind: 'taken', upstreamId: `clip_${submitToken}` })
   }
 
@@ -50,25 +68,46 @@ export class LocalClip implements VideoProvider {
   }
 
   /**
-   * Renders. Failures: upstream_refused (an image that cannot be fetched or read, with its words), busy (no room in the pool
-   * or for its images: later there may be), and what the pool of short jobs fails with.
+   * Renders. Failures: upstream_refused (an image that cannot be fetched or read, with its words), busy (no
+   * room in the pool or for its images: later there may be), and what the pool of short jobs fails with.
    */
-  async download(order: VideoOrder, _upstreamId: string, _source: VideoSource, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+  async download(
+    order: VideoOrder,
+    _upstreamId: string,
+    _source: VideoSource,
+    times: VideoCallTimes,
+  ): Promise<Outcome<ByteReader>> {
     const { frames, references } = imagesIn(order.request)
     const loaded = await this.#images.load([...frames, ...references], order, times)
     if (!loaded.ok) {
       const { submitted } = loaded
-      return submitted.kind === 'refused' ? fail('upstream_refused', { detail: submitted.error }) : fail('busy', { retryAfterS: 1 })
+      return submitted.kind === 'refused'
+        ? fail('upstream_refused', { detail: submitted.error })
+        : fail('busy', { retryAfterS: 1 })
     }
     const bytes = loaded.images.map((image) => image.bytes)
-    const byFrame = (name: 'first_frame' | 'last_frame'): Uint8Array | null => bytes[frames.findIndex(({ frame }) => frame === name)] ?? null
-    const more = { firstFrame: byFrame('first_frame'), lastFrame: byFrame('last_frame'), references: bytes.slice(frames.length) }
+    const byFrame = (name: 'first_frame' | 'last_frame'): Uint8Array | null =>
+      bytes[frames.findIndex(({ frame }) => frame === name)] ?? null
+    const more = {
+      firstFrame: byFrame('first_frame'),
+      lastFrame: byFrame('last_frame'),
+      references: bytes.slice(frames.length),
+    }
     const { signal, endsAt } = times
-    const caller = { organizationId: order.organizationId, workspaceId: order.workspaceId, key: order.keyHash }
-    const rendered = await this.#jobs.run('render_clip', { ...sceneOf(order), ...more }, { caller, signal, endsAt })
+    const caller = {
+      organizationId: order.organizationId,
+      workspaceId: order.workspaceId,
+      key: order.keyHash,
+    }
+    const rendered = await this.#jobs.run(
+      'render_clip',
+      { ...sceneOf(order), ...more },
+      { caller, signal, endsAt },
+    )
     loaded.release()
     if (!rendered.ok) return rendered
-    if (!rendered.value.ok) return fail('upstream_refused', { detail: told('reference_unusable', rendered.value.detail) })
+    if (!rendered.value.ok)
+      return fail('upstream_refused', { detail: told('reference_unusable', rendered.value.detail) })
     return ok(new ClipReader(readerOf(rendered.value.mp4), times, VIDEO_CLIP_BYTES_MAX))
   }
 
@@ -77,11 +116,20 @@ export class LocalClip implements VideoProvider {
   }
 }
 
-type Scene = Pick<ShortJobTypes['render_clip']['in'], 'prompt' | 'seconds' | 'width' | 'height' | 'framesPerSecond' | 'seed'>
+type Scene = Pick<
+  ShortJobTypes['render_clip']['in'],
+  'prompt' | 'seconds' | 'width' | 'height' | 'framesPerSecond' | 'seed'
+>
 
 function sceneOf({ jobId, request }: VideoOrder): Scene {
   const { prompt, seconds, seed } = request
-  return { prompt, seconds, ...sizeOf(request), framesPerSecond: CLIP_FRAMES_PER_SECOND, seed: seed ?? seedOf(jobId) }
+  return {
+    prompt,
+    seconds,
+    ...sizeOf(request),
+    framesPerSecond: CLIP_FRAMES_PER_SECOND,
+    seed: seed ?? seedOf(jobId),
+  }
 }
 
 /** The same for each try of a job, and another for each job. */

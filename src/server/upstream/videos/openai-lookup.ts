@@ -1,4 +1,7 @@
-import { VIDEO_LOOKUP_PAGES_MAX, VIDEO_LOOKUP_PAGE_JOBS } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_LOOKUP_PAGES_MAX,
+  VIDEO_LOOKUP_PAGE_JOBS,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
@@ -16,8 +19,9 @@ interface Page {
 }
 
 /**
- * Searches a provider's list, newest first, for jobs that may be the one whose submission nobody knows about. Only a list
- * that was read back to the instant, in order, and in which every job could be told from ours is complete.
+ * Searches a provider's list, newest first, for jobs that may be the one whose submission nobody knows about.
+ * Only a list that was read back to the instant, in order, and in which every job could be told from ours is
+ * complete.
  */
 export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupInput): Promise<LookedUp> {
   const upstreamIds: string[] = []
@@ -30,7 +34,9 @@ export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupI
   for (let nth = 0; nth < VIDEO_LOOKUP_PAGES_MAX; nth++) {
     const page = await pageAfter(after, link, times)
     if (typeof page === 'string') {
-      return upstreamIds.length > 0 ? { kind: 'partial', upstreamIds } : { kind: 'unavailable', error: told('provider_unavailable', page) }
+      return upstreamIds.length > 0
+        ? { kind: 'partial', upstreamIds }
+        : { kind: 'unavailable', error: told('provider_unavailable', page) }
     }
     for (const job of page.jobs) {
       const createdMs = createdMsOf(job)
@@ -56,9 +62,17 @@ export interface LookupInput {
 }
 
 /** The words of why not, where there is none. */
-async function pageAfter(after: string | null, link: VideoLink, times: VideoCallTimes): Promise<Page | string> {
+async function pageAfter(
+  after: string | null,
+  link: VideoLink,
+  times: VideoCallTimes,
+): Promise<Page | string> {
   const { name } = link.provider
-  const query = new URLSearchParams({ limit: String(VIDEO_LOOKUP_PAGE_JOBS), order: 'desc', ...(after !== null && { after }) })
+  const query = new URLSearchParams({
+    limit: String(VIDEO_LOOKUP_PAGE_JOBS),
+    order: 'desc',
+    ...(after !== null && { after }),
+  })
   const answer = await link.get(`/videos?${query.toString()}`, times)
   if (!answer.ok) return `The list of ${name} could not be read.`
   const { status, isSuccess } = answer.value
@@ -72,7 +86,11 @@ async function pageAfter(after: string | null, link: VideoLink, times: VideoCall
   const lastId = body?.['last_id'] ?? known.at(-1)?.['id']
   // Who says nothing of more has given all, unless the page is full.
   const hasMore = body?.['has_more'] ?? known.length >= VIDEO_LOOKUP_PAGE_JOBS
-  return { jobs: known, hasMore: hasMore === true && known.length > 0, lastId: isUpstreamId(lastId) ? lastId : null }
+  return {
+    jobs: known,
+    hasMore: hasMore === true && known.length > 0,
+    lastId: isUpstreamId(lastId) ? lastId : null,
+  }
 }
 
 /** One that tells no time is as new as can be. */
@@ -82,12 +100,20 @@ function createdMsOf(job: Readonly<Record<string, unknown>>): number {
 }
 
 /** `unclear`: what would tell it from ours is not there. */
-function likenessOf(job: Readonly<Record<string, unknown>>, { request, target }: VideoOrder): 'same' | 'other' | 'unclear' {
+function likenessOf(
+  job: Readonly<Record<string, unknown>>,
+  { request, target }: VideoOrder,
+): 'same' | 'other' | 'unclear' {
   // A remix is told nothing else but its prompt: the rest is that of the clip which it is of.
   const isRemix = request.previousUpstreamId !== null
   const size = isRemix ? null : request.size
   const likenesses = [
-    isRemix ? 'same' : likeness(job['model'], (model) => model === target.upstreamModel || isVersionOf(model, target.upstreamModel)),
+    isRemix
+      ? 'same'
+      : likeness(
+          job['model'],
+          (model) => model === target.upstreamModel || isVersionOf(model, target.upstreamModel),
+        ),
     isRemix ? 'same' : likeness(job['seconds'], (seconds) => Number(seconds) === request.seconds),
     size === null ? 'same' : likeness(job['size'], (found) => found === `${size.width}x${size.height}`),
     // A job of another prompt is another job, even where the rest is not told.
@@ -103,7 +129,10 @@ function likeness(found: unknown, isOurs: (text: string) => boolean): 'same' | '
   return isOurs(String(found)) ? 'same' : 'other'
 }
 
-/** A prompt may come back without what a provider trims or mends: taken for another one, its job would be made a second time. */
+/**
+ * A prompt may come back without what a provider trims or mends: taken for another one, its job would be made
+ * a second time.
+ */
 function isSameText(ours: string): (found: string) => boolean {
   const plain = plainOf(ours)
   return (found) => found === ours || plainOf(found) === plain
@@ -111,7 +140,11 @@ function isSameText(ours: string): (found: string) => boolean {
 
 /** Halves of characters, which UTF-8 cannot carry, have left us mended. */
 function plainOf(text: string): string {
-  return text.toWellFormed().normalize('NFC').replace(/[\s\0]+/g, ' ').trim()
+  return text
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/[\s\0]+/g, ' ')
+    .trim()
 }
 
 function isVersionOf(found: string, model: string): boolean {

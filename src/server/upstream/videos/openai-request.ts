@@ -14,17 +14,31 @@ export interface RequestDeps {
 }
 
 export type RequestBody =
-  | { readonly ok: true; readonly path: string; readonly contentType: string; readonly pieces: readonly Uint8Array[]; readonly release: () => void }
+  | {
+      readonly ok: true
+      readonly path: string
+      readonly contentType: string
+      readonly pieces: readonly Uint8Array[]
+      readonly release: () => void
+    }
   | { readonly ok: false; readonly submitted: Submitted }
 
 const JSON_TYPE = 'application/json'
 const NOTHING_HELD = (): void => undefined
 /** Optional fields, which a server may refuse as unknown: they go where the catalogue lists them. */
-const OPTIONAL = ['user', 'generate_audio', 'resolution', 'aspect_ratio', 'creativity', 'upscale_factor'] as const
+const OPTIONAL = [
+  'user',
+  'generate_audio',
+  'resolution',
+  'aspect_ratio',
+  'creativity',
+  'upscale_factor',
+] as const
 
 /**
- * A job as OpenAI's `/videos` takes it: a form, since servers that speak its protocol read no other, and JSON only where
- * an image is passed on by its URL, which has no plain form field. A remix has a path of its own and takes a prompt alone.
+ * A job as OpenAI's `/videos` takes it: a form, since servers that speak its protocol read no other, and JSON
+ * only where an image is passed on by its URL, which has no plain form field. A remix has a path of its own
+ * and takes a prompt alone.
  */
 export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<RequestBody> {
   const { request } = order
@@ -34,20 +48,34 @@ export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<Requ
   const [image] = images
   const { name, rename } = deps.provider
   if (images.length > 1) return refused(`${name} takes one image.`)
-  const fields = Object.entries(fieldsOf(order, deps.endpoint)).map(([field, value]) => [rename[field] ?? field, value] as const)
+  const fields = Object.entries(fieldsOf(order, deps.endpoint)).map(
+    ([field, value]) => [rename[field] ?? field, value] as const,
+  )
   const imageField = rename['input_reference'] ?? 'input_reference'
   if (image !== undefined && deps.video.takesUrls) {
     return inJson('/videos', { ...Object.fromEntries(fields), [imageField]: { image_url: image.url } })
   }
   const loaded = await deps.load(images)
   if (!loaded.ok) return loaded
-  const files = loaded.images.map(({ bytes, type }): [string, FormFile] => [imageField, { bytes, type, filename: `image.${type.slice(6)}` }])
+  const files = loaded.images.map(({ bytes, type }): [string, FormFile] => [
+    imageField,
+    { bytes, type, filename: `image.${type.slice(6)}` },
+  ])
   const form = formOf([...fields.map(([field, value]): [string, string] => [field, textOf(value)]), ...files])
-  return { ok: true, path: '/videos', contentType: form.contentType, pieces: form.pieces, release: loaded.release }
+  return {
+    ok: true,
+    path: '/videos',
+    contentType: form.contentType,
+    pieces: form.pieces,
+    release: loaded.release,
+  }
 }
 
 /** Our own fields stand behind the caller's: what is paid for is what is asked for. */
-function fieldsOf({ request, target }: VideoOrder, endpoint: Endpoint | null): Readonly<Record<string, unknown>> {
+function fieldsOf(
+  { request, target }: VideoOrder,
+  endpoint: Endpoint | null,
+): Readonly<Record<string, unknown>> {
   const { size, passthrough, prompt, seed } = request
   const known = new Set<string>(endpoint?.supportedParameters ?? [])
   const optional = optionalOf(request)
@@ -59,14 +87,23 @@ function fieldsOf({ request, target }: VideoOrder, endpoint: Endpoint | null): R
     seconds: String(request.seconds),
     ...(size !== null && { size: `${size.width}x${size.height}` }),
     ...(seed !== null && { seed }),
-    ...Object.fromEntries(OPTIONAL.filter((name) => known.has(name) && optional[name] !== null).map((name) => [name, optional[name]])),
+    ...Object.fromEntries(
+      OPTIONAL.filter((name) => known.has(name) && optional[name] !== null).map((name) => [
+        name,
+        optional[name],
+      ]),
+    ),
   }
 }
 
 function optionalOf(request: VideoRequest): Readonly<Record<(typeof OPTIONAL)[number], unknown>> {
   return {
-    user: request.user, generate_audio: request.hasAudio, resolution: request.resolution, aspect_ratio: request.aspectRatio,
-    creativity: request.creativity, upscale_factor: request.upscaleFactor,
+    user: request.user,
+    generate_audio: request.hasAudio,
+    resolution: request.resolution,
+    aspect_ratio: request.aspectRatio,
+    creativity: request.creativity,
+    upscale_factor: request.upscaleFactor,
   }
 }
 
@@ -75,7 +112,13 @@ function remixOf(prompt: string | null, previous: string): RequestBody {
 }
 
 function inJson(path: string, body: object): RequestBody {
-  return { ok: true, path, contentType: JSON_TYPE, pieces: [Buffer.from(JSON.stringify(body))], release: NOTHING_HELD }
+  return {
+    ok: true,
+    path,
+    contentType: JSON_TYPE,
+    pieces: [Buffer.from(JSON.stringify(body))],
+    release: NOTHING_HELD,
+  }
 }
 
 function textOf(value: unknown): string {

@@ -1,6 +1,13 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
-import type { LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoSource } from '../../ports/videos/video-providers.ts'
+import type {
+  LookedUp,
+  Polled,
+  Submitted,
+  VideoCallTimes,
+  VideoOrder,
+  VideoSource,
+} from '../../ports/videos/video-providers.ts'
 import { fetchClip } from './clip-download.ts'
 import type { ImageUrl, Loaded } from './images.ts'
 import { bodyOf } from './openai-request.ts'
@@ -37,7 +44,8 @@ export const openAiVideos: VideoProtocol = {
     if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
     const job = objectIn(answer.value)
     const { name } = link.provider
-    if (job === null || job['id'] !== upstreamId || typeof job['status'] !== 'string') return unavailable(`${name} answered with no job.`)
+    if (job === null || job['id'] !== upstreamId || typeof job['status'] !== 'string')
+      return unavailable(`${name} answered with no job.`)
     if (job['status'] === 'completed') return { kind: 'made', sources: [{ kind: 'content', index: 0 }] }
     if (ENDED.has(job['status'])) return failedBy(job, order, link)
     return { kind: 'running', retryInMs: null }
@@ -47,7 +55,12 @@ export const openAiVideos: VideoProtocol = {
     return lookUp(link, { order, sinceMs, times })
   },
 
-  download(order, { upstreamId, source }, deps: WayDeps, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
+  download(
+    order,
+    { upstreamId, source },
+    deps: WayDeps,
+    times: VideoCallTimes,
+  ): Promise<Outcome<ByteReader>> {
     return fetchClip(urlOf(source, upstreamId, deps.link), { ...deps, order, times })
   },
 
@@ -57,7 +70,11 @@ export const openAiVideos: VideoProtocol = {
   },
 }
 
-function urlOf(source: Exclude<VideoSource, { kind: 'inline' }>, upstreamId: string, link: VideoLink): string {
+function urlOf(
+  source: Exclude<VideoSource, { kind: 'inline' }>,
+  upstreamId: string,
+  link: VideoLink,
+): string {
   return source.kind === 'url' ? source.url : link.urlOf(`${pathOf(upstreamId)}/content`).href
 }
 
@@ -65,7 +82,11 @@ function pathOf(upstreamId: string): string {
   return `/videos/${encodeURIComponent(upstreamId)}`
 }
 
-function failedBy(job: Readonly<Record<string, unknown>>, order: VideoOrder, { provider: { name }, struck }: VideoLink): Polled {
+function failedBy(
+  job: Readonly<Record<string, unknown>>,
+  order: VideoOrder,
+  { provider: { name }, struck }: VideoLink,
+): Polled {
   const error = objectOf(job['error'])
   const reason = reasonOf({ error }, { struck, order })
   const isFiltered = typeof error?.['code'] === 'string' && FILTERED.test(error['code'])

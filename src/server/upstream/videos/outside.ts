@@ -1,5 +1,8 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_DOWNLOAD_STALL_MS,
+  VIDEO_REDIRECTS_MAX,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -11,14 +14,19 @@ export interface OutsideDeps {
   /** `performance.now()` until which the answer has to begin. */
   readonly beginsBy: number
   readonly signal: AbortSignal
-  /** The provider's own origin, which is the operator's word and may redirect anywhere; its key goes nowhere else. */
+  /**
+   * The provider's own origin, which is the operator's word and may redirect anywhere; its key goes nowhere
+   * else.
+   */
   readonly home?: { readonly origin: string; open(url: URL): Promise<Outcome<EgressStream>> }
 }
 
 /**
- * Begins to read an address that a caller or a provider named: through the gate, unless it is of the provider itself.
- * Redirects are followed within one host; from the provider's own also to others, without its key. Whatever its status.
- * Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is not followed), and those of the gate.
+ * Begins to read an address that a caller or a provider named: through the gate, unless it is of the provider
+ * itself. Redirects are followed within one host; from the provider's own also to others, without its key.
+ * Whatever its status.
+ * Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is not followed), and
+ * those of the gate.
  */
 export async function openOutside(url: string, deps: OutsideDeps): Promise<Outcome<EgressStream>> {
   let at = urlIn(url)
@@ -35,16 +43,26 @@ export async function openOutside(url: string, deps: OutsideDeps): Promise<Outco
   return fail('upstream_failed', { detail: 'It redirects to another host, or too often.' })
 }
 
-function openAt(url: URL, { egress, workspaceId, beginsBy, signal, home }: OutsideDeps): Promise<Outcome<EgressStream>> {
+function openAt(
+  url: URL,
+  { egress, workspaceId, beginsBy, signal, home }: OutsideDeps,
+): Promise<Outcome<EgressStream>> {
   if (home !== undefined && url.origin === home.origin) return home.open(url)
-  if (url.protocol !== 'https:') return Promise.resolve(fail('destination_refused', { detail: 'It is no HTTPS address.' }))
+  if (url.protocol !== 'https:')
+    return Promise.resolve(fail('destination_refused', { detail: 'It is no HTTPS address.' }))
   const port = url.port === '' ? null : Number(url.port)
   const host = url.hostname.replace(/\.$/, '')
   const vetted = egress.vetted({ host, port, purpose: 'caller', workspaceId })
   if (!vetted.ok) return Promise.resolve(vetted)
   return vetted.value.exchange({
-    method: 'GET', path: url.pathname + url.search, headers: HEADERS, body: null, bodyBytes: null,
-    beginsBy: () => beginsBy, stallMs: VIDEO_DOWNLOAD_STALL_MS, signal,
+    method: 'GET',
+    path: url.pathname + url.search,
+    headers: HEADERS,
+    body: null,
+    bodyBytes: null,
+    beginsBy: () => beginsBy,
+    stallMs: VIDEO_DOWNLOAD_STALL_MS,
+    signal,
   })
 }
 

@@ -1,5 +1,9 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_GONE_MS,
+  VIDEO_GONE_WATCHED_MAX,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Polled } from '../../ports/videos/video-providers.ts'
 import { failureOf } from '../provider-failure.ts'
@@ -9,7 +13,10 @@ import type { VideoLink } from './video-link.ts'
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
 
-/** Since when jobs have been unknown to their provider. A restart forgets, which only makes it patient once more. */
+/**
+ * Since when jobs have been unknown to their provider. A restart forgets, which only makes it patient once
+ * more.
+ */
 export class GoneWatch {
   readonly #since = new Map<string, number>()
   readonly #now: () => number
@@ -39,10 +46,19 @@ export interface PollDeps {
   readonly gone: GoneWatch
 }
 
-/** What a poll that was not answered with success says of the job; null when it was. A refusal's body is released. */
-export function unpolledBy(answer: Outcome<EgressAnswer>, { link, upstreamId, gone }: PollDeps): Polled | null {
+/**
+ * What a poll that was not answered with success says of the job; null when it was. A refusal's body is
+ * released.
+ */
+export function unpolledBy(
+  answer: Outcome<EgressAnswer>,
+  { link, upstreamId, gone }: PollDeps,
+): Polled | null {
   const { name } = link.provider
-  if (!answer.ok) return unavailable(`${name} ${answer.failure.name === 'upstream_slow' ? 'did not answer in time' : 'could not be asked'}.`)
+  if (!answer.ok)
+    return unavailable(
+      `${name} ${answer.failure.name === 'upstream_slow' ? 'did not answer in time' : 'could not be asked'}.`,
+    )
   const { value } = answer
   if (value.isSuccess) {
     gone.found(upstreamId)
@@ -55,7 +71,8 @@ export function unpolledBy(answer: Outcome<EgressAnswer>, { link, upstreamId, go
     return { kind: 'failed', error: told('provider_failed', `${name} no longer knows the job.`) }
   }
   // Somebody has to mend a credential: asking on and on would only make its owner's provider suspicious.
-  const retryInMs = failure.name === 'upstream_credential' ? VIDEO_CREDENTIAL_RETRY_MS : retryMsOf(value.retryAfter)
+  const retryInMs =
+    failure.name === 'upstream_credential' ? VIDEO_CREDENTIAL_RETRY_MS : retryMsOf(value.retryAfter)
   return unavailable(`${name} answered ${value.status}.`, retryInMs)
 }
 

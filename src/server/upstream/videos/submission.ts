@@ -1,14 +1,22 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { VIDEO_RETRY_AFTER_MS_MAX } from '../../../schemas/videos/video-limits.ts'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { readReason } from '../reason.ts'
 import { reasonOf, told } from './told.ts'
 import { objectIn, type Posted, type VideoLink } from './video-link.ts'
 
-/** Statuses of an answer that says for certain that nothing was begun, and that the same request is refused again. */
-const REFUSED: ReadonlySet<number> = new Set([400, 404, 405, 406, 410, 411, 413, 414, 415, 417, 421, 422, 431, 451])
+/**
+ * Statuses of an answer that says for certain that nothing was begun, and that the same request is refused
+ * again.
+ */
+const REFUSED: ReadonlySet<number> = new Set([
+  400, 404, 405, 406, 410, 411, 413, 414, 415, 417, 421, 422, 431, 451,
+])
 /** Of our credential, or of our money: 498 is how some spell a bad token. */
 const CREDENTIAL: ReadonlySet<number> = new Set([401, 402, 403, 407, 498])
 /** Nothing was begun, and later it may be. */
@@ -24,8 +32,8 @@ export interface Asked {
 }
 
 /**
- * What became of a submission: the heart of "at most once". Whatever is not certain is `unknown`: a request that has
- * left us and got no answer that says whether a job was begun. Design §7.
+ * What became of a submission: the heart of "at most once". Whatever is not certain is `unknown`: a request
+ * that has left us and got no answer that says whether a job was begun. Design §7.
  */
 export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submitted {
   const { name } = asked.link.provider
@@ -34,11 +42,18 @@ export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submit
   const body = objectIn(answer.value)
   const upstreamId = body === null ? null : asked.idOf(body)
   if (upstreamId !== null) return { kind: 'taken', upstreamId }
-  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} answered without the id of a job.`) }
+  return {
+    kind: 'unknown',
+    error: told('provider_outcome_unknown', `${name} answered without the id of a job.`),
+  }
 }
 
 function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
-  const { provider: { name }, struck, isOwnKey } = link
+  const {
+    provider: { name },
+    struck,
+    isOwnKey,
+  } = link
   const { status, body } = answer
   const { isCredential } = readReason(body, struck)
   const reason = reasonOf(body, { struck, order })
@@ -53,23 +68,39 @@ function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
   return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} answered ${status}.`) }
 }
 
-/** The workspace alone can mend its key, and is told; the operator mends the other, and jobs wait for that. */
+/**
+ * The workspace alone can mend its key, and is told; the operator mends the other, and jobs wait for that.
+ */
 function credentialRefused(name: string, status: number, isOwnKey: boolean): Submitted {
-  if (isOwnKey) return { kind: 'refused', error: told('provider_key_refused', `${name} answered ${status} to the key of this workspace.`) }
+  if (isOwnKey)
+    return {
+      kind: 'refused',
+      error: told('provider_key_refused', `${name} answered ${status} to the key of this workspace.`),
+    }
   const error = told('provider_unavailable', `${name} refused the credential of this installation.`)
   return { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS, error }
 }
 
 function unsent(name: string, failure: Failure): Submitted {
-  return { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS, error: told('provider_unavailable', `${name} ${unsentWords(failure)}`) }
+  return {
+    kind: 'unsent',
+    retryInMs: VIDEO_UNSENT_RETRY_MS,
+    error: told('provider_unavailable', `${name} ${unsentWords(failure)}`),
+  }
 }
 
 function unsentWords({ name }: Failure): string {
   switch (name) {
-    case 'busy': return 'has as many calls of ours as it gets.'
-    case 'upstream_slow': return 'did not take the request in time.'
-    case 'client_gone': case 'draining': case 'deadline_exceeded': return 'was not asked any more.'
-    default: return 'could not be reached.'
+    case 'busy':
+      return 'has as many calls of ours as it gets.'
+    case 'upstream_slow':
+      return 'did not take the request in time.'
+    case 'client_gone':
+    case 'draining':
+    case 'deadline_exceeded':
+      return 'was not asked any more.'
+    default:
+      return 'could not be reached.'
   }
 }
 

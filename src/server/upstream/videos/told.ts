@@ -4,8 +4,14 @@ import { readReason, type Struck } from '../reason.ts'
 
 /** First words of what a failed job says, for programs. */
 export type ToldCode =
-  | 'provider_refused' | 'provider_filtered' | 'provider_failed' | 'provider_key_refused' | 'provider_unavailable' | 'provider_answer_invalid'
-  | 'provider_outcome_unknown' | 'reference_unusable'
+  | 'provider_refused'
+  | 'provider_filtered'
+  | 'provider_failed'
+  | 'provider_key_refused'
+  | 'provider_unavailable'
+  | 'provider_answer_invalid'
+  | 'provider_outcome_unknown'
+  | 'reference_unusable'
 
 /** Prompts that are shorter stand in many a sentence. */
 const PROMPT_CHARS_MIN = 6
@@ -16,11 +22,14 @@ export function told(code: ToldCode, words: string): string {
 }
 
 /**
- * What a provider says, for the eyes of who asked for the video: without its host, the key, and the prompt, which belongs
- * into no error. Null when it says nothing.
+ * What a provider says, for the eyes of who asked for the video: without its host, the key, and the prompt,
+ * which belongs into no error. Null when it says nothing.
  * @param value the body of an error, as bytes or parsed
  */
-export function reasonOf(value: unknown, { struck, order }: { readonly struck: Struck; readonly order: Pick<VideoOrder, 'request'> }): string | null {
+export function reasonOf(
+  value: unknown,
+  { struck, order }: { readonly struck: Struck; readonly order: Pick<VideoOrder, 'request'> },
+): string | null {
   const body = value instanceof Uint8Array ? value : written(value)
   const { prompt } = order.request
   const shown = prompt === null || prompt.length < PROMPT_CHARS_MIN ? body : withoutText(body, prompt)

@@ -4,7 +4,12 @@ import { VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../schemas/videos/video-provi
 const ID = /^[\x21-\x7e]+$/
 
 export function isUpstreamId(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= VIDEO_UPSTREAM_ID_CHARS_MAX && ID.test(value) && !value.split('/').some(isStep)
+  return (
+    typeof value === 'string' &&
+    value.length <= VIDEO_UPSTREAM_ID_CHARS_MAX &&
+    ID.test(value) &&
+    !value.split('/').some(isStep)
+  )
 }
 
 /** A part of a path that leads elsewhere. */

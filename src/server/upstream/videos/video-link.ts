@@ -1,6 +1,16 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import { VIDEO_ANSWER_BYTES_MAX, VIDEO_DOWNLOAD_BEGIN_MS, VIDEO_DOWNLOAD_STALL_MS } from '../../../schemas/videos/video-provider-limits.ts'
-import type { Egress, EgressAnswer, EgressRequest, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
+import {
+  VIDEO_ANSWER_BYTES_MAX,
+  VIDEO_DOWNLOAD_BEGIN_MS,
+  VIDEO_DOWNLOAD_STALL_MS,
+} from '../../../schemas/videos/video-provider-limits.ts'
+import type {
+  Egress,
+  EgressAnswer,
+  EgressRequest,
+  EgressStream,
+  TrustedOrigin,
+} from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { VideoCallTimes } from '../../ports/videos/video-providers.ts'
 import type { CredentialHeader } from '../link.ts'
@@ -54,11 +64,24 @@ export class VideoLink {
     this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
-    this.#headers = ['accept-encoding', 'identity', 'user-agent', 'sluice', ...(key === null ? [] : credentialHeader(key)), ...extra.sent]
+    this.#headers = [
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      'sluice',
+      ...(key === null ? [] : credentialHeader(key)),
+      ...extra.sent,
+    ]
   }
 
-  /** Sent once, and only while the job is ours. Its answer is waited for, whoever leaves: it may hold the job's id. */
-  async post({ path, contentType, body, headers = [], mayRepeat }: VideoPost, times: VideoCallTimes): Promise<Posted> {
+  /**
+   * Sent once, and only while the job is ours. Its answer is waited for, whoever leaves: it may hold the
+   * job's id.
+   */
+  async post(
+    { path, contentType, body, headers = [], mayRepeat }: VideoPost,
+    times: VideoCallTimes,
+  ): Promise<Posted> {
     let isWritten = false
     const answer = await this.#origin.call({
       ...this.#asked('POST', path, times),
@@ -75,7 +98,11 @@ export class VideoLink {
     return { answer, isWritten }
   }
 
-  get(path: string, times: VideoCallTimes, answerBytesMax = VIDEO_ANSWER_BYTES_MAX): Promise<Outcome<EgressAnswer>> {
+  get(
+    path: string,
+    times: VideoCallTimes,
+    answerBytesMax = VIDEO_ANSWER_BYTES_MAX,
+  ): Promise<Outcome<EgressAnswer>> {
     return this.#origin.call({ ...this.#asked('GET', path, times), answerBytesMax })
   }
 
@@ -128,7 +155,9 @@ export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>
 }
 
 export function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : null
 }
 
 export function listOf(value: unknown): readonly unknown[] {

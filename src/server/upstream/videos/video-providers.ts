@@ -1,12 +1,22 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../schemas/videos/video-provider-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { Endpoint, ModelCatalogue, Provider, ProviderVideo } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type {
-  LookedUp, Polled, Submitted, VideoCallTimes, VideoOrder, VideoProvider, VideoProviders, VideoSource,
+  LookedUp,
+  Polled,
+  Submitted,
+  VideoCallTimes,
+  VideoOrder,
+  VideoProvider,
+  VideoProviders,
+  VideoSource,
 } from '../../ports/videos/video-providers.ts'
 import { bearer, type CredentialHeader } from '../link.ts'
 import { googleKey } from '../google.ts'
@@ -39,11 +49,17 @@ const REMOTE: ReadonlyMap<string, Remote> = new Map([
 ])
 
 /** The providers of the catalogue that make videos. Design §10. */
-export function createVideoProviders({ catalogue, egress, jobs, ...keyMeans }: VideoProvidersOptions): VideoProviders {
+export function createVideoProviders({
+  catalogue,
+  egress,
+  jobs,
+  ...keyMeans
+}: VideoProvidersOptions): VideoProviders {
   const keys = new VideoKeys(keyMeans)
   const images = new Images(egress)
   const endpoints = new Map<string, Endpoint>()
-  for (const model of catalogue.models) for (const endpoint of model.endpoints) if (endpoint.video !== null) endpoints.set(endpoint.tag, endpoint)
+  for (const model of catalogue.models)
+    for (const endpoint of model.endpoints) if (endpoint.video !== null) endpoints.set(endpoint.tag, endpoint)
   const bySlug = new Map<string, VideoProvider>()
   for (const { provider } of endpoints.values()) {
     const { slug, video, protocol } = provider
@@ -51,10 +67,15 @@ export function createVideoProviders({ catalogue, egress, jobs, ...keyMeans }: V
     if (video === null || bySlug.has(slug)) continue
     const gone = new GoneWatch(keyMeans.now)
     if (protocol === 'local') bySlug.set(slug, new LocalClip({ slug, video, jobs, images }))
-    else if (remote !== undefined) bySlug.set(slug, new RemoteVideos(provider, video, { ...remote, egress, images, gone, keys, endpoints }))
+    else if (remote !== undefined)
+      bySlug.set(
+        slug,
+        new RemoteVideos(provider, video, { ...remote, egress, images, gone, keys, endpoints }),
+      )
   }
   return {
-    of: ({ endpoint, provider }) => (endpoints.get(endpoint)?.provider.slug === provider ? bySlug.get(provider) ?? null : null),
+    of: ({ endpoint, provider }) =>
+      endpoints.get(endpoint)?.provider.slug === provider ? (bySlug.get(provider) ?? null) : null,
     all: [...bySlug.values()],
   }
 }
@@ -91,12 +112,19 @@ class RemoteVideos implements VideoProvider {
 
   async lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp> {
     const way = await this.#wayOf(order)
-    if (!way.ok) return { kind: 'unavailable', error: told('provider_unavailable', this.#keyWords(way.failure)) }
+    if (!way.ok)
+      return { kind: 'unavailable', error: told('provider_unavailable', this.#keyWords(way.failure)) }
     return this.#deps.protocol.lookup(order, sinceMs, way.value, times)
   }
 
-  async download(order: VideoOrder, upstreamId: string, source: VideoSource, times: VideoCallTimes): Promise<Outcome<ByteReader>> {
-    if (source.kind === 'inline') return ok(new ClipReader(readerOf(Buffer.from(source.base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
+  async download(
+    order: VideoOrder,
+    upstreamId: string,
+    source: VideoSource,
+    times: VideoCallTimes,
+  ): Promise<Outcome<ByteReader>> {
+    if (source.kind === 'inline')
+      return ok(new ClipReader(readerOf(Buffer.from(source.base64, 'base64')), times, VIDEO_CLIP_BYTES_MAX))
     const way = await this.#wayOf(order)
     if (!way.ok) return fail('upstream_failed', { detail: this.#keyWords(way.failure), cause: way.failure })
     return this.#deps.protocol.download(order, { upstreamId, source }, way.value, times)
@@ -112,20 +140,39 @@ class RemoteVideos implements VideoProvider {
     if (!key.ok) return key
     const { egress, images, gone, credentialHeader, endpoints } = this.#deps
     const { text, isOwn, extra } = key.value
-    const link = new VideoLink(this.#provider, { egress, key: text, isOwnKey: isOwn, credentialHeader, extra })
-    return ok({ link, egress, images, gone, video: this.video, endpoint: endpoints.get(order.target.endpoint) ?? null })
+    const link = new VideoLink(this.#provider, {
+      egress,
+      key: text,
+      isOwnKey: isOwn,
+      credentialHeader,
+      extra,
+    })
+    return ok({
+      link,
+      egress,
+      images,
+      gone,
+      video: this.video,
+      endpoint: endpoints.get(order.target.endpoint) ?? null,
+    })
   }
 
-  /** A workspace's key that is gone is the workspace's to mend, and the job was told to use it; the rest may pass. */
+  /**
+   * A workspace's key that is gone is the workspace's to mend, and the job was told to use it; the rest may
+   * pass.
+   */
   #keyless({ target }: VideoOrder, failure: Failure): Submitted {
     const words = this.#keyWords(failure)
     const isGone = failure.name === 'credential_unavailable'
-    if (isGone && target.ownSecret !== null) return { kind: 'refused', error: told('provider_key_refused', words) }
+    if (isGone && target.ownSecret !== null)
+      return { kind: 'refused', error: told('provider_key_refused', words) }
     const retryInMs = isGone ? VIDEO_CREDENTIAL_RETRY_MS : VIDEO_UNSENT_RETRY_MS
     return { kind: 'unsent', retryInMs, error: told('provider_unavailable', words) }
   }
 
   #keyWords({ name }: Failure): string {
-    return name === 'credential_unavailable' ? `The key for ${this.#provider.name} is not there.` : `The key for ${this.#provider.name} cannot be had now.`
+    return name === 'credential_unavailable'
+      ? `The key for ${this.#provider.name} is not there.`
+      : `The key for ${this.#provider.name} cannot be had now.`
   }
 }

@@ -30,8 +30,10 @@ export class KeyedProviders {
   /** Those whose secret is there, and bound to exactly the provider's host. */
   keysOf(bindings: readonly SecretBinding[], credentials: ReleasedCredentials): OwnKeys {
     const hosts = new Map(bindings.map(({ name, hosts }) => [name, hosts]))
-    return new Map(this.#keyed
-      .filter(({ secretName, host }) => hosts.get(secretName)?.includes(host) === true)
-      .map(({ slug, secretName, host }) => [slug, credentials.keyFor(host, secretName)]))
+    return new Map(
+      this.#keyed
+        .filter(({ secretName, host }) => hosts.get(secretName)?.includes(host) === true)
+        .map(({ slug, secretName, host }) => [slug, credentials.keyFor(host, secretName)]),
+    )
   }
 }

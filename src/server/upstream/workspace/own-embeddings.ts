@@ -14,15 +14,16 @@ interface Deps {
 }
 
 /**
- * A workspace's own endpoint, or one of the catalogue under its own key; null when the gate refuses its host or port, or
- * its protocol has no embeddings.
+ * A workspace's own endpoint, or one of the catalogue under its own key; null when the gate refuses its host
+ * or port, or its protocol has no embeddings.
  */
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps): EmbeddingProtocol | null {
   const origin = originOf(endpoint, way, egress)
   if (origin === null) return null
   // What the catalogue sends to its own address is nothing for another one.
   const extra = way.destination === null ? plainHeaders(endpoint.provider) : NO_EXTRA
-  const open = (secret: Secret | null): EmbeddingProtocol | null => openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra })
+  const open = (secret: Secret | null): EmbeddingProtocol | null =>
+    openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra })
   const bare = open(null)
   if (bare === null) return null
   const own = new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)
@@ -30,15 +31,19 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps)
 }
 
 /** The catalogue's address is the operator's word, and trusted as it is for all others. */
-function originOf({ provider }: Endpoint, { destination }: OwnWay, egress: Deps['egress']): LinkOrigin | null {
+function originOf(
+  { provider }: Endpoint,
+  { destination }: OwnWay,
+  egress: Deps['egress'],
+): LinkOrigin | null {
   if (destination === null) return egress.trusted(new URL(provider.baseUrl).origin)
   const vetted = egress.vetted(destination)
   return vetted.ok ? asProvider(vetted.value) : null
 }
 
 /**
- * What is wrong with its own key is told to the workspace, which alone can mend it, and ends the call: another endpoint
- * would hide it, at the operator's cost.
+ * What is wrong with its own key is told to the workspace, which alone can mend it, and ends the call:
+ * another endpoint would hide it, at the operator's cost.
  */
 function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProtocol {
   const fields = { secret: secretName }
@@ -46,14 +51,20 @@ function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProto
     if (outcome.ok) return outcome
     const { failure } = outcome
     if (failure.name === 'upstream_credential') {
-      return { ok: false, failure: { ...failure, name: 'upstream_own_key', fields: { ...failure.fields, ...fields } } }
+      return {
+        ok: false,
+        failure: { ...failure, name: 'upstream_own_key', fields: { ...failure.fields, ...fields } },
+      }
     }
     return failure.name === 'credential_unavailable' ? fail('provider_key_unfit', { fields }) : outcome
   }
   return { takes: (shape) => own.takes(shape), embed: (attempt) => own.embed(attempt).then(told) }
 }
 
-/** Its credential may be replaced at any time: each one has a link of its own, and is struck from what that one says. */
+/**
+ * Its credential may be replaced at any time: each one has a link of its own, and is struck from what that
+ * one says.
+ */
 class OwnEmbeddings implements EmbeddingProtocol {
   readonly #way: OwnWay
   /** Without a credential: knows what the protocol takes, and is never called. */
@@ -80,7 +91,9 @@ class OwnEmbeddings implements EmbeddingProtocol {
 
   async #release(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
     const released = await this.#way.release(attempt.caller.key, attempt.requestId ?? null)
-    return released.ok ? this.#with(released.value).embed(attempt) : { ok: false, failure: ofCredential(released.failure) }
+    return released.ok
+      ? this.#with(released.value).embed(attempt)
+      : { ok: false, failure: ofCredential(released.failure) }
   }
 
   #with(secret: Secret): EmbeddingProtocol {
@@ -102,5 +115,7 @@ function asProvider(origin: VettedOrigin): LinkOrigin {
 }
 
 function ofDestination(outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
-  return !outcome.ok && outcome.failure.name === 'destination_refused' ? fail('upstream_failed', { cause: outcome.failure }) : outcome
+  return !outcome.ok && outcome.failure.name === 'destination_refused'
+    ? fail('upstream_failed', { cause: outcome.failure })
+    : outcome
 }

@@ -10,7 +10,7 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     provider,
     upstreamModel: own.upstreamModelId,
     // A price was counted when it was set.
-    promptNanoPerMillion: pricing === null ? 0 : nanoPerMillion(pricing.prompt) ?? 0,
+    promptNanoPerMillion: pricing === null ? 0 : (nanoPerMillion(pricing.prompt) ?? 0),
     requestNano: 0,
     // It is its owner's: what it costs the operator does not pay. C40.
     isUnpriced: false,

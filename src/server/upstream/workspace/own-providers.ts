@@ -7,7 +7,11 @@ import { isRemote } from '../remote.ts'
 
 /** What people call a server whose maker nobody told. */
 const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
-  name: 'OpenAI-compatible', protocol: 'openai', timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT, rename: {}, video: null,
+  name: 'OpenAI-compatible',
+  protocol: 'openai',
+  timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT,
+  rename: {},
+  video: null,
 }
 
 /** The provider that a slug names: one of the catalogue, or any server of OpenAI's protocol. B2.6. */
@@ -15,7 +19,9 @@ export class OwnProviders {
   readonly #known: ReadonlyMap<string, Provider>
 
   constructor(providers: readonly Provider[]) {
-    this.#known = new Map(providers.filter(({ protocol }) => isRemote(protocol)).map((one) => [one.slug.toLowerCase(), one]))
+    this.#known = new Map(
+      providers.filter(({ protocol }) => isRemote(protocol)).map((one) => [one.slug.toLowerCase(), one]),
+    )
   }
 
   nameOf(slug: string): string | null {

@@ -5,7 +5,12 @@ import { EVERYTHING } from '../../caches/heard-changes.ts'
 import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
 import type { ModelCatalogue } from '../../ports/models/models.ts'
-import type { PrivateEndpoint, PrivateEndpoints, PrivateModels, WorkspaceModels } from '../../ports/endpoints/private-endpoints.ts'
+import type {
+  PrivateEndpoint,
+  PrivateEndpoints,
+  PrivateModels,
+  WorkspaceModels,
+} from '../../ports/endpoints/private-endpoints.ts'
 import type { SecretBinding, SecretBindings } from '../../ports/vault/secret-rows.ts'
 import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
 import { KeyedProviders } from './keyed-providers.ts'
@@ -41,7 +46,10 @@ interface Found {
   readonly secrets: readonly SecretBinding[]
 }
 
-/** Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and after every change. */
+/**
+ * Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and
+ * after every change.
+ */
 export function createPrivateModels(deps: PrivateModelsDeps): PrivateModels & { close(): void } {
   return new LiveModels(deps)
 }
@@ -70,8 +78,10 @@ class LiveModels implements PrivateModels {
     const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
     const known = this.#known.get(workspaceId)
     const { feed, graceMs, now } = this.#deps
-    // Beyond the grace an endpoint may long be disabled, and a call be charged to the operator that has a key: only the store can tell.
-    if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) return known === NONE ? null : known.models
+    // Beyond the grace an endpoint may long be disabled, and a call be charged to the operator that has a
+    // key: only the store can tell.
+    if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs)
+      return known === NONE ? null : known.models
     return this.#load(workspaceId, key.organizationId)
   }
 
@@ -97,7 +107,10 @@ class LiveModels implements PrivateModels {
     const { rows, bindings } = this.#deps
     const { workspaceId } = of
     sending()
-    const [endpoints, secrets] = await Promise.all([rows.active(workspaceId), bindings.among(workspaceId, this.#keyed.names)])
+    const [endpoints, secrets] = await Promise.all([
+      rows.active(workspaceId),
+      bindings.among(workspaceId, this.#keyed.names),
+    ])
     if (!endpoints.ok) return endpoints
     if (!secrets.ok) return secrets
     return ok(this.#build({ endpoints: endpoints.value, secrets: secrets.value }, of))
@@ -108,7 +121,10 @@ class LiveModels implements PrivateModels {
     const credentials = new ReleasedCredentials({ scope: { ...of, internId: null }, releases, now })
     const keys = this.#keyed.keysOf(secrets, credentials)
     if (endpoints.length === 0 && keys.size === 0) return NONE
-    return { credentials, models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }) }
+    return {
+      credentials,
+      models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }),
+    }
   }
 
   #forget(name: string): void {

@@ -24,14 +24,18 @@ export interface Asked {
 /** What a probe's answer says of the endpoint. B2.6. */
 export function judge(reading: Outcome<Reading>, about: Asked): ProbeResult {
   const checks = reading.ok ? ofAnswer(reading.value, about) : ofFailure(reading.failure, about)
-  const isSlow = !reading.ok && (reading.failure.name === 'upstream_slow' || reading.failure.name === 'deadline_exceeded')
+  const isSlow =
+    !reading.ok && (reading.failure.name === 'upstream_slow' || reading.failure.name === 'deadline_exceeded')
   return { checks, isSlow }
 }
 
 const CREDENTIAL: EndpointCheck = { name: 'credential_ok', passed: true }
 const AUTH: EndpointCheck = { name: 'auth_ok', passed: true }
 
-function ofAnswer({ promptTokens }: Reading, { seen, asked, provider, struck }: Asked): readonly EndpointCheck[] {
+function ofAnswer(
+  { promptTokens }: Reading,
+  { seen, asked, provider, struck }: Asked,
+): readonly EndpointCheck[] {
   const actual = actualModel(seen)
   const isOther = actual !== null && !isSameModel(asked, actual)
   // Gemini counts no tokens of embeddings.
@@ -49,10 +53,13 @@ function ofAnswer({ promptTokens }: Reading, { seen, asked, provider, struck }: 
 
 function ofFailure(failure: Failure, { seen, struck }: Asked): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
-  if (seen === null) return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
+  if (seen === null)
+    return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
   const reason = readReason(seen.body, struck)
-  if (failure.name === 'upstream_credential') return [CREDENTIAL, { ...refusal('auth_ok', 'upstream_error'), ...told(seen, reason) }]
-  if (isModelUnknown(seen, reason)) return [CREDENTIAL, AUTH, { ...refusal('model_ok', 'model_not_found'), ...told(seen, reason) }]
+  if (failure.name === 'upstream_credential')
+    return [CREDENTIAL, { ...refusal('auth_ok', 'upstream_error'), ...told(seen, reason) }]
+  if (isModelUnknown(seen, reason))
+    return [CREDENTIAL, AUTH, { ...refusal('model_ok', 'model_not_found'), ...told(seen, reason) }]
   const isAnswer = failure.name === 'upstream_invalid' || failure.name === 'upstream_too_large'
   if (isAnswer) return [CREDENTIAL, AUTH, refusal('response_ok', 'invalid_response')]
   return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), ...told(seen, reason) }]
@@ -64,17 +71,25 @@ function refusal(name: CheckName, reason: CheckReason): EndpointCheck {
 
 /** Of a connection that brought no answer. */
 function wordsOf({ name, detail }: Failure): string {
-  if (name === 'upstream_slow' || name === 'deadline_exceeded') return `No answer within ${PROBE_MS_MAX / 1_000} s.`
+  if (name === 'upstream_slow' || name === 'deadline_exceeded')
+    return `No answer within ${PROBE_MS_MAX / 1_000} s.`
   return detail ?? 'The connection failed.'
 }
 
 const LEAST_ERROR = 400
 
-function told({ status }: Seen, { text }: Reason): Pick<EndpointCheck, 'upstream_status' | 'upstream_message'> {
-  return { ...(status >= LEAST_ERROR && { upstream_status: status }), ...(text !== null && { upstream_message: text }) }
+function told(
+  { status }: Seen,
+  { text }: Reason,
+): Pick<EndpointCheck, 'upstream_status' | 'upstream_message'> {
+  return {
+    ...(status >= LEAST_ERROR && { upstream_status: status }),
+    ...(text !== null && { upstream_message: text }),
+  }
 }
 
-const ABSENCE = /not[_ ](?:be )?(?:found|exist|available|supported)|does(?:n.t| not) exist|unknown|no such|invalid/i
+const ABSENCE =
+  /not[_ ](?:be )?(?:found|exist|available|supported)|does(?:n.t| not) exist|unknown|no such|invalid/i
 
 /** Providers say so with different statuses; an unknown path is a 404 too, and does not speak of models. */
 function isModelUnknown({ status }: Seen, { code, text }: Reason): boolean {
@@ -96,7 +111,11 @@ const MODEL_CHARS_MAX = 256
 
 /** The store keeps neither NUL nor half a character. Cut last: half a key is still half a key. */
 function shown(model: string, { credential }: Struck): string {
-  return model.replaceAll(credential, '[…]').replaceAll('\0', '\uFFFD').slice(0, MODEL_CHARS_MAX).toWellFormed()
+  return model
+    .replaceAll(credential, '[…]')
+    .replaceAll('\0', '\uFFFD')
+    .slice(0, MODEL_CHARS_MAX)
+    .toWellFormed()
 }
 
 /** Answers name a dated version of what was asked for, or leave out or add a folder: `models/`, an author. */

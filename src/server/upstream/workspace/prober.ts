@@ -35,13 +35,17 @@ export function createProber(deps: ProberDeps): EndpointProber {
     async probe(given) {
       const { endpoint } = given
       const provider = providers.at(endpoint)
-      if (provider === null) return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
+      if (provider === null)
+        return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
       const destination = destinationOf(endpoint.baseUrl)
-      const origin = destination === null ? null : deps.egress.vetted({ ...destination, workspaceId: given.workspaceId })
+      const origin =
+        destination === null ? null : deps.egress.vetted({ ...destination, workspaceId: given.workspaceId })
       if (destination === null || origin?.ok !== true) return failed(BAD_URL)
       const released = await release(given, destination.host, deps.releases)
-      if (!released.ok) return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released
-      if (released.value === null) return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
+      if (!released.ok)
+        return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released
+      if (released.value === null)
+        return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
       // Calls refuse it too: no header carries it.
       if (!isProviderKey(released.value.reveal())) return failed(NO_CREDENTIAL)
       return send(given, { provider, origin: origin.value, secret: released.value }, deps)
@@ -56,11 +60,21 @@ function failed(check: EndpointCheck): Outcome<ProbeResult> {
   return ok({ checks: [check], isSlow: false })
 }
 
-function release({ endpoint, workspaceId, by }: ProbeInput, host: string, releases: SecretReleases): Promise<Outcome<Secret | null>> {
+function release(
+  { endpoint, workspaceId, by }: ProbeInput,
+  host: string,
+  releases: SecretReleases,
+): Promise<Outcome<Secret | null>> {
   const { organizationId, secretName: name } = endpoint
   if (name === null) return Promise.resolve(ok(null))
   const scope = { organizationId, workspaceId, internId: null }
-  return releases.release({ scope, name, host, operation: by.operation, by: { actor: by.actor, requestId: by.requestId } })
+  return releases.release({
+    scope,
+    name,
+    host,
+    operation: by.operation,
+    by: { actor: by.actor, requestId: by.requestId },
+  })
 }
 
 interface Way {
@@ -72,7 +86,11 @@ interface Way {
 /** The least that can be asked for. */
 const INPUT = 'Hello'
 
-async function send({ endpoint, workspaceId, call }: ProbeInput, { provider, origin, secret }: Way, { jobs, now }: ProberDeps): Promise<Outcome<ProbeResult>> {
+async function send(
+  { endpoint, workspaceId, call }: ProbeInput,
+  { provider, origin, secret }: Way,
+  { jobs, now }: ProberDeps,
+): Promise<Outcome<ProbeResult>> {
   const recorder = new Recorder(origin)
   const key = secret.reveal()
   const protocol = openRemote(endpointAt(endpoint, provider), { origin: recorder, key, jobs })
@@ -81,12 +99,22 @@ async function send({ endpoint, workspaceId, call }: ProbeInput, { provider, ori
   const reading = await protocol.embed({
     request: { model: endpoint.upstreamModelId, input: INPUT },
     shape: { kind: 'string', count: 1 },
-    endsAt, deadlineAt: endsAt, caller: { organizationId: endpoint.organizationId, workspaceId, key: endpoint.id }, call,
+    endsAt,
+    deadlineAt: endsAt,
+    caller: { organizationId: endpoint.organizationId, workspaceId, key: endpoint.id },
+    call,
   })
   if (reading.ok) reading.value.release()
   else if (isOurs(reading.failure)) return reading
   const { hostname: host } = new URL(provider.baseUrl)
-  return ok(judge(reading, { seen: recorder.seen, struck: { credential: key, host }, asked: endpoint.upstreamModelId, provider }))
+  return ok(
+    judge(reading, {
+      seen: recorder.seen,
+      struck: { credential: key, host },
+      asked: endpoint.upstreamModelId,
+      provider,
+    }),
+  )
 }
 
 /** Failures that say nothing of the upstream. */
@@ -104,7 +132,11 @@ class Recorder implements LinkOrigin {
   }
 
   async call(request: Parameters<LinkOrigin['call']>[0]): ReturnType<LinkOrigin['call']> {
-    const outcome = await this.#origin.call({ ...request, mayCutSent: true, answerBytesMax: PROBE_ANSWER_BYTES_MAX })
+    const outcome = await this.#origin.call({
+      ...request,
+      mayCutSent: true,
+      answerBytesMax: PROBE_ANSWER_BYTES_MAX,
+    })
     // What is kept is a copy: reading an answer may move its bytes away.
     if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
     return outcome

@@ -17,8 +17,8 @@ interface Deps {
 }
 
 /**
- * Credentials of one workspace's endpoints, and its keys for providers: each is released, and audited, once for many calls. They end with whatever
- * their front hears of the workspace, and are never used after that.
+ * Credentials of one workspace's endpoints, and its keys for providers: each is released, and audited, once
+ * for many calls. They end with whatever their front hears of the workspace, and are never used after that.
  */
 export class ReleasedCredentials {
   readonly #deps: Deps
@@ -33,7 +33,11 @@ export class ReleasedCredentials {
   wayTo(destination: Destination, secretName: string): OwnWay {
     const { host, port } = destination
     const { workspaceId } = this.#deps.scope
-    return this.#way(`${secretName} ${host}:${port ?? ''}`, { destination: { ...destination, workspaceId }, secretName, host })
+    return this.#way(`${secretName} ${host}:${port ?? ''}`, {
+      destination: { ...destination, workspaceId },
+      secretName,
+      host,
+    })
   }
 
   /** A key for a provider of the catalogue, whose host this is. */
@@ -84,7 +88,7 @@ class CredentialWay implements OwnWay {
   release(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
     if (this.#isEnded()) return this.#ask(caller, requestId)
     this.#releasing ??= this.#ask(caller, requestId)
-      .then((released) => released.ok ? ok(this.#keep(released.value)) : released)
+      .then((released) => (released.ok ? ok(this.#keep(released.value)) : released))
       // Also when it threw: the next call asks anew, else all of them would fail by this one.
       .finally(() => (this.#releasing = null))
     return this.#releasing
@@ -101,7 +105,15 @@ class CredentialWay implements OwnWay {
   async #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
     const { scope, releases } = this.#deps
     const by = { actor: { kind: 'key', id: caller }, requestId } as const
-    const released = await releases.release({ scope, name: this.secretName, host: this.#host, operation: OPERATION, by })
-    return released.ok && !isProviderKey(released.value.reveal()) ? fail('secret_not_released', { fields: { name: this.secretName } }) : released
+    const released = await releases.release({
+      scope,
+      name: this.secretName,
+      host: this.#host,
+      operation: OPERATION,
+      by,
+    })
+    return released.ok && !isProviderKey(released.value.reveal())
+      ? fail('secret_not_released', { fields: { name: this.secretName } })
+      : released
   }
 }

@@ -16,7 +16,10 @@ export interface WorkspaceModelsDeps {
 const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
 
 /** @param endpoints active ones of one workspace, oldest first */
-export function workspaceModels(endpoints: readonly PrivateEndpoint[], deps: WorkspaceModelsDeps): WorkspaceModels {
+export function workspaceModels(
+  endpoints: readonly PrivateEndpoint[],
+  deps: WorkspaceModelsDeps,
+): WorkspaceModels {
   const { catalogue, keys } = deps
   const bySlug = new Map<string, Routed[]>()
   for (const own of endpoints) {
@@ -57,7 +60,8 @@ function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModel
   // What was validated has a credential.
   if (provider === null || destination === null || own.secretName === null) return null
   return {
-    slug: own.modelPermaslug, costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
+    slug: own.modelPermaslug,
+    costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
     endpoint: { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) },
   }
 }
@@ -80,11 +84,19 @@ function modelOf(list: readonly Routed[]): CallableModel {
 function join(own: CallableModel, known: CallableModel): CallableModel {
   const { id, isEmbedding, inputModalities, video } = known
   return {
-    id, isEmbedding, inputModalities, video, isUnpriced: own.isUnpriced && known.isUnpriced, endpoints: [...own.endpoints, ...known.endpoints],
+    id,
+    isEmbedding,
+    inputModalities,
+    video,
+    isUnpriced: own.isUnpriced && known.isUnpriced,
+    endpoints: [...own.endpoints, ...known.endpoints],
   }
 }
 
-/** The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each made once */
+/**
+ * The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each
+ * made once
+ */
 function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
   if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
   const { id, isEmbedding, isUnpriced, inputModalities, video } = model

@@ -3,7 +3,8 @@ import type { ContentVerdict } from '../../../../src/workers/content/verdict.ts'
 
 export function verdictOf(file: Uint8Array): ContentVerdict {
   const scanner = createContentScanner()
-  for (let at = 0; at < file.length; at += CONTENT_SLICE_BYTES_MAX) scanner.push(file.subarray(at, at + CONTENT_SLICE_BYTES_MAX))
+  for (let at = 0; at < file.length; at += CONTENT_SLICE_BYTES_MAX)
+    scanner.push(file.subarray(at, at + CONTENT_SLICE_BYTES_MAX))
   return scanner.finish(file.length)
 }
 
@@ -13,7 +14,10 @@ export function said(verdict: ContentVerdict): string {
 
 export interface Row {
   files: number
-  /** Those that the type's own readers open, as far as they were asked; of them those refused, or taken for another type. */
+  /**
+   * Those that the type's own readers open, as far as they were asked; of them those refused, or taken for
+   * another type.
+   */
   valid: number
   refused: number
   mistyped: number
@@ -37,10 +41,15 @@ export class Table {
 
   lines(): readonly string[] {
     const head = `${'kind'.padEnd(34)}${['files', 'valid', 'refused', 'mistyped', '%'].map((name) => name.padStart(10)).join('')}`
-    return [head, ...[...this.rows].sort(([a], [b]) => a.localeCompare(b)).map(([kind, row]) => {
-      const cells = [row.files, row.valid, row.refused, row.mistyped, share(row).toFixed(2)]
-      return `${kind.padEnd(34)}${cells.map((cell) => String(cell).padStart(10)).join('')}`
-    })]
+    return [
+      head,
+      ...[...this.rows]
+        .sort(([a], [b]) => a.localeCompare(b))
+        .map(([kind, row]) => {
+          const cells = [row.files, row.valid, row.refused, row.mistyped, share(row).toFixed(2)]
+          return `${kind.padEnd(34)}${cells.map((cell) => String(cell).padStart(10)).join('')}`
+        }),
+    ]
   }
 }
 

@@ -3,7 +3,9 @@ import { run } from './programs.ts'
 
 const FORMATS = 'application/vnd.openxmlformats-officedocument.'
 
-/** The type that a file's name promises; null where it is none that is accepted. The product never sees names. */
+/**
+ * The type that a file's name promises; null where it is none that is accepted. The product never sees names.
+ */
 const TYPES: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   png: 'image/png',
@@ -28,10 +30,48 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Foreign kinds: all that programs write which is no text and none of the above. */
 export const FOREIGN = new Set([
-  ...['bmp', 'tiff', 'ico', 'psd', 'jp2', 'pcx', 'tga', 'xcf', 'miff', 'sgi', 'dcm', 'fits', 'avif', 'heic', 'jxl'],
+  ...[
+    'bmp',
+    'tiff',
+    'ico',
+    'psd',
+    'jp2',
+    'pcx',
+    'tga',
+    'xcf',
+    'miff',
+    'sgi',
+    'dcm',
+    'fits',
+    'avif',
+    'heic',
+    'jxl',
+  ],
   ...['m4a', 'aac', 'aiff', 'au', 'mp2', 'ac3', 'wma', 'caf', 'mka', 'amr', 'wv', 'tta'],
   ...['mp4', 'mkv', 'avi', 'mov', 'webm', 'flv', 'mpg', 'ts', 'wmv', 'ogv', '3gp'],
-  ...['xlsm', 'xlsb', 'xls', 'ods', 'odt', 'odp', 'ott', 'zip', 'gz', 'xz', 'bz2', '7z', 'tar', 'jar', 'so', 'mo', 'qm', 'ttf', 'npz', 'rds', 'pyc'],
+  ...[
+    'xlsm',
+    'xlsb',
+    'xls',
+    'ods',
+    'odt',
+    'odp',
+    'ott',
+    'zip',
+    'gz',
+    'xz',
+    'bz2',
+    '7z',
+    'tar',
+    'jar',
+    'so',
+    'mo',
+    'qm',
+    'ttf',
+    'npz',
+    'rds',
+    'pyc',
+  ],
 ])
 
 export function extension(path: string): string {
@@ -44,7 +84,8 @@ export function promisedType(path: string): string | null {
 
 /** Whether the readers of the type open the file as one. */
 export async function isValid(path: string, type: string): Promise<boolean> {
-  if (type === 'application/pdf') return (await run('pdfinfo', [path])).status === 0 && (await run('mutool', ['info', path])).status === 0
+  if (type === 'application/pdf')
+    return (await run('pdfinfo', [path])).status === 0 && (await run('mutool', ['info', path])).status === 0
   if (type.startsWith('image/')) {
     const { status, out } = await run('identify', ['-format', '%m ', path])
     return status === 0 && out.startsWith(type.slice('image/'.length).toUpperCase())
@@ -66,17 +107,28 @@ async function isRecording(path: string, type: string): Promise<boolean> {
   const { status, out } = await run('ffprobe', ['-v', 'error', ...entries, '-of', 'json', path])
   if (status !== 0) return false
   const found = JSON.parse(out) as { streams?: { codec_name?: string }[]; format?: { format_name?: string } }
-  return CONTAINERS[type]?.test(`${found.format?.format_name ?? ''},${found.streams?.[0]?.codec_name ?? ''}`) ?? false
+  return (
+    CONTAINERS[type]?.test(`${found.format?.format_name ?? ''},${found.streams?.[0]?.codec_name ?? ''}`) ??
+    false
+  )
 }
 
-/** UTF-8 without NUL, and what its name says where that can be told: of several values on lines it is NDJSON. */
+/**
+ * UTF-8 without NUL, and what its name says where that can be told: of several values on lines it is NDJSON.
+ */
 async function isText(path: string, type: string): Promise<boolean> {
   const bytes = await readFile(path)
   if (bytes.length === 0 || bytes.includes(0)) return false
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (type === 'application/json') return typeof JSON.parse(text) === 'object' && JSON.parse(text) !== null
-    return type !== 'text/csv' || text.trim().split('\n').filter((line) => /[,;\t]/.test(line)).length >= 2
+    return (
+      type !== 'text/csv' ||
+      text
+        .trim()
+        .split('\n')
+        .filter((line) => /[,;\t]/.test(line)).length >= 2
+    )
   } catch {
     return false
   }

@@ -8,9 +8,18 @@ export async function intruders(folder: string): Promise<readonly (readonly [str
   await mkdir(place, { recursive: true })
   await writeFile(`${place}/a.txt`, 'some text of an archive\n'.repeat(20))
   await writeFile(`${place}/b.bin`, noise(3_000, 5))
-  const commands = ['zip -q a.zip a.txt b.bin', '7z a -bd a.7z a.txt b.bin', 'tar cf a.tar a.txt b.bin', 'gzip -kf b.bin', 'bzip2 -kf b.bin', 'xz -kf b.bin']
+  const commands = [
+    'zip -q a.zip a.txt b.bin',
+    '7z a -bd a.7z a.txt b.bin',
+    'tar cf a.tar a.txt b.bin',
+    'gzip -kf b.bin',
+    'bzip2 -kf b.bin',
+    'xz -kf b.bin',
+  ]
   for (const command of commands) await run('sh', ['-c', command], place)
-  const files = ['a.zip', 'a.7z', 'a.tar', 'b.bin.gz', 'b.bin.bz2', 'b.bin.xz'].map(async (name) => [name, await readFile(`${place}/${name}`)] as const)
+  const files = ['a.zip', 'a.7z', 'a.tar', 'b.bin.gz', 'b.bin.bz2', 'b.bin.xz'].map(
+    async (name) => [name, await readFile(`${place}/${name}`)] as const,
+  )
   return [
     ...(await Promise.all(files)),
     ['an ELF program', (await readFile('/bin/true')).subarray(0, 20_000)],
@@ -24,10 +33,11 @@ export async function intruders(folder: string): Promise<readonly (readonly [str
   ]
 }
 
-export const PLACES: readonly (readonly [string, (whole: Uint8Array, intruder: Uint8Array) => Uint8Array])[] = [
-  ['behind', (whole, intruder) => bytes(whole, intruder)],
-  ['behind a line break', (whole, intruder) => bytes(whole, '\r\n', intruder)],
-  ['behind zeros', (whole, intruder) => bytes(whole, Buffer.alloc(4_096), intruder)],
-  ['behind other bytes', (whole, intruder) => bytes(whole, noise(500, 3), intruder)],
-  ['in front', (whole, intruder) => bytes(intruder, whole)],
-]
+export const PLACES: readonly (readonly [string, (whole: Uint8Array, intruder: Uint8Array) => Uint8Array])[] =
+  [
+    ['behind', (whole, intruder) => bytes(whole, intruder)],
+    ['behind a line break', (whole, intruder) => bytes(whole, '\r\n', intruder)],
+    ['behind zeros', (whole, intruder) => bytes(whole, Buffer.alloc(4_096), intruder)],
+    ['behind other bytes', (whole, intruder) => bytes(whole, noise(500, 3), intruder)],
+    ['in front', (whole, intruder) => bytes(intruder, whole)],
+  ]

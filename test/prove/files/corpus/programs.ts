@@ -35,8 +35,16 @@ export interface Ran {
   readonly out: string
 }
 
-/** Runs a program to its end; what it prints is kept up to a bound. @returns status -1 where it did not end by itself */
-export async function run(program: string, args: readonly string[], cwd?: string, timeout = RUN_MS_MAX): Promise<Ran> {
+/**
+ * Runs a program to its end; what it prints is kept up to a bound. @returns status -1 where it did not end by
+ * itself
+ */
+export async function run(
+  program: string,
+  args: readonly string[],
+  cwd?: string,
+  timeout = RUN_MS_MAX,
+): Promise<Ran> {
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'], timeout })
   let out = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -49,7 +57,11 @@ export async function run(program: string, args: readonly string[], cwd?: string
 }
 
 /** Works through a list, some entries at once. */
-export async function each<T>(entries: readonly T[], atOnce: number, work: (entry: T) => Promise<unknown>): Promise<void> {
+export async function each<T>(
+  entries: readonly T[],
+  atOnce: number,
+  work: (entry: T) => Promise<unknown>,
+): Promise<void> {
   const left = [...entries].reverse()
   const worker = async (): Promise<void> => {
     for (let entry = left.pop(); entry !== undefined; entry = left.pop()) await work(entry)

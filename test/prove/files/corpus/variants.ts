@@ -12,10 +12,28 @@ const ANY: readonly Variant[] = [
 ]
 
 const SEF = bytes(
-  ...[[0, 0, 0x30, 0x0a], u32le(13), 'Image_UTC_Data1600000000000SEFH', u32le(106), u32le(1), [0, 0, 0x30, 0x0a]],
+  ...[
+    [0, 0, 0x30, 0x0a],
+    u32le(13),
+    'Image_UTC_Data1600000000000SEFH',
+    u32le(106),
+    u32le(1),
+    [0, 0, 0x30, 0x0a],
+  ],
   ...[u32le(40), u32le(40), u32le(24), 'SEFT'],
 )
-const FILM = bytes(u32be(24), 'ftypmp42', u32be(0), 'isommp42', u32be(20_008), 'mdat', noise(20_000, 5), u32be(16), 'moov', noise(8))
+const FILM = bytes(
+  u32be(24),
+  'ftypmp42',
+  u32be(0),
+  'isommp42',
+  u32be(20_008),
+  'mdat',
+  noise(20_000, 5),
+  u32be(16),
+  'moov',
+  noise(8),
+)
 
 const JPEG: readonly Variant[] = [
   ...ANY,
@@ -24,7 +42,18 @@ const JPEG: readonly Variant[] = [
   behind('motion photo of Samsung', 'MotionPhoto_Data', FILM, SEF),
   behind('FotoStation trailer', [0x1c, 2, 5, 0, 4], 'Name', [0xa1, 0xb2, 0xc3, 0xd4, 0, 2], u32be(19)),
   behind('PhotoMechanic trailer', noise(80, 3), u32be(80), 'cbipcbbl'),
-  behind('AFCP trailer', 'AXS!', [1, 0], u32be(1), 'IPTC', u32be(40), u32be(0), noise(40, 9), 'AXS!', u32be(9)),
+  behind(
+    'AFCP trailer',
+    'AXS!',
+    [1, 0],
+    u32be(1),
+    'IPTC',
+    u32be(40),
+    u32be(0),
+    noise(40, 9),
+    'AXS!',
+    u32be(9),
+  ),
   ['second picture', (whole) => bytes(whole, noise(33, 3), whole)],
 ]
 
@@ -43,9 +72,19 @@ const MP3: readonly Variant[] = [
   ...ANY,
   ['cut last frame', (whole) => whole.subarray(0, -100)],
   ['joined with itself', (whole) => bytes(whole, whole)],
-  ['stray byte within', (whole) => bytes(whole.subarray(0, whole.length >> 1), 'x', whole.subarray(whole.length >> 1))],
+  [
+    'stray byte within',
+    (whole) => bytes(whole.subarray(0, whole.length >> 1), 'x', whole.subarray(whole.length >> 1)),
+  ],
   ['stray byte in front', (whole) => bytes(whole.toString('latin1', 0, 3) === 'ID3' ? [] : 'x', whole)],
-  behind('Lyrics3', 'LYRICSBEGININD0000200LYR00090', 'la '.repeat(30), '000119LYRICS200', 'TAG', Buffer.alloc(125)),
+  behind(
+    'Lyrics3',
+    'LYRICSBEGININD0000200LYR00090',
+    'la '.repeat(30),
+    '000119LYRICS200',
+    'TAG',
+    Buffer.alloc(125),
+  ),
 ]
 
 const WAV: readonly Variant[] = [
@@ -54,7 +93,11 @@ const WAV: readonly Variant[] = [
   behind('odd chunk behind', 'bext', u32le(41), noise(41)),
 ]
 
-const OFFICE: readonly Variant[] = [behind('newline behind', '\n'), behind('line break behind', '\r\n'), behind('zeros behind', Buffer.alloc(700))]
+const OFFICE: readonly Variant[] = [
+  behind('newline behind', '\n'),
+  behind('line break behind', '\r\n'),
+  behind('zeros behind', Buffer.alloc(700)),
+]
 
 /** By the extension of the file that is changed. */
 export const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {

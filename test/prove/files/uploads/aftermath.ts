@@ -15,9 +15,15 @@ export interface Aftermath {
 }
 
 /** Nothing is left of any upload that did not succeed, nothing is held, and the next one works. */
-export async function aftermath(proof: Proof, node: FileStand, { what, bySweep = false }: Aftermath): Promise<void> {
+export async function aftermath(
+  proof: Proof,
+  node: FileStand,
+  { what, bySweep = false }: Aftermath,
+): Promise<void> {
   if (bySweep) await sweepAll(node)
-  await until('all is undone', async () => isClean(await node.debris()) && heldBy(node).length === 0).catch(() => undefined)
+  await until('all is undone', async () => isClean(await node.debris()) && heldBy(node).length === 0).catch(
+    () => undefined,
+  )
   const debris = await node.debris()
   proof.check(`${what}: nothing is left`, isClean(debris), textOfDebris(debris))
   const held = heldBy(node)

@@ -33,7 +33,11 @@ export async function bucketFaults(proof: Proof, node: FileStand, s3: FakeS3): P
     const answer = await node.upload(SIZE_BYTES)
     s3.heal()
     const what = `S3 ${call} ${fault} ${times === 1 ? 'once' : 'always'}`
-    proof.check(`${what}: the answer is ${statuses.join(' or ')}`, statuses.includes(answer.status), `${answer.status} ${answer.type}`)
+    proof.check(
+      `${what}: the answer is ${statuses.join(' or ')}`,
+      statuses.includes(answer.status),
+      `${answer.status} ${answer.type}`,
+    )
     if (answer.status === 200) await node.remove(String(answer.body['id']))
     // An object whose answer was lost is the sweep's.
     await aftermath(proof, node, { what, bySweep: answer.status !== 200 })
@@ -50,7 +54,11 @@ async function whileRemoving(proof: Proof, node: FileStand, s3: FakeS3): Promise
     const status = await node.remove(String(body['id']))
     s3.heal()
     const gone = await node.ask('GET', `/files/${String(body['id'])}`)
-    proof.check(`S3 ${call} error while a file is deleted: the file is gone`, status === 200 && gone.status === 404, `${status}, then ${gone.status}`)
+    proof.check(
+      `S3 ${call} error while a file is deleted: the file is gone`,
+      status === 200 && gone.status === 404,
+      `${status}, then ${gone.status}`,
+    )
     await aftermath(proof, node, { what: `S3 ${call} error while a file is deleted`, bySweep: true })
   }
 }
@@ -58,7 +66,10 @@ async function whileRemoving(proof: Proof, node: FileStand, s3: FakeS3): Promise
 async function whileReading(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
   const id = await node.promoted(SIZE_BYTES, 'read.wav')
   const faults = [
-    ['head', 'error', ALWAYS, 503], ['get', 'error', ALWAYS, 503], ['get', 'half', 1, 200], ['get', 'reset', 1, 200],
+    ['head', 'error', ALWAYS, 503],
+    ['get', 'error', ALWAYS, 503],
+    ['get', 'half', 1, 200],
+    ['get', 'reset', 1, 200],
   ] as const
   for (const [call, fault, times, wanted] of faults) {
     s3.failNext(call, ...Array<S3Fault>(times).fill(fault))
@@ -74,7 +85,10 @@ async function whileReading(proof: Proof, node: FileStand, s3: FakeS3): Promise<
 async function whileSweeping(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
   s3.put('node/objects/file_01a1f8dc2774e469a22aa55630f6cc6b', Buffer.from('of nobody'))
   s3.failNext('list', ...Array<S3Fault>(ALWAYS).fill('error'))
-  const failed = await sweepAll(node).then(() => false, () => true)
+  const failed = await sweepAll(node).then(
+    () => false,
+    () => true,
+  )
   s3.heal()
   proof.check('a sweep that S3 fails says so', failed, failed ? 'it did' : 'it did not')
   await aftermath(proof, node, { what: 'a sweep after one that S3 failed', bySweep: true })

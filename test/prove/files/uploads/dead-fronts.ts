@@ -9,14 +9,20 @@ import { withRoomFor } from './quota.ts'
 const COUNT = 20
 const SIZE_BYTES = 200_000
 /** Of the whole quota, for what is counted beside the bytes of files. */
-const SLACK_BYTES = COUNT * SIZE_BYTES / 2
+const SLACK_BYTES = (COUNT * SIZE_BYTES) / 2
 
 const KINDS = [
   { what: 'uploads', plan: () => ({}) },
-  { what: 'container writes', plan: (round: string, nth: number) => ({ put: `/api/v1/containers/sess_dead/files/${round}-${nth}.wav` }) },
+  {
+    what: 'container writes',
+    plan: (round: string, nth: number) => ({ put: `/api/v1/containers/sess_dead/files/${round}-${nth}.wav` }),
+  },
 ]
 
-/** What a front held that was killed is free with its journal: no lease runs out here, and no sweep is asked for. */
+/**
+ * What a front held that was killed is free with its journal: no lease runs out here, and no sweep is asked
+ * for.
+ */
 export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
   for (const { what, plan } of KINDS) {
     await withRoomFor(node, COUNT * SIZE_BYTES + SLACK_BYTES, async () => {
@@ -26,16 +32,24 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
       const staged = new Set(node.staging().map((path) => basename(path)))
       const reserved = (await node.usage()).reservedBytes
       await killFront(node, held)
-      const answers = await Promise.all(Array.from({ length: COUNT }, (_, nth) => node.upload(SIZE_BYTES, plan('new', nth))))
+      const answers = await Promise.all(
+        Array.from({ length: COUNT }, (_, nth) => node.upload(SIZE_BYTES, plan('new', nth))),
+      )
       const good = answers.filter(({ status }) => status === 200)
       const told = answers.map(({ status, type }) => `${status} ${type}`)
       proof.check(
         `kill -9 with ${COUNT} ${what} half-sent: ${COUNT} of ${COUNT} new ones fit into what those had reserved`,
-        reserved >= COUNT * SIZE_BYTES && good.length === COUNT, `${good.length} stored, ${reserved} were reserved: ${[...new Set(told)].join(', ')}`,
+        reserved >= COUNT * SIZE_BYTES && good.length === COUNT,
+        `${good.length} stored, ${reserved} were reserved: ${[...new Set(told)].join(', ')}`,
       )
       const left = node.staging().filter((path) => staged.has(basename(path)))
-      proof.check(`kill -9 with ${COUNT} ${what} half-sent: nothing that was staged is left`, left.length === 0, `${left.length} are left`)
-      for (const { body } of good) if (typeof body['id'] === 'string' && body['id'].startsWith('file_')) await node.remove(body['id'])
+      proof.check(
+        `kill -9 with ${COUNT} ${what} half-sent: nothing that was staged is left`,
+        left.length === 0,
+        `${left.length} are left`,
+      )
+      for (const { body } of good)
+        if (typeof body['id'] === 'string' && body['id'].startsWith('file_')) await node.remove(body['id'])
     })
   }
   await heldPath(proof, node)
@@ -55,23 +69,41 @@ async function heldPath(proof: Proof, node: FileStand): Promise<void> {
   await until('its claim is over', async () => (await claims(node)) === 0)
   const next = await node.upload(SIZE_BYTES / 2, put)
   const used = (await node.usage()).usedBytes - before
-  proof.check('kill -9 with a container write published: the next one of its path works', next.status === 200, `${next.status} ${next.type}`)
+  proof.check(
+    'kill -9 with a container write published: the next one of its path works',
+    next.status === 200,
+    `${next.status} ${next.type}`,
+  )
   const isExact = used >= SIZE_BYTES / 2 && used < SIZE_BYTES
-  proof.check('kill -9 with a container write published: what lies there is counted, once', isExact, `${used} bytes`)
+  proof.check(
+    'kill -9 with a container write published: what lies there is counted, once',
+    isExact,
+    `${used} bytes`,
+  )
 }
 
 async function claims(node: FileStand): Promise<number> {
   return (await node.store.sql`SELECT 1 FROM container_files WHERE writing_until IS NOT NULL`).length
 }
 
-async function killFront(node: FileStand, held: readonly UploadClient[], detach?: () => Promise<void>): Promise<void> {
+async function killFront(
+  node: FileStand,
+  held: readonly UploadClient[],
+  detach?: () => Promise<void>,
+): Promise<void> {
   const [pid = 0] = node.stand.fronts()
   process.kill(pid, 'SIGKILL')
   await detach?.()
   for (const client of held) client.leave('RST')
-  await until('another front serves', () => node.stand.fronts().some((other) => other !== pid) && serves(node))
+  await until(
+    'another front serves',
+    () => node.stand.fronts().some((other) => other !== pid) && serves(node),
+  )
 }
 
 async function serves(node: FileStand): Promise<boolean> {
-  return node.ask('GET', '/files').then(({ status }) => status === 200, () => false)
+  return node.ask('GET', '/files').then(
+    ({ status }) => status === 200,
+    () => false,
+  )
 }

@@ -30,18 +30,24 @@ export async function fullDisk(proof: Proof): Promise<void> {
   const told = `${large.status} ${large.type}`
   proof.check('a file that the disk has no room for is refused before it is read', isRefused, told)
   await aftermath(proof, node, { what: 'an upload without room' })
-  const clients = await Promise.all(Array.from({ length: 4 }, async () => {
-    const client = node.client(8 * MIB)
-    await client.begin()
-    await client.sendTo(2 * MIB)
-    return client
-  }))
+  const clients = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const client = node.client(8 * MIB)
+      await client.begin()
+      await client.sendTo(2 * MIB)
+      return client
+    }),
+  )
   await pause(500)
   const ballast = join(folder, 'ballast')
   fill(ballast)
   const answers = await Promise.all(clients.map((client) => client.finish()))
   const texts = [...new Set(answers.map(({ status, type }) => `${status} ${type}`))]
-  proof.check('a disk that is full in the midst of files: each gets 503', texts.join() === '503 storage_full', texts.join(', '))
+  proof.check(
+    'a disk that is full in the midst of files: each gets 503',
+    texts.join() === '503 storage_full',
+    texts.join(', '),
+  )
   rmSync(ballast)
   await aftermath(proof, node, { what: 'a disk that was full' })
   await node.stand.stop()

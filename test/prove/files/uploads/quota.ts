@@ -19,7 +19,8 @@ export async function withRoomFor(node: FileStand, bytes: number, run: () => Pro
 }
 
 async function useBytes(node: FileStand, more: number): Promise<void> {
-  await node.store.sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${more} WHERE workspace_id = ${node.workspaceId}`
+  await node.store
+    .sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${more} WHERE workspace_id = ${node.workspaceId}`
 }
 
 /** Of many uploads at once, as many are stored as the quota has room for. */
@@ -28,16 +29,21 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
     const how = isChunked ? 'in chunks' : 'with a length'
     await withRoomFor(node, FITTING * SIZE_BYTES, async () => {
       const before = await node.usage()
-      const answers = await Promise.all(Array.from({ length: 50 }, () => node.upload(SIZE_BYTES, { isChunked })))
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => node.upload(SIZE_BYTES, { isChunked })),
+      )
       const stored = answers.filter(({ status }) => status === 200)
       const refused = answers.filter(({ status, type }) => status === 403 && type === 'quota_exceeded')
       const others = answers.filter((answer) => !stored.includes(answer) && !refused.includes(answer))
       proof.check(
-        `50 racing uploads ${how} into quota for 10: exactly 10 are stored`, stored.length === FITTING && others.length === 0,
+        `50 racing uploads ${how} into quota for 10: exactly 10 are stored`,
+        stored.length === FITTING && others.length === 0,
         `${stored.length} stored, ${refused.length} refused, ${others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'}`,
       )
       // What a refused one had reserved may come back behind its answer.
-      await until('nothing is reserved', async () => (await node.usage()).reservedBytes === 0).catch(() => undefined)
+      await until('nothing is reserved', async () => (await node.usage()).reservedBytes === 0).catch(
+        () => undefined,
+      )
       const full = await node.usage()
       const taken = full.usedBytes - before.usedBytes
       const isExact = taken === stored.length * SIZE_BYTES && full.reservedBytes === 0

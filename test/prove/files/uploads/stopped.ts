@@ -15,7 +15,11 @@ export async function stopped(proof: Proof, node: FileStand): Promise<void> {
   await client.sendTo(SIZE_BYTES / 2)
   await until('bytes are staged', () => node.staging().length > 0)
   const answer = await overtaken(node, async () => client.finish())
-  proof.check('a front that was stopped past the grace answers 500', answer.status === 500, `${answer.status} ${answer.type}`)
+  proof.check(
+    'a front that was stopped past the grace answers 500',
+    answer.status === 500,
+    `${answer.status} ${answer.type}`,
+  )
   await aftermath(proof, node, { what: 'a front stopped in the midst of a file' })
 }
 
@@ -30,7 +34,11 @@ export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3)
     s3.release()
     return answered
   })
-  proof.check('a front that was stopped past the grace with its object published answers 500', answer.status === 500, `${answer.status} ${answer.type}`)
+  proof.check(
+    'a front that was stopped past the grace with its object published answers 500',
+    answer.status === 500,
+    `${answer.status} ${answer.type}`,
+  )
   await aftermath(proof, node, { what: 'a front stopped after it published' })
 }
 

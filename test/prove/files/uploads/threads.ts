@@ -9,19 +9,24 @@ import { aftermath } from './aftermath.ts'
 const SIZE_BYTES = 4_000_000
 const UPLOADS = 8
 
-/** Settings of the node: the inspector of each process gets a port that is free; the usual one may be anybody's. */
+/**
+ * Settings of the node: the inspector of each process gets a port that is free; the usual one may be
+ * anybody's.
+ */
 export const INSPECTED = { NODE_OPTIONS: '--inspect-port=0' }
 
 /** Worker threads that end, or that do not answer any more, in the midst of files. */
 export async function threads(proof: Proof, node: FileStand): Promise<void> {
   for (const how of ['end', 'hang'] as const) {
     for (const leaver of ['none', 'FIN', 'RST'] as const) {
-      const clients = await Promise.all(Array.from({ length: UPLOADS }, async () => {
-        const client = node.client(SIZE_BYTES)
-        await client.begin()
-        await client.sendTo(SIZE_BYTES / 2)
-        return client
-      }))
+      const clients = await Promise.all(
+        Array.from({ length: UPLOADS }, async () => {
+          const client = node.client(SIZE_BYTES)
+          await client.begin()
+          await client.sendTo(SIZE_BYTES / 2)
+          return client
+        }),
+      )
       // What a client has sent may still be on its way: each file must have begun in a thread that is broken.
       await until('each is in the midst of its file', () => begun(node) === UPLOADS)
       const [pid = 0] = node.stand.fronts()

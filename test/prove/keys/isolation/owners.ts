@@ -58,7 +58,10 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One request to the node, head and body in one write: one that is refused by its head is then sent all the same. */
+/**
+ * One request to the node, head and body in one write: one that is refused by its head is then sent all the
+ * same.
+ */
 export function ask({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Told> {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const type = body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }
@@ -66,7 +69,12 @@ export function ask({ port }: Stand, { method, path, key = null, body, headers =
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(text) }
   return new Promise((resolve, reject) => {
     const req = request({
-      port, host: '127.0.0.1', method, path, agent: false, headers: { connection: 'close', ...credential, ...type, ...length, ...headers },
+      port,
+      host: '127.0.0.1',
+      method,
+      path,
+      agent: false,
+      headers: { connection: 'close', ...credential, ...type, ...length, ...headers },
     })
     req.once('error', reject)
     req.once('response', (res) => {
@@ -102,15 +110,29 @@ async function made(stand: Stand, given: Ask): Promise<Told['body']> {
   const told = await ask(stand, { ...given, path: API + given.path })
   if (told.status >= 300) throw new Error(`${given.method} ${given.path}: ${told.status} ${told.text}`)
   const { data } = told.body
-  return (typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body)
+  return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
 }
 
 /** @param name distinguishes what this owner has from what others have */
 export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
-  const { id } = await stand.cli('organizations', 'create', '--name', name) as { id: string }
-  const { key } = await stand.cli('keys', 'create', '--kind', 'management', '--name', name, '--organization', id) as { key: string }
-  const { token } = await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id) as { token: string }
-  const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as { id: string; slug: string }[]
+  const { id } = (await stand.cli('organizations', 'create', '--name', name)) as { id: string }
+  const { key } = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'management',
+    '--name',
+    name,
+    '--organization',
+    id,
+  )) as { key: string }
+  const { token } = (await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id)) as {
+    token: string
+  }
+  const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as {
+    id: string
+    slug: string
+  }[]
   const first = workspaces.find(({ slug }) => slug === 'default')
   if (first === undefined) throw new Error('an organization without its default workspace')
   const slug = `${name}-other`
@@ -120,8 +142,20 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
     management: key,
     scimToken: token,
     places: {
-      default: await fill(stand, { name: `${name}_one`, organizationId: id, management: key, workspaceId: first.id, slug: 'default' }),
-      other: await fill(stand, { name: `${name}_two`, organizationId: id, management: key, workspaceId: String(other['id']), slug }),
+      default: await fill(stand, {
+        name: `${name}_one`,
+        organizationId: id,
+        management: key,
+        workspaceId: first.id,
+        slug: 'default',
+      }),
+      other: await fill(stand, {
+        name: `${name}_two`,
+        organizationId: id,
+        management: key,
+        workspaceId: String(other['id']),
+        slug,
+      }),
     },
   }
 }
@@ -134,32 +168,83 @@ interface Filling {
   readonly slug: string
 }
 
-async function fill(stand: Stand, { name, organizationId, management, workspaceId, slug }: Filling): Promise<Place> {
-  const asManager = (method: string, path: string, body?: unknown) => made(stand, { method, path, key: management, body })
+async function fill(
+  stand: Stand,
+  { name, organizationId, management, workspaceId, slug }: Filling,
+): Promise<Place> {
+  const asManager = (method: string, path: string, body?: unknown) =>
+    made(stand, { method, path, key: management, body })
   const key = await asManager('POST', '/keys', { name, workspace_id: workspaceId })
   const inference = { key: String(key['key']), hash: String(key['hash']) }
   await asManager('PUT', `/workspaces/${workspaceId}/budgets/monthly`, { limit_usd: 100 })
   const intern = await asManager('POST', `/interns?workspace_id=${workspaceId}`, { name, provision: false })
-  const internKey = await stand.cli('keys', 'create', '--kind', 'intern', '--name', name, '--intern', String(intern['id'])) as { key: string }
+  const internKey = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'intern',
+    '--name',
+    name,
+    '--intern',
+    String(intern['id']),
+  )) as { key: string }
   const secret = `secret_of_${name}`
-  await made(stand, { method: 'PUT', path: `/vault/secrets/${secret}`, key: inference.key, body: { hosts: ['api.example.com'], value: 'a value' } })
+  await made(stand, {
+    method: 'PUT',
+    path: `/vault/secrets/${secret}`,
+    key: inference.key,
+    body: { hosts: ['api.example.com'], value: 'a value' },
+  })
   const endpoint = await asManager('POST', '/private-endpoints', {
-    model_permaslug: `${slug}/embed`, provider_slug: 'openai-compatible', upstream_model_id: 'm', base_url: 'https://models.acme.example/v1',
-    declared_region: 'europe', declared_zdr: true, pricing: { prompt: '0', completion: '0' }, secret_name: secret, workspace_id: workspaceId,
+    model_permaslug: `${slug}/embed`,
+    provider_slug: 'openai-compatible',
+    upstream_model_id: 'm',
+    base_url: 'https://models.acme.example/v1',
+    declared_region: 'europe',
+    declared_zdr: true,
+    pricing: { prompt: '0', completion: '0' },
+    secret_name: secret,
+    workspace_id: workspaceId,
   })
   const containerId = `box-${name.replaceAll('_', '-')}`
-  await made(stand, { method: 'PUT', path: `/containers/${containerId}/files/note.txt`, key: inference.key, body: 'a note' })
-  const listed = await made(stand, { method: 'GET', path: `/containers/${containerId}/files`, key: inference.key })
+  await made(stand, {
+    method: 'PUT',
+    path: `/containers/${containerId}/files/note.txt`,
+    key: inference.key,
+    body: 'a note',
+  })
+  const listed = await made(stand, {
+    method: 'GET',
+    path: `/containers/${containerId}/files`,
+    key: inference.key,
+  })
   const file = await made(stand, { method: 'POST', path: '/files', key: inference.key, ...FORM })
   const video = await made(stand, {
-    method: 'POST', path: '/videos', key: inference.key, body: { model: VIDEO_MODEL, prompt: `clip of ${name}`, duration: 1 },
+    method: 'POST',
+    path: '/videos',
+    key: inference.key,
+    body: { model: VIDEO_MODEL, prompt: `clip of ${name}`, duration: 1 },
   })
   const presetSlug = `preset-of-${name.replaceAll('_', '-')}`
-  await asManager('POST', `/presets/${presetSlug}/responses?workspace_id=${workspaceId}`, { model: VIDEO_MODEL, input: 'x' })
+  await asManager('POST', `/presets/${presetSlug}/responses?workspace_id=${workspaceId}`, {
+    model: VIDEO_MODEL,
+    input: 'x',
+  })
   const { groupId, userId } = await makeGroup(stand, organizationId)
-  const mapping = await asManager('POST', '/scim/group-mappings', { scim_group_id: groupId, workspace_id: workspaceId, role: 'member' })
+  const mapping = await asManager('POST', '/scim/group-mappings', {
+    scim_group_id: groupId,
+    workspace_id: workspaceId,
+    role: 'member',
+  })
   return {
-    workspaceId, slug, inference, secret, containerId, groupId, userId, presetSlug,
+    workspaceId,
+    slug,
+    inference,
+    secret,
+    containerId,
+    groupId,
+    userId,
+    presetSlug,
     mappingId: String(mapping['id']),
     deliveryId: await plantDelivery(stand, workspaceId),
     syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
@@ -173,8 +258,15 @@ async function fill(stand: Stand, { name, organizationId, management, workspaceI
 }
 
 /** A group of an identity provider's with one member. */
-export async function makeGroup({ dataDir }: Stand, organizationId: string): Promise<{ readonly groupId: string; readonly userId: string }> {
-  const store = openStore({ url: runtimeOf(dataDir)?.databaseUrl ?? '', poolMax: 1, applicationName: 'sluice-prove' })
+export async function makeGroup(
+  { dataDir }: Stand,
+  organizationId: string,
+): Promise<{ readonly groupId: string; readonly userId: string }> {
+  const store = openStore({
+    url: runtimeOf(dataDir)?.databaseUrl ?? '',
+    poolMax: 1,
+    applicationName: 'sluice-prove',
+  })
   try {
     const [userId = ''] = await plantUsers(store, organizationId, [randomUUID()])
     return { groupId: await plantGroup(store, organizationId, randomUUID(), [userId]), userId }
@@ -184,8 +276,15 @@ export async function makeGroup({ dataDir }: Stand, organizationId: string): Pro
 }
 
 /** A dead letter of a workspace, whose receiver nobody can reach. @returns its id */
-export async function plantDelivery({ dataDir }: Pick<Stand, 'dataDir'>, workspaceId: string): Promise<string> {
-  const store = openStore({ url: runtimeOf(dataDir)?.databaseUrl ?? '', poolMax: 1, applicationName: 'sluice-prove' })
+export async function plantDelivery(
+  { dataDir }: Pick<Stand, 'dataDir'>,
+  workspaceId: string,
+): Promise<string> {
+  const store = openStore({
+    url: runtimeOf(dataDir)?.databaseUrl ?? '',
+    poolMax: 1,
+    applicationName: 'sluice-prove',
+  })
   try {
     const id = newId()
     await store.sql`
@@ -209,16 +308,33 @@ async function ended(stand: Stand, id: string, key: string): Promise<string> {
 }
 
 /** Keys with which nothing may be done, beside those of owners. */
-export async function deadKeys(stand: Stand, owner: Owner): Promise<Readonly<Record<'disabled' | 'deleted' | 'unknown', string>>> {
+export async function deadKeys(
+  stand: Stand,
+  owner: Owner,
+): Promise<Readonly<Record<'disabled' | 'deleted' | 'unknown', string>>> {
   const make = async (): Promise<Told['body']> =>
     made(stand, { method: 'POST', path: '/keys', key: owner.management, body: { name: 'dead' } })
   const [disabled, deleted] = [await make(), await make()]
-  await made(stand, { method: 'PATCH', path: `/keys/${String(disabled['hash'])}`, key: owner.management, body: { disabled: true } })
+  await made(stand, {
+    method: 'PATCH',
+    path: `/keys/${String(disabled['hash'])}`,
+    key: owner.management,
+    body: { disabled: true },
+  })
   await made(stand, { method: 'DELETE', path: `/keys/${String(deleted['hash'])}`, key: owner.management })
-  return { disabled: String(disabled['key']), deleted: String(deleted['key']), unknown: `sk-sluice-v1-${'x'.repeat(43)}` }
+  return {
+    disabled: String(disabled['key']),
+    deleted: String(deleted['key']),
+    unknown: `sk-sluice-v1-${'x'.repeat(43)}`,
+  }
 }
 
 export function keyOf(place: Place, owner: Owner, kind: KeyKind): string {
-  const keys = { management: owner.management, scim: owner.scimToken, intern: place.internKey, inference: place.inference.key }
+  const keys = {
+    management: owner.management,
+    scim: owner.scimToken,
+    intern: place.internKey,
+    inference: place.inference.key,
+  }
   return keys[kind]
 }

@@ -5,19 +5,28 @@ import { FORM, type Ask, type Place, type Told } from './owners.ts'
 
 /** A request of an operation with given path parameters. */
 export function requestOf(operation: AnyOperation, place: Params, query = requiredQuery(operation)): Input {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(place[name] ?? 'some-name'))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(place[name] ?? 'some-name'),
+  )
   const method = operation.method === 'any' ? 'GET' : operation.method.toUpperCase()
   const prefix = prefixOf(operation)
   const { upload, body } = operation.input
   if (upload === 'form') return { method, path: `${prefix}${path}${query}`, ...FORM }
   const sent = upload === 'raw' ? 'some text' : body === undefined ? undefined : operation.example.body
-  return { method, path: `${prefix}${path}${query}`, headers: {}, ...(sent === undefined || method === 'GET' ? {} : { body: sent }) }
+  return {
+    method,
+    path: `${prefix}${path}${query}`,
+    headers: {},
+    ...(sent === undefined || method === 'GET' ? {} : { body: sent }),
+  }
 }
 
 /** Without it the request would be about nothing. */
 function requiredQuery({ input, example }: AnyOperation): string {
   const { required = [] } = (input.query ?? {}) as { readonly required?: readonly string[] }
-  const values = Object.entries((example.query ?? {}) as Record<string, unknown>).filter(([name]) => required.includes(name))
+  const values = Object.entries((example.query ?? {}) as Record<string, unknown>).filter(([name]) =>
+    required.includes(name),
+  )
   return values.length === 0 ? '' : `?${values.map(([name, value]) => `${name}=${String(value)}`).join('&')}`
 }
 
@@ -33,7 +42,9 @@ export type Params = Readonly<Record<string, string>>
 /** Where the key stands when `authorization` belongs to somebody else. */
 export function withKey(operation: AnyOperation, request: Input, key: string): Ask {
   const { header } = operation.access
-  return header === undefined ? { ...request, key } : { ...request, headers: { ...request.headers, [header]: key } }
+  return header === undefined
+    ? { ...request, key }
+    : { ...request, headers: { ...request.headers, [header]: key } }
 }
 
 /** Parameters of things that nobody has. */
@@ -41,9 +52,23 @@ export function missing(operation: AnyOperation): Params {
   const uuid = randomUUID()
   const isOf = (word: string): boolean => operation.path.startsWith(word)
   return {
-    id: uuid, job_id: `vid_${'0'.repeat(32)}`, workspace_ref: uuid, intern_id: uuid, hash: 'f'.repeat(64), name: 'secret_of_nobody', interval: 'monthly',
-    file_id: isOf('/containers') ? `cfile_${Buffer.from('nothing.txt').toString('base64url')}` : `file_${'0'.repeat(32)}`,
-    container_id: 'box-of-nobody', author: 'nobody', slug: 'nothing', version: '1', model: 'nobody/nothing', host: 'api.example.com', path: 'x',
+    id: uuid,
+    job_id: `vid_${'0'.repeat(32)}`,
+    workspace_ref: uuid,
+    intern_id: uuid,
+    hash: 'f'.repeat(64),
+    name: 'secret_of_nobody',
+    interval: 'monthly',
+    file_id: isOf('/containers')
+      ? `cfile_${Buffer.from('nothing.txt').toString('base64url')}`
+      : `file_${'0'.repeat(32)}`,
+    container_id: 'box-of-nobody',
+    author: 'nobody',
+    slug: 'nothing',
+    version: '1',
+    model: 'nobody/nothing',
+    host: 'api.example.com',
+    path: 'x',
   }
 }
 
@@ -69,7 +94,8 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   else if (isOf('/scim/group-mappings/')) params['id'] = place.mappingId
   else if (isOf('/Groups/{id}')) params['id'] = place.groupId
   else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
-  else if (isOf('/presets/') && !SAVED.test(operation.path)) [params['slug'], params['version']] = [place.presetSlug, '1']
+  else if (isOf('/presets/') && !SAVED.test(operation.path))
+    [params['slug'], params['version']] = [place.presetSlug, '1']
   else if (isOf('/Users/')) params['id'] = place.userId
   else if (isOf('/keys/')) params['hash'] = place.inference.hash
   else if (isOf('/private-endpoints/')) params['id'] = place.endpointId
@@ -80,7 +106,8 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   else if (isOf('/admin/jobs/')) params['job_id'] = place.videoId
   else if (isOf('/admin/webhooks/{id}')) params['id'] = place.deliveryId
   else if (isOf('/files/')) params['file_id'] = place.fileId
-  else if (isOf('/containers/') && operation.method !== 'put') [params['container_id'], params['file_id']] = [place.containerId, place.containerFileId]
+  else if (isOf('/containers/') && operation.method !== 'put')
+    [params['container_id'], params['file_id']] = [place.containerId, place.containerFileId]
   else return null
   return params
 }

@@ -1,14 +1,42 @@
 import { LOCAL_DISK, type JournalDisk } from '../../../../src/server/journal/disk.ts'
 import type { Lender } from '../../../../src/server/ports/money/lending.ts'
 
-/** Between which two steps a process is killed. `part`: half of the bytes are written. `sent`: Postgres was asked, and its answer is not awaited. */
+/**
+ * Between which two steps a process is killed. `part`: half of the bytes are written. `sent`: Postgres was
+ * asked, and its answer is not awaited.
+ */
 export const FRONT_FAULTS = [
-  'create:before', 'create:after', 'rename:before', 'rename:after', 'remove:before', 'remove:after',
-  'write:before', 'write:part', 'write:after',
-  'open:before', 'open:after', 'lend:before', 'lend:sent', 'lend:after',
-  'flush:before', 'flush:sent', 'flush:after', 'applied:after', 'give_back:gathered', 'give_back:written', 'none',
+  'create:before',
+  'create:after',
+  'rename:before',
+  'rename:after',
+  'remove:before',
+  'remove:after',
+  'write:before',
+  'write:part',
+  'write:after',
+  'open:before',
+  'open:after',
+  'lend:before',
+  'lend:sent',
+  'lend:after',
+  'flush:before',
+  'flush:sent',
+  'flush:after',
+  'applied:after',
+  'give_back:gathered',
+  'give_back:written',
+  'none',
 ] as const
-export const RECOVERY_FAULTS = ['flush:before', 'flush:sent', 'flush:after', 'close:before', 'close:sent', 'close:after', 'none'] as const
+export const RECOVERY_FAULTS = [
+  'flush:before',
+  'flush:sent',
+  'flush:after',
+  'close:before',
+  'close:sent',
+  'close:after',
+  'none',
+] as const
 export type Fault = (typeof FRONT_FAULTS)[number] | (typeof RECOVERY_FAULTS)[number]
 
 export interface FaultPoints {
@@ -62,7 +90,9 @@ export function faultPoints(wanted: Fault, nth: number): FaultPoints {
     return result
   }
   return {
-    at, sent, disk,
+    at,
+    sent,
+    disk,
     lender: (real) => ({
       open: (owner) => asked('open', () => real.open(owner)),
       lend: (ask) => asked('lend', () => real.lend(ask)),

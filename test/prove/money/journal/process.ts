@@ -1,4 +1,6 @@
-/** A front reduced to its money, or whoever recovers it: does what its order says, and is killed on the way. */
+/**
+ * A front reduced to its money, or whoever recovers it: does what its order says, and is killed on the way.
+ */
 import { recoverJournal } from '../../../../src/server/journal/recovery.ts'
 import type { Lender } from '../../../../src/server/ports/money/lending.ts'
 import { journalState } from '../../../../src/server/store/nodes/journals.ts'
@@ -23,7 +25,12 @@ await store.close()
 
 async function recover(): Promise<void> {
   await recoverJournal(order.journalId, {
-    folder: order.folder, lender, stateOf: (id) => again(() => journalState(store.sql, id)), bootId: TEST_BOOT, isRunning: () => false, log: SILENT,
+    folder: order.folder,
+    lender,
+    stateOf: (id) => again(() => journalState(store.sql, id)),
+    bootId: TEST_BOOT,
+    isRunning: () => false,
+    log: SILENT,
     batchEntries: BATCH,
   })
 }
@@ -56,7 +63,8 @@ async function again<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step()
     } catch (problem) {
-      const isSlow = problem instanceof StoreSlow || (problem as { code?: unknown }).code === 'CONNECT_TIMEOUT'
+      const isSlow =
+        problem instanceof StoreSlow || (problem as { code?: unknown }).code === 'CONNECT_TIMEOUT'
       if (!isSlow || tries === TRIES) throw problem
     }
   }

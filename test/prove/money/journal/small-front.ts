@@ -1,4 +1,7 @@
-/** A front reduced to its money: takes, settles, gives back and flushes at random, and tells each step before it. */
+/**
+ * A front reduced to its money: takes, settles, gives back and flushes at random, and tells each step before
+ * it.
+ */
 import { writeSync } from 'node:fs'
 import { openJournal } from '../../../../src/server/journal/journal.ts'
 import type { Journal, Settlement } from '../../../../src/server/ports/money/journal.ts'
@@ -29,7 +32,8 @@ export type Step =
   | { readonly what: 'release'; readonly id: string }
 
 /** One line each, before the next step. */
-export type Told = Step
+export type Told =
+  | Step
   /** All that was told before is on disk; or the disk would not, and the takes of the turn never were. */
   | { readonly what: 'written' | 'refused' }
 
@@ -69,8 +73,15 @@ export class SmallFront {
     this.#random = new Proof({ seed: order.seed, isShort: true, say: () => undefined })
     const { folder, journalId: id } = order
     this.#journal = openJournal({
-      folder, id, node: 'a-node', bootId: TEST_BOOT, holder: HOLDER, log: SILENT, disk: points.disk,
-      segmentBytes: SEGMENT_BYTES, entriesMax: ENTRIES_IN_MEMORY,
+      folder,
+      id,
+      node: 'a-node',
+      bootId: TEST_BOOT,
+      holder: HOLDER,
+      log: SILENT,
+      disk: points.disk,
+      segmentBytes: SEGMENT_BYTES,
+      entriesMax: ENTRIES_IN_MEMORY,
     })
   }
 
@@ -81,12 +92,22 @@ export class SmallFront {
   async lend(): Promise<void> {
     if (this.#balance > LENT / 2) return
     const accounts = KINDS.map((kind) => ({
-      accountId: this.#order.owners.accounts[kind], needNano: LENT, leastNano: 1, useNano: 0,
+      accountId: this.#order.owners.accounts[kind],
+      needNano: LENT,
+      leastNano: 1,
+      useNano: 0,
     }))
-    const ask = { journalId: this.#journal.id, sequence: ++this.#sequence, liveFronts: 1, day: this.#day, accounts }
+    const ask = {
+      journalId: this.#journal.id,
+      sequence: ++this.#sequence,
+      liveFronts: 1,
+      day: this.#day,
+      accounts,
+    }
     const reply = await this.#lender.lend(ask)
     // A proof is not run at midnight twice in a row: the next one begins another day.
-    if (reply === null || (this.#balance > 0 && reply.day !== this.#day)) throw new Error('the lease is of another day')
+    if (reply === null || (this.#balance > 0 && reply.day !== this.#day))
+      throw new Error('the lease is of another day')
     this.#day = reply.day
     this.#balance += Math.min(...reply.accounts.map(({ lentNano }) => lentNano))
   }
@@ -124,7 +145,12 @@ export class SmallFront {
     if (this.#random.random(3) > 0 || this.#journal.isBroken) return
     const amountNano = this.#random.random(this.#balance + 1)
     for (const kind of KINDS) {
-      this.#journal.giveBack({ kind: 'give_back', day: this.#day, accountId: this.#order.owners.accounts[kind], amountNano })
+      this.#journal.giveBack({
+        kind: 'give_back',
+        day: this.#day,
+        accountId: this.#order.owners.accounts[kind],
+        amountNano,
+      })
     }
     this.#balance -= amountNano
     this.#points.at('give_back:gathered')
@@ -134,7 +160,7 @@ export class SmallFront {
 
   async flush(): Promise<void> {
     for (let batch = this.#journal.next(BATCH); batch !== null; batch = this.#journal.next(BATCH)) {
-      if (await this.#lender.flush(batch) === 'fenced') throw new Error('the journal was closed')
+      if ((await this.#lender.flush(batch)) === 'fenced') throw new Error('the journal was closed')
       this.#journal.applied(batch.to)
       this.#points.at('applied:after')
     }
@@ -152,8 +178,15 @@ export class SmallFront {
 
   #settlement(requestId: string, costNano: number): Settlement {
     return {
-      kind: 'settle', ...this.#call(requestId), provider: 'acme', tokens: 1, milliseconds: 1, costNano, overrunNano: 0,
-      isByok: false, isEstimated: false,
+      kind: 'settle',
+      ...this.#call(requestId),
+      provider: 'acme',
+      tokens: 1,
+      milliseconds: 1,
+      costNano,
+      overrunNano: 0,
+      isByok: false,
+      isEstimated: false,
     }
   }
 
@@ -161,7 +194,15 @@ export class SmallFront {
     const { organizationId, workspaceId, keyHash, keyAccountId } = this.#order.owners
     const paid = { organization: true, workspace: true, key: true }
     const owner = { organizationId, workspaceId, keyHash, keyAccountId }
-    return { day: this.#day, atMs: Date.now(), requestId, operation: 'embeddings.create', ...owner, model: 'acme/m', paid }
+    return {
+      day: this.#day,
+      atMs: Date.now(),
+      requestId,
+      operation: 'embeddings.create',
+      ...owner,
+      model: 'acme/m',
+      paid,
+    }
   }
 }
 

@@ -10,7 +10,10 @@ interface Call {
   after: readonly Allowed[]
 }
 
-/** What the ledger may say of each call of a front that was killed, by what it told: one row of these, or none where that is allowed. */
+/**
+ * What the ledger may say of each call of a front that was killed, by what it told: one row of these, or none
+ * where that is allowed.
+ */
 export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly Allowed[]> {
   const calls = new Map<string, Call>()
   let gathered: Call[] = []
@@ -30,7 +33,11 @@ export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly
 
 function begun(one: Step, calls: Map<string, Call>): Call {
   if (one.what === 'take') {
-    const call: Call = { bound: one.nano, allowed: ['none', `forfeit ${one.nano}`], after: [`forfeit ${one.nano}`] }
+    const call: Call = {
+      bound: one.nano,
+      allowed: ['none', `forfeit ${one.nano}`],
+      after: [`forfeit ${one.nano}`],
+    }
     calls.set(one.id, call)
     return call
   }

@@ -1,6 +1,11 @@
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { connected } from '../../../support/wire/connected.ts'
-import { outsidePostgres, outsideRedis, type OutsideRedis, type OutsideStore } from '../../../support/nodes/outside-stores.ts'
+import {
+  outsidePostgres,
+  outsideRedis,
+  type OutsideRedis,
+  type OutsideStore,
+} from '../../../support/nodes/outside-stores.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { startProvider } from '../../../support/embeddings/provider.ts'
 import { STAND_MODEL, startStand, type Stand } from '../../../support/nodes/stand.ts'
@@ -16,7 +21,10 @@ export interface SpendStand {
   /** A management call; its `data` (or the whole body where there is none). Throws on an error. */
   manage(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
   /** An inference key of a workspace. */
-  makeKey(workspaceId: string, more?: Readonly<Record<string, unknown>>): Promise<{ readonly key: string; readonly hash: string }>
+  makeKey(
+    workspaceId: string,
+    more?: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly key: string; readonly hash: string }>
   account(id: string): Promise<AccountState>
   /** Nothing is lent any more; resolves with milliseconds, or null after `msMax`. */
   untilReturned(msMax: number): Promise<number | null>
@@ -36,7 +44,10 @@ export interface SpendStandInput {
 const TOKENS_PER_BYTE = 0.7
 const PRICE = '0.000001'
 
-export async function startSpendStand(proof: Proof, { fronts, settings = {} }: SpendStandInput): Promise<SpendStand> {
+export async function startSpendStand(
+  proof: Proof,
+  { fronts, settings = {} }: SpendStandInput,
+): Promise<SpendStand> {
   const provider = await startProvider()
   proof.after(() => provider.close())
   provider.usually((exchange) => {
@@ -51,7 +62,10 @@ export async function startSpendStand(proof: Proof, { fronts, settings = {} }: S
     provider: provider.origin,
     price: PRICE,
     settings: {
-      SLUICE_FRONTS: String(fronts), DATABASE_URL: postgres.url, ...(redis === null ? {} : { REDIS_URL: redis.url }), ...settings,
+      SLUICE_FRONTS: String(fronts),
+      DATABASE_URL: postgres.url,
+      ...(redis === null ? {} : { REDIS_URL: redis.url }),
+      ...settings,
     },
   })
   proof.after(() => stand.stop())
@@ -59,7 +73,11 @@ export async function startSpendStand(proof: Proof, { fronts, settings = {} }: S
   proof.after(() => store.close())
   const manage = manager(stand)
   return {
-    stand, store, postgres, redis, manage,
+    stand,
+    store,
+    postgres,
+    redis,
+    manage,
     async makeKey(workspaceId, more = {}) {
       const made = await manage('POST', '/keys', { name: 'spender', workspace_id: workspaceId, ...more })
       return { key: String(made['key']), hash: String((made['data'] as { hash: string }).hash) }
@@ -75,7 +93,11 @@ function manager({ port, keys }: Stand): SpendStand['manage'] {
   return async (method, path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${keys.management_key}`, 'content-type': 'application/json', connection: 'close' },
+      headers: {
+        authorization: `Bearer ${keys.management_key}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()

@@ -83,23 +83,41 @@ export class Spenders {
       if (isRefused) this.refusals.push(answer)
       // Whoever is refused at once would else do nothing but ask.
       const restMs = Math.max(this.#wish.restMs ?? 0, answer.status >= 400 ? REST_MS : 0)
-      if (restMs > 0 && this.#wish.goesOn === true) await new Promise((resolve) => setTimeout(resolve, restMs))
+      if (restMs > 0 && this.#wish.goesOn === true)
+        await new Promise((resolve) => setTimeout(resolve, restMs))
     }
   }
 
   #ask(key: string, input: string): Promise<Answer> {
     const body = JSON.stringify({ model: this.#wish.model, input, encoding_format: 'float' })
-    const headers = { 'content-type': 'application/json', 'content-length': body.length, authorization: `Bearer ${key}` }
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      authorization: `Bearer ${key}`,
+    }
     const { port } = this.#wish
     return new Promise((resolve) => {
-      const req = send({ port, host: '127.0.0.1', path: '/api/v1/embeddings', method: 'POST', headers, agent: this.#agent })
+      const req = send({
+        port,
+        host: '127.0.0.1',
+        path: '/api/v1/embeddings',
+        method: 'POST',
+        headers,
+        agent: this.#agent,
+      })
       const lost = (): void => resolve({ status: 0, costNano: 0, metadata: {} })
       req.setTimeout(ANSWER_MS_MAX, () => req.destroy())
       req.on('error', lost)
       req.on('response', (res) => {
-        this.slowestLimitsMs = Math.max(this.slowestLimitsMs, limitsMsOf(String(res.headers['server-timing'] ?? '')))
+        this.slowestLimitsMs = Math.max(
+          this.slowestLimitsMs,
+          limitsMsOf(String(res.headers['server-timing'] ?? '')),
+        )
         let text = ''
-        res.setEncoding('utf8').on('data', (piece: string) => (text += piece)).on('error', lost)
+        res
+          .setEncoding('utf8')
+          .on('data', (piece: string) => (text += piece))
+          .on('error', lost)
         res.on('end', () => resolve(answerOf(res.statusCode ?? 0, text)))
         res.on('aborted', lost)
       })
@@ -113,6 +131,9 @@ function limitsMsOf(timing: string): number {
 }
 
 function answerOf(status: number, text: string): Answer {
-  const { usage, error } = JSON.parse(text) as { usage?: { cost: number }; error?: { metadata?: Answer['metadata'] } }
+  const { usage, error } = JSON.parse(text) as {
+    usage?: { cost: number }
+    error?: { metadata?: Answer['metadata'] }
+  }
   return { status, costNano: Math.round((usage?.cost ?? 0) * NANO), metadata: error?.metadata ?? {} }
 }

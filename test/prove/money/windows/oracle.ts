@@ -16,7 +16,10 @@ export class Oracle {
   events = 0
   totalNano = 0
 
-  count(accountIds: readonly string[], event: { readonly day: Day; readonly costNano: number; readonly isByok: boolean }): void {
+  count(
+    accountIds: readonly string[],
+    event: { readonly day: Day; readonly costNano: number; readonly isByok: boolean },
+  ): void {
     for (const accountId of accountIds) {
       const days = this.#spent.get(accountId) ?? new Map<Day, Spent>()
       this.#spent.set(accountId, days)
@@ -44,11 +47,16 @@ export class Oracle {
 export function isTogether(span: Span, one: Day, other: Day): boolean {
   const [a, b] = [new Date(one), new Date(other)]
   switch (span) {
-    case 'daily': return a.getTime() === b.getTime()
-    case 'weekly': return weekOf(a) === weekOf(b)
-    case 'monthly': return a.getUTCFullYear() * 12 + a.getUTCMonth() === b.getUTCFullYear() * 12 + b.getUTCMonth()
-    case 'lifetime': return true
-    default: return span satisfies never
+    case 'daily':
+      return a.getTime() === b.getTime()
+    case 'weekly':
+      return weekOf(a) === weekOf(b)
+    case 'monthly':
+      return a.getUTCFullYear() * 12 + a.getUTCMonth() === b.getUTCFullYear() * 12 + b.getUTCMonth()
+    case 'lifetime':
+      return true
+    default:
+      return span satisfies never
   }
 }
 

@@ -30,7 +30,10 @@ interface Open {
   readonly isByok: boolean
 }
 
-/** A front as the authority sees one: it spends what it was lent, of one day at a time, and gives back what is left of others. */
+/**
+ * A front as the authority sees one: it spends what it was lent, of one day at a time, and gives back what is
+ * left of others.
+ */
 export class SimFront {
   readonly journal: TestJournal
   readonly #options: SimOptions
@@ -57,7 +60,8 @@ export class SimFront {
   /** What it holds of each account and day: what it may still spend, and what open calls have taken. */
   held(): ReadonlyMap<string, number> {
     const held = new Map(this.#balances)
-    for (const { take } of this.#open) for (const { name, nano } of namesOf(take)) held.set(name, (held.get(name) ?? 0) + nano)
+    for (const { take } of this.#open)
+      for (const { name, nano } of namesOf(take)) held.set(name, (held.get(name) ?? 0) + nano)
     return held
   }
 
@@ -65,7 +69,10 @@ export class SimFront {
     return this.#open.map(({ take }) => take)
   }
 
-  /** Calls, settles, a flush and a request for money; each of the latter is now and then repeated, as after a lost answer. */
+  /**
+   * Calls, settles, a flush and a request for money; each of the latter is now and then repeated, as after a
+   * lost answer.
+   */
   async round(calls: number): Promise<void> {
     for (let call = 0; call < calls; call++) this.#call()
     this.#settle({ all: false })
@@ -73,7 +80,9 @@ export class SimFront {
     await this.#flush()
     await this.#lend()
     if (this.#chance(4)) {
-      const { day } = await this.#options.lender.pulse(this.#options.payers.map(({ owners }) => owners.accounts.key))
+      const { day } = await this.#options.lender.pulse(
+        this.#options.payers.map(({ owners }) => owners.accounts.key),
+      )
       if (day > this.#day) this.#day = day
     }
   }
@@ -89,11 +98,17 @@ export class SimFront {
     const isByok = this.#chance(4)
     const nano = 1 + this.#options.random(BOUND_NANO_MAX)
     const paid = paidBy(payer, isByok)
-    const take = openTake(payer.owners, this.#day, nano, { paid, atMs: Date.parse(this.#day) + this.#options.random(86_400_000) })
+    const take = openTake(payer.owners, this.#day, nano, {
+      paid,
+      atMs: Date.parse(this.#day) + this.#options.random(86_400_000),
+    })
     const short = namesOf(take).filter(({ name }) => (this.#balances.get(name) ?? 0) < nano)
     for (const { accountId } of short) {
       const need = this.#needs.get(accountId)
-      this.#needs.set(accountId, { needNano: (need?.needNano ?? 0) + nano, leastNano: Math.min(need?.leastNano ?? nano, nano) })
+      this.#needs.set(accountId, {
+        needNano: (need?.needNano ?? 0) + nano,
+        leastNano: Math.min(need?.leastNano ?? nano, nano),
+      })
     }
     if (short.length > 0) return
     for (const { name } of namesOf(take)) this.#add(name, -nano)
@@ -114,7 +129,16 @@ export class SimFront {
       const { day, requestId, atMs, paid } = take
       for (const { name } of namesOf(take)) this.#add(name, bound - costNano)
       const overrunNano = this.#chance(50) ? 9 : 0
-      this.#pending.push(settlement(payer.owners, day, costNano, { requestId, atMs, paid, isByok, overrunNano, isEstimated: this.#chance(20) }))
+      this.#pending.push(
+        settlement(payer.owners, day, costNano, {
+          requestId,
+          atMs,
+          paid,
+          isByok,
+          overrunNano,
+          isEstimated: this.#chance(20),
+        }),
+      )
       oracle.count(Object.values(payer.owners.accounts), { day, costNano, isByok })
       if (day < this.#day) this.lateEvents += 1
     }
@@ -132,7 +156,7 @@ export class SimFront {
   }
 
   async #flush(): Promise<void> {
-    const [from, to] = [this.journal.offset, this.journal.offset += this.#pending.length]
+    const [from, to] = [this.journal.offset, (this.journal.offset += this.#pending.length)]
     const batch = { journalId: this.journal.id, from, to, entries: this.#pending }
     const results = await this.#maybeTwice(() => this.#options.lender.flush(batch))
     if (results.some((result) => result !== 'applied')) this.wrongs.push(`a flush was ${results.join(', ')}`)
@@ -140,9 +164,11 @@ export class SimFront {
   }
 
   async #lend(): Promise<void> {
-    const accounts: AccountAsk[] = [...this.#needs].slice(0, ASKS_MAX).map(([accountId, need]) => (
-      { accountId, ...need, useNano: this.#options.random(20 * BOUND_NANO_MAX) }
-    ))
+    const accounts: AccountAsk[] = [...this.#needs].slice(0, ASKS_MAX).map(([accountId, need]) => ({
+      accountId,
+      ...need,
+      useNano: this.#options.random(20 * BOUND_NANO_MAX),
+    }))
     this.#needs.clear()
     const ask = this.journal.ask({}, { accounts, day: this.#day, liveFronts: 4 })
     const [reply, again] = await this.#maybeTwice(() => this.#options.lender.lend(ask))
@@ -188,5 +214,9 @@ function paidBy({ isLimited, countsByok }: Payer, isByok: boolean): OpenTake['pa
 
 function namesOf({ day, paid, amounts, organizationId, workspaceId, keyAccountId }: OpenTake) {
   const ids = { organization: `o${organizationId}`, workspace: `w${workspaceId}`, key: keyAccountId }
-  return KINDS.filter((kind) => paid[kind]).map((kind) => ({ accountId: ids[kind], name: `${ids[kind]} ${day}`, nano: amounts[kind] }))
+  return KINDS.filter((kind) => paid[kind]).map((kind) => ({
+    accountId: ids[kind],
+    name: `${ids[kind]} ${day}`,
+    nano: amounts[kind],
+  }))
 }

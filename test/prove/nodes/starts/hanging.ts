@@ -21,15 +21,29 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   const silentMs = since()
   const { status, fronts } = JSON.parse(body) as { status: string; fronts: { ready: number } }
   const isSaid = status === 'degraded' && fronts.ready === 1
-  proof.check('a stopped front is not ready, and /readyz says so', isSaid, `${status}, ${fronts.ready} of 2 fronts ready`)
+  proof.check(
+    'a stopped front is not ready, and /readyz says so',
+    isSaid,
+    `${status}, ${fronts.ready} of 2 fronts ready`,
+  )
   proof.checkTimed('after 3 s', silentMs <= FRONT_SILENT_MS + SLACK_MS, `after ${silentMs.toFixed(0)} ms`)
   await until('it is replaced', () => stand.fronts().length === 2 && !stand.fronts().includes(victim))
   const replacedMs = since()
-  proof.check('it is killed and replaced, not before 9 s', replacedMs >= FRONT_HUNG_MS - 1_000, `after ${replacedMs.toFixed(0)} ms`)
+  proof.check(
+    'it is killed and replaced, not before 9 s',
+    replacedMs >= FRONT_HUNG_MS - 1_000,
+    `after ${replacedMs.toFixed(0)} ms`,
+  )
   proof.checkTimed('after 10 s', replacedMs <= FRONT_HUNG_MS + SLACK_MS, `after ${replacedMs.toFixed(0)} ms`)
-  await until('the node is ready', async () => (await stand.admin('/readyz')).text.includes('"status":"ready"'))
+  await until('the node is ready', async () =>
+    (await stand.admin('/readyz')).text.includes('"status":"ready"'),
+  )
   const answered = await Promise.all(Array.from({ length: ASKED }, () => isAnswered(stand)))
-  proof.check(`${ASKED} new connections are all answered`, answered.every((is) => is), `${answered.filter((is) => is).length} of ${ASKED}`)
+  proof.check(
+    `${ASKED} new connections are all answered`,
+    answered.every((is) => is),
+    `${answered.filter((is) => is).length} of ${ASKED}`,
+  )
   const { text } = await stand.admin('/metrics')
   const metric = /^sluice_front_hangs_total.*$/m.exec(text)?.[0] ?? 'no metric'
   const isTold = metric.endsWith(' 1') && stand.output().includes('front_hung')

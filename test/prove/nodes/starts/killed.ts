@@ -19,7 +19,11 @@ export async function allKilled(proof: Proof, stand: Stand): Promise<void> {
     proof.say(`all fronts killed ${round + 1}: answered after ${backs.at(-1)?.toFixed(0) ?? '?'} ms`)
   }
   const figures = `median ${median(backs).toFixed(0)} ms, most ${Math.max(...backs).toFixed(0)} ms of ${rounds}`
-  proof.check('a node answers again whenever all of its fronts were killed', backs.every((ms) => ms < GIVE_UP_MS), `${backs.length} times`)
+  proof.check(
+    'a node answers again whenever all of its fronts were killed',
+    backs.every((ms) => ms < GIVE_UP_MS),
+    `${backs.length} times`,
+  )
   proof.checkTimed('within 500 ms at the median', median(backs) <= BACK_MS_MEDIAN, figures)
   await until('all fronts are back', () => stand.fronts().length === 2)
 }
@@ -38,7 +42,9 @@ async function untilWhole(stand: Stand): Promise<void> {
 }
 
 function spareOf(stand: Stand): ProcessRow | undefined {
-  return tree(stand.pid).find((row) => row.parent === stand.pid && row.state !== 'Z' && row.arguments.includes('spare'))
+  return tree(stand.pid).find(
+    (row) => row.parent === stand.pid && row.state !== 'Z' && row.arguments.includes('spare'),
+  )
 }
 
 /** Milliseconds from the kill to the first good answer to a known key. */

@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clusterFolderOf } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
-import { nodeSettings, runToEnd, startNode, until, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import {
+  nodeSettings,
+  runToEnd,
+  startNode,
+  until,
+  type Settings,
+  type TestNode,
+} from '../../../support/nodes/node.ts'
 import type { Proof } from '../../proof.ts'
 
 const FILE_BYTES = 1_000
@@ -17,7 +24,8 @@ export async function brokenData(proof: Proof): Promise<void> {
   const key = readFileSync(file)
   rmSync(file)
   await refused(proof, settings, {
-    what: 'the root key is gone', says: /root key [0-9a-f]{16} is not here: \d+ keys? that it wraps cannot be opened; bring it back/,
+    what: 'the root key is gone',
+    says: /root key [0-9a-f]{16} is not here: \d+ keys? that it wraps cannot be opened; bring it back/,
   })
   proof.check('no other key is made', !existsSync(file), existsSync(file) ? 'one was' : 'none')
   writeFileSync(file, key, { mode: 0o600 })
@@ -25,7 +33,8 @@ export async function brokenData(proof: Proof): Promise<void> {
   const ours = readFileSync(version, 'utf8')
   writeFileSync(version, '16\n')
   await refused(proof, settings, {
-    what: 'the cluster is of another Postgres', says: /is of Postgres 16, and this Sluice brings Postgres \d+: .*sluice backup/,
+    what: 'the cluster is of another Postgres',
+    says: /is of Postgres 16, and this Sluice brings Postgres \d+: .*sluice backup/,
   })
   writeFileSync(version, ours)
 }
@@ -44,14 +53,22 @@ export async function fullDisk(proof: Proof): Promise<void> {
   const settings = { ...plain, SLUICE_DATA: join(folder, 'data') }
   const ballast = join(folder, 'ballast')
   fill(ballast)
-  await refused(proof, settings, { what: 'the disk is full', says: /the disk of \S+ is full: make room on it/ })
+  await refused(proof, settings, {
+    what: 'the disk is full',
+    says: /the disk of \S+ is full: make room on it/,
+  })
   rmSync(ballast)
   const node = await startNode(proof, settings)
   fill(ballast)
   let body = ''
-  const untilSays = (what: string) => until(`readiness says ${what}`, async () => (body = (await node.admin('/readyz')).body).includes(what))
+  const untilSays = (what: string) =>
+    until(`readiness says ${what}`, async () => (body = (await node.admin('/readyz')).body).includes(what))
   await untilSays('"degraded":["storage"]')
-  proof.check('a node whose disk is full is degraded by storage', body.includes('"status":"degraded"'), '"degraded":["storage"]')
+  proof.check(
+    'a node whose disk is full is degraded by storage',
+    body.includes('"status":"degraded"'),
+    '"degraded":["storage"]',
+  )
   rmSync(ballast)
   await untilSays('"status":"ready"')
   proof.check('and ready when there is room again', body.includes('"degraded":[]'), '"degraded":[]')
@@ -67,16 +84,26 @@ async function refused(proof: Proof, settings: Settings, { what, says }: Refusal
   const { code, stdout, stderr } = await runToEnd(settings)
   const sentence = stderr.trim().split('\n').at(-1) ?? ''
   const isRefused = code !== 0 && stdout === '' && says.test(sentence)
-  proof.check(`${what}: no ready line, one sentence with the remedy, exit code other than 0`, isRefused, `${code}: ${sentence}`)
+  proof.check(
+    `${what}: no ready line, one sentence with the remedy, exit code other than 0`,
+    isRefused,
+    `${code}: ${sentence}`,
+  )
 }
 
 /** A key of the workspace for files is made with the first of them. */
 async function store(node: TestNode): Promise<void> {
-  const { inference_key: key } = JSON.parse(readFileSync(join(node.dataDir, 'first-keys.json'), 'utf8')) as { inference_key: string }
+  const { inference_key: key } = JSON.parse(readFileSync(join(node.dataDir, 'first-keys.json'), 'utf8')) as {
+    inference_key: string
+  }
   const form = new FormData()
   form.set('purpose', 'assistants')
   form.set('file', new Blob([Buffer.alloc(FILE_BYTES, 'text ')], { type: 'text/plain' }), 'a.txt')
-  const answer = await fetch(`${node.ready.url}/api/v1/files`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: form })
+  const answer = await fetch(`${node.ready.url}/api/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form,
+  })
   if (!answer.ok) throw new Error(`the file was not stored: ${answer.status} ${await answer.text()}`)
 }
 

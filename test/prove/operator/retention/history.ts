@@ -36,25 +36,54 @@ export async function plantHistory(store: Store, size: HistorySize): Promise<His
   const young = must(await createOrganization(store, { name: 'audited since' })).organization.id
   await store.sql.begin(async (tx) => {
     await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL synchronous_commit = off')
-    for (const [age, name, scale] of [[DUE, 'due', null], [YOUNG, 'young', size.young]] as const) {
+    for (const [age, name, scale] of [
+      [DUE, 'due', null],
+      [YOUNG, 'young', size.young],
+    ] as const) {
       const plant = { ...age, ...owners }
       await plantAnswers(tx, { ...plant, name: `${name}-`, count: scale ?? size.idempotency })
       await plantJobs(tx, { ...plant, name: `${name}-`, count: scale ?? size.jobs })
       // What is told of jobs that are kept by none of them: a job stays with a dead letter.
       for (const state of ['delivered', 'dead'] as const) {
-        await plantDeliveries(tx, { ...plant, state, name: `${name}-${state}-`, count: scale ?? size.deliveries })
+        await plantDeliveries(tx, {
+          ...plant,
+          state,
+          name: `${name}-${state}-`,
+          count: scale ?? size.deliveries,
+        })
       }
-      await plantEvents(tx, { ...age, organizationId: scale === null ? audited : young, name: `${name}-`, count: scale ?? size.audit })
+      await plantEvents(tx, {
+        ...age,
+        organizationId: scale === null ? audited : young,
+        name: `${name}-`,
+        count: scale ?? size.audit,
+      })
     }
   })
   const spentNano = await plantLedger(store, owners, size.ledger)
-  const due = { ledger: size.ledger, audit: size.audit, idempotency: size.idempotency, webhook_deliveries: 2 * size.deliveries, video_jobs: size.jobs }
-  const kept = { ledger: 0, audit: size.young, idempotency: size.young, webhook_deliveries: 2 * size.young, video_jobs: size.young }
+  const due = {
+    ledger: size.ledger,
+    audit: size.audit,
+    idempotency: size.idempotency,
+    webhook_deliveries: 2 * size.deliveries,
+    video_jobs: size.jobs,
+  }
+  const kept = {
+    ledger: 0,
+    audit: size.young,
+    idempotency: size.young,
+    webhook_deliveries: 2 * size.young,
+    video_jobs: size.young,
+  }
   return { due, kept, spentNano }
 }
 
 /** Rows as flushes would have left them, with their roll-up and their counters. @returns what they cost */
-async function plantLedger({ sql }: Store, owners: Awaited<ReturnType<typeof makeOwners>>, rows: number): Promise<bigint> {
+async function plantLedger(
+  { sql }: Store,
+  owners: Awaited<ReturnType<typeof makeOwners>>,
+  rows: number,
+): Promise<bigint> {
   const { organizationId, workspaceId, keyHash, accounts } = owners
   const at = sql`(clock_timestamp() AT TIME ZONE 'UTC')::timestamp - interval '101 days' + nth * interval '1 day' / ${rows}::float8`
   return sql.begin(async (tx) => {
@@ -68,7 +97,9 @@ async function plantLedger({ sql }: Store, owners: Awaited<ReturnType<typeof mak
     await tx`
       INSERT INTO activity SELECT organization_id, day, workspace_id, key_hash, model, count(*), sum(tokens), 0, sum(cost_nano), 0, 0
       FROM ledger WHERE organization_id = ${organizationId} GROUP BY organization_id, day, workspace_id, key_hash, model`
-    const [sum] = await tx<{ nano: string }[]>`SELECT sum(cost_nano)::text AS nano FROM ledger WHERE organization_id = ${organizationId}`
+    const [sum] = await tx<
+      { nano: string }[]
+    >`SELECT sum(cost_nano)::text AS nano FROM ledger WHERE organization_id = ${organizationId}`
     const nano = sum?.nano ?? '0'
     await tx`
       UPDATE accounts SET lifetime_spent_nano = lifetime_spent_nano + ${nano}::bigint
@@ -92,8 +123,13 @@ export async function countHistory({ sql }: Store): Promise<{ readonly due: Coun
         (SELECT count(*)::int FROM video_jobs WHERE id LIKE 'due-%') AS video_jobs_due,
         (SELECT count(*)::int FROM video_jobs WHERE id LIKE 'young-%') AS video_jobs_kept`
     const of = (what: string): Counts => ({
-      ledger: what === 'due' ? row?.['ledger'] ?? -1 : 0,
-      ...Object.fromEntries(['audit', 'idempotency', 'webhook_deliveries', 'video_jobs'].map((table) => [table, row?.[`${table}_${what}`] ?? -1])),
+      ledger: what === 'due' ? (row?.['ledger'] ?? -1) : 0,
+      ...Object.fromEntries(
+        ['audit', 'idempotency', 'webhook_deliveries', 'video_jobs'].map((table) => [
+          table,
+          row?.[`${table}_${what}`] ?? -1,
+        ]),
+      ),
     })
     return { due: of('due'), kept: of('kept') }
   })

@@ -8,9 +8,17 @@ import { SILENT } from '../../../support/log.ts'
 import type { Proof } from '../../proof.ts'
 import type { Deps } from './world.ts'
 
-/** The parts of a node that change a directory, over one store, with a runner that works on sync jobs all the while. */
+/**
+ * The parts of a node that change a directory, over one store, with a runner that works on sync jobs all the
+ * while.
+ */
 export function openMeans(proof: Proof, store: Store): Deps {
   const stop = startSyncs({ work: openSyncWork(store), log: SILENT, pollMs: 10 })
   proof.after(stop)
-  return { store, mappings: openGroupMappings(store), users: openScimUsers(store), groups: openScimGroups(store) }
+  return {
+    store,
+    mappings: openGroupMappings(store),
+    users: openScimUsers(store),
+    groups: openScimGroups(store),
+  }
 }

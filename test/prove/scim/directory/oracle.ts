@@ -3,11 +3,25 @@ import type { MemberRole } from '../../../../src/schemas/workspaces/workspaces.t
 
 /** One change of a directory, by ids that may be gone when it is made. */
 export type Change =
-  | { readonly kind: 'grant' | 'revoke'; readonly workspaceId: string; readonly userName: string; readonly role: MemberRole }
-  | { readonly kind: 'map'; readonly groupId: string; readonly workspaceId: string; readonly role: MemberRole }
+  | {
+      readonly kind: 'grant' | 'revoke'
+      readonly workspaceId: string
+      readonly userName: string
+      readonly role: MemberRole
+    }
+  | {
+      readonly kind: 'map'
+      readonly groupId: string
+      readonly workspaceId: string
+      readonly role: MemberRole
+    }
   | { readonly kind: 'set_role'; readonly mappingId: string; readonly role: MemberRole }
   | { readonly kind: 'unmap'; readonly mappingId: string; readonly keepMembers: boolean }
-  | { readonly kind: 'add' | 'remove' | 'replace'; readonly groupId: string; readonly userIds: readonly string[] }
+  | {
+      readonly kind: 'add' | 'remove' | 'replace'
+      readonly groupId: string
+      readonly userIds: readonly string[]
+    }
   | { readonly kind: 'rename'; readonly groupId: string; readonly name: string }
   | { readonly kind: 'new_group'; readonly name: string; readonly userIds: readonly string[] }
   | { readonly kind: 'delete_group'; readonly groupId: string }
@@ -18,11 +32,17 @@ export type Change =
 /** What a change alone comes to. */
 export type Expected = 'changed' | 'same' | FailureName
 
-/** What the contract makes of a directory (B1.5, B1.6, B2.5), by sets in memory; written without a look at the store. */
+/**
+ * What the contract makes of a directory (B1.5, B1.6, B2.5), by sets in memory; written without a look at the
+ * store.
+ */
 export class Oracle {
   readonly users = new Map<string, { readonly name: string; isActive: boolean }>()
   readonly groups = new Map<string, { name: string; members: Set<string> }>()
-  readonly mappings = new Map<string, { readonly groupId: string; readonly workspaceId: string; role: MemberRole }>()
+  readonly mappings = new Map<
+    string,
+    { readonly groupId: string; readonly workspaceId: string; role: MemberRole }
+  >()
   /** By workspace and user. */
   readonly manual = new Map<string, MemberRole>()
 
@@ -30,7 +50,9 @@ export class Oracle {
     switch (change.kind) {
       case 'grant': {
         const user = this.userOf(change.userName)
-        return user !== null && this.manual.get(pair(change.workspaceId, user)) === change.role ? 'same' : 'changed'
+        return user !== null && this.manual.get(pair(change.workspaceId, user)) === change.role
+          ? 'same'
+          : 'changed'
       }
       case 'revoke': {
         const user = this.userOf(change.userName)
@@ -38,7 +60,9 @@ export class Oracle {
       }
       case 'map': {
         if (!this.groups.has(change.groupId)) return 'scim_group_unknown'
-        const there = [...this.mappings.values()].find(({ groupId, workspaceId }) => groupId === change.groupId && workspaceId === change.workspaceId)
+        const there = [...this.mappings.values()].find(
+          ({ groupId, workspaceId }) => groupId === change.groupId && workspaceId === change.workspaceId,
+        )
         if (there === undefined) return 'changed'
         return there.role === change.role ? 'same' : 'mapping_role_differs'
       }
@@ -63,7 +87,9 @@ export class Oracle {
     }
   }
 
-  #expectOfGroup(change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>): Expected {
+  #expectOfGroup(
+    change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>,
+  ): Expected {
     const isTaken = (name: string): boolean => [...this.groups.values()].some((group) => group.name === name)
     const isUnknown = (userIds: readonly string[]): boolean => userIds.some((id) => !this.users.has(id))
     if (change.kind === 'new_group') {
@@ -85,7 +111,10 @@ export class Oracle {
         return change.userIds.some((id) => group.members.has(id)) ? 'changed' : 'same'
       case 'replace':
         if (isUnknown(change.userIds)) return 'scim_member_unknown'
-        return new Set(change.userIds).size === group.members.size && change.userIds.every((id) => group.members.has(id)) ? 'same' : 'changed'
+        return new Set(change.userIds).size === group.members.size &&
+          change.userIds.every((id) => group.members.has(id))
+          ? 'same'
+          : 'changed'
     }
   }
 
@@ -100,7 +129,11 @@ export class Oracle {
         this.manual.delete(pair(change.workspaceId, made))
         return
       case 'map':
-        this.mappings.set(made, { groupId: change.groupId, workspaceId: change.workspaceId, role: change.role })
+        this.mappings.set(made, {
+          groupId: change.groupId,
+          workspaceId: change.workspaceId,
+          role: change.role,
+        })
         return
       case 'set_role': {
         const mapping = this.mappings.get(change.mappingId)
@@ -129,7 +162,10 @@ export class Oracle {
     }
   }
 
-  #applyToGroup(change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>, made: string): void {
+  #applyToGroup(
+    change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>,
+    made: string,
+  ): void {
     if (change.kind === 'new_group') {
       this.groups.set(made, { name: change.name, members: new Set(change.userIds) })
       return
@@ -151,7 +187,8 @@ export class Oracle {
         return
       case 'delete_group':
         this.groups.delete(change.groupId)
-        for (const [id, mapping] of this.mappings) if (mapping.groupId === change.groupId) this.mappings.delete(id)
+        for (const [id, mapping] of this.mappings)
+          if (mapping.groupId === change.groupId) this.mappings.delete(id)
     }
   }
 
@@ -169,7 +206,8 @@ export class Oracle {
   grants(): readonly string[] {
     const lines = [...this.manual].map(([key, role]) => `${key} manual - ${role}`)
     for (const [id, { groupId, workspaceId, role }] of this.mappings) {
-      for (const userId of this.#granted(groupId)) lines.push(`${pair(workspaceId, userId)} mapping ${id} ${role}`)
+      for (const userId of this.#granted(groupId))
+        lines.push(`${pair(workspaceId, userId)} mapping ${id} ${role}`)
     }
     return lines.sort()
   }
@@ -193,7 +231,9 @@ export class Oracle {
 
   /** Members of a group that are active. */
   #granted(groupId: string): readonly string[] {
-    return [...(this.groups.get(groupId)?.members ?? [])].filter((id) => this.users.get(id)?.isActive === true)
+    return [...(this.groups.get(groupId)?.members ?? [])].filter(
+      (id) => this.users.get(id)?.isActive === true,
+    )
   }
 }
 

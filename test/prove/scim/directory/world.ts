@@ -36,7 +36,9 @@ export class World {
       const { organization, workspace } = await insertOrganization(tx, name)
       const ids = [workspace.id]
       while (ids.length < workspaces) {
-        ids.push((await insertWorkspace(tx, { organizationId: organization.id, name, slug: `w${ids.length}` })).id)
+        ids.push(
+          (await insertWorkspace(tx, { organizationId: organization.id, name, slug: `w${ids.length}` })).id,
+        )
       }
       return new World(deps, organization.id, ids)
     })
@@ -44,7 +46,12 @@ export class World {
 
   async make(change: Change, requestId: string): Promise<Made> {
     const { organizationId } = this
-    const by = { actor: { kind: 'key', id: 'f'.repeat(64) }, requestId, operation: `proof.${change.kind}`, organizationId } as const
+    const by = {
+      actor: { kind: 'key', id: 'f'.repeat(64) },
+      requestId,
+      operation: `proof.${change.kind}`,
+      organizationId,
+    } as const
     const made = await this.#run(change, by)
     return made.ok ? { id: made.value } : { failure: made.failure }
   }
@@ -53,9 +60,21 @@ export class World {
     const { store, mappings, users } = this.#deps
     switch (change.kind) {
       case 'grant':
-        return idOf(await addMember(store, { workspace: this.#workspace(change.workspaceId), userName: change.userName, role: change.role }, by))
+        return idOf(
+          await addMember(
+            store,
+            { workspace: this.#workspace(change.workspaceId), userName: change.userName, role: change.role },
+            by,
+          ),
+        )
       case 'revoke':
-        return idOf(await removeMember(store, { workspace: this.#workspace(change.workspaceId), userName: change.userName }, by))
+        return idOf(
+          await removeMember(
+            store,
+            { workspace: this.#workspace(change.workspaceId), userName: change.userName },
+            by,
+          ),
+        )
       case 'map':
         return idOf(await mappings.create(change, by))
       case 'set_role':
@@ -63,10 +82,28 @@ export class World {
       case 'unmap':
         return none(await mappings.remove(change.mappingId, change.keepMembers, by))
       case 'new_user':
-        return idOf(await users.create({ userName: change.userName, externalId: null, displayName: null, isActive: true, attributes: {} }, by))
+        return idOf(
+          await users.create(
+            {
+              userName: change.userName,
+              externalId: null,
+              displayName: null,
+              isActive: true,
+              attributes: {},
+            },
+            by,
+          ),
+        )
       case 'set_active': {
         const { isActive } = change
-        return idOf(await users.update(change.userId, (before) => ({ ok: true, value: { ...before, isActive } }), null, by))
+        return idOf(
+          await users.update(
+            change.userId,
+            (before) => ({ ok: true, value: { ...before, isActive } }),
+            null,
+            by,
+          ),
+        )
       }
       case 'delete_user':
         return none(await users.remove(change.userId, null, by))
@@ -76,13 +113,19 @@ export class World {
   }
 
   async #runOnGroup(
-    change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>, by: DirectoryActor,
+    change: Extract<Change, { kind: 'add' | 'remove' | 'replace' | 'rename' | 'new_group' | 'delete_group' }>,
+    by: DirectoryActor,
   ): Promise<Outcome<string>> {
     const { groups } = this.#deps
-    if (change.kind === 'new_group') return idOf(await groups.create({ displayName: change.name, externalId: null, userIds: change.userIds }, by))
+    if (change.kind === 'new_group')
+      return idOf(
+        await groups.create({ displayName: change.name, externalId: null, userIds: change.userIds }, by),
+      )
     if (change.kind === 'delete_group') return none(await groups.remove(change.groupId, null, by))
-    const step: ScimGroupStep = change.kind === 'rename'
-      ? { kind: 'set', displayName: change.name } : { kind: change.kind, userIds: change.userIds }
+    const step: ScimGroupStep =
+      change.kind === 'rename'
+        ? { kind: 'set', displayName: change.name }
+        : { kind: change.kind, userIds: change.userIds }
     return idOf(await groups.update(change.groupId, [step], null, by))
   }
 
@@ -96,11 +139,17 @@ export class World {
 
   /** Every member as workspaces list them. */
   async members(): Promise<readonly string[]> {
-    const lists = await Promise.all(this.workspaceIds.map(async (id) => {
-      const { rows, totalCount } = await listMembers(this.#deps.store.sql, id, { limit: 100_000, offset: 0 })
-      if (rows.length !== totalCount) throw new Error(`${totalCount} members are counted, ${rows.length} listed`)
-      return rows.map(({ userId, role }) => `${id} ${userId} ${role}`)
-    }))
+    const lists = await Promise.all(
+      this.workspaceIds.map(async (id) => {
+        const { rows, totalCount } = await listMembers(this.#deps.store.sql, id, {
+          limit: 100_000,
+          offset: 0,
+        })
+        if (rows.length !== totalCount)
+          throw new Error(`${totalCount} members are counted, ${rows.length} listed`)
+        return rows.map(({ userId, role }) => `${id} ${userId} ${role}`)
+      }),
+    )
     return lists.flat().sort()
   }
 
@@ -114,10 +163,18 @@ export class World {
   /** Computes everything again, as a runner does. */
   async sync(requestId: string): Promise<void> {
     const { organizationId } = this
-    const by = { actor: { kind: 'key', id: 'f'.repeat(64) }, requestId, operation: 'proof.sync', organizationId } as const
+    const by = {
+      actor: { kind: 'key', id: 'f'.repeat(64) },
+      requestId,
+      operation: 'proof.sync',
+      organizationId,
+    } as const
     const { mappings } = this.#deps
     const { id } = must(await mappings.startSync(by))
-    await until('the sync job has succeeded', async () => must(await mappings.syncJob(organizationId, id)).status === 'succeeded')
+    await until(
+      'the sync job has succeeded',
+      async () => must(await mappings.syncJob(organizationId, id)).status === 'succeeded',
+    )
   }
 
   #workspace(id: string): { readonly id: string; readonly organizationId: string } {

@@ -37,7 +37,12 @@ function needlesOf(text: string): readonly Needle[] {
     { form: 'upper-case hex', bytes: Buffer.from(hex.toUpperCase()) },
     { form: 'percent-encoded byte by byte', bytes: Buffer.from(percent(text, false)) },
     { form: 'percent-encoded byte by byte, upper case', bytes: Buffer.from(percent(text, true)) },
-    { form: 'JSON escapes', bytes: Buffer.from([...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')) },
+    {
+      form: 'JSON escapes',
+      bytes: Buffer.from(
+        [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+      ),
+    },
     { form: 'UTF-16LE', bytes: utf16 },
     { form: 'UTF-16BE', bytes: Buffer.from(utf16).swap16() },
     ...base64Of(Buffer.from(text), 'base64'),
@@ -46,15 +51,21 @@ function needlesOf(text: string): readonly Needle[] {
 }
 
 /**
- * The middle of the text in base64, in each of the three places that it can have among the groups of three bytes. Hex
- * digits and the marker's letters have neither of the two characters in which base64url differs often; both are looked for.
+ * The middle of the text in base64, in each of the three places that it can have among the groups of three
+ * bytes. Hex digits and the marker's letters have neither of the two characters in which base64url differs
+ * often; both are looked for.
  */
 function base64Of(bytes: Buffer, form: string): readonly Needle[] {
   return [0, 1, 2].flatMap((shift) => {
-    const whole = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64').replace(/=+$/, '')
+    const whole = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
     const middle = whole.slice(EDGE_CHARS, -EDGE_CHARS)
     const url = middle.replaceAll('+', '-').replaceAll('/', '_')
-    return [...new Set([middle, url])].map((text) => ({ form: `${form}, ${shift} bytes in`, bytes: Buffer.from(text) }))
+    return [...new Set([middle, url])].map((text) => ({
+      form: `${form}, ${shift} bytes in`,
+      bytes: Buffer.from(text),
+    }))
   })
 }
 

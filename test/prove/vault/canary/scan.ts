@@ -79,6 +79,7 @@ export class Scan {
 
   #look(place: string, bytes: Buffer): void {
     this.#bytes += bytes.length
-    for (const needle of this.#needles) if (bytes.includes(needle.bytes)) this.#hits.push({ place, form: needle.form })
+    for (const needle of this.#needles)
+      if (bytes.includes(needle.bytes)) this.#hits.push({ place, form: needle.form })
   }
 }

@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { openStore, type Sql } from '../../../../src/server/store/base/open.ts'
 import { runtimeOf, type Runtime } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
-import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import {
+  firstKeys,
+  nodeSettings,
+  startNode,
+  type Settings,
+  type TestNode,
+} from '../../../support/nodes/node.ts'
 import type { Proof } from '../../proof.ts'
 import type { Marker } from './needles.ts'
 
@@ -20,7 +26,11 @@ export interface CanaryStand {
   /** What nodes before this one printed. */
   readonly outputs: string[]
   node: TestNode
-  call(method: string, path: string, more?: CallMore): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
+  call(
+    method: string,
+    path: string,
+    more?: CallMore,
+  ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
   start(): Promise<void>
 }
 
@@ -38,22 +48,38 @@ export async function startCanaryStand(proof: Proof, marker: Marker): Promise<Ca
   const target = await startTarget(proof)
   const settings = {
     ...(await nodeSettings(home, { isEmbedded: true })),
-    SLUICE_FRONTS: '2', SLUICE_LOG_LEVEL: 'debug', SLUICE_BROADCAST: sink.url, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+    SLUICE_FRONTS: '2',
+    SLUICE_LOG_LEVEL: 'debug',
+    SLUICE_BROADCAST: sink.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${target.port},http:[::1/128]:${target.port}`,
   }
   const stand: CanaryStand = {
-    marker, settings, sink, target, replies: [], outputs: [], node: await startNode(home, settings),
+    marker,
+    settings,
+    sink,
+    target,
+    replies: [],
+    outputs: [],
+    node: await startNode(home, settings),
     async call(method, path, { key = 'inference', headers = {}, body, text } = {}) {
       const keys = firstKeys(stand.node.dataDir)
       const url = `${stand.node.ready.url}${path.startsWith('/egress') ? '' : '/api/v1'}${path}`
       const answer = await fetch(url, {
         method,
-        headers: { ...credentialOf(path, keys[`${key}_key`] ?? ''), 'content-type': 'application/json', ...headers },
+        headers: {
+          ...credentialOf(path, keys[`${key}_key`] ?? ''),
+          'content-type': 'application/json',
+          ...headers,
+        },
         ...(body === undefined && text === undefined ? {} : { body: text ?? JSON.stringify(body) }),
       })
       const read = await answer.text()
       stand.replies.push(`${JSON.stringify([...answer.headers])} ${read}`)
-      return { status: answer.status, body: read.startsWith('{') ? (JSON.parse(read) as Record<string, unknown>) : {} }
+      return {
+        status: answer.status,
+        body: read.startsWith('{') ? (JSON.parse(read) as Record<string, unknown>) : {},
+      }
     },
     async start() {
       stand.outputs.push(stand.node.output())
@@ -76,14 +102,17 @@ interface Sink {
 
 async function startSink(proof: Proof): Promise<Sink> {
   const bodies: Buffer[] = []
-  const port = await listen(proof, createServer((req, res) => {
-    const pieces: Buffer[] = [Buffer.from(`${req.url ?? ''} ${JSON.stringify(req.headers)}`)]
-    req.on('data', (piece: Buffer) => pieces.push(piece))
-    req.on('end', () => {
-      bodies.push(Buffer.concat(pieces))
-      res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-    })
-  }))
+  const port = await listen(
+    proof,
+    createServer((req, res) => {
+      const pieces: Buffer[] = [Buffer.from(`${req.url ?? ''} ${JSON.stringify(req.headers)}`)]
+      req.on('data', (piece: Buffer) => pieces.push(piece))
+      req.on('end', () => {
+        bodies.push(Buffer.concat(pieces))
+        res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      })
+    }),
+  )
   return { url: `http://127.0.0.1:${port}`, bodies }
 }
 
@@ -95,21 +124,29 @@ interface Target {
 
 async function startTarget(proof: Proof): Promise<Target> {
   const heads: IncomingHttpHeaders[] = []
-  const port = await listen(proof, createServer((req, res) => {
-    heads.push(req.headers)
-    req.resume()
-    const token = String(req.headers['x-token'] ?? '')
-    req.on('end', () => res.writeHead(401, { 'x-echo': token, 'set-cookie': [`a=${encodeURIComponent(token)}`] }).end('no'))
-  }))
+  const port = await listen(
+    proof,
+    createServer((req, res) => {
+      heads.push(req.headers)
+      req.resume()
+      const token = String(req.headers['x-token'] ?? '')
+      req.on('end', () =>
+        res.writeHead(401, { 'x-echo': token, 'set-cookie': [`a=${encodeURIComponent(token)}`] }).end('no'),
+      )
+    }),
+  )
   return { port, heads }
 }
 
 async function listen(proof: Proof, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  proof.after(() => new Promise<void>((resolve) => {
-    server.closeAllConnections()
-    server.close(() => resolve())
-  }))
+  proof.after(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  )
   return (server.address() as AddressInfo).port
 }
 
@@ -134,11 +171,16 @@ export async function withRedis(dataDir: string, use: (redis: Redis) => Promise<
 
 export async function valueOf(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
-    case 'hash': return redis.hgetall(key)
-    case 'list': return redis.lrange(key, 0, -1)
-    case 'set': return redis.smembers(key)
-    case 'zset': return redis.zrange(key, 0, -1)
-    default: return redis.get(key)
+    case 'hash':
+      return redis.hgetall(key)
+    case 'list':
+      return redis.lrange(key, 0, -1)
+    case 'set':
+      return redis.smembers(key)
+    case 'zset':
+      return redis.zrange(key, 0, -1)
+    default:
+      return redis.get(key)
   }
 }
 

@@ -19,11 +19,16 @@ export function nameOf(nth: number): string {
 
 /** Interns, each with a vault and so many secrets, sealed as a front seals them. @returns their ids */
 export async function seed(
-  stand: RotationStand, { vaults, secretsEach }: { readonly vaults: number; readonly secretsEach: number },
+  stand: RotationStand,
+  { vaults, secretsEach }: { readonly vaults: number; readonly secretsEach: number },
 ): Promise<readonly string[]> {
-  const { store: { sql } } = stand
+  const {
+    store: { sql },
+  } = stand
   const rootKeys = openRootKeys({ setting: null, file: null, dataDir: stand.node.dataDir })
-  const [row] = await sql<{ last: string }[]>`SELECT setval('secret_versions', nextval('secret_versions') + ${vaults * secretsEach}) AS last`
+  const [row] = await sql<
+    { last: string }[]
+  >`SELECT setval('secret_versions', nextval('secret_versions') + ${vaults * secretsEach}) AS last`
   let version = Number(row?.last ?? 0)
   const ids: string[] = []
   while (ids.length < vaults) {
@@ -74,14 +79,21 @@ function oneVault({ workspaceId }: RotationStand, { rootKeys, secretsEach, versi
   const secrets = all.map(({ fingerprint, sealed }, nth) => {
     const facts = plains[nth]?.facts ?? { name: '', version: '' }
     return {
-      vault_id: vaultId, name: facts.name, version: facts.version, fingerprint,
-      key_id: keys[1]?.id ?? '', sealed: Buffer.from(sealed).toString('base64'),
+      vault_id: vaultId,
+      name: facts.name,
+      version: facts.version,
+      fingerprint,
+      key_id: keys[1]?.id ?? '',
+      sealed: Buffer.from(sealed).toString('base64'),
     }
   })
   return { vaultId, internId, keys, secrets }
 }
 
-async function insert({ store, organizationId, workspaceId }: RotationStand, batch: readonly SeededVault[]): Promise<void> {
+async function insert(
+  { store, organizationId, workspaceId }: RotationStand,
+  batch: readonly SeededVault[],
+): Promise<void> {
   const places = batch.map(({ vaultId, internId }) => ({ vault_id: vaultId, intern_id: internId }))
   await store.sql.begin(async (tx) => {
     await tx`

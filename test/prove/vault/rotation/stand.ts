@@ -10,7 +10,13 @@ import { runtimeOf } from '../../../../src/server/supervisor/data-directory/data
 import { answerTask } from '../../../../src/workers/tasks.ts'
 import { connected } from '../../../support/wire/connected.ts'
 import { SILENT } from '../../../support/log.ts'
-import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import {
+  firstKeys,
+  nodeSettings,
+  startNode,
+  type Settings,
+  type TestNode,
+} from '../../../support/nodes/node.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import type { Proof } from '../../proof.ts'
 
@@ -46,30 +52,59 @@ export async function startRotationStand(proof: Proof): Promise<RotationStand> {
   const home = { teardown: (close: () => Promise<void> | void) => proof.after(async () => close()) }
   const targetPort = await startTarget(proof)
   const settings = {
-    ...(await nodeSettings(home, { isEmbedded: true })), SLUICE_FRONTS: '2', SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${targetPort},http:[::1/128]:${targetPort}`,
+    ...(await nodeSettings(home, { isEmbedded: true })),
+    SLUICE_FRONTS: '2',
+    SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${targetPort},http:[::1/128]:${targetPort}`,
   }
   const node = await startNode(home, settings)
   const keys = firstKeys(node.dataDir)
   const [organizationId, workspaceId] = [keys['organization_id'] ?? '', keys['workspace_id'] ?? '']
   const stand: RotationStand = {
-    settings, organizationId, workspaceId, targetPort, node,
+    settings,
+    organizationId,
+    workspaceId,
+    targetPort,
+    node,
     store: await storeOf(node.dataDir),
     async call(method, path, { headers = {}, body } = {}) {
       const isEgress = path.startsWith('/egress')
       const answer = await fetch(`${stand.node.ready.url}${isEgress ? '' : '/api/v1'}${path}`, {
         method,
-        headers: { ...(isEgress ? {} : { authorization: `Bearer ${keys['inference_key'] ?? ''}`, 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...(isEgress
+            ? {}
+            : { authorization: `Bearer ${keys['inference_key'] ?? ''}`, 'content-type': 'application/json' }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body }),
       })
       return { status: answer.status, text: await answer.text() }
     },
     releaser() {
       const rows = openSecretRows(stand.store)
-      const vaultKeys = new VaultKeys({ rows, rootKeys: openRootKeys({ setting: null, file: null, dataDir: node.dataDir }) })
-      const jobs = { run: async (name: Parameters<typeof answerTask>[0], input: never) => ok(await answerTask(name, input)) }
-      const releases = openReleases({ rows, keys: vaultKeys, jobs: jobs as never, audit: { note: () => true }, log: SILENT })
+      const vaultKeys = new VaultKeys({
+        rows,
+        rootKeys: openRootKeys({ setting: null, file: null, dataDir: node.dataDir }),
+      })
+      const jobs = {
+        run: async (name: Parameters<typeof answerTask>[0], input: never) =>
+          ok(await answerTask(name, input)),
+      }
+      const releases = openReleases({
+        rows,
+        keys: vaultKeys,
+        jobs: jobs as never,
+        audit: { note: () => true },
+        log: SILENT,
+      })
       return async (internId, name) => {
-        const value = await releases.release({ scope: { organizationId, workspaceId, internId }, name, host: HOST, operation: 'prove', by: CLI })
+        const value = await releases.release({
+          scope: { organizationId, workspaceId, internId },
+          name,
+          host: HOST,
+          operation: 'prove',
+          by: CLI,
+        })
         return value.ok ? value.value.reveal() : null
       }
     },
@@ -96,9 +131,12 @@ async function startTarget(proof: Proof): Promise<number> {
     req.resume().on('end', () => res.writeHead(isRight ? 204 : 409).end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  proof.after(() => new Promise<void>((resolve) => {
-    server.closeAllConnections()
-    server.close(() => resolve())
-  }))
+  proof.after(
+    () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  )
   return (server.address() as AddressInfo).port
 }

@@ -32,18 +32,27 @@ interface Traffic {
 }
 
 /** Writes at their pace and reads of every kind, until `stop`. */
-export async function startTraffic(proof: Proof, stand: RotationStand, traffic: Traffic): Promise<{ stop(): Promise<Tally> }> {
+export async function startTraffic(
+  proof: Proof,
+  stand: RotationStand,
+  traffic: Traffic,
+): Promise<{ stop(): Promise<Tally> }> {
   const { interns, secretsEach, file } = traffic
   const beganAt = monotonicMs()
   const [reads, failedReads, failedWrites]: [Record<string, number>, string[], string[]] = [{}, [], []]
   let writes = 0
   let isOver = false
-  const place = () => ({ internId: interns[proof.random(interns.length)] ?? '', name: nameOf(proof.random(secretsEach)) })
+  const place = () => ({
+    internId: interns[proof.random(interns.length)] ?? '',
+    name: nameOf(proof.random(secretsEach)),
+  })
   const write = async (nth: number): Promise<void> => {
     const { internId, name } = place()
     const body = JSON.stringify({ hosts: [HOST], value: `${prefixOf(internId, name)}${nth}` })
     const path = `/vault/interns/${internId}/secrets/${name}`
-    const { status, text } = await stand.call('PUT', path, { body }).catch(() => ({ status: 0, text: 'no answer' }))
+    const { status, text } = await stand
+      .call('PUT', path, { body })
+      .catch(() => ({ status: 0, text: 'no answer' }))
     writes++
     if (status !== 200) failedWrites.push(`${status} ${text}`)
   }
@@ -62,13 +71,19 @@ export async function startTraffic(proof: Proof, stand: RotationStand, traffic: 
     reading('egress', async () => {
       const { internId, key } = callers[proof.random(callers.length)] ?? { internId: '', key: '' }
       const name = nameOf(proof.random(secretsEach))
-      const headers = { 'x-sluice-key': key, 'x-token': `{{secret:${name}}}`, 'x-want': prefixOf(internId, name).trim() }
+      const headers = {
+        'x-sluice-key': key,
+        'x-token': `{{secret:${name}}}`,
+        'x-want': prefixOf(internId, name).trim(),
+      }
       const { status, text } = await stand.call('GET', `/egress/${HOST}:${stand.targetPort}/`, { headers })
       return status === 204 ? null : `${status} ${text}`
     }),
     reading('release', async () => {
       const { internId, name } = place()
-      return (await release(internId, name))?.startsWith(prefixOf(internId, name)) === true ? null : `${internId}/${name}`
+      return (await release(internId, name))?.startsWith(prefixOf(internId, name)) === true
+        ? null
+        : `${internId}/${name}`
     }),
     reading('file', async () => {
       const { status, text } = await stand.call('GET', `/files/${file.id}/content`)
@@ -90,7 +105,11 @@ export async function startTraffic(proof: Proof, stand: RotationStand, traffic: 
 }
 
 /** A write every few milliseconds; those that a slow moment held back follow, a bounded number at once. */
-async function paced(perS: number, isOver: () => boolean, write: (nth: number) => Promise<void>): Promise<void> {
+async function paced(
+  perS: number,
+  isOver: () => boolean,
+  write: (nth: number) => Promise<void>,
+): Promise<void> {
   const [beganAt, underWay] = [monotonicMs(), new Set<Promise<void>>()]
   for (let nth = 1; !isOver();) {
     const due = Math.floor(((monotonicMs() - beganAt) / 1_000) * perS)
@@ -103,11 +122,22 @@ async function paced(perS: number, isOver: () => boolean, write: (nth: number) =
   await Promise.all(underWay)
 }
 
-async function callersOf(stand: RotationStand, interns: readonly string[]): Promise<readonly { readonly internId: string; readonly key: string }[]> {
+async function callersOf(
+  stand: RotationStand,
+  interns: readonly string[],
+): Promise<readonly { readonly internId: string; readonly key: string }[]> {
   const step = Math.max(1, Math.floor(interns.length / CALLERS))
   const chosen = interns.filter((_, nth) => nth % step === 0).slice(0, CALLERS)
-  return Promise.all(chosen.map(async (internId) => {
-    const input = { internId, organizationId: stand.organizationId, name: 'prove', rateLimitRpm: null, expiresAt: null }
-    return { internId, key: must(await createInternKey(stand.store, input, CLI)).key }
-  }))
+  return Promise.all(
+    chosen.map(async (internId) => {
+      const input = {
+        internId,
+        organizationId: stand.organizationId,
+        name: 'prove',
+        rateLimitRpm: null,
+        expiresAt: null,
+      }
+      return { internId, key: must(await createInternKey(stand.store, input, CLI)).key }
+    }),
+  )
 }

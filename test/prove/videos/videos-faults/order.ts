@@ -3,7 +3,10 @@ import type { SubmitKind } from '../judging.ts'
 import type { Offer } from '../offers.ts'
 import type { Died, Fault } from './points.ts'
 
-/** What a process is to do; a line of JSON on its standard input. It has the place of all that as its only argument. */
+/**
+ * What a process is to do; a line of JSON on its standard input. It has the place of all that as its only
+ * argument.
+ */
 export interface Order {
   readonly run: string
   readonly owners: Owners

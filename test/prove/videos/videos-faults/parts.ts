@@ -1,4 +1,7 @@
-/** A front's and a runner's parts for video jobs, as `src/server/main` wires them, with points at which they die. */
+/**
+ * A front's and a runner's parts for video jobs, as `src/server/main` wires them, with points at which they
+ * die.
+ */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fail } from '../../../../src/schemas/failures.ts'
@@ -71,9 +74,15 @@ export async function openParts(place: Place, points: FaultPoints): Promise<Fron
   await state.whenReachable(STATE_WAIT_MS)
   const now = (): number => performance.now()
   const shown = points.frontViews(views)
-  const jobs = points.jobs(openVideoJobs({
-    store, views: shown, jobMs: JOB_MS, now, cancel: openVideoCancel({ store, views: shown, context: ENDS }),
-  }))
+  const jobs = points.jobs(
+    openVideoJobs({
+      store,
+      views: shown,
+      jobMs: JOB_MS,
+      now,
+      cancel: openVideoCancel({ store, views: shown, context: ENDS }),
+    }),
+  )
   await openRunner(place, points, { store, state, views })
   return { jobs, answers: openIdempotency({ store, now, random: Math.random }) }
 }
@@ -94,25 +103,42 @@ async function openRunner(place: Place, points: FaultPoints, { store, state, vie
   const storage = points.storage(await openDiskStorage({ folder: place.folder }))
   const sessions = new SessionPool({ threadCount: 1, log: SILENT })
   const providers = createVideoProviders({
-    catalogue: loaded.catalogue, egress, now, credentials: new Map([[PROVIDER_KEY, new Secret('stand')]]),
+    catalogue: loaded.catalogue,
+    egress,
+    now,
+    credentials: new Map([[PROVIDER_KEY, new Secret('stand')]]),
     // No job here has a key of its workspace, and none is rendered by ourselves.
-    releases: { release: () => Promise.resolve(fail('secret_not_released')) }, jobs: { run: () => Promise.resolve(fail('busy')) },
+    releases: { release: () => Promise.resolve(fail('secret_not_released')) },
+    jobs: { run: () => Promise.resolve(fail('busy')) },
   })
   openVideoEngine({
-    work: points.work(openVideoWork(store, ENDS)), views: points.runnerViews(views), log: SILENT,
+    work: points.work(openVideoWork(store, ENDS)),
+    views: points.runnerViews(views),
+    log: SILENT,
     providers: points.providers(providers),
-    clips: createVideoClips({ storage, keyRing, intake: createIntake({ sessions, failureOf: storage.failureOf }) }),
+    clips: createVideoClips({
+      storage,
+      keyRing,
+      intake: createIntake({ sessions, failureOf: storage.failureOf }),
+    }),
     polls: openPollBudget({
-      authority: openRateAuthority(state), runners: startRunnerHeartbeat({ runnerId: newId(), store, log: SILENT }), now,
+      authority: openRateAuthority(state),
+      runners: startRunnerHeartbeat({ runnerId: newId(), store, log: SILENT }),
+      now,
     }),
     meters: UNCOUNTED,
     clock: { now, after },
     random: Math.random,
   })
   openWebhookSender({
-    deliveries: points.deliveries(openDeliveries({ store })), egress: points.egress(egress), views, log: SILENT,
+    deliveries: points.deliveries(openDeliveries({ store })),
+    egress: points.egress(egress),
+    views,
+    log: SILENT,
     secrets: openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes }),
-    meters: { attempt: () => undefined }, now: Date.now, random: Math.random,
+    meters: { attempt: () => undefined },
+    now: Date.now,
+    random: Math.random,
   })
 }
 
@@ -122,5 +148,11 @@ function after(ms: number, run: () => void): () => void {
 }
 
 const UNCOUNTED: VideoMeters = {
-  claimed() {}, submitted() {}, looked() {}, polled() {}, stored() {}, ended() {}, lost() {},
+  claimed() {},
+  submitted() {},
+  looked() {},
+  polled() {},
+  stored() {},
+  ended() {},
+  lost() {},
 }

@@ -10,18 +10,35 @@ import type { VideoJobs, VideoViews } from '../../../../src/server/ports/videos/
 import type { Deliveries } from '../../../../src/server/ports/webhooks/webhooks.ts'
 
 /**
- * Each with how often a run surely comes by. `in_commit`: while the transaction runs, which is cut with its connection.
- * `after_write`: the request may have left, and no answer is read.
+ * Each with how often a run surely comes by. `in_commit`: while the transaction runs, which is cut with its
+ * connection. `after_write`: the request may have left, and no answer is read.
  */
 export const POINTS = {
-  'accept.before_commit': 6, 'accept.in_commit': 6, 'accept.before_view': 1, 'accept.after_commit': 6,
+  'accept.before_commit': 6,
+  'accept.in_commit': 6,
+  'accept.before_view': 1,
+  'accept.after_commit': 6,
   'claim.after': 1,
-  'submit.before_row': 6, 'submit.after_row': 6, 'submit.after_write': 6, 'submit.after_answer': 6, 'submit.after_taken_row': 6,
-  'lookup.after_list': 2, 'lookup.after_taken_back': 2,
-  'poll.after_made': 6, 'made.after_row': 6, 'store.before_publish': 6, 'store.after_publish': 6,
-  'end.before_commit': 6, 'end.in_commit': 6, 'end.after_commit': 6, 'end.before_view': 6,
-  'cancel.in_commit': 3, 'cancel.after_commit': 1,
-  'webhook.before_send': 6, 'webhook.after_send': 6, 'webhook.after_book': 6,
+  'submit.before_row': 6,
+  'submit.after_row': 6,
+  'submit.after_write': 6,
+  'submit.after_answer': 6,
+  'submit.after_taken_row': 6,
+  'lookup.after_list': 2,
+  'lookup.after_taken_back': 2,
+  'poll.after_made': 6,
+  'made.after_row': 6,
+  'store.before_publish': 6,
+  'store.after_publish': 6,
+  'end.before_commit': 6,
+  'end.in_commit': 6,
+  'end.after_commit': 6,
+  'end.before_view': 6,
+  'cancel.in_commit': 3,
+  'cancel.after_commit': 1,
+  'webhook.before_send': 6,
+  'webhook.after_send': 6,
+  'webhook.after_book': 6,
 } as const
 export type Point = keyof typeof POINTS
 
@@ -110,7 +127,8 @@ export class FaultPoints {
         this.#at('submit.before_row')
         return this.#then('submit.after_row', real.submitting(claim, times))
       },
-      submitted: (claim, upstreamId) => this.#then('submit.after_taken_row', real.submitted(claim, upstreamId)),
+      submitted: (claim, upstreamId) =>
+        this.#then('submit.after_taken_row', real.submitted(claim, upstreamId)),
       unsubmitted: (claim) => this.#then('lookup.after_taken_back', real.unsubmitted(claim)),
       made: (claim, made) => this.#then('made.after_row', real.made(claim, made)),
       end: (claim, end) => {
@@ -128,7 +146,7 @@ export class FaultPoints {
       all: [...wrapped.values()],
       of: (target) => {
         const found = of(target)
-        return found === null ? null : wrapped.get(found) ?? null
+        return found === null ? null : (wrapped.get(found) ?? null)
       },
     }
   }

@@ -1,4 +1,6 @@
-/** Video jobs from their offer to their webhook in one process, which dies on the way when an order says so. */
+/**
+ * Video jobs from their offer to their webhook in one process, which dies on the way when an order says so.
+ */
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -36,21 +38,43 @@ async function want({ run, owners }: Order, job: WantedJob): Promise<void> {
   tell({ what: 'cancelled', run, nth, how: cancelled.ok ? 'ok' : cancelled.failure.name })
 }
 
-/** As the operation and its pipeline do, and as a client that repeats its call until it is answered. @returns the job's id */
+/**
+ * As the operation and its pipeline do, and as a client that repeats its call until it is answered. @returns
+ * the job's id
+ */
 async function offer(owners: Owners, { key, kind, model, prompt, callbackUrl }: WantedJob): Promise<string> {
   const idempotency = { key, apiKeyHash: owners.keyHash, requestDigest: 'POST /videos' }
   const bodySha256 = createHash('sha256').update(prompt).digest('hex')
-  for (;; await pause(RETRY_MS)) {
+  for (; ; await pause(RETRY_MS)) {
     const begun = await answers.begin({ idempotency, holder: owners.workspaceId })
     if (!begun.ok) continue
-    if (begun.value.kind === 'replay') return (JSON.parse(begun.value.answer.json) as { readonly id: string }).id
+    if (begun.value.kind === 'replay')
+      return (JSON.parse(begun.value.answer.json) as { readonly id: string }).id
     const { turn } = begun.value
-    const accepted = await jobs.accept(videoInput(owners, {
-      requestId: newId(), costNano: COST_NANO, callbackUrl, limits: { isCreditLimited: true, isWorkspaceLimited: true, isKeyLimited: true },
-      target: { model, provider: kind, endpoint: `${kind}/clip-${kind}`, upstreamModel: `clip-${kind}`, ownSecret: null },
-      request: { ...VIDEO_REQUEST, prompt, seconds: 4, resolution: '720p', size: { width: 1280, height: 720 }, seed: null },
-      once: { turn, bodySha256, answer: answerOf },
-    }))
+    const accepted = await jobs.accept(
+      videoInput(owners, {
+        requestId: newId(),
+        costNano: COST_NANO,
+        callbackUrl,
+        limits: { isCreditLimited: true, isWorkspaceLimited: true, isKeyLimited: true },
+        target: {
+          model,
+          provider: kind,
+          endpoint: `${kind}/clip-${kind}`,
+          upstreamModel: `clip-${kind}`,
+          ownSecret: null,
+        },
+        request: {
+          ...VIDEO_REQUEST,
+          prompt,
+          seconds: 4,
+          resolution: '720p',
+          size: { width: 1280, height: 720 },
+          seed: null,
+        },
+        once: { turn, bodySha256, answer: answerOf },
+      }),
+    )
     if (!accepted.ok) {
       await answers.forget(turn)
       continue

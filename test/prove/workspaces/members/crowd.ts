@@ -32,12 +32,21 @@ interface Crowd {
   readonly groupId: string
 }
 
-/** One group with as many members as a company: its grants are damaged, and a sync by the node's runner mends them. */
+/**
+ * One group with as many members as a company: its grants are damaged, and a sync by the node's runner mends
+ * them.
+ */
 export async function crowd(proof: Proof): Promise<void> {
   const gateway = await startGateway({})
   proof.after(() => gateway.stop())
   const { stand } = gateway
-  const store = await connected(openStore({ url: runtimeOf(stand.dataDir)?.databaseUrl ?? '', poolMax: 2, applicationName: 'sluice-prove' }))
+  const store = await connected(
+    openStore({
+      url: runtimeOf(stand.dataDir)?.databaseUrl ?? '',
+      poolMax: 2,
+      applicationName: 'sluice-prove',
+    }),
+  )
   proof.after(() => store.close())
   const members = proof.isShort ? MEMBERS_SHORT : MEMBERS
   const groupId = await plant(store, stand.keys.organization_id, members)
@@ -65,7 +74,9 @@ async function map(world: Crowd, members: number): Promise<void> {
   const { proof } = world
   const startedAt = performance.now()
   const { status } = await call(world.gateway.stand, 'POST', '/scim/group-mappings', {
-    scim_group_id: world.groupId, workspace_id: world.workspaceId, role: 'member',
+    scim_group_id: world.groupId,
+    workspace_id: world.workspaceId,
+    role: 'member',
   })
   const ms = performance.now() - startedAt
   // On a slow machine the caller was told that it takes too long: what began runs on.
@@ -74,12 +85,22 @@ async function map(world: Crowd, members: number): Promise<void> {
     await after(LOOK_MS)
     found = await compare(world)
   }
-  proof.check(`a group of ${members.toLocaleString('en')} members is mapped: each that is active has the grant`, found.wrong === 0,
-    `${found.right} grants, ${found.wrong} wrong`)
-  proof.checkTimed('its mapping is answered before its deadline', status === 201, `${status} after ${(ms / 1_000).toFixed(1)} s`)
+  proof.check(
+    `a group of ${members.toLocaleString('en')} members is mapped: each that is active has the grant`,
+    found.wrong === 0,
+    `${found.right} grants, ${found.wrong} wrong`,
+  )
+  proof.checkTimed(
+    'its mapping is answered before its deadline',
+    status === 201,
+    `${status} after ${(ms / 1_000).toFixed(1)} s`,
+  )
 }
 
-/** A third has lost its grant, a third has another role, some left the group behind our back, and strangers have a grant. */
+/**
+ * A third has lost its grant, a third has another role, some left the group behind our back, and strangers
+ * have a grant.
+ */
 async function damage({ store: { sql }, groupId, workspaceId }: Crowd): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`DELETE FROM member_grants g USING users u WHERE u.id = g.user_id AND g.workspace_id = ${workspaceId} AND (hashtext(u.id::text) & 65535) % 3 = 0`
@@ -100,10 +121,16 @@ async function mend(world: Crowd, members: number): Promise<void> {
   const { wrong: damaged } = await compare(world)
   const { status, ms, synced } = await sync(world)
   const { wrong, right } = await compare(world)
-  proof.check('a sync by the runner mends every grant', status === 'succeeded' && wrong === 0 && damaged > members / 3,
-    `${status}, ${synced} groups; of ${damaged} damaged grants ${wrong} are left, ${right} right`)
-  proof.checkTimed(`a sync of ${members.toLocaleString('en')} members takes ${SYNC_MS_MAX / 1_000} s at most`, ms <= SYNC_MS_MAX,
-    `${(ms / 1_000).toFixed(1)} s`)
+  proof.check(
+    'a sync by the runner mends every grant',
+    status === 'succeeded' && wrong === 0 && damaged > members / 3,
+    `${status}, ${synced} groups; of ${damaged} damaged grants ${wrong} are left, ${right} right`,
+  )
+  proof.checkTimed(
+    `a sync of ${members.toLocaleString('en')} members takes ${SYNC_MS_MAX / 1_000} s at most`,
+    ms <= SYNC_MS_MAX,
+    `${(ms / 1_000).toFixed(1)} s`,
+  )
 }
 
 interface Synced {
@@ -117,7 +144,10 @@ async function sync({ gateway: { stand } }: Crowd): Promise<Synced> {
   const startedAt = performance.now()
   const { id } = (await call(stand, 'POST', '/scim/sync-jobs')).data as { id: string }
   for (;;) {
-    const { status, synced_groups: synced } = (await call(stand, 'GET', `/scim/sync-jobs/${id}`)).data as { status: string; synced_groups: number }
+    const { status, synced_groups: synced } = (await call(stand, 'GET', `/scim/sync-jobs/${id}`)).data as {
+      status: string
+      synced_groups: number
+    }
     const ms = performance.now() - startedAt
     if (status === 'succeeded' || status === 'failed' || ms > GIVE_UP_MS) return { status, synced, ms }
     await after(LOOK_MS)
@@ -125,7 +155,11 @@ async function sync({ gateway: { stand } }: Crowd): Promise<Synced> {
 }
 
 /** Against what the group says, computed beside the code that is proven. */
-async function compare({ store, groupId, workspaceId }: Crowd): Promise<{ readonly wrong: number; readonly right: number }> {
+async function compare({
+  store,
+  groupId,
+  workspaceId,
+}: Crowd): Promise<{ readonly wrong: number; readonly right: number }> {
   const [row] = await store.sql<{ wrong: number; right: number }[]>`
     WITH due AS (
       SELECT s.user_id FROM scim_members s JOIN users u ON u.id = s.user_id WHERE s.group_id = ${groupId} AND u.is_active
@@ -156,9 +190,12 @@ async function beside(world: Crowd): Promise<void> {
   proof.check('every model read beside syncs is answered', failed === 0, `${failed} failed`)
   const ratio = median(rounds.map(({ syncs, burner }) => syncs.p99 / burner.p99))
   const p99 = (of: (one: Round) => Latency): string => median(rounds.map((one) => of(one).p99)).toFixed(1)
-  proof.checkTimed(`p99 of model reads beside syncs is at most ${READS_RATIO_MAX} × that beside an equal burner`, ratio <= READS_RATIO_MAX,
-    `${ratio.toFixed(2)} × (beside syncs ${p99(({ syncs }) => syncs)} ms, beside a burner ${p99(({ burner }) => burner)} ms; `
-      + `${rounds.map(({ count, cores }) => `${count} syncs took ${cores.toFixed(2)} cores`).join(', ')})`)
+  proof.checkTimed(
+    `p99 of model reads beside syncs is at most ${READS_RATIO_MAX} × that beside an equal burner`,
+    ratio <= READS_RATIO_MAX,
+    `${ratio.toFixed(2)} × (beside syncs ${p99(({ syncs }) => syncs)} ms, beside a burner ${p99(({ burner }) => burner)} ms; ` +
+      `${rounds.map(({ count, cores }) => `${count} syncs took ${cores.toFixed(2)} cores`).join(', ')})`,
+  )
 }
 
 /** Syncs, one after the other, of grants that are damaged each time; then as much CPU that does nothing. */
@@ -184,10 +221,19 @@ async function round(world: Crowd): Promise<Round> {
   return { syncs: beside.value, burner, cores, count }
 }
 
-async function call({ port, keys }: Stand, method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly data: unknown }> {
+async function call(
+  { port, keys }: Stand,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly data: unknown }> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
     method,
-    headers: { authorization: `Bearer ${keys.management_key}`, connection: 'close', ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: {
+      authorization: `Bearer ${keys.management_key}`,
+      connection: 'close',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   return { status: answer.status, data: ((await answer.json()) as { data?: unknown }).data }

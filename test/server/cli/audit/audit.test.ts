@@ -30,28 +30,46 @@ t.test('audit list shows the newest first and says how to go on', async (t) => {
   const { run } = await stand(t)
   const { code, stdout } = await run('list', '--limit', '2')
   t.equal(code, 0)
-  t.match(stdout, /N +AT +OUTCOME +OPERATION +OBJECT +ACTOR\n5 .*thing\/o5.*\n4 .*thing\/o4.*\nthere are more: --before 4\n$/)
-  const page = JSON.parse((await run('list', '--before', '4', '--json')).stdout) as { data: { n: number }[]; has_more: boolean }
+  t.match(
+    stdout,
+    /N +AT +OUTCOME +OPERATION +OBJECT +ACTOR\n5 .*thing\/o5.*\n4 .*thing\/o4.*\nthere are more: --before 4\n$/,
+  )
+  const page = JSON.parse((await run('list', '--before', '4', '--json')).stdout) as {
+    data: { n: number }[]
+    has_more: boolean
+  }
   t.match(page, { data: [{ n: 3 }, { n: 2 }, { n: 1 }], has_more: false })
 })
 
 t.test('audit list shows how many refusals an event stands for', async (t) => {
   const { store, organizationId, run } = await stand(t)
-  const counted = auditEvent(organizationId, { outcome: 'refused', count: 1_449, since: '2026-01-01T00:00:00.000Z' })
+  const counted = auditEvent(organizationId, {
+    outcome: 'refused',
+    count: 1_449,
+    since: '2026-01-01T00:00:00.000Z',
+  })
   await store.sql.begin((tx) => appendAudit(tx, counted))
   t.match((await run('list', '--limit', '1')).stdout, /refused ×1449 +test\.change/)
 })
 
 t.test('audit list finds the events of an object', async (t) => {
   const { run } = await stand(t)
-  t.match(JSON.parse((await run('list', '--object', 'thing/o2', '--json')).stdout), { data: [{ n: 2, object_id: 'o2', after: { name: 'a' } }] })
+  t.match(JSON.parse((await run('list', '--object', 'thing/o2', '--json')).stdout), {
+    data: [{ n: 2, object_id: 'o2', after: { name: 'a' } }],
+  })
 })
 
 t.test('audit export writes every event as a line, oldest first, with its hash', async (t) => {
   const { run } = await stand(t)
   const { stdout } = await run('export')
-  const events = stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as { n: number; hash: string })
-  t.same(events.map(({ n }) => n), [1, 2, 3, 4, 5])
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { n: number; hash: string })
+  t.same(
+    events.map(({ n }) => n),
+    [1, 2, 3, 4, 5],
+  )
   t.ok(events.every(({ hash }) => /^[0-9a-f]{64}$/.test(hash)))
 })
 
@@ -63,5 +81,7 @@ t.test('audit verify ends with 0 for a whole log, and with 1 naming the first ba
   const broken = await run('verify')
   t.equal(broken.code, 1)
   t.match(broken.stdout, `event 3 of organization ${organizationId} is missing`)
-  t.match(JSON.parse((await run('verify', '--json')).stdout), { faults: [{ organization_id: organizationId, n: 3, problem: 'missing' }] })
+  t.match(JSON.parse((await run('verify', '--json')).stdout), {
+    faults: [{ organization_id: organizationId, n: 3, problem: 'missing' }],
+  })
 })

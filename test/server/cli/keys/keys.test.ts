@@ -26,7 +26,11 @@ function verbOver(t: Tap, url: string): Verb {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
   t.teardown(() => rmSync(dataDir, { recursive: true }))
   return async (...args) => {
-    const { code, stdout: out, stderr: error } = await runVerb({ DATABASE_URL: url, SLUICE_DATA: dataDir }, [...args, '--json'])
+    const {
+      code,
+      stdout: out,
+      stderr: error,
+    } = await runVerb({ DATABASE_URL: url, SLUICE_DATA: dataDir }, [...args, '--json'])
     return { code, error, out: out === '' ? {} : (JSON.parse(out) as Record<string, unknown>) }
   }
 }
@@ -37,56 +41,127 @@ t.test('a key is made, listed without itself, and revoked', async (t) => {
   const input = ['--name', 'first', '--kind', 'inference', '--workspace', 'default', '--rpm', '600']
   const made = await sluice('keys', 'create', ...input, '--expires', '2099-01-01T00:00:00Z')
   const key = String(made.out['key'])
-  t.match(made.out, { hash: hashOfKey(key), name: 'first', kind: 'inference', rate_limit_rpm: 600, expires_at: '2099-01-01T00:00:00.000Z' })
+  t.match(made.out, {
+    hash: hashOfKey(key),
+    name: 'first',
+    kind: 'inference',
+    rate_limit_rpm: 600,
+    expires_at: '2099-01-01T00:00:00.000Z',
+  })
   const listed = await sluice('keys', 'list')
   t.match(listed.out, { data: [{ hash: hashOfKey(key) }] })
   t.notMatch(JSON.stringify(listed.out), key)
-  t.match(await sluice('keys', 'revoke', hashOfKey(key), '--wait'), { code: 0, out: { revoked: true, silent_fronts: 0 } })
+  t.match(await sluice('keys', 'revoke', hashOfKey(key), '--wait'), {
+    code: 0,
+    out: { revoked: true, silent_fronts: 0 },
+  })
   t.match((await sluice('keys', 'list')).out, { data: [] })
 })
 
 t.test('a key gets limits, is changed, rotated and read', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
-  const made = await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--limit', '2.5', '--limit-reset', 'monthly', '--byok', 'on',
-    '--allow-model', 'openai/*', 'cohere/embed', '--creator', 'ann', '--user', 'u-1')
+  const made = await sluice(
+    'keys',
+    'create',
+    '--name',
+    'k',
+    '--kind',
+    'inference',
+    '--limit',
+    '2.5',
+    '--limit-reset',
+    'monthly',
+    '--byok',
+    'on',
+    '--allow-model',
+    'openai/*',
+    'cohere/embed',
+    '--creator',
+    'ann',
+    '--user',
+    'u-1',
+  )
   const hash = String(made.out['hash'])
   t.match(made.out, {
-    limit: 2.5, limit_remaining: 2.5, limit_reset: 'monthly', include_byok_in_limit: true, allowed_models: ['openai/*', 'cohere/embed'],
-    creator_user_id: 'ann', external_user: 'u-1',
+    limit: 2.5,
+    limit_remaining: 2.5,
+    limit_reset: 'monthly',
+    include_byok_in_limit: true,
+    allowed_models: ['openai/*', 'cohere/embed'],
+    creator_user_id: 'ann',
+    external_user: 'u-1',
   })
-  const changed = await sluice('keys', 'update', hash, '--limit', 'none', '--limit-reset', 'none', '--allow-model', 'none', '--state', 'off', '--rpm', '60')
-  t.match(changed.out, { limit: null, limit_reset: null, allowed_models: null, disabled: true, rate_limit_rpm: 60, name: 'k' })
+  const changed = await sluice(
+    'keys',
+    'update',
+    hash,
+    '--limit',
+    'none',
+    '--limit-reset',
+    'none',
+    '--allow-model',
+    'none',
+    '--state',
+    'off',
+    '--rpm',
+    '60',
+  )
+  t.match(changed.out, {
+    limit: null,
+    limit_reset: null,
+    allowed_models: null,
+    disabled: true,
+    rate_limit_rpm: 60,
+    name: 'k',
+  })
   t.same((await sluice('keys', 'get', hash)).out, changed.out)
   const rotated = await sluice('keys', 'rotate', hash, '--overlap', '60')
-  t.match(rotated.out, { key: /^sk-sluice-v1-/, name: 'k', disabled: true, previous: { hash, expires_at: /^20/ } })
-  t.match((await sluice('keys', 'list', '--workspace', 'default')).out, { data: [{ hash: rotated.out['hash'] }, { hash }] })
+  t.match(rotated.out, {
+    key: /^sk-sluice-v1-/,
+    name: 'k',
+    disabled: true,
+    previous: { hash, expires_at: /^20/ },
+  })
+  t.match((await sluice('keys', 'list', '--workspace', 'default')).out, {
+    data: [{ hash: rotated.out['hash'] }, { hash }],
+  })
   t.match(await sluice('keys', 'delete', hash), { code: 0, out: { revoked: true } })
-  for (const verb of ['get', 'rotate']) t.match(await sluice('keys', verb, hash), { code: 1, error: /no such API key/ })
+  for (const verb of ['get', 'rotate'])
+    t.match(await sluice('keys', verb, hash), { code: 1, error: /no such API key/ })
 })
 
-t.test('a key gets scopes, by blanks or commas; a change replaces them, a rotation keeps them, and `none` is all again', async (t) => {
-  const sluice = await installation(t)
-  await sluice('organizations', 'create', '--name', 'Acme')
-  const input = ['keys', 'create', '--name', 'k', '--kind', 'inference']
-  const made = await sluice(...input, '--scopes', 'files:read,videos', 'videos', 'inference')
-  t.same(made.out['scopes'], ['files:read', 'videos', 'inference'])
-  const hash = String(made.out['hash'])
-  t.same((await sluice('keys', 'update', hash, '--scopes', 'vault:use')).out['scopes'], ['vault:use'])
-  t.same((await sluice('keys', 'update', hash, '--name', 'l')).out['scopes'], ['vault:use'])
-  const rotated = String((await sluice('keys', 'rotate', hash)).out['hash'])
-  t.same((await sluice('keys', 'get', rotated)).out['scopes'], ['vault:use'])
-  t.same((await sluice('keys', 'update', rotated, '--scopes', 'none')).out['scopes'], null)
-  t.same((await sluice(...input)).out['scopes'], null)
-})
+t.test(
+  'a key gets scopes, by blanks or commas; a change replaces them, a rotation keeps them, and `none` is all again',
+  async (t) => {
+    const sluice = await installation(t)
+    await sluice('organizations', 'create', '--name', 'Acme')
+    const input = ['keys', 'create', '--name', 'k', '--kind', 'inference']
+    const made = await sluice(...input, '--scopes', 'files:read,videos', 'videos', 'inference')
+    t.same(made.out['scopes'], ['files:read', 'videos', 'inference'])
+    const hash = String(made.out['hash'])
+    t.same((await sluice('keys', 'update', hash, '--scopes', 'vault:use')).out['scopes'], ['vault:use'])
+    t.same((await sluice('keys', 'update', hash, '--name', 'l')).out['scopes'], ['vault:use'])
+    const rotated = String((await sluice('keys', 'rotate', hash)).out['hash'])
+    t.same((await sluice('keys', 'get', rotated)).out['scopes'], ['vault:use'])
+    t.same((await sluice('keys', 'update', rotated, '--scopes', 'none')).out['scopes'], null)
+    t.same((await sluice(...input)).out['scopes'], null)
+  },
+)
 
 t.test('several organizations live in one installation and are told apart', async (t) => {
   const sluice = await installation(t)
   const one = (await sluice('organizations', 'create', '--name', 'One')).out
   const two = (await sluice('organizations', 'create', '--name', 'Two')).out
   t.match((await sluice('organizations', 'list')).out, { data: [{ id: one['id'] }, { id: two['id'] }] })
-  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'management'), { code: 1, error: /Several organizations match/ })
-  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'default'), { code: 1, error: /--organization/ })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'management'), {
+    code: 1,
+    error: /Several organizations match/,
+  })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'default'), {
+    code: 1,
+    error: /--organization/,
+  })
   const key = await sluice('keys', 'create', '--name', 'k', '--kind', 'management', '--organization', 'Two')
   t.match(key.out, { organization_id: two['id'], workspace_id: null })
 })
@@ -94,8 +169,14 @@ t.test('several organizations live in one installation and are told apart', asyn
 t.test('a workspace is made once for each slug of an organization', async (t) => {
   const sluice = await installation(t)
   await sluice('organizations', 'create', '--name', 'Acme')
-  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), { code: 0, out: { slug: 'team' } })
-  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), { code: 1, error: /slug is taken/ })
+  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), {
+    code: 0,
+    out: { slug: 'team' },
+  })
+  t.match(await sluice('workspaces', 'create', '--name', 'Team', '--slug', 'team'), {
+    code: 1,
+    error: /slug is taken/,
+  })
   t.match((await sluice('workspaces', 'list')).out, { data: [{ slug: 'default' }, { slug: 'team' }] })
 })
 
@@ -103,15 +184,33 @@ for (const [what, args] of [
   ['a slug with capitals', ['workspaces', 'create', '--name', 'x', '--slug', 'Team']],
   ['an empty name', ['organizations', 'create', '--name', ' ']],
   ['a name of 101 characters', ['organizations', 'create', '--name', 'é'.repeat(101)]],
-  ['a scope that is none', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--scopes', 'files:read,files']],
+  [
+    'a scope that is none',
+    ['keys', 'create', '--name', 'k', '--kind', 'inference', '--scopes', 'files:read,files'],
+  ],
   ['an empty scope', ['keys', 'update', 'f'.repeat(64), '--scopes', '']],
-  ['scopes of a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--scopes', 'inference']],
+  [
+    'scopes of a management key',
+    ['keys', 'create', '--name', 'k', '--kind', 'management', '--scopes', 'inference'],
+  ],
   ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
-  ['a limit beyond the largest', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', String(RATE_LIMIT_RPM_MAX + 1)]],
-  ['an instant without an offset', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00']],
-  ['an instant that has passed', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2020-01-01T00:00:00Z']],
+  [
+    'a limit beyond the largest',
+    ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', String(RATE_LIMIT_RPM_MAX + 1)],
+  ],
+  [
+    'an instant without an offset',
+    ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2099-01-01T00:00:00'],
+  ],
+  [
+    'an instant that has passed',
+    ['keys', 'create', '--name', 'k', '--kind', 'inference', '--expires', '2020-01-01T00:00:00Z'],
+  ],
   ['a kind that cannot be made here', ['keys', 'create', '--name', 'k', '--kind', 'intern']],
-  ['a workspace for a management key', ['keys', 'create', '--name', 'k', '--kind', 'management', '--workspace', 'default']],
+  [
+    'a workspace for a management key',
+    ['keys', 'create', '--name', 'k', '--kind', 'management', '--workspace', 'default'],
+  ],
   ['a limit that is no amount', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--limit', '1e3']],
   ['resets that do not exist', ['keys', 'update', 'f'.repeat(64), '--limit-reset', 'hourly']],
   ['a model without its author', ['keys', 'update', 'f'.repeat(64), '--allow-model', 'gpt']],
@@ -128,9 +227,15 @@ for (const [what, args] of [
 t.test('an unknown key, workspace or organization fails with its reason: exit code 1', async (t) => {
   const sluice = await installation(t)
   t.match(await sluice('keys', 'revoke', 'f'.repeat(64)), { code: 1, error: /not known/ })
-  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference'), { code: 1, error: /no such organization/ })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference'), {
+    code: 1,
+    error: /no such organization/,
+  })
   await sluice('organizations', 'create', '--name', 'Acme')
-  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'nope'), { code: 1, error: /no such workspace/ })
+  t.match(await sluice('keys', 'create', '--name', 'k', '--kind', 'inference', '--workspace', 'nope'), {
+    code: 1,
+    error: /no such workspace/,
+  })
 })
 
 t.test('a database that is not migrated is refused: exit code 1', async (t) => {

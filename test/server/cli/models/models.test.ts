@@ -10,27 +10,52 @@ async function sluice(args: readonly string[], env: Readonly<Record<string, stri
 
 t.test('models list prints a line for each model, and their wire form as JSON', async (t) => {
   const plain = await sluice(['models', 'list'])
-  t.match(plain, { status: 0, stdout: /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m })
+  t.match(plain, {
+    status: 0,
+    stdout:
+      /^openai\/text-embedding-3-small +text->embeddings +8192 +\$0\.00000002 +openai \(OPENAI_API_KEY is not set\)$/m,
+  })
   t.match(await sluice(['models', 'list'], { OPENAI_API_KEY: 'k' }), { stdout: /0\.00000002 +openai$/m })
-  const { data, providers } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as { data: { id: string }[]; providers: object[] }
-  t.match(providers, [{ slug: 'local', is_configured: true }, { slug: 'openai', api_key_env: 'OPENAI_API_KEY', is_configured: false }])
+  const { data, providers } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as {
+    data: { id: string }[]
+    providers: object[]
+  }
+  t.match(providers, [
+    { slug: 'local', is_configured: true },
+    { slug: 'openai', api_key_env: 'OPENAI_API_KEY', is_configured: false },
+  ])
   t.equal(data.length, plain.stdout.trimEnd().split('\n').length - 1)
   t.match(data[0], { id: 'sluice/lexical-1', pricing: { prompt: '0' } })
 })
 
-t.test('models list tells what a second of video costs, and in JSON all that a video model takes', async (t) => {
-  const { stdout } = await sluice(['models', 'list'])
-  t.match(stdout, /^sluice\/clip-1 +text\+image->video +- +free +local$/m)
-  t.match(stdout, /^google\/veo-3\.1 +text\+image->video +- +\$0\.4-0\.6\/s +google/m)
-  t.match(stdout, /^openai\/sora-2 +text\+image->video +- +- +-$/m)
-  const { videos } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as { videos: object[] }
-  t.match(videos[0], { id: 'sluice/clip-1', supported_resolutions: ['360p', '480p', '720p'], pricing_skus: null })
-})
+t.test(
+  'models list tells what a second of video costs, and in JSON all that a video model takes',
+  async (t) => {
+    const { stdout } = await sluice(['models', 'list'])
+    t.match(stdout, /^sluice\/clip-1 +text\+image->video +- +free +local$/m)
+    t.match(stdout, /^google\/veo-3\.1 +text\+image->video +- +\$0\.4-0\.6\/s +google/m)
+    t.match(stdout, /^openai\/sora-2 +text\+image->video +- +- +-$/m)
+    const { videos } = JSON.parse((await sluice(['models', 'list', '--json'])).stdout) as { videos: object[] }
+    t.match(videos[0], {
+      id: 'sluice/clip-1',
+      supported_resolutions: ['360p', '480p', '720p'],
+      pricing_skus: null,
+    })
+  },
+)
 
 t.test('models list adds a price of each video to that of its seconds', async (t) => {
-  const model = (id: string, skus: object) => (
-    { id, name: id, architecture: { output_modalities: ['video'] }, video: { pricing_skus: skus }, endpoints: [{ provider: 'here', upstream_model: id }] })
-  const models = [model('mine/both', { duration_seconds: '0.1', per_video: '0.25' }), model('mine/whole', { per_video: '2' })]
+  const model = (id: string, skus: object) => ({
+    id,
+    name: id,
+    architecture: { output_modalities: ['video'] },
+    video: { pricing_skus: skus },
+    endpoints: [{ provider: 'here', upstream_model: id }],
+  })
+  const models = [
+    model('mine/both', { duration_seconds: '0.1', per_video: '0.25' }),
+    model('mine/whole', { per_video: '2' }),
+  ]
   const file = catalogueFile(t, { replace: true, providers: [{ slug: 'here', protocol: 'local' }], models })
   const { stdout } = await sluice(['models', 'list'], { SLUICE_CATALOG: file })
   t.match(stdout, /^mine\/both .* \$0\.1\/s \+ \$0\.25\/video +here$/m)
@@ -38,8 +63,12 @@ t.test('models list adds a price of each video to that of its seconds', async (t
 })
 
 t.test('models list tells a model without a price from one that is free', async (t) => {
-  const model = (id: string, more: object) => (
-    { id, name: id, architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'here', upstream_model: id, ...more }] })
+  const model = (id: string, more: object) => ({
+    id,
+    name: id,
+    architecture: { output_modalities: ['embeddings'] },
+    endpoints: [{ provider: 'here', upstream_model: id, ...more }],
+  })
   const models = [model('mine/open', {}), model('mine/free', { free: true })]
   const file = catalogueFile(t, { replace: true, providers: [{ slug: 'here', protocol: 'local' }], models })
   const { stdout } = await sluice(['models', 'list'], { SLUICE_CATALOG: file })
@@ -49,44 +78,83 @@ t.test('models list tells a model without a price from one that is free', async 
 
 t.test('models list has the models of SLUICE_CATALOG', async (t) => {
   const file = catalogueFile(t, { replace: true, models: [{ id: 'mine/new', name: 'New' }] })
-  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 0, stdout: /^mine\/new +text->text +- +- +-$/m })
+  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), {
+    status: 0,
+    stdout: /^mine\/new +text->text +- +- +-$/m,
+  })
 })
 
 t.test('models list fails when SLUICE_CATALOG has mistakes, and tells them', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
-  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), { status: 1, stderr: /\/models\/0\/name: is missing/ })
+  t.match(await sluice(['models', 'list'], { SLUICE_CATALOG: file }), {
+    status: 1,
+    stderr: /\/models\/0\/name: is missing/,
+  })
 })
 
 t.test('catalog check passes a file that extends the shipped catalogue', async (t) => {
-  const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', endpoints: [{ provider: 'openai', upstream_model: 'x' }] }] })
-  t.match(await sluice(['catalog', 'check', file]), { status: 0, stdout: /^no mistakes; with this file \d+ models/ })
+  const file = catalogueFile(t, {
+    models: [{ id: 'mine/new', name: 'New', endpoints: [{ provider: 'openai', upstream_model: 'x' }] }],
+  })
+  t.match(await sluice(['catalog', 'check', file]), {
+    status: 0,
+    stdout: /^no mistakes; with this file \d+ models/,
+  })
   t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 6 })
 })
 
 t.test('catalog check exits 1 with every mistake by its path', async (t) => {
-  const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', pricing: { prompt: 1 } }, { id: 'x' }] })
+  const file = catalogueFile(t, {
+    models: [{ id: 'mine/new', name: 'New', pricing: { prompt: 1 } }, { id: 'x' }],
+  })
   t.match(await sluice(['catalog', 'check', file]), {
     status: 1,
     stdout: /\/models\/0\/pricing\/prompt: .*\n.*\/models\/1\/id: .*\n.*\/models\/1\/name: is missing/,
   })
-  t.match(await sluice(['catalog', 'check', file, '--json']), { status: 1, stdout: /"ok":false,"problems":\[\{"file":/ })
+  t.match(await sluice(['catalog', 'check', file, '--json']), {
+    status: 1,
+    stdout: /"ok":false,"problems":\[\{"file":/,
+  })
 })
 
 t.test('catalog check warns of modalities that it does not know', async (t) => {
-  const file = catalogueFile(t, { models: [{ id: 'mine/new', name: 'New', architecture: { output_modalities: ['embedding'] } }] })
-  t.match(await sluice(['catalog', 'check', file]), { status: 0, stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/ })
+  const file = catalogueFile(t, {
+    models: [{ id: 'mine/new', name: 'New', architecture: { output_modalities: ['embedding'] } }],
+  })
+  t.match(await sluice(['catalog', 'check', file]), {
+    status: 0,
+    stdout: /^warning: .*\/output_modalities\/0: .* embedding; expected one of .*\nno mistakes/,
+  })
 })
 
-t.test('catalog check counts the endpoints that have no price, names the first, and passes the file', async (t) => {
-  const model = (id: string, more: object = {}) => (
-    { id, name: id, architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'openai', upstream_model: id, ...more }] })
-  const file = catalogueFile(t, { models: [...['a', 'b', 'c', 'd'].map((name) => model(`mine/${name}`)), model('mine/free', { free: true })] })
-  const { status, stdout } = await sluice(['catalog', 'check', file])
-  t.equal(status, 0)
-  t.match(stdout, /^warning: 4 endpoints have no price \(mine\/a at openai, mine\/b at openai, .*and 1 more\).*\nno mistakes/)
-  const { stdout: json } = await sluice(['catalog', 'check', file, '--json'])
-  t.match(JSON.parse(json), { ok: true, unpriced: { length: 4, 0: { model: 'mine/a', provider: 'openai' } } })
-})
+t.test(
+  'catalog check counts the endpoints that have no price, names the first, and passes the file',
+  async (t) => {
+    const model = (id: string, more: object = {}) => ({
+      id,
+      name: id,
+      architecture: { output_modalities: ['embeddings'] },
+      endpoints: [{ provider: 'openai', upstream_model: id, ...more }],
+    })
+    const file = catalogueFile(t, {
+      models: [
+        ...['a', 'b', 'c', 'd'].map((name) => model(`mine/${name}`)),
+        model('mine/free', { free: true }),
+      ],
+    })
+    const { status, stdout } = await sluice(['catalog', 'check', file])
+    t.equal(status, 0)
+    t.match(
+      stdout,
+      /^warning: 4 endpoints have no price \(mine\/a at openai, mine\/b at openai, .*and 1 more\).*\nno mistakes/,
+    )
+    const { stdout: json } = await sluice(['catalog', 'check', file, '--json'])
+    t.match(JSON.parse(json), {
+      ok: true,
+      unpriced: { length: 4, 0: { model: 'mine/a', provider: 'openai' } },
+    })
+  },
+)
 
 t.test('a node that does not start for its catalogue tells its mistakes as catalog check does', async (t) => {
   const file = catalogueFile(t, { models: [{ id: 'mine/new' }] })
@@ -97,7 +165,10 @@ t.test('a node that does not start for its catalogue tells its mistakes as catal
 
 t.test('doctor names the keys of providers that are not set', async (t) => {
   const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
-  t.match((await sluice(['doctor'], env)).stdout, /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m)
+  t.match(
+    (await sluice(['doctor'], env)).stdout,
+    /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m,
+  )
 })
 
 t.test('catalog check without a file is bad usage', async (t) => {

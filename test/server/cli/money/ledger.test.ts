@@ -17,29 +17,45 @@ async function stand(t: Test): Promise<Stand> {
   return { ...books, run: (...args) => runToEnd(settings, sluice('ledger', ...args)) }
 }
 
-t.test('check ends with 0 while the books balance, and with 1 and the difference when they do not', async (t) => {
-  const { store, accounts, book, run } = await stand(t)
-  await book({ cost: 5 })
-  t.match(await run('check'), { code: 0, stdout: /USD spent 0\.000000005, .*\nthe books balance\n$/ })
-  await store.sql`UPDATE accounts SET weekly_spent_nano = 6 WHERE id = ${accounts.key}`
-  t.match(await run('check'), { code: 1, stdout: new RegExp(`${accounts.key} +weekly_spent_nano +5 +6\n`), stderr: /do not balance: 1 difference/ })
-})
+t.test(
+  'check ends with 0 while the books balance, and with 1 and the difference when they do not',
+  async (t) => {
+    const { store, accounts, book, run } = await stand(t)
+    await book({ cost: 5 })
+    t.match(await run('check'), { code: 0, stdout: /USD spent 0\.000000005, .*\nthe books balance\n$/ })
+    await store.sql`UPDATE accounts SET weekly_spent_nano = 6 WHERE id = ${accounts.key}`
+    t.match(await run('check'), {
+      code: 1,
+      stdout: new RegExp(`${accounts.key} +weekly_spent_nano +5 +6\n`),
+      stderr: /do not balance: 1 difference/,
+    })
+  },
+)
 
-t.test('close-node takes back what a node held that is gone, and refuses one that may still spend or never was', async (t) => {
-  const { store, accounts, run } = await stand(t)
-  const journal = newId()
-  await store.sql`INSERT INTO journals (id, node, boot_id) VALUES (${journal}, 'gone', 'b')`
-  await store.sql`INSERT INTO refills (journal_id, sequence, reply) VALUES (${journal}, 0, '')`
-  await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.workspace}, '2026-03-18', 40)`
-  await store.sql`
+t.test(
+  'close-node takes back what a node held that is gone, and refuses one that may still spend or never was',
+  async (t) => {
+    const { store, accounts, run } = await stand(t)
+    const journal = newId()
+    await store.sql`INSERT INTO journals (id, node, boot_id) VALUES (${journal}, 'gone', 'b')`
+    await store.sql`INSERT INTO refills (journal_id, sequence, reply) VALUES (${journal}, 0, '')`
+    await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.workspace}, '2026-03-18', 40)`
+    await store.sql`
     UPDATE accounts SET daily_lent_nano = 40, weekly_lent_nano = 40, monthly_lent_nano = 40, lifetime_lent_nano = 40 WHERE id = ${accounts.workspace}`
-  t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /no node gnoe ever kept a journal/ })
-  await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
-  t.match(await run('close-node', 'gone', '--force'), { code: 1, stderr: /has 1 live fronts: end it first/ })
-  await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
-  t.match(await run('close-node', 'gone'), { code: 1, stderr: /fell silent without leaving/ })
-  t.match(await run('close-node', 'gone', '--force'), { code: 0, stdout: /^1 journals closed, 1 forfeits\nUSD forfeited 0\.00000004, returned 0 / })
-  t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', object_id: 'gone' }])
-  t.match(await run('forgive', '--journal', journal, '--note', 'the disk is lost'), { code: 0 })
-  t.match(await run('check'), { code: 0 })
-})
+    t.match(await run('close-node', 'gnoe'), { code: 1, stderr: /no node gnoe ever kept a journal/ })
+    await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${newId()}, 'gone', 1, 0, now() + interval '1 h')`
+    t.match(await run('close-node', 'gone', '--force'), {
+      code: 1,
+      stderr: /has 1 live fronts: end it first/,
+    })
+    await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '1 day'`
+    t.match(await run('close-node', 'gone'), { code: 1, stderr: /fell silent without leaving/ })
+    t.match(await run('close-node', 'gone', '--force'), {
+      code: 0,
+      stdout: /^1 journals closed, 1 forfeits\nUSD forfeited 0\.00000004, returned 0 /,
+    })
+    t.match(await auditOf(store), [{}, { operation: 'cli.ledger-close-node', object_id: 'gone' }])
+    t.match(await run('forgive', '--journal', journal, '--note', 'the disk is lost'), { code: 0 })
+    t.match(await run('check'), { code: 0 })
+  },
+)

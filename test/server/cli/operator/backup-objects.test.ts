@@ -10,26 +10,38 @@ import { must } from '../../../support/must.ts'
 
 const OF_CONTAINER = join('containers', CONTAINER.workspaceId, CONTAINER.containerId)
 
-t.test('a container file that its sandbox cuts while it is copied is told as torn, and the backup goes on', async (t) => {
-  const { storage, folder } = await openDisk(t)
-  await putInContainer(storage, 'a', Buffer.alloc(1_000_000, 'a'))
-  await putInContainer(storage, 'b', 'b')
-  const open: Storage['containers']['open'] = async (container, path) => {
-    const object = must(await storage.containers.open(container, path))
-    // What was looked at is longer than what can be read.
-    if (path === 'a') truncateSync(join(folder, OF_CONTAINER, 'a'), 300_000)
-    return ok(object)
-  }
-  const backup = join(await openFolder(t), 'b')
-  t.same(await backUpContainers({ ...storage, containers: { ...storage.containers, open } }, new BackupWriter(backup)), { files: 2, torn: 1 })
-  t.equal(readFileSync(join(backup, 'containers/0')).length, 300_000)
-  t.equal(readFileSync(join(backup, 'containers/1'), 'utf8'), 'b')
-})
+t.test(
+  'a container file that its sandbox cuts while it is copied is told as torn, and the backup goes on',
+  async (t) => {
+    const { storage, folder } = await openDisk(t)
+    await putInContainer(storage, 'a', Buffer.alloc(1_000_000, 'a'))
+    await putInContainer(storage, 'b', 'b')
+    const open: Storage['containers']['open'] = async (container, path) => {
+      const object = must(await storage.containers.open(container, path))
+      // What was looked at is longer than what can be read.
+      if (path === 'a') truncateSync(join(folder, OF_CONTAINER, 'a'), 300_000)
+      return ok(object)
+    }
+    const backup = join(await openFolder(t), 'b')
+    t.same(
+      await backUpContainers(
+        { ...storage, containers: { ...storage.containers, open } },
+        new BackupWriter(backup),
+      ),
+      { files: 2, torn: 1 },
+    )
+    t.equal(readFileSync(join(backup, 'containers/0')).length, 300_000)
+    t.equal(readFileSync(join(backup, 'containers/1'), 'utf8'), 'b')
+  },
+)
 
 t.test('a container that is too large for one listing is in a backup all the same', async (t) => {
   const { storage } = await openDisk(t)
   await putInContainer(storage, 'file', 'content')
   const list = () => Promise.resolve(fail('container_too_large'))
   const backup = new BackupWriter(join(await openFolder(t), 'b'))
-  t.same(await backUpContainers({ ...storage, containers: { ...storage.containers, list } }, backup), { files: 1, torn: 0 })
+  t.same(await backUpContainers({ ...storage, containers: { ...storage.containers, list } }, backup), {
+    files: 1,
+    torn: 0,
+  })
 })

@@ -3,7 +3,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileS
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupWriter, openBackup } from '../../../../src/server/cli/operator/backup-folder.ts'
-import { firstKeys, nodeSettings, startNode, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import {
+  firstKeys,
+  nodeSettings,
+  startNode,
+  type Settings,
+  type TestNode,
+} from '../../../support/nodes/node.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
 import { openJournal, setLimit } from '../../../support/money/money.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
@@ -32,7 +38,10 @@ async function stand(t: Test): Promise<Stand> {
   await (await openJournal(books.store)).lend({ [books.accounts.key]: 11 })
   const folder = await openFolder(t)
   const settings = {
-    DATABASE_URL: books.store.options.url, SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: join(folder, 'objects'), SLUICE_ROOT_KEY: '5'.repeat(64),
+    DATABASE_URL: books.store.options.url,
+    SLUICE_DATA: join(folder, 'data'),
+    SLUICE_OBJECTS: join(folder, 'objects'),
+    SLUICE_ROOT_KEY: '5'.repeat(64),
   }
   return { settings, folder, books, run: (...args) => runVerb(settings, args) }
 }
@@ -43,7 +52,11 @@ async function emptySettings(t: Test, folder: string): Promise<Settings> {
 }
 
 async function send(node: TestNode, method: string, path: string, body: string): Promise<number> {
-  const headers = { authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`, 'content-type': 'application/json', connection: 'close' }
+  const headers = {
+    authorization: `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`,
+    'content-type': 'application/json',
+    connection: 'close',
+  }
   return (await fetch(node.ready.url + path, { method, headers, body })).status
 }
 
@@ -52,67 +65,111 @@ async function written(folder: string): Promise<void> {
   await to.add('tables/a.copy', [Buffer.from('1\n')])
   await to.add('objects/_1/file_1', [Buffer.from('x')])
   to.end({
-    sluice: '1', made_at: 'now', migrations: ['foundation'], tables: [{ name: 'a', columns: ['n'] }], sequences: [], ledger_months: [], objects: 1,
-    container_files: 0, missing_objects: [], has_root_keys: false, root_key_ids: [],
+    sluice: '1',
+    made_at: 'now',
+    migrations: ['foundation'],
+    tables: [{ name: 'a', columns: ['n'] }],
+    sequences: [],
+    ledger_months: [],
+    objects: 1,
+    container_files: 0,
+    missing_objects: [],
+    has_root_keys: false,
+    root_key_ids: [],
   })
 }
 
-t.test('what a running node has is there after a restore: keys, files, secrets, books and the audit log', async (t) => {
-  const folder = await openFolder(t)
-  const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
-  const node = await startNode(t, from)
-  t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
-  t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
-  t.equal(await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'), 200)
-  t.match(await runVerb(from, ['backup', join(folder, 'b')]), { code: 0, stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/ })
-  await node.stop()
-  const restored = await runVerb(to, ['restore', join(folder, 'b')])
-  t.match(restored, { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ }, restored.stderr)
-  t.match(Object.values(JSON.parse(readFileSync(join(to['SLUICE_DATA'] ?? '', 'root-key-copies.json'), 'utf8')) as object), [{ by: 'backup' }])
-  const again = await startNode(t, to)
-  const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
-  const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })
-  t.equal(await answer.text(), CONTENT)
-  t.match(await runVerb(to, ['files', 'verify']), { code: 0 })
-  // Every secret is opened and sealed anew: what does not open ends it with 1.
-  t.match(await runVerb(to, ['vault', 'rotate-data', '--json']), { code: 0, stdout: /"resealed":1,.*"broken":\[\]/ })
-})
+t.test(
+  'what a running node has is there after a restore: keys, files, secrets, books and the audit log',
+  async (t) => {
+    const folder = await openFolder(t)
+    const [from, to] = [await nodeSettings(t), await nodeSettings(t, { isEmbedded: true })]
+    const node = await startNode(t, from)
+    t.equal(await send(node, 'PUT', '/api/v1/containers/sess_a/files/out/a.csv', CONTENT), 200)
+    t.equal(await send(node, 'POST', FILE.replace('/content', '/promote'), '{}'), 200)
+    t.equal(
+      await send(node, 'PUT', '/api/v1/vault/secrets/token', '{"value":"v","hosts":["api.example.com"]}'),
+      200,
+    )
+    t.match(await runVerb(from, ['backup', join(folder, 'b')]), {
+      code: 0,
+      stdout: /WHOEVER HAS THIS FOLDER OPENS EVERYTHING/,
+    })
+    await node.stop()
+    const restored = await runVerb(to, ['restore', join(folder, 'b')])
+    t.match(
+      restored,
+      { code: 0, stdout: /1 objects, 1 container files\n0 differences .* 0 broken chains/ },
+      restored.stderr,
+    )
+    t.match(
+      Object.values(
+        JSON.parse(readFileSync(join(to['SLUICE_DATA'] ?? '', 'root-key-copies.json'), 'utf8')) as object,
+      ),
+      [{ by: 'backup' }],
+    )
+    const again = await startNode(t, to)
+    const authorization = `Bearer ${firstKeys(node.dataDir)['inference_key'] ?? ''}`
+    const answer = await fetch(again.ready.url + FILE, { headers: { authorization, connection: 'close' } })
+    t.equal(await answer.text(), CONTENT)
+    t.match(await runVerb(to, ['files', 'verify']), { code: 0 })
+    // Every secret is opened and sealed anew: what does not open ends it with 1.
+    t.match(await runVerb(to, ['vault', 'rotate-data', '--json']), {
+      code: 0,
+      stdout: /"resealed":1,.*"broken":\[\]/,
+    })
+  },
+)
 
 t.test('a restore brings rows, months and forfeits of the ledger back as they were', async (t) => {
   const { folder, run } = await stand(t)
-  t.match(await run('backup', join(folder, 'b'), '--without-root-key'), { code: 0, stdout: /root keys are not in it/ })
+  t.match(await run('backup', join(folder, 'b'), '--without-root-key'), {
+    code: 0,
+    stdout: /root keys are not in it/,
+  })
   const settings = await emptySettings(t, folder)
   const restored = await runVerb(settings, ['restore', join(folder, 'b')])
-  t.match(restored, { code: 0, stdout: /0 differences in the ledger of 3 rows[^]*1 fronts .* 0.000000011 USD/ })
+  t.match(restored, {
+    code: 0,
+    stdout: /0 differences in the ledger of 3 rows[^]*1 fronts .* 0.000000011 USD/,
+  })
   const before = (await run('ledger', 'export', '--csv')).stdout
   t.ok((await runVerb(settings, ['ledger', 'export', '--csv'])).stdout.startsWith(before))
   t.match(await runVerb(settings, ['ledger', 'forfeits']), { stdout: /0.000000005/ })
 })
 
-t.test('a backup has the video jobs and names a clip whose bytes it lacks, and a restore tells which jobs go on', async (t) => {
-  const { folder, run, books } = await stand(t)
-  const owners = { ...books, keyAccountId: books.accounts.key }
-  await insertClips(books.store, owners, videoId(1), [clip('vid_clip')])
-  await insertVideo(books.store, owners, { id: videoId(2), heldNano: 7 })
-  t.match(JSON.parse((await run('backup', join(folder, 'b'), '--json')).stdout), { missing_objects: ['vid_clip'] })
-  const settings = await emptySettings(t, folder)
-  const restored = await runVerb(settings, ['restore', join(folder, 'b')])
-  t.match(restored, { code: 0, stdout: /\n0 differences [^]*1 video jobs were open/ }, restored.stderr)
-})
+t.test(
+  'a backup has the video jobs and names a clip whose bytes it lacks, and a restore tells which jobs go on',
+  async (t) => {
+    const { folder, run, books } = await stand(t)
+    const owners = { ...books, keyAccountId: books.accounts.key }
+    await insertClips(books.store, owners, videoId(1), [clip('vid_clip')])
+    await insertVideo(books.store, owners, { id: videoId(2), heldNano: 7 })
+    t.match(JSON.parse((await run('backup', join(folder, 'b'), '--json')).stdout), {
+      missing_objects: ['vid_clip'],
+    })
+    const settings = await emptySettings(t, folder)
+    const restored = await runVerb(settings, ['restore', join(folder, 'b')])
+    t.match(restored, { code: 0, stdout: /\n0 differences [^]*1 video jobs were open/ }, restored.stderr)
+  },
+)
 
-t.test('a restore refuses a database, a data directory or a folder of objects that is not empty', async (t) => {
-  const { settings, folder, run } = await stand(t)
-  await run('backup', join(folder, 'b'))
-  t.match(await run('restore', join(folder, 'b')), { code: 1, stderr: /the database is not empty/ })
-  const empty = await emptySettings(t, folder)
-  mkdirSync(join(folder, 'new-objects', 'objects'), { recursive: true })
-  writeFileSync(join(folder, 'new-objects', 'objects', 'x'), '')
-  t.match(await runVerb(empty, ['restore', join(folder, 'b')]), { code: 1, stderr: /holds files/ })
-  mkdirSync(join(folder, 'keyed'))
-  writeFileSync(join(folder, 'keyed', 'root-key'), '')
-  const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
-  t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), { code: 1, stderr: /has a root key/ })
-})
+t.test(
+  'a restore refuses a database, a data directory or a folder of objects that is not empty',
+  async (t) => {
+    const { settings, folder, run } = await stand(t)
+    await run('backup', join(folder, 'b'))
+    t.match(await run('restore', join(folder, 'b')), { code: 1, stderr: /the database is not empty/ })
+    const empty = await emptySettings(t, folder)
+    mkdirSync(join(folder, 'new-objects', 'objects'), { recursive: true })
+    writeFileSync(join(folder, 'new-objects', 'objects', 'x'), '')
+    t.match(await runVerb(empty, ['restore', join(folder, 'b')]), { code: 1, stderr: /holds files/ })
+    mkdirSync(join(folder, 'keyed'))
+    writeFileSync(join(folder, 'keyed', 'root-key'), '')
+    const keyed = { ...settings, SLUICE_DATA: join(folder, 'keyed') }
+    t.match(await runVerb(keyed, ['restore', join(folder, 'b')]), { code: 1, stderr: /has a root key/ })
+  },
+)
 
 t.test('a restore refuses a bucket that holds files, and changes nothing', async (t) => {
   const { folder, run } = await stand(t)
@@ -120,8 +177,18 @@ t.test('a restore refuses a bucket that holds files, and changes nothing', async
   const s3 = await FakeS3.start(t)
   const settings = { ...(await emptySettings(t, folder)), ...s3Settings(s3) }
   const { SLUICE_OBJECTS: place = '' } = settings
-  s3.put(`${place.split('/').slice(3).map((part) => `${part}/`).join('')}objects/file_other`, Buffer.from('x'))
-  t.match(await runVerb(settings, ['restore', join(folder, 'b')]), { code: 1, stderr: /s3:.* holds files: set SLUICE_OBJECTS/ })
+  s3.put(
+    `${place
+      .split('/')
+      .slice(3)
+      .map((part) => `${part}/`)
+      .join('')}objects/file_other`,
+    Buffer.from('x'),
+  )
+  t.match(await runVerb(settings, ['restore', join(folder, 'b')]), {
+    code: 1,
+    stderr: /s3:.* holds files: set SLUICE_OBJECTS/,
+  })
   t.equal(s3.objects.size, 1)
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
 })
@@ -138,7 +205,10 @@ t.test('a backup of which one byte is another, or that names a file elsewhere, i
   await t.rejects(openBackup(folder), { message: /SHA256SUMS is not the one/ })
   const manifest = join(folder, 'manifest.json')
   const value = JSON.parse(readFileSync(manifest, 'utf8')) as object
-  writeFileSync(manifest, JSON.stringify({ ...value, sums_sha256: createHash('sha256').update(changed).digest('hex') }))
+  writeFileSync(
+    manifest,
+    JSON.stringify({ ...value, sums_sha256: createHash('sha256').update(changed).digest('hex') }),
+  )
   await t.rejects(openBackup(folder), { message: /which is no file of a backup/ })
 })
 
@@ -157,5 +227,8 @@ t.test('a backup of a newer schema is refused', async (t) => {
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { migrations: string[] }
   manifest.migrations.push('of tomorrow')
   writeFileSync(file, JSON.stringify(manifest))
-  t.match(await runVerb(await emptySettings(t, folder), ['restore', join(folder, 'b')]), { code: 1, stderr: /use that version or a newer one/ })
+  t.match(await runVerb(await emptySettings(t, folder), ['restore', join(folder, 'b')]), {
+    code: 1,
+    stderr: /use that version or a newer one/,
+  })
 })

@@ -13,28 +13,66 @@ t.setTimeout(300_000)
 async function stand(t: Test, own: Readonly<Record<string, string>> = {}) {
   const store = await openTestStore(t)
   const { organization } = must(await createOrganization(store, { name: 'Acme' }))
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t), SLUICE_ROOT_KEY: 'a'.repeat(64), ...own }
+  const settings = {
+    DATABASE_URL: store.options.url,
+    SLUICE_DATA: await openFolder(t),
+    SLUICE_ROOT_KEY: 'a'.repeat(64),
+    ...own,
+  }
   const run = (args: readonly string[], input = '') => runVerb(settings, args, input)
-  const json = async (...args: readonly string[]) => JSON.parse((await run([...args, '--json'])).stdout) as Record<string, unknown>
+  const json = async (...args: readonly string[]) =>
+    JSON.parse((await run([...args, '--json'])).stdout) as Record<string, unknown>
   return { store, organization, run, json }
 }
 
-const full = (what: string, limit: number) => ({ code: 1, stderr: `The organization may have ${limit} ${what}, and this does not fit.\n` })
-
-t.test('organizations caps shows what there is and may be, changes what is named, and gives it up again', async (t) => {
-  const { store, organization, run, json } = await stand(t)
-  const shown = await json('organizations', 'caps', 'Acme')
-  t.match(shown, { organization_id: organization.id, workspaces: { cap: 100, used: 1, is_own: false }, secrets: { cap: 100_000, used: 0 } })
-  const changed = await json('organizations', 'caps', organization.id, '--workspaces', '1', '--api-keys', '0')
-  t.match(changed, { workspaces: { cap: 1, is_own: true }, api_keys: { cap: 0, is_own: true }, interns: { is_own: false } })
-  const by = { operation: 'cli.organizations-caps', before: { caps: {} }, after: { caps: { workspaces: 1, api_keys: 0 } } }
-  t.match((await auditOf(store)).at(-1), by)
-  t.match((await run(['organizations', 'caps', 'Acme'])).stdout, /^workspaces +1 +1 +own$[^]*^interns +0 +10000 +installation$/m)
-  t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), full('workspaces', 1))
-  t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'inference']), full('API keys', 0))
-  t.same(await json('organizations', 'caps', 'Acme', '--workspaces', 'default', '--api-keys', 'default'), shown)
-  t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), { code: 0 })
+const full = (what: string, limit: number) => ({
+  code: 1,
+  stderr: `The organization may have ${limit} ${what}, and this does not fit.\n`,
 })
+
+t.test(
+  'organizations caps shows what there is and may be, changes what is named, and gives it up again',
+  async (t) => {
+    const { store, organization, run, json } = await stand(t)
+    const shown = await json('organizations', 'caps', 'Acme')
+    t.match(shown, {
+      organization_id: organization.id,
+      workspaces: { cap: 100, used: 1, is_own: false },
+      secrets: { cap: 100_000, used: 0 },
+    })
+    const changed = await json(
+      'organizations',
+      'caps',
+      organization.id,
+      '--workspaces',
+      '1',
+      '--api-keys',
+      '0',
+    )
+    t.match(changed, {
+      workspaces: { cap: 1, is_own: true },
+      api_keys: { cap: 0, is_own: true },
+      interns: { is_own: false },
+    })
+    const by = {
+      operation: 'cli.organizations-caps',
+      before: { caps: {} },
+      after: { caps: { workspaces: 1, api_keys: 0 } },
+    }
+    t.match((await auditOf(store)).at(-1), by)
+    t.match(
+      (await run(['organizations', 'caps', 'Acme'])).stdout,
+      /^workspaces +1 +1 +own$[^]*^interns +0 +10000 +installation$/m,
+    )
+    t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), full('workspaces', 1))
+    t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'inference']), full('API keys', 0))
+    t.same(
+      await json('organizations', 'caps', 'Acme', '--workspaces', 'default', '--api-keys', 'default'),
+      shown,
+    )
+    t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), { code: 0 })
+  },
+)
 
 t.test('organizations caps takes no cap that is none, and no organization that is not there', async (t) => {
   const { run } = await stand(t)
@@ -45,26 +83,52 @@ t.test('organizations caps takes no cap that is none, and no organization that i
 })
 
 t.test('the settings are the caps of organizations that have none of their own', async (t) => {
-  const own = { SLUICE_WORKSPACES_MAX: '1', SLUICE_API_KEYS_MAX: '1', SLUICE_INTERNS_MAX: '3', SLUICE_VAULTS_MAX: '1', SLUICE_SECRETS_MAX: '2' }
+  const own = {
+    SLUICE_WORKSPACES_MAX: '1',
+    SLUICE_API_KEYS_MAX: '1',
+    SLUICE_INTERNS_MAX: '3',
+    SLUICE_VAULTS_MAX: '1',
+    SLUICE_SECRETS_MAX: '2',
+  }
   const { run, json } = await stand(t, own)
-  const caps = await json('organizations', 'caps', 'Acme') as Record<string, { cap: number; is_own: boolean }>
-  t.same(CAPPED.map((what) => [caps[what]?.cap, caps[what]?.is_own]), [1, 1, 3, 1, 2].map((cap) => [cap, false]))
+  const caps = (await json('organizations', 'caps', 'Acme')) as Record<
+    string,
+    { cap: number; is_own: boolean }
+  >
+  t.same(
+    CAPPED.map((what) => [caps[what]?.cap, caps[what]?.is_own]),
+    [1, 1, 3, 1, 2].map((cap) => [cap, false]),
+  )
   t.match(await run(['workspaces', 'create', '--name', 'w', '--slug', 'w']), full('workspaces', 1))
   t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'management']), { code: 0 })
   t.match(await run(['keys', 'create', '--name', 'k', '--kind', 'management']), full('API keys', 1))
-  const { id } = await json('vault', 'create', '--name', 'one', '--workspace', 'default') as { id: string }
-  t.match(await run(['vault', 'create', '--name', 'two', '--workspace', 'default']), full('attachable vaults', 1))
-  for (const name of ['a', 'b']) t.match(await run(['vault', 'put', name, '--vault', id, '--host', 'a.example.com'], 'value'), { code: 0 })
-  t.match(await run(['vault', 'put', 'c', '--vault', id, '--host', 'a.example.com'], 'value'), full('secrets in attachable vaults', 2))
+  const { id } = (await json('vault', 'create', '--name', 'one', '--workspace', 'default')) as { id: string }
+  t.match(
+    await run(['vault', 'create', '--name', 'two', '--workspace', 'default']),
+    full('attachable vaults', 1),
+  )
+  for (const name of ['a', 'b'])
+    t.match(await run(['vault', 'put', name, '--vault', id, '--host', 'a.example.com'], 'value'), { code: 0 })
+  t.match(
+    await run(['vault', 'put', 'c', '--vault', id, '--host', 'a.example.com'], 'value'),
+    full('secrets in attachable vaults', 2),
+  )
   await json('organizations', 'caps', 'Acme', '--secrets', '3')
-  t.match(await run(['vault', 'put', 'c', '--vault', id, '--host', 'a.example.com'], 'value'), { code: 0 }, 'its own cap wins')
+  t.match(
+    await run(['vault', 'put', 'c', '--vault', id, '--host', 'a.example.com'], 'value'),
+    { code: 0 },
+    'its own cap wins',
+  )
 })
 
 t.test('a setting that is no cap stops the verb, and names it', async (t) => {
   for (const what of Object.keys(CAPS_DEFAULT)) {
     const name = `SLUICE_${what.toUpperCase()}_MAX`
     for (const given of ['-1', String(CAP_MAX + 1)]) {
-      const { code, stderr } = await runVerb({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', [name]: given }, ['organizations', 'list'])
+      const { code, stderr } = await runVerb(
+        { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', [name]: given },
+        ['organizations', 'list'],
+      )
       t.not(code, 0)
       t.match(stderr, name)
     }

@@ -25,7 +25,12 @@ async function stand(t: Test) {
 }
 
 interface Told {
-  readonly data: readonly { readonly kind: string; readonly kept: string | null; readonly rows: number; readonly oldest_at: string | null }[]
+  readonly data: readonly {
+    readonly kind: string
+    readonly kept: string | null
+    readonly rows: number
+    readonly oldest_at: string | null
+  }[]
 }
 
 function rowsOf(text: string): Readonly<Record<string, number>> {
@@ -42,10 +47,17 @@ t.test('prune counts what is due, then removes that and tells how long each is k
   t.same(rowsOf((await run('--dry-run', '--json')).stdout), DUE, 'and it has removed nothing')
   const removed = await run('--json')
   t.same([removed.code, rowsOf(removed.stdout)], [0, DUE])
-  t.match(JSON.parse(removed.stdout), { dry_run: false, data: [
-    { kind: 'ledger', kept: '1 month' }, { kind: 'audit', kept: null }, { kind: 'idempotency', kept: '24 hours', oldest_at: null },
-    { kind: 'webhooks', kept: '7 days' }, { kind: 'dead_letters', kept: '30 days', oldest_at: /^20/ }, { kind: 'jobs', kept: '2 days' },
-  ] })
+  t.match(JSON.parse(removed.stdout), {
+    dry_run: false,
+    data: [
+      { kind: 'ledger', kept: '1 month' },
+      { kind: 'audit', kept: null },
+      { kind: 'idempotency', kept: '24 hours', oldest_at: null },
+      { kind: 'webhooks', kept: '7 days' },
+      { kind: 'dead_letters', kept: '30 days', oldest_at: /^20/ },
+      { kind: 'jobs', kept: '2 days' },
+    ],
+  })
   const again = await run()
   t.match(again, { code: 0, stdout: /^KIND +KEPT +REMOVED +OLDEST\nledger +1 month +0 / })
   t.same(rowsOf((await run('--json')).stdout), NONE)

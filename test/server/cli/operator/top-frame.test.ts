@@ -11,8 +11,12 @@ const frame = (view: LiveView | null, more: Partial<Parameters<typeof frameOf>[0
 
 t.test('one look tells what the node does and what hurts, the worst first', async (t) => {
   const view = liveView({
-    findings: [{ severity: 'bad', text: 'Postgres is away', fix: 'look at it' }, { severity: 'warn', text: 'a front is busy', fix: 'more fronts' }],
-    requests_per_second: 1_234.4, webhooks: { waiting: 2, dead: 3 },
+    findings: [
+      { severity: 'bad', text: 'Postgres is away', fix: 'look at it' },
+      { severity: 'warn', text: 'a front is busy', fix: 'more fronts' },
+    ],
+    requests_per_second: 1_234.4,
+    webhooks: { waiting: 2, dead: 3 },
   })
   t.same(frame(view), [
     'Sluice 1.2.3  ready  10:11:12 UTC',
@@ -42,32 +46,63 @@ t.test('one look tells what the node does and what hurts, the worst first', asyn
 
 t.test('an open circuit breaker says since when, and when it is probed', async (t) => {
   const row = { provider: 'openai', per_second: 0, failed_per_second: 0, state: 'open' } as const
-  const breaker = { endpoints: ['openai/a'], since: '2026-11-21T10:11:02.000Z', next_probe_at: '2026-11-21T10:11:14.000Z' }
-  const last = (one: typeof breaker | { next_probe_at: null } & Omit<typeof breaker, 'next_probe_at'>): string | undefined =>
-    frame(liveView({ providers: [{ ...row, breaker: one }] })).at(-1)
+  const breaker = {
+    endpoints: ['openai/a'],
+    since: '2026-11-21T10:11:02.000Z',
+    next_probe_at: '2026-11-21T10:11:14.000Z',
+  }
+  const last = (
+    one: typeof breaker | ({ next_probe_at: null } & Omit<typeof breaker, 'next_probe_at'>),
+  ): string | undefined => frame(liveView({ providers: [{ ...row, breaker: one }] })).at(-1)
   t.match(last(breaker), 'open since 10:11:02, probe at 10:11:14')
   t.match(last({ ...breaker, next_probe_at: null }), 'open since 10:11:02, next call probes')
 })
 
 t.test('no screen is too small: never a line more, never a column wider', async () => {
-  const findings = Array.from({ length: 9 }, (_, nth) => ({ severity: 'warn' as const, text: `finding ${nth} 東京 ${'long '.repeat(30)}`, fix: 'mend it' }))
+  const findings = Array.from({ length: 9 }, (_, nth) => ({
+    severity: 'warn' as const,
+    text: `finding ${nth} 東京 ${'long '.repeat(30)}`,
+    fix: 'mend it',
+  }))
   const [operation] = liveView({}).operations
-  const operations = Array.from({ length: 70 }, (_, nth) => ({ ...operation, operation: `operation.${nth}`, per_second: nth ** 4 })) as LiveView['operations']
+  const operations = Array.from({ length: 70 }, (_, nth) => ({
+    ...operation,
+    operation: `operation.${nth}`,
+    per_second: nth ** 4,
+  })) as LiveView['operations']
   const view = liveView({ findings, operations })
-  const size = fc.record({ columns: fc.integer({ min: 0, max: 220 }), rows: fc.integer({ min: 1, max: 120 }), hasTrouble: fc.boolean() })
-  fc.assert(fc.property(size, ({ columns, rows, hasTrouble }) => {
-    const lines = frame(view, { columns, rows, trouble: hasTrouble ? { reason: 'it is away', seconds: 3 } : null })
-    return lines.length <= rows && lines.every((line) => widthOf(line) <= columns)
-  }), { numRuns: 300 })
+  const size = fc.record({
+    columns: fc.integer({ min: 0, max: 220 }),
+    rows: fc.integer({ min: 1, max: 120 }),
+    hasTrouble: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(size, ({ columns, rows, hasTrouble }) => {
+      const lines = frame(view, {
+        columns,
+        rows,
+        trouble: hasTrouble ? { reason: 'it is away', seconds: 3 } : null,
+      })
+      return lines.length <= rows && lines.every((line) => widthOf(line) <= columns)
+    }),
+    { numRuns: 300 },
+  )
 })
 
-t.test('a low screen keeps figures, findings and stores, and tells how many things it leaves out', async (t) => {
-  const findings = Array.from({ length: 6 }, (_, nth) => ({ severity: 'warn' as const, text: `finding ${nth}`, fix: 'mend it' }))
-  const lines = frame(liveView({ findings }), { rows: 14 })
-  t.equal(lines.length, 14)
-  t.match(lines.join('\n'), /Sluice[^]*requests[^]*finding 0[^]*… \d more[^]*Postgres[^]*q ends$/)
-  t.notMatch(lines.join('\n'), /finding 5/)
-})
+t.test(
+  'a low screen keeps figures, findings and stores, and tells how many things it leaves out',
+  async (t) => {
+    const findings = Array.from({ length: 6 }, (_, nth) => ({
+      severity: 'warn' as const,
+      text: `finding ${nth}`,
+      fix: 'mend it',
+    }))
+    const lines = frame(liveView({ findings }), { rows: 14 })
+    t.equal(lines.length, 14)
+    t.match(lines.join('\n'), /Sluice[^]*requests[^]*finding 0[^]*… \d more[^]*Postgres[^]*q ends$/)
+    t.notMatch(lines.join('\n'), /finding 5/)
+  },
+)
 
 t.test('a narrow screen leaves out columns that matter least, then cuts names', async (t) => {
   const narrow = frame(liveView({}), { columns: 36 })
@@ -80,12 +115,18 @@ t.test('colour is added to the same text, and to nothing without it', async (t) 
   const view = liveView({ findings: [{ severity: 'bad', text: 'x', fix: 'y' }] })
   const coloured = frame(view, { hasColour: true })
   t.match(coloured.join('\n'), '\u001b[1;31mbad')
-  t.same(coloured.map((line) => line.replaceAll(/\u001b\[[0-9;]*m/g, '')).map((line) => line.trimEnd()), frame(view))
+  t.same(
+    coloured.map((line) => line.replaceAll(/\u001b\[[0-9;]*m/g, '')).map((line) => line.trimEnd()),
+    frame(view),
+  )
   t.notMatch(frame(view).join('\n'), '\u001b')
 })
 
 t.test('what a node tells cannot steer the terminal', async (t) => {
-  const view = liveView({ version: '1\u001b]0;owned\u0007', findings: [{ severity: 'bad', text: 'a\u001b[2J\r\nb\u009b1m\u202e', fix: '\u0008' }] })
+  const view = liveView({
+    version: '1\u001b]0;owned\u0007',
+    findings: [{ severity: 'bad', text: 'a\u001b[2J\r\nb\u009b1m\u202e', fix: '\u0008' }],
+  })
   t.notMatch(frame(view, { hasColour: false }).join('\n'), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
   t.equal(escapeControls('a\nb'), 'a?b')
 })

@@ -24,9 +24,16 @@ function terminal(isSlow = false): Kept {
   const written: string[] = []
   const isFrame = (text: string): boolean => text.includes('\u001b[?2026h')
   let looks = 0
-  const stdin = Object.assign(new EventEmitter(), { isTTY: true, setRawMode: () => undefined, pause: () => undefined })
-  const stdout = Object.assign(new EventEmitter(), { rows: 10, write: (text: string) => written.push(text) > 0 && !(isSlow && isFrame(text)) })
-  Object.defineProperty(stdout, 'columns', { get: () => (looks += 1) > 0 ? 60 : 0 })
+  const stdin = Object.assign(new EventEmitter(), {
+    isTTY: true,
+    setRawMode: () => undefined,
+    pause: () => undefined,
+  })
+  const stdout = Object.assign(new EventEmitter(), {
+    rows: 10,
+    write: (text: string) => written.push(text) > 0 && !(isSlow && isFrame(text)),
+  })
+  Object.defineProperty(stdout, 'columns', { get: () => ((looks += 1) > 0 ? 60 : 0) })
   return {
     parts: { stdin, stdout } as unknown as Terminal,
     frames: () => written.filter(isFrame).map(plainText),
@@ -47,27 +54,46 @@ t.test('a node that goes away is told, waited for, and shown again', async (t) =
     if (calls === 1) socket.end()
   })
   const { parts, frames, press } = terminal()
-  const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
+  const watched = watchLive(
+    { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
+    parts,
+  )
   await until('the second node is shown', () => frames().some((text) => text.includes('Sluice v2  ready')))
   press('q')
   await watched
   const titles = frames().map((text) => text.split('\r\n')[0] ?? '')
   t.match(titles[0], 'Sluice  waiting for the node')
-  t.ok(titles.some((title) => /^Sluice v1 {2}.*; trying again, 0 s/.test(title)), titles.join('\n'))
+  t.ok(
+    titles.some((title) => /^Sluice v1 {2}.*; trying again, 0 s/.test(title)),
+    titles.join('\n'),
+  )
 })
 
 t.test('a key that is refused later on ends it with the reason', async (t) => {
   const body = '{"error":{"message":"This API key is not known."}}'
-  const port = await bytesServer(t, (socket) => void socket.write(`HTTP/1.1 401 Unauthorized\r\ncontent-length: ${body.length}\r\n\r\n${body}`))
+  const port = await bytesServer(
+    t,
+    (socket) =>
+      void socket.write(`HTTP/1.1 401 Unauthorized\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
+  )
   const { parts } = terminal()
-  const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
+  const watched = watchLive(
+    { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
+    parts,
+  )
   await t.rejects(watched, { message: 'the node refuses this key: This API key is not known.' })
 })
 
 t.test('another size is drawn at once, and a terminal that was given back is left alone', async (t) => {
-  const port = await bytesServer(t, (socket) => void socket.write(`${STREAM}data: ${JSON.stringify(liveView({}))}\n\n`))
+  const port = await bytesServer(
+    t,
+    (socket) => void socket.write(`${STREAM}data: ${JSON.stringify(liveView({}))}\n\n`),
+  )
   const { parts, frames, press, resize } = terminal()
-  const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
+  const watched = watchLive(
+    { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
+    parts,
+  )
   await until('a look is drawn', () => frames().length === 2)
   resize()
   t.equal(frames().length, 3)
@@ -84,10 +110,14 @@ t.test('a terminal that is behind gets the newest frame alone', async (t) => {
     sockets.push(socket)
   })
   const { parts, frames, looks, press, drain } = terminal(true)
-  const watched = watchLive({ adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false }, parts)
+  const watched = watchLive(
+    { adminUrl: () => `http://127.0.0.1:${port}`, managementKey: new Secret('k'), hasColour: false },
+    parts,
+  )
   await until('it is asked', () => sockets.length === 1)
   const before = looks()
-  for (const version of ['a', 'b', 'c']) sockets[0]?.write(`data: ${JSON.stringify(liveView({ version }))}\n\n`)
+  for (const version of ['a', 'b', 'c'])
+    sockets[0]?.write(`data: ${JSON.stringify(liveView({ version }))}\n\n`)
   await until('all three are looked at', () => looks() === before + 3)
   t.equal(frames().length, 1)
   drain()

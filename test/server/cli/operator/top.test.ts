@@ -16,7 +16,12 @@ const ENTER = '\u001b[?1049h'
 const LEAVE = '\u001b[?1049l'
 /** Lines of the last whole frame. */
 const frameIn = (output: string): readonly string[] =>
-  plainText(output.split('\u001b[?2026h').slice(1).findLast((frame) => frame.includes('\u001b[?2026l')) ?? '').split(/\r*\n/)
+  plainText(
+    output
+      .split('\u001b[?2026h')
+      .slice(1)
+      .findLast((frame) => frame.includes('\u001b[?2026l')) ?? '',
+  ).split(/\r*\n/)
 
 t.test('without a terminal one look is printed, by the first keys', async (t) => {
   let { code, stdout, stderr } = await runToEnd(settings, sluice('top'))
@@ -27,7 +32,10 @@ t.test('without a terminal one look is printed, by the first keys', async (t) =>
     return false
   })
   t.equal(code, 0, stderr)
-  t.match(stdout, /^Sluice \d\S* {2}ready[^]*\nrequests [^]*\nPostgres up external[^]*\nFRONT +PID[^]*\n0 +\d+ /)
+  t.match(
+    stdout,
+    /^Sluice \d\S* {2}ready[^]*\nrequests [^]*\nPostgres up external[^]*\nFRONT +PID[^]*\n0 +\d+ /,
+  )
   t.notMatch(stdout, '\u001b')
 })
 
@@ -43,35 +51,54 @@ t.test('a key that may not see it is refused, and never shown', async (t) => {
   t.notMatch(stderr, keys['inference_key'])
 })
 
-t.test('the key comes from the file that is named, then from the environment, then from the first keys', async (t) => {
-  const folder = t.testdir({ bad: 'no key\n' })
-  copyFileSync(join(node.dataDir, 'first-keys.json'), join(folder, 'first'))
-  const wrong = { ...settings, SLUICE_MANAGEMENT_KEY: 'sk-wrong' }
-  t.equal((await runVerb(wrong, ['top', '--once', '--key-file', join(folder, 'first')])).code, 0)
-  t.match(await runVerb(wrong, ['top', '--once']), { code: 1, stderr: /refuses this key/ })
-  t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'bad')]), { code: 1, stderr: /bad holds no management key/ })
-  t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'none')]), { code: 1, stderr: /none cannot be read \(ENOENT\)/ })
-})
+t.test(
+  'the key comes from the file that is named, then from the environment, then from the first keys',
+  async (t) => {
+    const folder = t.testdir({ bad: 'no key\n' })
+    copyFileSync(join(node.dataDir, 'first-keys.json'), join(folder, 'first'))
+    const wrong = { ...settings, SLUICE_MANAGEMENT_KEY: 'sk-wrong' }
+    t.equal((await runVerb(wrong, ['top', '--once', '--key-file', join(folder, 'first')])).code, 0)
+    t.match(await runVerb(wrong, ['top', '--once']), { code: 1, stderr: /refuses this key/ })
+    t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'bad')]), {
+      code: 1,
+      stderr: /bad holds no management key/,
+    })
+    t.match(await runVerb(settings, ['top', '--once', '--key-file', join(folder, 'none')]), {
+      code: 1,
+      stderr: /none cannot be read \(ENOENT\)/,
+    })
+  },
+)
 
 t.test('without a node there is nothing to show', async (t) => {
   const dataDir = mkdtempSync(join(t.testdir({}), 'data-'))
-  t.match(await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['top', '--once']), { code: 1, stderr: /no node runs on/ })
+  t.match(await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['top', '--once']), {
+    code: 1,
+    stderr: /no node runs on/,
+  })
 })
 
-t.test('on a terminal it fits the size, follows another one, and q leaves the screen as it was', { skip: noPty }, async (t) => {
-  const pty = openPty(t, { command: sluice('top'), env: settings, rows: 30, columns: 100 })
-  const shown = await pty.until(/TRANSFERS/)
-  t.ok(frameIn(pty.output()).every((line) => line.length < 100))
-  pty.resize(6, 30)
-  // A line that is cut: it is one of the small screen.
-  await pty.until(/requests [^\r]*…\r[^]*q ends/, shown)
-  await until('the whole of it is drawn', () => frameIn(pty.output()).length <= 6)
-  const small = frameIn(pty.output())
-  t.ok(small.length <= 6 && small.every((line) => line.length < 30), small.join('\n'))
-  pty.keys('q')
-  t.same(await pty.ended, { code: 0, is_restored: true })
-  t.ok(pty.output().startsWith(ENTER) && pty.output().endsWith(LEAVE), JSON.stringify(pty.output().slice(-80)))
-})
+t.test(
+  'on a terminal it fits the size, follows another one, and q leaves the screen as it was',
+  { skip: noPty },
+  async (t) => {
+    const pty = openPty(t, { command: sluice('top'), env: settings, rows: 30, columns: 100 })
+    const shown = await pty.until(/TRANSFERS/)
+    t.ok(frameIn(pty.output()).every((line) => line.length < 100))
+    pty.resize(6, 30)
+    // A line that is cut: it is one of the small screen.
+    await pty.until(/requests [^\r]*…\r[^]*q ends/, shown)
+    await until('the whole of it is drawn', () => frameIn(pty.output()).length <= 6)
+    const small = frameIn(pty.output())
+    t.ok(small.length <= 6 && small.every((line) => line.length < 30), small.join('\n'))
+    pty.keys('q')
+    t.same(await pty.ended, { code: 0, is_restored: true })
+    t.ok(
+      pty.output().startsWith(ENTER) && pty.output().endsWith(LEAVE),
+      JSON.stringify(pty.output().slice(-80)),
+    )
+  },
+)
 
 t.test('Ctrl-C ends it too, and NO_COLOR leaves colours out', { skip: noPty }, async (t) => {
   const pty = openPty(t, { command: sluice('top'), env: { ...settings, NO_COLOR: '1' } })
@@ -82,14 +109,20 @@ t.test('Ctrl-C ends it too, and NO_COLOR leaves colours out', { skip: noPty }, a
   t.ok(pty.output().endsWith(LEAVE))
 })
 
-t.test('--once draws no screen, and a terminal that cannot be drawn on gets none', { skip: noPty }, async (t) => {
-  await Promise.all([openTop(t, ['--once'], {}), openTop(t, [], { TERM: 'dumb' })].map(async (pty) => {
-    t.same(await pty.ended, { code: 0, is_restored: true })
-    t.notMatch(pty.output(), ENTER)
-    const lines = plainText(pty.output()).split(/\r*\n/)
-    t.ok(lines.length > 5 && lines.every((line) => line.length <= 60))
-  }))
-})
+t.test(
+  '--once draws no screen, and a terminal that cannot be drawn on gets none',
+  { skip: noPty },
+  async (t) => {
+    await Promise.all(
+      [openTop(t, ['--once'], {}), openTop(t, [], { TERM: 'dumb' })].map(async (pty) => {
+        t.same(await pty.ended, { code: 0, is_restored: true })
+        t.notMatch(pty.output(), ENTER)
+        const lines = plainText(pty.output()).split(/\r*\n/)
+        t.ok(lines.length > 5 && lines.every((line) => line.length <= 60))
+      }),
+    )
+  },
+)
 
 t.test('a terminal that does not know its size is printed to all the same', { skip: noPty }, async (t) => {
   const pty = openTop(t, ['--once'], {}, 0)
@@ -97,6 +130,11 @@ t.test('a terminal that does not know its size is printed to all the same', { sk
   t.match(plainText(pty.output()), /memory \d+ MiB/)
 })
 
-function openTop(t: Parameters<typeof openPty>[0], args: readonly string[], env: Readonly<Record<string, string>>, columns = 60): Pty {
+function openTop(
+  t: Parameters<typeof openPty>[0],
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  columns = 60,
+): Pty {
   return openPty(t, { command: sluice('top', ...args), env: { ...settings, ...env }, columns })
 }

@@ -8,31 +8,57 @@ const HOSTILE = '\u001b]0;title\u0007\u001b[2J\u009b2J\u202eok\nproblem'
 const SEEN = '?]0;title??[2J?2J?ok?problem'
 
 t.test('a name in a list cannot take over the terminal that shows it, nor make a line of its own', (t) => {
-  t.equal(table([['NAME', 'ID'], [HOSTILE, '1']]).split('\n')[1], `${SEEN}  1`)
+  t.equal(
+    table([
+      ['NAME', 'ID'],
+      [HOSTILE, '1'],
+    ]).split('\n')[1],
+    `${SEEN}  1`,
+  )
   t.end()
 })
 
-t.test('what a server or another process says of itself cannot take over the terminal that doctor runs in', (t) => {
-  const { text } = reportOf([bad('port', `${HOSTILE} (pid 1) has it`, 'end it')])
-  t.match(text.split('\n'), [new RegExp(`^problem +port +${SEEN.replaceAll(/[?[]/g, '\\$&')} \\(pid 1\\) has it$`), /^ +fix: end it$/, '1 problem, 0 warnings'])
-  t.end()
-})
+t.test(
+  'what a server or another process says of itself cannot take over the terminal that doctor runs in',
+  (t) => {
+    const { text } = reportOf([bad('port', `${HOSTILE} (pid 1) has it`, 'end it')])
+    t.match(text.split('\n'), [
+      new RegExp(`^problem +port +${SEEN.replaceAll(/[?[]/g, '\\$&')} \\(pid 1\\) has it$`),
+      /^ +fix: end it$/,
+      '1 problem, 0 warnings',
+    ])
+    t.end()
+  },
+)
 
 /** What is written to a stream meanwhile. */
 function written(t: Test, stream: 'stdout' | 'stderr', write: () => void): string {
   const captured = t.capture(process[stream], 'write')
   write()
-  const text = captured().map(({ args }) => String(args[0])).join('')
+  const text = captured()
+    .map(({ args }) => String(args[0]))
+    .join('')
   captured.restore()
   return text
 }
 
-t.test('whatever verb prints it, a name cannot steer the terminal; lines stay lines, and JSON says the same', (t) => {
-  const [line, json] = [false, true].map((json) => written(t, 'stdout', () => print({ json }, { name: HOSTILE }, `added ${HOSTILE}`)))
-  t.equal(line, 'added ?]0;title??[2J?2J?ok\nproblem\n')
-  t.notMatch(json?.trimEnd(), /[\p{Cc}\p{Cf}]/u)
-  t.same(JSON.parse(json ?? ''), { name: HOSTILE })
-  t.equal(written(t, 'stderr', () => tell({}, null, HOSTILE)), '?]0;title??[2J?2J?ok\nproblem\n')
-  t.equal(written(t, 'stderr', () => stderrLog.warn('gone', { cause: new Error(HOSTILE), none: undefined })), `warning: gone cause=${SEEN} none=undefined\n`)
-  t.end()
-})
+t.test(
+  'whatever verb prints it, a name cannot steer the terminal; lines stay lines, and JSON says the same',
+  (t) => {
+    const [line, json] = [false, true].map((json) =>
+      written(t, 'stdout', () => print({ json }, { name: HOSTILE }, `added ${HOSTILE}`)),
+    )
+    t.equal(line, 'added ?]0;title??[2J?2J?ok\nproblem\n')
+    t.notMatch(json?.trimEnd(), /[\p{Cc}\p{Cf}]/u)
+    t.same(JSON.parse(json ?? ''), { name: HOSTILE })
+    t.equal(
+      written(t, 'stderr', () => tell({}, null, HOSTILE)),
+      '?]0;title??[2J?2J?ok\nproblem\n',
+    )
+    t.equal(
+      written(t, 'stderr', () => stderrLog.warn('gone', { cause: new Error(HOSTILE), none: undefined })),
+      `warning: gone cause=${SEEN} none=undefined\n`,
+    )
+    t.end()
+  },
+)

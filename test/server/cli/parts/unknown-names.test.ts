@@ -12,28 +12,35 @@ const ID = '0199aa00-0000-7000-8000-000000000000'
 const HASH = 'ab'.repeat(32)
 const store = await openTestStore(t)
 must(await createOrganization(store, { name: 'Acme' }))
-const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t), SLUICE_ROOT_KEY: 'a1'.repeat(32) }
+const settings = {
+  DATABASE_URL: store.options.url,
+  SLUICE_DATA: await openFolder(t),
+  SLUICE_ROOT_KEY: 'a1'.repeat(32),
+}
 const run = (line: string) => runVerb(settings, line.split(' '))
 
-t.test('what is not there is named with what is near, or with the verb that shows what is there', async (t) => {
-  for (const [line, says] of [
-    ['workspaces get defualt', 'There is no such workspace. You asked for `defualt`. Nearest: `default`.'],
-    ['usage --organization Amce', 'There is no such organization. You asked for `Amce`. Nearest: `Acme`.'],
-    [`keys get ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
-    [`keys revoke ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
-    [`scim tokens revoke ${ID}`, `You asked for \`${ID}\`. \`sluice scim tokens list\``],
-    [`vault delete ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
-    [`vault rotate-data --vault ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
-    ['webhooks replay nothing', 'You asked for `nothing`. `sluice webhooks list`'],
-    [`webhooks replay ${ID}`, `You asked for \`${ID}\`. \`sluice webhooks list\``],
-    ['members remove default nobody', 'You asked for `nobody`. `sluice members list default`'],
-  ] as const) {
-    const { code, stderr } = await run(line)
-    t.equal(code, 1, line)
-    // The program is named as it was called.
-    t.ok(stderr.replace(/`\S+verb-host\.js /, '`sluice ').includes(says), `${line}: ${stderr}`)
-  }
-})
+t.test(
+  'what is not there is named with what is near, or with the verb that shows what is there',
+  async (t) => {
+    for (const [line, says] of [
+      ['workspaces get defualt', 'There is no such workspace. You asked for `defualt`. Nearest: `default`.'],
+      ['usage --organization Amce', 'There is no such organization. You asked for `Amce`. Nearest: `Acme`.'],
+      [`keys get ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
+      [`keys revoke ${HASH}`, `You asked for \`${HASH}\`. \`sluice keys list\``],
+      [`scim tokens revoke ${ID}`, `You asked for \`${ID}\`. \`sluice scim tokens list\``],
+      [`vault delete ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
+      [`vault rotate-data --vault ${ID}`, `You asked for \`${ID}\`. \`sluice vault list\``],
+      ['webhooks replay nothing', 'You asked for `nothing`. `sluice webhooks list`'],
+      [`webhooks replay ${ID}`, `You asked for \`${ID}\`. \`sluice webhooks list\``],
+      ['members remove default nobody', 'You asked for `nobody`. `sluice members list default`'],
+    ] as const) {
+      const { code, stderr } = await run(line)
+      t.equal(code, 1, line)
+      // The program is named as it was called.
+      t.ok(stderr.replace(/`\S+verb-host\.js /, '`sluice ').includes(says), `${line}: ${stderr}`)
+    }
+  },
+)
 
 t.test('a misspelt secret is told with those of its vault', async (t) => {
   const { stdout } = await run('vault create --workspace default --name v --json')

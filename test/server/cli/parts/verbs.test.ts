@@ -16,7 +16,17 @@ t.test('a key that is made without a limit gets the operator’s', async (t) => 
   const settings = { ...(await nodeSettings(t)), SLUICE_RATE_LIMIT_RPM: '1200' }
   await runToEnd(settings, sluice('migrate'))
   await runToEnd(settings, sluice('organizations', 'create', '--name', 'Acme'))
-  const create = sluice('keys', 'create', '--name', 'one', '--kind', 'inference', '--workspace', 'default', '--json')
+  const create = sluice(
+    'keys',
+    'create',
+    '--name',
+    'one',
+    '--kind',
+    'inference',
+    '--workspace',
+    'default',
+    '--json',
+  )
   const made = await runToEnd(settings, create)
   t.match(JSON.parse(made.stdout), { rate_limit_rpm: 1200 }, made.stderr)
 })
@@ -30,20 +40,33 @@ t.test('migrate brings the embedded Postgres up for as long as it takes', async 
 })
 
 t.test('doctor is content with a machine that can run a node', async (t) => {
-  const { code, stdout } = await runToEnd(await nodeSettings(t, { isEmbedded: true }), sluice('doctor', '--json'))
+  const { code, stdout } = await runToEnd(
+    await nodeSettings(t, { isEmbedded: true }),
+    sluice('doctor', '--json'),
+  )
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { level: string }[] }
   // A machine may lack what a node does without.
   t.same([code, findings.filter(({ level }) => level === 'problem')], [ok ? 0 : 1, []])
-  t.match(findings, [{ check: 'platform', level: 'ok' }, { check: 'front_end', level: 'ok' }])
+  t.match(findings, [
+    { check: 'platform', level: 'ok' },
+    { check: 'front_end', level: 'ok' },
+  ])
 })
 
 t.test('doctor names the folder of the embedded Postgres, inside of the data directory or not', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   await runToEnd(settings, sluice('migrate'))
-  const record = JSON.parse(readFileSync(join(settings['SLUICE_DATA'] ?? '', 'postgres.json'), 'utf8')) as { cluster: string }
+  const record = JSON.parse(readFileSync(join(settings['SLUICE_DATA'] ?? '', 'postgres.json'), 'utf8')) as {
+    cluster: string
+  }
   const folder = resolve(settings['SLUICE_DATA'] ?? '', record.cluster)
-  const { findings } = JSON.parse((await runToEnd(settings, sluice('doctor', '--json'))).stdout) as { findings: { check: string }[] }
-  t.match(findings.find(({ check }) => check === 'postgres'), { level: 'ok', detail: `embedded in ${folder}; the node is not running` })
+  const { findings } = JSON.parse((await runToEnd(settings, sluice('doctor', '--json'))).stdout) as {
+    findings: { check: string }[]
+  }
+  t.match(
+    findings.find(({ check }) => check === 'postgres'),
+    { level: 'ok', detail: `embedded in ${folder}; the node is not running` },
+  )
 })
 
 t.test('doctor fails with a fix for everything that keeps a node from working', async (t) => {
@@ -51,7 +74,10 @@ t.test('doctor fails with a fix for everything that keeps a node from working', 
   const { code, stdout } = await runToEnd(settings, sluice('doctor', '--json'))
   t.equal(code, 1)
   const { findings } = JSON.parse(stdout) as { findings: { level: string; fix?: string }[] }
-  t.match(findings.filter(({ level }) => level === 'problem'), [{ check: 'postgres', fix: /DATABASE_URL/ }])
+  t.match(
+    findings.filter(({ level }) => level === 'problem'),
+    [{ check: 'postgres', fix: /DATABASE_URL/ }],
+  )
   t.ok(findings.every(({ level, fix }) => level === 'ok' || fix !== undefined))
   t.notMatch(stdout, /hunter2/)
 })
@@ -72,19 +98,28 @@ t.test('config print shows every setting in force, secrets masked', async (t) =>
   t.notMatch(stdout, /hunter2/)
 })
 
-t.test('what a verb prints comes whole through a pipe that is read late, and a reader may leave early', async (t) => {
-  const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
-  const late = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: plainEnvironment() })
-  // By then it would have ended, if it did not wait for its reader.
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
-  const chunks: Buffer[] = []
-  for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
-  const text = Buffer.concat(chunks).toString()
-  t.match(JSON.parse(text), { openapi: '3.1.0' })
-  t.ok(text.length > 128 * 1024)
-  const left = spawnSync('sh', ['-c', `"${process.execPath}" "${file}" openapi | head -c 10`], { encoding: 'utf8', env: plainEnvironment() })
-  t.same([left.stdout.length, left.stderr], [10, ''])
-})
+t.test(
+  'what a verb prints comes whole through a pipe that is read late, and a reader may leave early',
+  async (t) => {
+    const [file = '', ...args] = [`${ROOT}bin/sluice`, 'openapi']
+    const late = spawn(process.execPath, [file, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: plainEnvironment(),
+    })
+    // By then it would have ended, if it did not wait for its reader.
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    const chunks: Buffer[] = []
+    for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString()
+    t.match(JSON.parse(text), { openapi: '3.1.0' })
+    t.ok(text.length > 128 * 1024)
+    const left = spawnSync('sh', ['-c', `"${process.execPath}" "${file}" openapi | head -c 10`], {
+      encoding: 'utf8',
+      env: plainEnvironment(),
+    })
+    t.same([left.stdout.length, left.stderr], [10, ''])
+  },
+)
 
 t.test('reload says that there is no node to reload', async (t) => {
   const { code, stderr } = await runToEnd(await nodeSettings(t), sluice('reload', '--json'))
@@ -92,28 +127,34 @@ t.test('reload says that there is no node to reload', async (t) => {
   t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
 })
 
-t.test('reload and scale tell nothing to another command that uses the data directory: the signal would end it', async (t) => {
-  const settings = await nodeSettings(t, { isEmbedded: true })
-  const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
-  t.teardown(() => data.release())
-  let signals = 0
-  const count = (): void => void signals++
-  process.on('SIGHUP', count)
-  t.teardown(() => void process.off('SIGHUP', count))
-  const { code, stderr } = await runToEnd(settings, sluice('reload', '--json'))
-  t.same([code, signals], [1, 0])
-  t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
-  const scale = await runToEnd(settings, sluice('scale', '--fronts', '2', '--json'))
-  t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
-  const list = await runToEnd(settings, sluice('keys', 'list', '--json'))
-  t.match(JSON.parse(list.stderr), { message: /^another command uses / })
-  const restore = await runToEnd(settings, sluice('restore', 'backup', '--json'))
-  t.match(JSON.parse(restore.stderr), { message: /^another command uses .*: set SLUICE_DATA/ })
-})
+t.test(
+  'reload and scale tell nothing to another command that uses the data directory: the signal would end it',
+  async (t) => {
+    const settings = await nodeSettings(t, { isEmbedded: true })
+    const data = await openDataDirectory(settings['SLUICE_DATA'] ?? '', keptLog(), { isVerb: true })
+    t.teardown(() => data.release())
+    let signals = 0
+    const count = (): void => void signals++
+    process.on('SIGHUP', count)
+    t.teardown(() => void process.off('SIGHUP', count))
+    const { code, stderr } = await runToEnd(settings, sluice('reload', '--json'))
+    t.same([code, signals], [1, 0])
+    t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
+    const scale = await runToEnd(settings, sluice('scale', '--fronts', '2', '--json'))
+    t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
+    const list = await runToEnd(settings, sluice('keys', 'list', '--json'))
+    t.match(JSON.parse(list.stderr), { message: /^another command uses / })
+    const restore = await runToEnd(settings, sluice('restore', 'backup', '--json'))
+    t.match(JSON.parse(restore.stderr), { message: /^another command uses .*: set SLUICE_DATA/ })
+  },
+)
 
 t.test('reload refuses a catalogue that the node would refuse', async (t) => {
   const file = join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json')
-  const { code, stderr } = await runToEnd({ ...(await nodeSettings(t)), SLUICE_CATALOG: file }, sluice('reload', '--json'))
+  const { code, stderr } = await runToEnd(
+    { ...(await nodeSettings(t)), SLUICE_CATALOG: file },
+    sluice('reload', '--json'),
+  )
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /the catalogue has mistakes/ })
 })
@@ -121,7 +162,10 @@ t.test('reload refuses a catalogue that the node would refuse', async (t) => {
 t.test('a verb that reads makes no installation where there is none', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = join(t.testdir(), 'absent')
-  const { code, stderr } = await runToEnd({ ...settings, SLUICE_DATA: dataDir }, sluice('keys', 'list', '--json'))
+  const { code, stderr } = await runToEnd(
+    { ...settings, SLUICE_DATA: dataDir },
+    sluice('keys', 'list', '--json'),
+  )
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /no data directory/ })
   t.notOk(existsSync(dataDir))
@@ -130,7 +174,10 @@ t.test('a verb that reads makes no installation where there is none', async (t) 
 t.test('a verb that reads fills no data directory that is empty', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = t.testdir({})
-  const { code, stderr } = await runToEnd({ ...settings, SLUICE_DATA: dataDir }, sluice('keys', 'list', '--json'))
+  const { code, stderr } = await runToEnd(
+    { ...settings, SLUICE_DATA: dataDir },
+    sluice('keys', 'list', '--json'),
+  )
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /no database in the data directory/ })
   t.same(readdirSync(dataDir), [])
@@ -148,7 +195,10 @@ t.test('a verb that reads migrates no embedded database, as it migrates no other
 })
 
 t.test('bad usage is one line of JSON with --json', async (t) => {
-  const { code, stderr } = await runToEnd({}, sluice('keys', 'create', '--name', 'x', '--kind', 'foo', '--json'))
+  const { code, stderr } = await runToEnd(
+    {},
+    sluice('keys', 'create', '--name', 'x', '--kind', 'foo', '--json'),
+  )
   t.equal(code, 2)
   t.match(JSON.parse(stderr), { error: 'usage', message: /--kind/ })
 })
@@ -163,6 +213,7 @@ t.test('the version and the help end with 0', async (t) => {
   t.match(await runToEnd({}, sluice('--version')), { code: 0, stdout: /^\d+\.\d+\.\d+/ })
   const help = await runToEnd({}, sluice('--help'))
   t.equal(help.code, 0)
-  for (const verb of ['serve', 'migrate', 'doctor', 'reload', 'keys', 'models', 'catalog', 'openapi']) t.match(help.stdout, verb)
+  for (const verb of ['serve', 'migrate', 'doctor', 'reload', 'keys', 'models', 'catalog', 'openapi'])
+    t.match(help.stdout, verb)
   t.notMatch(help.stdout, /runner|spare/)
 })

@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { SECRET_HOSTS_MAX, SECRET_VALUE_CHARS_MAX, SECRETS_PAGE_MAX } from '../../../../src/schemas/vault/vault-limits.ts'
+import {
+  SECRET_HOSTS_MAX,
+  SECRET_VALUE_CHARS_MAX,
+  SECRETS_PAGE_MAX,
+} from '../../../../src/schemas/vault/vault-limits.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import { openReleases } from '../../../../src/server/vault/releases.ts'
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
@@ -37,25 +41,46 @@ async function stand(t: Test) {
   return { ...vault, id, run, release }
 }
 
-t.test('vault put stores a secret that an intern with the vault attached gets, at its host and nowhere else', async (t) => {
-  const { id, run, release, attach, intern, store } = await stand(t)
-  const { status, text } = await run(['put', 'token', '--host', 'API.Example.com.', '--host', 'b.example', '--json'], `${VALUE}\n`)
-  t.equal(status, 0, text)
-  t.match(JSON.parse(text), { name: 'token', hosts: ['api.example.com', 'b.example'], fingerprint: /^sha256:/ })
-  t.notMatch(text, VALUE)
-  t.equal(await release('token', 'api.example.com'), 'secret_not_released')
-  await attach(intern, id)
-  t.equal(await release('token', 'api.example.com'), VALUE)
-  t.equal(await release('token', 'example.com'), 'secret_not_released')
-  const events = await auditOf(store)
-  t.match(events, [{ operation: 'cli.vault-put', actor: { kind: 'cli' }, object_kind: 'secret', object_id: 'token', before: null, after: { vault_id: id } }])
-  t.notMatch(JSON.stringify(events), VALUE)
-})
+t.test(
+  'vault put stores a secret that an intern with the vault attached gets, at its host and nowhere else',
+  async (t) => {
+    const { id, run, release, attach, intern, store } = await stand(t)
+    const { status, text } = await run(
+      ['put', 'token', '--host', 'API.Example.com.', '--host', 'b.example', '--json'],
+      `${VALUE}\n`,
+    )
+    t.equal(status, 0, text)
+    t.match(JSON.parse(text), {
+      name: 'token',
+      hosts: ['api.example.com', 'b.example'],
+      fingerprint: /^sha256:/,
+    })
+    t.notMatch(text, VALUE)
+    t.equal(await release('token', 'api.example.com'), 'secret_not_released')
+    await attach(intern, id)
+    t.equal(await release('token', 'api.example.com'), VALUE)
+    t.equal(await release('token', 'example.com'), 'secret_not_released')
+    const events = await auditOf(store)
+    t.match(events, [
+      {
+        operation: 'cli.vault-put',
+        actor: { kind: 'cli' },
+        object_kind: 'secret',
+        object_id: 'token',
+        before: null,
+        after: { vault_id: id },
+      },
+    ])
+    t.notMatch(JSON.stringify(events), VALUE)
+  },
+)
 
 t.test('vault secrets lists them all, without values, and vault rm removes one', async (t) => {
   const { id, run, store } = await stand(t)
   await run(['put', 'token', '--host', 'a.example'])
-  const [key] = await store.sql<{ id: string }[]>`SELECT id FROM vault_keys WHERE vault_id = ${id} AND purpose = 'sealing'`
+  const [key] = await store.sql<
+    { id: string }[]
+  >`SELECT id FROM vault_keys WHERE vault_id = ${id} AND purpose = 'sealing'`
   await store.sql`
     INSERT INTO secrets (vault_id, name, version, key_id, sealed)
     SELECT ${id}, 'n' || n, nextval('secret_versions'), ${key?.id ?? ''}, '\\x00' FROM generate_series(1, ${SECRETS_PAGE_MAX}) n`
@@ -64,17 +89,34 @@ t.test('vault secrets lists them all, without values, and vault rm removes one',
   t.notMatch(listed.text, VALUE)
   t.match(await run(['rm', 'token']), { status: 0, text: 'token: removed\n' })
   t.match(await run(['rm', 'token']), { status: 1, text: /no such secret/ })
-  t.match((await auditOf(store)).at(-1), { operation: 'cli.vault-rm', object_id: 'token', before: { vault_id: id }, after: null })
+  t.match((await auditOf(store)).at(-1), {
+    operation: 'cli.vault-rm',
+    object_id: 'token',
+    before: { vault_id: id },
+    after: null,
+  })
 })
 
 t.test('vault put refuses names, hosts and values that no vault takes, and shows no value', async (t) => {
   const { run } = await stand(t)
   const wrong: readonly [readonly string[], string, RegExp][] = [
-    [['Token', '--host', 'a.example'], VALUE, /lower-case letters/], [['token'], VALUE, /--host/],
-    [['token', '--host', '*.example'], VALUE, /^error: --host has a wildcard; it takes an exact DNS hostname/],
+    [['Token', '--host', 'a.example'], VALUE, /lower-case letters/],
+    [['token'], VALUE, /--host/],
+    [
+      ['token', '--host', '*.example'],
+      VALUE,
+      /^error: --host has a wildcard; it takes an exact DNS hostname/,
+    ],
     [['token', '--host', 'a.example'], '', /standard input/],
     [['token', '--host', 'a.example'], `${VALUE}${'x'.repeat(SECRET_VALUE_CHARS_MAX)}`, /standard input/],
-    [['token', ...Array.from({ length: SECRET_HOSTS_MAX + 1 }, (_, n) => ['--host', `h${n}.example`]).flat()], VALUE, /at most/],
+    [
+      [
+        'token',
+        ...Array.from({ length: SECRET_HOSTS_MAX + 1 }, (_, n) => ['--host', `h${n}.example`]).flat(),
+      ],
+      VALUE,
+      /at most/,
+    ],
   ]
   for (const [args, input, text] of wrong) {
     const ran = await run(['put', ...args], input)
@@ -85,8 +127,14 @@ t.test('vault put refuses names, hosts and values that no vault takes, and shows
 
 t.test('the verbs of attachable vaults know no other vault', async (t) => {
   const { run, store, intern, workspace } = await stand(t)
-  const [own] = await store.sql<{ vault_id: string }[]>`SELECT vault_id FROM interns WHERE id = ${intern.internId}`
+  const [own] = await store.sql<
+    { vault_id: string }[]
+  >`SELECT vault_id FROM interns WHERE id = ${intern.internId}`
   for (const id of [own?.vault_id ?? '', workspace.workspaceId, 'team']) {
-    t.match(await run(['put', 'token', '--vault', id, '--host', 'a.example']), { status: 1, text: /no such vault/ }, id)
+    t.match(
+      await run(['put', 'token', '--vault', id, '--host', 'a.example']),
+      { status: 1, text: /no such vault/ },
+      id,
+    )
   }
 })

@@ -16,52 +16,132 @@ async function stand(t: Test) {
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
   const run = (...args: readonly string[]) => runVerb(settings, args)
-  const json = async (...args: readonly string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
+  const json = async (...args: readonly string[]) =>
+    JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
   return { store, organization, workspace, run, json }
 }
 
-t.test('vault create, list and delete: a vault to attach, whose name is taken once in a workspace', async (t) => {
-  const { store, workspace, run, json } = await stand(t)
-  const made = await json('vault', 'create', '--workspace', 'default', '--name', 'team')
-  t.match(made, { name: 'team', workspace_id: workspace.id, secrets: 0 })
-  t.match(await run('vault', 'create', '--workspace', 'default', '--name', 'team'), { code: 1, stderr: /name is taken/ })
-  t.match(await json('vault', 'list'), { data: [{ id: made['id'], name: 'team', secrets: 0 }] })
-  t.match(await json('vault', 'delete', String(made['id'])), { deleted: true })
-  t.match(await run('vault', 'delete', String(made['id'])), { code: 1, stderr: /no such vault/ })
-  t.match(await auditOf(store), [
-    { operation: 'cli.vault-create', object_kind: 'vault', object_id: made['id'], before: null, after: { name: 'team' } },
-    { operation: 'cli.vault-delete', object_id: made['id'], before: { name: 'team', secrets: [] }, after: null },
-  ])
-  t.equal((await store.sql`SELECT FROM invalidations WHERE kind = 'vault'`).length, 0, 'fronts keep nothing of it')
-})
+t.test(
+  'vault create, list and delete: a vault to attach, whose name is taken once in a workspace',
+  async (t) => {
+    const { store, workspace, run, json } = await stand(t)
+    const made = await json('vault', 'create', '--workspace', 'default', '--name', 'team')
+    t.match(made, { name: 'team', workspace_id: workspace.id, secrets: 0 })
+    t.match(await run('vault', 'create', '--workspace', 'default', '--name', 'team'), {
+      code: 1,
+      stderr: /name is taken/,
+    })
+    t.match(await json('vault', 'list'), { data: [{ id: made['id'], name: 'team', secrets: 0 }] })
+    t.match(await json('vault', 'delete', String(made['id'])), { deleted: true })
+    t.match(await run('vault', 'delete', String(made['id'])), { code: 1, stderr: /no such vault/ })
+    t.match(await auditOf(store), [
+      {
+        operation: 'cli.vault-create',
+        object_kind: 'vault',
+        object_id: made['id'],
+        before: null,
+        after: { name: 'team' },
+      },
+      {
+        operation: 'cli.vault-delete',
+        object_id: made['id'],
+        before: { name: 'team', secrets: [] },
+        after: null,
+      },
+    ])
+    t.equal(
+      (await store.sql`SELECT FROM invalidations WHERE kind = 'vault'`).length,
+      0,
+      'fronts keep nothing of it',
+    )
+  },
+)
 
 t.test('vault delete leaves the vaults of interns alone', async (t) => {
   const { store, organization, run } = await stand(t)
-  const input = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
-  const { vaultId } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...input }, CLI))
+  const input = {
+    workspace: 'default',
+    name: 'Ada',
+    attachedVaultId: null,
+    description: null,
+    instructions: null,
+    wantsProvision: false,
+  }
+  const { vaultId } = must(
+    await openInterns(store, () => Promise.resolve()).create(
+      { organizationId: organization.id, ...input },
+      CLI,
+    ),
+  )
   t.match(await run('vault', 'delete', vaultId), { code: 1, stderr: /no such vault/ })
 })
 
-t.test('keys create --kind intern: the key acts in its intern’s workspace, and who made it is audited', async (t) => {
-  const { store, organization, workspace, run, json } = await stand(t)
-  const input = { workspace: 'default', name: 'Ada', attachedVaultId: null, description: null, instructions: null, wantsProvision: false }
-  const { id } = must(await openInterns(store, () => Promise.resolve()).create({ organizationId: organization.id, ...input }, CLI))
-  const made = await json('keys', 'create', '--kind', 'intern', '--intern', id, '--name', 'ada', '--rpm', '60')
-  t.match(made, { key: /^sk-sluice-intern-v1-/, kind: 'intern', intern_id: id, workspace_id: workspace.id, rate_limit_rpm: 60 })
-  t.match(await openKeyStore(store).load([hashOfKey(String(made['key']))]), { value: [{ kind: 'intern', internId: id, workspaceId: workspace.id }] })
-  t.match((await auditOf(store)).at(-1), {
-    operation: 'cli.keys-create', actor: { kind: 'cli' }, object_kind: 'key', object_id: made['hash'], after: { intern_id: id, name: 'ada' },
-  })
-  t.notMatch(JSON.stringify(await auditOf(store)), String(made['key']).slice(-43))
-  t.match(await json('keys', 'list'), { data: [{ kind: 'intern', intern_id: id }] })
-  t.match(await run('keys', 'create', '--kind', 'intern', '--intern', workspace.id, '--name', 'k'), { code: 1, stderr: /no such intern/ })
-})
+t.test(
+  'keys create --kind intern: the key acts in its intern’s workspace, and who made it is audited',
+  async (t) => {
+    const { store, organization, workspace, run, json } = await stand(t)
+    const input = {
+      workspace: 'default',
+      name: 'Ada',
+      attachedVaultId: null,
+      description: null,
+      instructions: null,
+      wantsProvision: false,
+    }
+    const { id } = must(
+      await openInterns(store, () => Promise.resolve()).create(
+        { organizationId: organization.id, ...input },
+        CLI,
+      ),
+    )
+    const made = await json(
+      'keys',
+      'create',
+      '--kind',
+      'intern',
+      '--intern',
+      id,
+      '--name',
+      'ada',
+      '--rpm',
+      '60',
+    )
+    t.match(made, {
+      key: /^sk-sluice-intern-v1-/,
+      kind: 'intern',
+      intern_id: id,
+      workspace_id: workspace.id,
+      rate_limit_rpm: 60,
+    })
+    t.match(await openKeyStore(store).load([hashOfKey(String(made['key']))]), {
+      value: [{ kind: 'intern', internId: id, workspaceId: workspace.id }],
+    })
+    t.match((await auditOf(store)).at(-1), {
+      operation: 'cli.keys-create',
+      actor: { kind: 'cli' },
+      object_kind: 'key',
+      object_id: made['hash'],
+      after: { intern_id: id, name: 'ada' },
+    })
+    t.notMatch(JSON.stringify(await auditOf(store)), String(made['key']).slice(-43))
+    t.match(await json('keys', 'list'), { data: [{ kind: 'intern', intern_id: id }] })
+    t.match(await run('keys', 'create', '--kind', 'intern', '--intern', workspace.id, '--name', 'k'), {
+      code: 1,
+      stderr: /no such intern/,
+    })
+  },
+)
 
-t.test('keys create refuses an intern key without its intern, and an intern or a workspace where none belongs', async (t) => {
-  const { run } = await stand(t)
-  const wrong: readonly [readonly string[], RegExp][] = [
-    [['--kind', 'intern'], /--intern <id>/], [['--kind', 'inference', '--intern', 'x'], /--kind intern/],
-    [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /leave --workspace out/],
-  ]
-  for (const [args, stderr] of wrong) t.match(await run('keys', 'create', '--name', 'k', ...args), { code: 2, stderr })
-})
+t.test(
+  'keys create refuses an intern key without its intern, and an intern or a workspace where none belongs',
+  async (t) => {
+    const { run } = await stand(t)
+    const wrong: readonly [readonly string[], RegExp][] = [
+      [['--kind', 'intern'], /--intern <id>/],
+      [['--kind', 'inference', '--intern', 'x'], /--kind intern/],
+      [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /leave --workspace out/],
+    ]
+    for (const [args, stderr] of wrong)
+      t.match(await run('keys', 'create', '--name', 'k', ...args), { code: 2, stderr })
+  },
+)

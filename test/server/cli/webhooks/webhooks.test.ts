@@ -28,9 +28,14 @@ const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', 
 async function stand(t: Test): Promise<Stand> {
   const store = await openTestStore(t)
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
-  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t), SLUICE_ROOT_KEY: randomBytes(32).toString('hex') }
+  const settings = {
+    DATABASE_URL: store.options.url,
+    SLUICE_DATA: await openFolder(t),
+    SLUICE_ROOT_KEY: randomBytes(32).toString('hex'),
+  }
   return {
-    store, workspaceId: workspace.id,
+    store,
+    workspaceId: workspace.id,
     async end(result) {
       const deliveries = openDeliveries({ store })
       const claims = await deliveries.claim(input())
@@ -47,24 +52,45 @@ t.test('webhooks list tells what became of deliveries, and of their addresses th
   const [id = ''] = await end(FAILED)
   await outboxed(store, [delivery(workspaceId)])
   const all = await run('webhooks', 'list')
-  t.match(all.stdout, /^ID +JOB +HOST +STATE +ATTEMPTS +LAST +DUE OR ENDED\n.*waiting +0.*\n.*hooks\.example +dead +1 +status 500 /)
+  t.match(
+    all.stdout,
+    /^ID +JOB +HOST +STATE +ATTEMPTS +LAST +DUE OR ENDED\n.*waiting +0.*\n.*hooks\.example +dead +1 +status 500 /,
+  )
   const dead = await run('webhooks', 'list', '--state', 'dead', '--workspace', 'default', '--json')
-  t.match(JSON.parse(dead.stdout), { data: [{ id, workspace_id: workspaceId, host: 'hooks.example', state: 'dead', attempts: 1, last_reason: 'status' }] })
+  t.match(JSON.parse(dead.stdout), {
+    data: [
+      {
+        id,
+        workspace_id: workspaceId,
+        host: 'hooks.example',
+        state: 'dead',
+        attempts: 1,
+        last_reason: 'status',
+      },
+    ],
+  })
   t.notOk(`${all.stdout}${dead.stdout}`.includes('token'))
   t.match(await run('webhooks', 'list', '--workspace', 'nowhere'), { code: 1 })
 })
 
-t.test('a replayed delivery is due again with all its attempts, its id and its body, and is audited', async (t) => {
-  const { store, workspaceId, end, run } = await stand(t)
-  const told = delivery(workspaceId)
-  await outboxed(store, [told])
-  const [id = ''] = await end(FAILED)
-  t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery to be made again\n' })
-  t.match(await openDeliveries({ store }).claim(input()), [{ id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 }])
-  t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /waits for its next attempt anyway/ })
-  t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
-  t.match(await auditOf(store), [{ operation: 'cli.webhooks-replay', object_id: id, actor: { kind: 'cli' }, before: { state: 'dead' } }])
-})
+t.test(
+  'a replayed delivery is due again with all its attempts, its id and its body, and is audited',
+  async (t) => {
+    const { store, workspaceId, end, run } = await stand(t)
+    const told = delivery(workspaceId)
+    await outboxed(store, [told])
+    const [id = ''] = await end(FAILED)
+    t.match(await run('webhooks', 'replay', id), { code: 0, stdout: '1 delivery to be made again\n' })
+    t.match(await openDeliveries({ store }).claim(input()), [
+      { id, body: told.body, idempotencyKey: told.idempotencyKey, tries: 0 },
+    ])
+    t.match(await run('webhooks', 'replay', id), { code: 1, stderr: /waits for its next attempt anyway/ })
+    t.match(await run('webhooks', 'replay', 'nothing'), { code: 1 })
+    t.match(await auditOf(store), [
+      { operation: 'cli.webhooks-replay', object_id: id, actor: { kind: 'cli' }, before: { state: 'dead' } },
+    ])
+  },
+)
 
 t.test('replay --dead takes all dead letters, and no delivery that was made', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
@@ -72,7 +98,10 @@ t.test('replay --dead takes all dead letters, and no delivery that was made', as
   await end(FAILED)
   await outboxed(store, [delivery(workspaceId)])
   await end({ kind: 'delivered', status: 200 })
-  t.match(await run('webhooks', 'replay', '--dead', '--workspace', 'default', '--json'), { code: 0, stdout: '{"replayed":3}\n' })
+  t.match(await run('webhooks', 'replay', '--dead', '--workspace', 'default', '--json'), {
+    code: 0,
+    stdout: '{"replayed":3}\n',
+  })
   t.same(await openDeliveries({ store }).counts(), { waiting: 3, dead: 0 })
   t.match(await run('webhooks', 'replay', '--dead'), { stdout: '0 deliveries to be made again\n' })
 })
@@ -91,35 +120,56 @@ t.test('replay takes an id or --dead', async (t) => {
   t.equal((await run('webhooks', 'replay', '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', '--dead')).code, 2)
 })
 
-t.test('webhooks secret shows the secret, rotates it with an overlap, and both are audited without it', async (t) => {
-  const { store, run } = await stand(t)
-  const shown = (await run('webhooks', 'secret', 'show', 'default')).stdout.trim()
-  t.match(shown, /^whsec_[A-Za-z0-9+/]{43}=$/)
-  const rotated = (await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '1h')).stdout.trim().split('\n')
-  t.equal(rotated.length, 2)
-  t.match(rotated[1], new RegExp(`^${shown.replace(/[+/]/g, '\\$&')}  until \\d{4}-`))
-  const now = JSON.parse((await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '0s', '--json')).stdout) as { data: readonly { secret: string }[] }
-  t.notOk(now.data.some(({ secret }) => rotated[0]?.startsWith(secret)))
-  const events = await auditOf(store)
-  t.match(events, [
-    { operation: 'cli.webhooks-secret-show', outcome: 'released' }, { operation: 'cli.webhooks-secret-rotate' }, { operation: 'cli.webhooks-secret-rotate' },
-  ])
-  t.notOk(JSON.stringify(events).includes(shown.slice(6)))
-  t.equal((await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '721h')).code, 2)
-})
+t.test(
+  'webhooks secret shows the secret, rotates it with an overlap, and both are audited without it',
+  async (t) => {
+    const { store, run } = await stand(t)
+    const shown = (await run('webhooks', 'secret', 'show', 'default')).stdout.trim()
+    t.match(shown, /^whsec_[A-Za-z0-9+/]{43}=$/)
+    const rotated = (await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '1h')).stdout
+      .trim()
+      .split('\n')
+    t.equal(rotated.length, 2)
+    t.match(rotated[1], new RegExp(`^${shown.replace(/[+/]/g, '\\$&')}  until \\d{4}-`))
+    const now = JSON.parse(
+      (await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '0s', '--json')).stdout,
+    ) as { data: readonly { secret: string }[] }
+    t.notOk(now.data.some(({ secret }) => rotated[0]?.startsWith(secret)))
+    const events = await auditOf(store)
+    t.match(events, [
+      { operation: 'cli.webhooks-secret-show', outcome: 'released' },
+      { operation: 'cli.webhooks-secret-rotate' },
+      { operation: 'cli.webhooks-secret-rotate' },
+    ])
+    t.notOk(JSON.stringify(events).includes(shown.slice(6)))
+    t.equal((await run('webhooks', 'secret', 'rotate', 'default', '--overlap', '721h')).code, 2)
+  },
+)
 
 t.test('an overlap is a duration of up to 30 days', async (t) => {
-  t.same(['0s', '90s', '30m', '24h', '720h'].map(overlapOf), [0, 90_000, 1_800_000, 86_400_000, WEBHOOK_OVERLAP_MS_MAX])
-  for (const text of ['', '1', '1d', '-1h', '1.5h', '721h', 'h', '1e3s', ' 1h']) t.throws(() => overlapOf(text), text)
+  t.same(['0s', '90s', '30m', '24h', '720h'].map(overlapOf), [
+    0,
+    90_000,
+    1_800_000,
+    86_400_000,
+    WEBHOOK_OVERLAP_MS_MAX,
+  ])
+  for (const text of ['', '1', '1d', '-1h', '1.5h', '721h', 'h', '1e3s', ' 1h'])
+    t.throws(() => overlapOf(text), text)
 })
 
 t.test('doctor tells of dead letters', async (t) => {
   const { store, workspaceId, end, run } = await stand(t)
   await outboxed(store, [delivery(workspaceId)])
-  const told = async (): Promise<unknown> => (
-    (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(({ check }) => check === 'webhooks')
-  )
+  const told = async (): Promise<unknown> =>
+    (JSON.parse((await run('doctor', '--json')).stdout) as { findings: { check: string }[] }).findings.find(
+      ({ check }) => check === 'webhooks',
+    )
   t.match(await told(), { level: 'ok', detail: '1 wait for an attempt, no dead letters' })
   await end(FAILED)
-  t.match(await told(), { level: 'warning', detail: /^1 dead letter,/, fix: / webhooks list --state dead`, then `.* webhooks replay --dead`/ })
+  t.match(await told(), {
+    level: 'warning',
+    detail: /^1 dead letter,/,
+    fix: / webhooks list --state dead`, then `.* webhooks replay --dead`/,
+  })
 })

@@ -14,35 +14,85 @@ async function stand(t: Test) {
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
   const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
   const run = (...args: readonly string[]) => runVerb(settings, args)
-  const json = async (...args: readonly string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
+  const json = async (...args: readonly string[]) =>
+    JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
   return { store, workspace, run, json }
 }
 
 t.test('workspaces create, get, update and delete: as the API has them, and audited', async (t) => {
   const { store, run, json } = await stand(t)
-  const made = await json('workspaces', 'create', '--name', 'Team', '--slug', 'team', '--storage-quota', '5', '--vault-writes', 'off')
-  t.match(made, { slug: 'team', storage_quota_bytes: 5, vault_writes: false, programme: true, organization_id: String })
+  const made = await json(
+    'workspaces',
+    'create',
+    '--name',
+    'Team',
+    '--slug',
+    'team',
+    '--storage-quota',
+    '5',
+    '--vault-writes',
+    'off',
+  )
+  t.match(made, {
+    slug: 'team',
+    storage_quota_bytes: 5,
+    vault_writes: false,
+    programme: true,
+    organization_id: String,
+  })
   t.match(await run('workspaces', 'get', 'team'), { code: 0, stdout: /^slug +team$/m })
-  const changes = ['--storage-quota', 'none', '--byok-in-budgets', 'on', '--callback-url', 'https://192.0.2.1:99/']
-  t.match(await run('workspaces', 'update', 'team', ...changes), { code: 1, stderr: /no address that webhooks may go to/ })
-  t.match(await json('workspaces', 'update', 'team', ...changes.slice(0, 4)), { storage_quota_bytes: null, include_byok_in_budgets: true })
+  const changes = [
+    '--storage-quota',
+    'none',
+    '--byok-in-budgets',
+    'on',
+    '--callback-url',
+    'https://192.0.2.1:99/',
+  ]
+  t.match(await run('workspaces', 'update', 'team', ...changes), {
+    code: 1,
+    stderr: /no address that webhooks may go to/,
+  })
+  t.match(await json('workspaces', 'update', 'team', ...changes.slice(0, 4)), {
+    storage_quota_bytes: null,
+    include_byok_in_budgets: true,
+  })
   t.match(await run('workspaces', 'update', 'team'), { code: 2 })
   t.match(await json('workspaces', 'delete', 'team'), { id: made['id'], deleted: true })
   t.match(await run('workspaces', 'delete', 'default', '--confirm-default'), { code: 1, stderr: /only one/ })
   t.match(await auditOf(store), [
     { operation: 'cli.workspaces-create', actor: { kind: 'cli' }, after: { slug: 'team' } },
-    { operation: 'cli.workspaces-update', before: { storage_quota_bytes: 5 }, after: { storage_quota_bytes: null } },
+    {
+      operation: 'cli.workspaces-update',
+      before: { storage_quota_bytes: 5 },
+      after: { storage_quota_bytes: null },
+    },
     { operation: 'cli.workspaces-delete', before: { slug: 'team' }, after: null },
   ])
-  t.match(await json('audit', 'list', '--workspace', String(made['id'])), { data: [{ n: 3 }, { n: 2 }, { n: 1 }] }, 'its events stay')
+  t.match(
+    await json('audit', 'list', '--workspace', String(made['id'])),
+    { data: [{ n: 3 }, { n: 2 }, { n: 1 }] },
+    'its events stay',
+  )
 })
 
 t.test('organizations create is audited in the organization’s own chain, with its workspace', async (t) => {
   const { store, json } = await stand(t)
   const { id } = await json('organizations', 'create', '--name', 'Acme')
   t.match(await auditOf(store), [
-    { operation: 'cli.organizations-create', organization_id: id, object_kind: 'organization', object_id: id, after: { name: 'Acme' } },
-    { operation: 'cli.organizations-create', organization_id: id, object_kind: 'workspace', after: { slug: 'default', is_default: true } },
+    {
+      operation: 'cli.organizations-create',
+      organization_id: id,
+      object_kind: 'organization',
+      object_id: id,
+      after: { name: 'Acme' },
+    },
+    {
+      operation: 'cli.organizations-create',
+      organization_id: id,
+      object_kind: 'workspace',
+      after: { slug: 'default', is_default: true },
+    },
   ])
 })
 
@@ -51,7 +101,12 @@ t.test('members list says by which mapping somebody is a member', async (t) => {
   const { organizationId } = workspace
   const [userId] = await plantUsers(store, organizationId, ['ann'])
   const groupId = await plantGroup(store, organizationId, 'g', [String(userId)])
-  const mappingId = await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'admin' })
+  const mappingId = await plantMapping(store, {
+    organizationId,
+    groupId,
+    workspaceId: workspace.id,
+    role: 'admin',
+  })
   await store.sql`
     INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role) VALUES (${workspace.id}, ${String(userId)}, 'mapping', ${mappingId}, 'admin')`
   await run('members', 'add', 'default', 'ann')
@@ -63,8 +118,14 @@ t.test('members list says by which mapping somebody is a member', async (t) => {
 t.test('members add, list and remove: by user name, whatever its case', async (t) => {
   const { store, run, json } = await stand(t)
   const added = await json('members', 'add', 'default', 'Ann@acme.example', '--role', 'admin')
-  t.match(await json('members', 'add', 'default', 'ann@acme.example'), { user_id: added['user_id'], role: 'member' })
-  t.match(await run('members', 'list', 'default'), { code: 0, stdout: /USER +ROLE +BY +ID\nAnn@acme.example +member +manual/ })
+  t.match(await json('members', 'add', 'default', 'ann@acme.example'), {
+    user_id: added['user_id'],
+    role: 'member',
+  })
+  t.match(await run('members', 'list', 'default'), {
+    code: 0,
+    stdout: /USER +ROLE +BY +ID\nAnn@acme.example +member +manual/,
+  })
   t.match(await json('members', 'remove', 'default', String(added['user_id'])), { removed: true })
   t.match(await json('members', 'list', 'default'), { data: [], total_count: 0 })
   t.match(await run('members', 'remove', 'default', 'ann@acme.example'), { code: 1, stderr: /no such user/ })

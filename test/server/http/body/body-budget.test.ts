@@ -1,7 +1,11 @@
 import t from 'tap'
 import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
 
-const by = (organizationId: string, workspaceId: string, key: string) => ({ organizationId, workspaceId, key })
+const by = (organizationId: string, workspaceId: string, key: string) => ({
+  organizationId,
+  workspaceId,
+  key,
+})
 
 t.test('many keys of one organization leave a share of the room to another one', async (t) => {
   const budget = new BodyBudget(1_000)

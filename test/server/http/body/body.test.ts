@@ -1,19 +1,37 @@
 import t, { type Test } from 'tap'
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../../../../src/schemas/embeddings/embedding-limits.ts'
-import { INLINE_ISSUES_BYTES_MAX, INLINE_JSON_BYTES_MAX, REFUSED_BODY_BYTES_MAX, REFUSED_TINY_CHUNKS_MAX, STRANGERS_BODY_BYTES_MAX, TINY_CHUNKS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import {
+  INLINE_ISSUES_BYTES_MAX,
+  INLINE_JSON_BYTES_MAX,
+  REFUSED_BODY_BYTES_MAX,
+  REFUSED_TINY_CHUNKS_MAX,
+  STRANGERS_BODY_BYTES_MAX,
+  TINY_CHUNKS_MAX,
+} from '../../../../src/schemas/limits/limits.ts'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
-import { accessTo, AUTHORIZATION, hurried, keyRecords, LIMITED_KEY, openFront, operation, patient, threads } from '../../../support/front.ts'
+import {
+  accessTo,
+  AUTHORIZATION,
+  hurried,
+  keyRecords,
+  LIMITED_KEY,
+  openFront,
+  operation,
+  patient,
+  threads,
+} from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 
 const MIB = 1024 * 1024
 const authorized = { authorization: AUTHORIZATION }
 const json = { ...authorized, 'content-type': 'application/json' }
 const CHUNK = 'x'.repeat(64 * 1024)
-const post = (url: string, body: string) => fetch(`${url}/api/v1/echo`, { method: 'POST', headers: json, body })
+const post = (url: string, body: string) =>
+  fetch(`${url}/api/v1/echo`, { method: 'POST', headers: json, body })
 const sized = (bytes: number): string => {
   const around = '{"model":"m","input":""}'.length
   return `{"model":"m","input":"${'x'.repeat(bytes - around)}"}`
@@ -27,13 +45,17 @@ const measure = operation({
   },
 })
 /** Nothing ends by time, unless a test brings its own timers. */
-const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [measure], { timers: patient(), ...more })
+const open = (t: Test, more: Partial<HttpOptions> = {}) =>
+  openFront(t, [measure], { timers: patient(), ...more })
 /** Eight seconds pass in a fifth of one. */
-const errorOf = (text: string): unknown => (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error?.metadata
+const errorOf = (text: string): unknown =>
+  (JSON.parse(/\{"error".*\}/.exec(text)?.[0] ?? 'null') as { error?: { metadata?: unknown } } | null)?.error
+    ?.metadata
 
 t.test('a body is read whole at every size, small ones on the loop and large ones as bytes', async (t) => {
   const { url, front } = await open(t)
-  for (const bytes of [30, 70_000, INLINE_JSON_BYTES_MAX]) t.same(await (await post(url, sized(bytes))).json(), { chars: bytes - 24 })
+  for (const bytes of [30, 70_000, INLINE_JSON_BYTES_MAX])
+    t.same(await (await post(url, sized(bytes))).json(), { chars: bytes - 24 })
   for (const bytes of [INLINE_JSON_BYTES_MAX + 1, 3 * MIB, EMBEDDINGS_BODY_BYTES_MAX]) {
     const answer = await post(url, sized(bytes))
     t.same([answer.status, await answer.json()], [200, { bulk: bytes - 24 }])
@@ -60,25 +82,45 @@ t.test('an empty body is 400, announced or not', async (t) => {
   const { port } = await open(t)
   for (const headers of [{}, { 'content-length': '0' }, { 'transfer-encoding': 'chunked' }]) {
     const client = rawClient(port)
-    client.send(requestText('POST /api/v1/echo', { ...authorized, ...headers }, 'transfer-encoding' in headers ? '0\r\n\r\n' : ''))
+    client.send(
+      requestText(
+        'POST /api/v1/echo',
+        { ...authorized, ...headers },
+        'transfer-encoding' in headers ? '0\r\n\r\n' : '',
+      ),
+    )
     t.match(errorOf(await client.until(/\}$/)), { error_type: 'body_malformed' })
     client.destroy()
   }
 })
 
-t.test('a length over the limit is refused although nothing was sent, and the connection closed', async (t) => {
-  const { port } = await open(t, { timers: new Timers() })
-  const client = rawClient(port)
-  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(EMBEDDINGS_BODY_BYTES_MAX + 1) }))
-  const text = await client.closed()
-  t.match(text, /^HTTP\/1\.1 413 Payload Too Large\r\n/)
-  t.match(errorOf(text), { error_type: 'body_too_large' })
-})
+t.test(
+  'a length over the limit is refused although nothing was sent, and the connection closed',
+  async (t) => {
+    const { port } = await open(t, { timers: new Timers() })
+    const client = rawClient(port)
+    client.send(
+      requestText('POST /api/v1/echo', {
+        ...authorized,
+        'content-length': String(EMBEDDINGS_BODY_BYTES_MAX + 1),
+      }),
+    )
+    const text = await client.closed()
+    t.match(text, /^HTTP\/1\.1 413 Payload Too Large\r\n/)
+    t.match(errorOf(text), { error_type: 'body_too_large' })
+  },
+)
 
 t.test('a client that sends 40 MiB first and reads later gets its 413', async (t) => {
   const { port, front } = await open(t)
   const client = rawClient(port)
-  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(40 * MIB) }, 'x'.repeat(40 * MIB)))
+  client.send(
+    requestText(
+      'POST /api/v1/echo',
+      { ...authorized, 'content-length': String(40 * MIB) },
+      'x'.repeat(40 * MIB),
+    ),
+  )
   t.match(await client.closed(), /^HTTP\/1\.1 413 /)
   t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
 })
@@ -94,7 +136,8 @@ t.test('a chunked body is refused once it passes the limit', async (t) => {
 })
 
 for (const [title, who, bytesMax] of [
-  ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX], ['the body of a stranger', {}, STRANGERS_BODY_BYTES_MAX],
+  ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX],
+  ['the body of a stranger', {}, STRANGERS_BODY_BYTES_MAX],
 ] as const) {
   t.test(`of ${title} no more than a bound is read`, async (t) => {
     const { port } = await open(t)
@@ -134,7 +177,9 @@ t.test('a refused caller that keeps a small body back keeps its connection', asy
   t.teardown(() => client.destroy())
   client.send(requestText('POST /api/v1/echo', { 'content-length': '24' }))
   await client.until(/^HTTP\/1\.1 401[\s\S]*\}$/)
-  client.send(sized(24) + requestText('POST /api/v1/echo', { ...authorized, 'content-length': '25' }, sized(25)))
+  client.send(
+    sized(24) + requestText('POST /api/v1/echo', { ...authorized, 'content-length': '25' }, sized(25)),
+  )
   t.match(await client.until(/\{"chars":1\}$/), /401 Unauthorized[\s\S]*200 OK/)
 })
 
@@ -159,12 +204,16 @@ t.test('embeddings.create 408: a body that does not come', async (t) => {
 
 t.test('a large body waits at the door until its caller is known', async (t) => {
   let open = (): void => undefined
-  const loaded = new Promise<void>((resolve) => { open = resolve })
+  const loaded = new Promise<void>((resolve) => {
+    open = resolve
+  })
   const { port, front } = await openFront(t, [measure], { access: accessTo(keyRecords(), () => loaded) })
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   const text = sized(20 * MIB)
-  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(text.length) }, text))
+  client.send(
+    requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(text.length) }, text),
+  )
   await new Promise((resolve) => setTimeout(resolve, 200))
   t.ok(front.load.bodyBytes < 2 * MIB, 'the socket was paused')
   open()
@@ -182,7 +231,10 @@ t.test('a front that holds as many body bytes as it may answers 503', async (t) 
 
 t.test('lengths that are only announced take nothing from others', async (t) => {
   const { url, port, front } = await open(t)
-  const announced = requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(EMBEDDINGS_BODY_BYTES_MAX) })
+  const announced = requestText('POST /api/v1/echo', {
+    ...authorized,
+    'content-length': String(EMBEDDINGS_BODY_BYTES_MAX),
+  })
   const clients = Array.from({ length: 16 }, () => rawClient(port))
   for (const client of clients) client.send(announced + 'x'.repeat(300_000))
   while (front.load.bodyBytes < 16 * 300_000) await new Promise(setImmediate)
@@ -204,11 +256,20 @@ t.test('a small body that comes slowly counts as a large one does', async (t) =>
 t.test('the bodies of one key leave room to other keys', async (t) => {
   const { url, port, front } = await open(t, { bodiesBytesMax: 8 * MIB })
   const client = rawClient(port)
-  client.send(requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(4 * MIB) }, 'x'.repeat(2 * MIB)))
+  client.send(
+    requestText(
+      'POST /api/v1/echo',
+      { ...authorized, 'content-length': String(4 * MIB) },
+      'x'.repeat(2 * MIB),
+    ),
+  )
   while (front.load.bodyBytes < 4 * MIB) await new Promise(setImmediate)
   t.equal((await post(url, sized(MIB))).status, 503)
   const other = { ...json, authorization: `Bearer ${LIMITED_KEY}` }
-  t.equal((await fetch(`${url}/api/v1/echo`, { method: 'POST', headers: other, body: sized(MIB) })).status, 200)
+  t.equal(
+    (await fetch(`${url}/api/v1/echo`, { method: 'POST', headers: other, body: sized(MIB) })).status,
+    200,
+  )
   client.destroy()
   while (front.load.calls > 0) await new Promise(setImmediate)
   t.equal((await post(url, sized(4 * MIB))).status, 200)
@@ -222,14 +283,18 @@ t.test('what is wrong with a body of some size is not looked for on the loop', a
     run: (name, input, more) => (jobs++, threads().run(name, input, more)),
   }
   const { url } = await open(t, { jobs: counted })
-  for (const [bytes, expected] of [[INLINE_ISSUES_BYTES_MAX, 0], [INLINE_ISSUES_BYTES_MAX + 1, 1], [INLINE_JSON_BYTES_MAX, 1]] as const) {
+  for (const [bytes, expected] of [
+    [INLINE_ISSUES_BYTES_MAX, 0],
+    [INLINE_ISSUES_BYTES_MAX + 1, 1],
+    [INLINE_JSON_BYTES_MAX, 1],
+  ] as const) {
     jobs = 0
     const start = '{"model":"m","input":['
     // Far between: many numbers are left to a thread, whatever their bytes.
     const number = '1,'.padEnd(20)
     const body = `${start}${number.repeat((bytes - start.length - 4) / number.length)}-1]}`.padEnd(bytes)
     const answer = await post(url, body)
-    const { error } = await answer.json() as { error: { metadata: { issues: unknown[] } } }
+    const { error } = (await answer.json()) as { error: { metadata: { issues: unknown[] } } }
     t.same([answer.status, error.metadata.issues.length, jobs], [400, 1, expected], `${body.length} bytes`)
     t.equal((await post(url, body.replace('-1', ' 1'))).status, 200)
     t.equal(jobs, expected, 'a valid one is read where it is')
@@ -238,7 +303,13 @@ t.test('what is wrong with a body of some size is not looked for on the loop', a
 
 t.test('nothing of a body is logged, valid or not', async (t) => {
   const { url, lines, settled } = await open(t)
-  for (const body of ['{"model":"m","input":"canary"}', '{"model":"canary', '{"model":"canary","input":[]}', '{"canary":1}']) await post(url, body)
+  for (const body of [
+    '{"model":"m","input":"canary"}',
+    '{"model":"canary',
+    '{"model":"canary","input":[]}',
+    '{"canary":1}',
+  ])
+    await post(url, body)
   t.equal(settled.length, 4)
   t.notMatch(JSON.stringify([lines, settled.map(({ cause, ...call }) => [String(cause), call])]), /canary/)
 })

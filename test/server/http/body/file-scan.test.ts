@@ -18,13 +18,19 @@ interface Read {
 /** What our reader makes of a form that comes in these pieces. */
 async function ours(body: Buffer, sizes: readonly number[]): Promise<Read | Failure> {
   const socket = { pauseBody: () => undefined, resumeBody: () => undefined, restartDeadline: () => undefined }
-  const incoming = new UploadBody({ declared: null, bytesMax: 1e9, timers: { start: () => ({ stop: () => undefined }) }, socket })
+  const incoming = new UploadBody({
+    declared: null,
+    bytesMax: 1e9,
+    timers: { start: () => ({ stop: () => undefined }) },
+    socket,
+  })
   const pieces: Buffer[] = []
   const read = new Promise<Read | Failure>((resolve) => {
     new FormUpload(incoming, { declared: null, boundary: BOUNDARY }).receive({
       begin: () => undefined,
       take: (bytes) => pieces.push(Buffer.from(bytes)) > 0,
-      end: (fields) => resolve({ content: Buffer.concat(pieces).toString('latin1'), fields: JSON.stringify([...fields]) }),
+      end: (fields) =>
+        resolve({ content: Buffer.concat(pieces).toString('latin1'), fields: JSON.stringify([...fields]) }),
       fail: resolve,
     })
   })
@@ -45,17 +51,38 @@ function oracle(body: Buffer): Promise<Read | null> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
     const fields: [string, string][] = []
-    const parser = busboy({ headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }, preservePath: true })
-    parser.on('file', (_name, stream) => stream.on('data', (bytes: Buffer) => pieces.push(bytes)).on('error', () => undefined))
+    const parser = busboy({
+      headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+      preservePath: true,
+    })
+    parser.on('file', (_name, stream) =>
+      stream.on('data', (bytes: Buffer) => pieces.push(bytes)).on('error', () => undefined),
+    )
     parser.on('field', (name, value) => fields.push([name, value]))
     parser.on('error', () => resolve(null))
-    parser.on('finish', () => resolve({ content: Buffer.concat(pieces).toString('latin1'), fields: JSON.stringify(fields) }))
+    parser.on('finish', () =>
+      resolve({ content: Buffer.concat(pieces).toString('latin1'), fields: JSON.stringify(fields) }),
+    )
     parser.end(body)
   })
 }
 
-const begins = ['\r', '\n', '\r\n', '-', '--', '\r\n--', '\r\n--b', DELIMITER.slice(0, -1), `\r${DELIMITER.slice(0, -1)}`, '\0']
-/** A whole delimiter within what was meant for the file ends it there: the rest is the epilogue, or is no header. */
+const begins = [
+  '\r',
+  '\n',
+  '\r\n',
+  '-',
+  '--',
+  '\r\n--',
+  '\r\n--b',
+  DELIMITER.slice(0, -1),
+  `\r${DELIMITER.slice(0, -1)}`,
+  '\0',
+]
+/**
+ * A whole delimiter within what was meant for the file ends it there: the rest is the epilogue, or is no
+ * header.
+ */
 const ends = [`${DELIMITER}--`, DELIMITER]
 const piece = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...begins) },
@@ -71,26 +98,41 @@ function refusedAs(failure: Failure): Failure | null {
 }
 
 t.test('a file reads as busboy alone reads it, whatever the pieces are', async (t) => {
-  await fc.assert(fc.asyncProperty(
-    fc.array(piece, { maxLength: 40 }), fc.array(size, { minLength: 1, maxLength: 8 }), fc.boolean(),
-    async (pieces, sizes, isFirst) => {
-      const file = filePart(Buffer.from(pieces.join('')))
-      const body = form(isFirst ? [file, fieldPart('last', 'x')] : [fieldPart('first', 'x'), file], BOUNDARY)
-      const read = await ours(body, sizes)
-      t.same('name' in read ? refusedAs(read) : read, await oracle(body))
-    },
-  ), { numRuns: 400 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(piece, { maxLength: 40 }),
+      fc.array(size, { minLength: 1, maxLength: 8 }),
+      fc.boolean(),
+      async (pieces, sizes, isFirst) => {
+        const file = filePart(Buffer.from(pieces.join('')))
+        const body = form(
+          isFirst ? [file, fieldPart('last', 'x')] : [fieldPart('first', 'x'), file],
+          BOUNDARY,
+        )
+        const read = await ours(body, sizes)
+        t.same('name' in read ? refusedAs(read) : read, await oracle(body))
+      },
+    ),
+    { numRuns: 400 },
+  )
 })
 
-t.test('a delimiter ends the file wherever the pieces are cut, and nothing behind it is taken for the file', async (t) => {
-  const content = `${'x'.repeat(60)}${DELIMITER.slice(0, -1)}${'y'.repeat(30)}`
-  const body = form([filePart(content), fieldPart('last', 'z'.repeat(50))], BOUNDARY)
-  for (let cut = 1; cut < body.length; cut++) {
-    for (const more of [9, 20, 33]) {
-      t.same(await ours(body, [cut, more, more, 300]), { content, fields: '[["last","' + 'z'.repeat(50) + '"]]' }, `${cut} and ${more}`)
+t.test(
+  'a delimiter ends the file wherever the pieces are cut, and nothing behind it is taken for the file',
+  async (t) => {
+    const content = `${'x'.repeat(60)}${DELIMITER.slice(0, -1)}${'y'.repeat(30)}`
+    const body = form([filePart(content), fieldPart('last', 'z'.repeat(50))], BOUNDARY)
+    for (let cut = 1; cut < body.length; cut++) {
+      for (const more of [9, 20, 33]) {
+        t.same(
+          await ours(body, [cut, more, more, 300]),
+          { content, fields: '[["last","' + 'z'.repeat(50) + '"]]' },
+          `${cut} and ${more}`,
+        )
+      }
     }
-  }
-})
+  },
+)
 
 t.test('a file that is cut short is malformed while it is scanned', async (t) => {
   const body = form([filePart('x'.repeat(200))], BOUNDARY)

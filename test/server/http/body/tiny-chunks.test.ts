@@ -1,16 +1,33 @@
 /** Bodies in chunks so small or so slow that they would cost more than they bring. */
 import t from 'tap'
-import { BODY_BYTES_PER_S_MIN, BODY_PACE_MS, BODY_STALL_MS, GATHERED_BYTES_MIN, TINY_CHUNK_BYTES, TINY_CHUNKS_MAX } from '../../../../src/schemas/limits/limits.ts'
+import {
+  BODY_BYTES_PER_S_MIN,
+  BODY_PACE_MS,
+  BODY_STALL_MS,
+  GATHERED_BYTES_MIN,
+  TINY_CHUNK_BYTES,
+  TINY_CHUNKS_MAX,
+} from '../../../../src/schemas/limits/limits.ts'
 import type { Failure } from '../../../../src/schemas/failures.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import { UploadBody } from '../../../../src/server/http/body/upload.ts'
 import { openFront } from '../../../support/front.ts'
-import { answerOf, beginUpload, fieldPart, filePart, form, uploadEcho } from '../../../support/files/upload-echo.ts'
+import {
+  answerOf,
+  beginUpload,
+  fieldPart,
+  filePart,
+  form,
+  uploadEcho,
+} from '../../../support/files/upload-echo.ts'
 
 const oneByOne = (bytes: Uint8Array): Buffer =>
   Buffer.concat([...bytes].map((byte) => Buffer.from([0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a])))
 
-for (const [kind, body] of [['raw', Buffer.alloc(100_000, 'x')], ['form', form([fieldPart('a', 'b'.repeat(60_000)), filePart('x'.repeat(40_000))])]] as const) {
+for (const [kind, body] of [
+  ['raw', Buffer.alloc(100_000, 'x')],
+  ['form', form([fieldPart('a', 'b'.repeat(60_000)), filePart('x'.repeat(40_000))])],
+] as const) {
   t.test(`a ${kind} body in chunks of one byte reads the same, up to a number of them`, async (t) => {
     const { port } = await openFront(t, [uploadEcho(kind)])
     const fine = beginUpload(port, null)
@@ -34,7 +51,10 @@ t.test('chunks of a fair size are never too many', async (t) => {
 t.test('what takes a body gets few pieces, however many chunks it comes in', async (t) => {
   const stand = body()
   for (let nth = 0; nth < 85_000; nth++) stand.body.chunk(new ArrayBuffer(1), nth === 84_999)
-  t.same(stand.sizes.reduce((sum, size) => sum + size, 0), 85_000)
+  t.same(
+    stand.sizes.reduce((sum, size) => sum + size, 0),
+    85_000,
+  )
   t.ok(stand.sizes.length <= Math.ceil(85_000 / GATHERED_BYTES_MIN), `${stand.sizes.length} pieces`)
   t.same([stand.hasEnded(), stand.timers.count], [true, 0])
 })
@@ -71,7 +91,7 @@ t.test('a body that brings enough flows on for any time, and so does one that we
   const stand = body()
   const step = BODY_STALL_MS - 1_000
   for (let passed = 0; passed <= 3 * BODY_PACE_MS; passed += step) {
-    stand.body.chunk(new ArrayBuffer((BODY_BYTES_PER_S_MIN * step) / 1_000 * 1.2), false)
+    stand.body.chunk(new ArrayBuffer(((BODY_BYTES_PER_S_MIN * step) / 1_000) * 1.2), false)
     await stand.pass(step)
   }
   stand.isFull = true
@@ -89,22 +109,30 @@ function body(isReceived = true) {
   const clock = { now: 0 }
   const timers = new Timers(() => clock.now)
   const upload = new UploadBody({
-    declared: null, bytesMax: 2 ** 30, timers,
+    declared: null,
+    bytesMax: 2 ** 30,
+    timers,
     socket: { pauseBody() {}, resumeBody() {}, restartDeadline() {} },
   })
   const sizes: number[] = []
   const failures: Failure[] = []
   let hasEnded = false
   const stand = {
-    body: upload, timers, sizes, failures, isFull: false, hasEnded: () => hasEnded,
-    receive: () => upload.flow({
-      take(bytes) {
-        sizes.push(bytes.length)
-        return !stand.isFull
-      },
-      end: () => (hasEnded = true),
-      fail: (failure) => void failures.push(failure),
-    }),
+    body: upload,
+    timers,
+    sizes,
+    failures,
+    isFull: false,
+    hasEnded: () => hasEnded,
+    receive: () =>
+      upload.flow({
+        take(bytes) {
+          sizes.push(bytes.length)
+          return !stand.isFull
+        },
+        end: () => (hasEnded = true),
+        fail: (failure) => void failures.push(failure),
+      }),
     /** Lets the wheel turn once behind so much time. */
     async pass(ms: number): Promise<void> {
       clock.now += ms

@@ -8,7 +8,14 @@ import { Timers } from '../../../../src/server/http/timers.ts'
 import type { Upload } from '../../../../src/server/ports/byte-streams.ts'
 import { KEY, openFront, operation } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
-import { answerOf, beginUpload, chunkOf, filePart, form, uploadEcho } from '../../../support/files/upload-echo.ts'
+import {
+  answerOf,
+  beginUpload,
+  chunkOf,
+  filePart,
+  form,
+  uploadEcho,
+} from '../../../support/files/upload-echo.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -19,7 +26,10 @@ for (const isChunked of [false, true]) {
     const client = beginUpload(port, isChunked ? null : content.length)
     if (isChunked) client.send(Buffer.concat([chunkOf(content), Buffer.from('0\r\n\r\n')]))
     else client.send(content)
-    t.match(await answerOf(client), { status: 200, body: { sizeBytes: content.length, sha256: sha256(content), filename: null } })
+    t.match(await answerOf(client), {
+      status: 200,
+      body: { sizeBytes: content.length, sha256: sha256(content), filename: null },
+    })
   })
 }
 
@@ -30,7 +40,8 @@ t.test('an empty raw body is an upload of no bytes', async (t) => {
 
 t.test('an upload says how many bytes it can have at most', async (t) => {
   const seen: (number | null)[] = []
-  const before = async (upload: Upload): Promise<void> => void seen.push(upload.bytesAtMost, upload.slackBytes)
+  const before = async (upload: Upload): Promise<void> =>
+    void seen.push(upload.bytesAtMost, upload.slackBytes)
   const { port } = await openFront(t, [uploadEcho('raw', { before })])
   const client = beginUpload(port, 3)
   client.send('abc')
@@ -77,18 +88,25 @@ t.test('an upload that is told to wait takes no more until it is resumed', async
 })
 
 for (const size of [1_000, 60_000, 3_000_000]) {
-  t.test(`a connection serves on behind an answer to an upload of ${size} bytes that nobody read`, async (t) => {
-    const refusing = operation({ path: '/upload', input: { upload: 'raw' }, run: () => ({ ok: false, failure: { name: 'busy' } }) })
-    const { port } = await openFront(t, [refusing, operation({ method: 'get', path: '/next', input: {} })])
-    const client = beginUpload(port, size)
-    client.send(Buffer.alloc(size / 2))
-    if (size <= 60_000) await client.until(/503/)
-    client.send(Buffer.alloc(size / 2))
-    await client.until(/503/)
-    if (size > 60_000) return void t.match(await client.closed(), /connection: close/i)
-    client.send(`GET /api/v1/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`)
-    t.match(await client.until(/200 OK/), /200 OK/)
-  })
+  t.test(
+    `a connection serves on behind an answer to an upload of ${size} bytes that nobody read`,
+    async (t) => {
+      const refusing = operation({
+        path: '/upload',
+        input: { upload: 'raw' },
+        run: () => ({ ok: false, failure: { name: 'busy' } }),
+      })
+      const { port } = await openFront(t, [refusing, operation({ method: 'get', path: '/next', input: {} })])
+      const client = beginUpload(port, size)
+      client.send(Buffer.alloc(size / 2))
+      if (size <= 60_000) await client.until(/503/)
+      client.send(Buffer.alloc(size / 2))
+      await client.until(/503/)
+      if (size > 60_000) return void t.match(await client.closed(), /connection: close/i)
+      client.send(`GET /api/v1/next HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`)
+      t.match(await client.until(/200 OK/), /200 OK/)
+    },
+  )
 }
 
 t.test('an announced length beyond the limit is 413 before the operation', async (t) => {
@@ -104,7 +122,8 @@ t.test('a body in chunks is 413 as soon as it passes the limit', async (t) => {
   const piece = chunkOf(Buffer.alloc(8 * 1024 * 1024))
   for (let sent = 0; sent <= FILE_BYTES_MAX && !client.isClosed; sent += 8 * 1024 * 1024) {
     client.send(piece)
-    if (client.socket.writableNeedDrain) await Promise.race([once(client.socket, 'drain'), once(client.socket, 'close')])
+    if (client.socket.writableNeedDrain)
+      await Promise.race([once(client.socket, 'drain'), once(client.socket, 'close')])
   }
   t.match(await client.until(/413/), /file_too_large/)
   client.destroy()
@@ -116,7 +135,10 @@ t.test('a body that stalls while we read is refused, not one that we keep waitin
   const timers = new Timers(() => clock.now)
   const failures: Failure[] = []
   const ready = gate()
-  const echo = uploadEcho('raw', { before: () => ready.opened, onFailure: (failure) => failures.push(failure) })
+  const echo = uploadEcho('raw', {
+    before: () => ready.opened,
+    onFailure: (failure) => failures.push(failure),
+  })
   const { port, front } = await openFront(t, [echo], { timers })
   const client = beginUpload(port, 1_000_000)
   client.send('abc')
@@ -150,48 +172,69 @@ t.test('an upload that flows outlasts the deadline of its operation', async (t) 
   }
 })
 
-for (const [kind, stage] of [['raw', 'before it is received'], ['raw', 'while it flows'], ['raw', 'while it waits'], ['form', 'while it flows']] as const) {
+for (const [kind, stage] of [
+  ['raw', 'before it is received'],
+  ['raw', 'while it flows'],
+  ['raw', 'while it waits'],
+  ['form', 'while it flows'],
+] as const) {
   for (const way of ['end', 'reset'] as const) {
-    t.test(`a client that leaves a ${kind} upload (${way}) ${stage} ends it, and nothing is left`, async (t) => {
-      const failures: Failure[] = []
-      const [started, ready] = [gate(), gate()]
-      const waiting: { upload: Upload | null } = { upload: null }
-      const { port, front, untilSettled } = await openFront(t, [uploadEcho(kind, {
-        async before() {
-          started.open()
-          if (stage === 'before it is received') await ready.opened
-        },
-        onPiece(upload) {
-          waiting.upload = upload
-          return stage !== 'while it waits'
-        },
-        onFailure: (failure) => failures.push(failure),
-      })])
-      const client = beginUpload(port, 50_000_000)
-      client.send(kind === 'raw' ? Buffer.alloc(2_000_000) : form([filePart(Buffer.alloc(2_000_000))]).subarray(0, 1_900_000))
-      await started.opened
-      if (stage !== 'before it is received') await until(() => waiting.upload !== null)
-      if (way === 'end') client.destroy()
-      else client.socket.resetAndDestroy()
-      ready.open()
-      if (stage === 'while it waits') {
-        await steps()
-        present(waiting.upload).resume()
-        // Waits once more for each piece that was on its way.
-        const again = setInterval(() => present(waiting.upload).resume(), 5)
+    t.test(
+      `a client that leaves a ${kind} upload (${way}) ${stage} ends it, and nothing is left`,
+      async (t) => {
+        const failures: Failure[] = []
+        const [started, ready] = [gate(), gate()]
+        const waiting: { upload: Upload | null } = { upload: null }
+        const { port, front, untilSettled } = await openFront(t, [
+          uploadEcho(kind, {
+            async before() {
+              started.open()
+              if (stage === 'before it is received') await ready.opened
+            },
+            onPiece(upload) {
+              waiting.upload = upload
+              return stage !== 'while it waits'
+            },
+            onFailure: (failure) => failures.push(failure),
+          }),
+        ])
+        const client = beginUpload(port, 50_000_000)
+        client.send(
+          kind === 'raw'
+            ? Buffer.alloc(2_000_000)
+            : form([filePart(Buffer.alloc(2_000_000))]).subarray(0, 1_900_000),
+        )
+        await started.opened
+        if (stage !== 'before it is received') await until(() => waiting.upload !== null)
+        if (way === 'end') client.destroy()
+        else client.socket.resetAndDestroy()
+        ready.open()
+        if (stage === 'while it waits') {
+          await steps()
+          present(waiting.upload).resume()
+          // Waits once more for each piece that was on its way.
+          const again = setInterval(() => present(waiting.upload).resume(), 5)
+          await untilSettled(1)
+          clearInterval(again)
+        }
         await untilSettled(1)
-        clearInterval(again)
-      }
-      await untilSettled(1)
-      t.same(failures.map(({ name }) => name), ['client_gone'])
-      t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
-    })
+        t.same(
+          failures.map(({ name }) => name),
+          ['client_gone'],
+        )
+        t.same(front.load, { calls: 0, timers: 0, bodyBytes: 0 })
+      },
+    )
   }
 }
 
 t.test('a drain ends an upload that flows', async (t) => {
   const failures: Failure[] = []
-  const { port, front, settled: calls } = await openFront(t, [uploadEcho('raw', { onFailure: (failure) => failures.push(failure) })])
+  const {
+    port,
+    front,
+    settled: calls,
+  } = await openFront(t, [uploadEcho('raw', { onFailure: (failure) => failures.push(failure) })])
   const client = beginUpload(port, 1_000_000)
   client.send('abc')
   await until(() => front.load.calls === 1)

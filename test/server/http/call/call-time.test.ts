@@ -27,17 +27,20 @@ function openTime() {
 
 const LONG_MS = 60_000
 
-t.test('the operation is told at its deadline, and has the whole grace from then on, however late that was', (t) => {
-  const { time, exchange, armed } = openTime()
-  time.limit(0)
-  armed[0]?.fire()
-  t.match(time.signal.reason, new CallEnded('deadline'))
-  t.equal(exchange.expiries, 0)
-  t.equal(Math.round(armed[1]?.ms ?? 0), DEADLINE_GRACE_MS)
-  armed[1]?.fire()
-  t.equal(exchange.expiries, 1)
-  t.end()
-})
+t.test(
+  'the operation is told at its deadline, and has the whole grace from then on, however late that was',
+  (t) => {
+    const { time, exchange, armed } = openTime()
+    time.limit(0)
+    armed[0]?.fire()
+    t.match(time.signal.reason, new CallEnded('deadline'))
+    t.equal(exchange.expiries, 0)
+    t.equal(Math.round(armed[1]?.ms ?? 0), DEADLINE_GRACE_MS)
+    armed[1]?.fire()
+    t.equal(exchange.expiries, 1)
+    t.end()
+  },
+)
 
 t.test('a deadline that moved on starts its timer anew only when that fires', (t) => {
   const { time, exchange, armed } = openTime()

@@ -7,9 +7,16 @@ import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
 const body = '{"model":"m","input":"x"}'
-const plain = requestText('POST /api/v1/echo', { authorization: AUTHORIZATION, 'content-length': String(body.length) }, body)
-const chunked = requestText('POST /api/v1/echo', { authorization: AUTHORIZATION, 'transfer-encoding': 'chunked' },
-  `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+const plain = requestText(
+  'POST /api/v1/echo',
+  { authorization: AUTHORIZATION, 'content-length': String(body.length) },
+  body,
+)
+const chunked = requestText(
+  'POST /api/v1/echo',
+  { authorization: AUTHORIZATION, 'transfer-encoding': 'chunked' },
+  `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+)
 
 /** A part that cannot be written from the given piece on. */
 class Broken extends Uint8Array {
@@ -32,20 +39,29 @@ const cases: readonly [string, string, () => readonly Uint8Array[]][] = [
   ['in the next turn', chunked, () => [null as never]],
 ]
 for (const [when, request, parts] of cases) {
-  t.test(`an answer that cannot be written ${when} ends its connection and is told as our failure`, async (t) => {
-    let returned = 0
-    const value = (): Success =>
-      ({ kind: 'bytes', parts: parts(), contentType: 'application/json', done: () => void returned++ })
-    const { port, front, settled, untilSettled } = await openFront(t, [operation({ run: () => ({ ok: true, value: value() }) })])
-    const client = rawClient(port)
-    client.send(request)
-    await client.closed()
-    await untilSettled(1)
-    t.match(settled, [{ failure: 'internal', isClientGone: true, cause: Error }])
-    t.equal(settled.length, 1)
-    t.equal(returned, 1)
-    t.same(front.load, NOTHING)
-  })
+  t.test(
+    `an answer that cannot be written ${when} ends its connection and is told as our failure`,
+    async (t) => {
+      let returned = 0
+      const value = (): Success => ({
+        kind: 'bytes',
+        parts: parts(),
+        contentType: 'application/json',
+        done: () => void returned++,
+      })
+      const { port, front, settled, untilSettled } = await openFront(t, [
+        operation({ run: () => ({ ok: true, value: value() }) }),
+      ])
+      const client = rawClient(port)
+      client.send(request)
+      await client.closed()
+      await untilSettled(1)
+      t.match(settled, [{ failure: 'internal', isClientGone: true, cause: Error }])
+      t.equal(settled.length, 1)
+      t.equal(returned, 1)
+      t.same(front.load, NOTHING)
+    },
+  )
 }
 
 t.test('an answer whose memory cannot be returned still reaches its reader, and settles', async (t) => {

@@ -13,7 +13,17 @@ const limited: Partial<Operation> = { id: 'test.limited', path: '/limited', stat
 const managed: Partial<Operation> = { id: 'test.managed', path: '/managed', access: { keys: ['management'] } }
 
 const open = (t: Test, more: readonly AnyOperation[] = []) =>
-  openFront(t, [operation({ statuses: [400, 401, 413, 415] }), operation(upload), operation(limited), operation(managed), ...more], { timers: patient() })
+  openFront(
+    t,
+    [
+      operation({ statuses: [400, 401, 413, 415] }),
+      operation(upload),
+      operation(limited),
+      operation(managed),
+      ...more,
+    ],
+    { timers: patient() },
+  )
 
 /** Status, request line, headers; the body is announced and never comes. */
 const REFUSED: readonly (readonly [number, string, Readonly<Record<string, string>>])[] = [
@@ -29,7 +39,10 @@ const REFUSED: readonly (readonly [number, string, Readonly<Record<string, strin
   [429, 'POST /api/v1/limited', { ...json, authorization: `Bearer ${LIMITED_KEY}` }],
 ]
 
-for (const [how, announced] of [['a large', { 'content-length': String(MIB) }], ['a chunked', { 'transfer-encoding': 'chunked' }]] as const) {
+for (const [how, announced] of [
+  ['a large', { 'content-length': String(MIB) }],
+  ['a chunked', { 'transfer-encoding': 'chunked' }],
+] as const) {
   t.test(`a refusal by the head does not wait for ${how} body`, async (t) => {
     const { port, front } = await open(t)
     for (const [status, line, headers] of REFUSED) {
@@ -56,8 +69,13 @@ for (const [how, pieces] of [
       for (const [status, line, headers] of REFUSED) {
         if (status === 413) continue
         const client = rawClient(port)
-        for (const piece of pieces(requestText(line, { ...headers, connection, 'content-length': '12' }))) client.send(piece)
-        t.match(await client.until(/\}$/), new RegExp(`^HTTP/1\\.1 ${status} `), `${status} ${line}, ${connection}`)
+        for (const piece of pieces(requestText(line, { ...headers, connection, 'content-length': '12' })))
+          client.send(piece)
+        t.match(
+          await client.until(/\}$/),
+          new RegExp(`^HTTP/1\\.1 ${status} `),
+          `${status} ${line}, ${connection}`,
+        )
         client.destroy()
       }
     }
@@ -68,11 +86,18 @@ for (const [how, pieces] of [
 
 t.test('a refusal by the head does not wait for the first call with the same idempotency key', async (t) => {
   const slow = operation({
-    id: 'test.slow', path: '/slow', idempotent: true, outlivesClient: true, statuses: [400, 401, 409, 413, 415, 500, 503],
+    id: 'test.slow',
+    path: '/slow',
+    idempotent: true,
+    outlivesClient: true,
+    statuses: [400, 401, 409, 413, 415, 500, 503],
   })
   const first = { begin: () => new Promise(() => undefined) } as unknown as Ports['idempotency']
   const { port } = await openFront(t, [slow], { timers: patient(), ports: { idempotency: first } as Ports })
-  for (const [status, more] of [[415, { 'content-type': 'text/plain' }], [413, { 'content-length': String(33 * MIB) }]] as const) {
+  for (const [status, more] of [
+    [415, { 'content-type': 'text/plain' }],
+    [413, { 'content-length': String(33 * MIB) }],
+  ] as const) {
     const client = rawClient(port)
     const headers = { ...json, 'idempotency-key': 'k', 'content-length': String(MIB), ...more }
     client.send(requestText('POST /api/v1/slow', headers))
@@ -81,11 +106,14 @@ t.test('a refusal by the head does not wait for the first call with the same ide
   }
 })
 
-t.test('a client that waits for 100 Continue and is refused has its connection closed, however small its body', async (t) => {
-  const { port } = await open(t)
-  const client = rawClient(port)
-  client.send(requestText('POST /api/v1/echo', { expect: '100-continue', 'content-length': '24' }))
-  t.match(await client.until(/\}$/), /HTTP\/1\.1 401 [^]*connection: close/)
-  client.send('{"model":"m","input":""}')
-  t.equal((await client.closed()).split('HTTP/1.1').length, 3, '100 and 401')
-})
+t.test(
+  'a client that waits for 100 Continue and is refused has its connection closed, however small its body',
+  async (t) => {
+    const { port } = await open(t)
+    const client = rawClient(port)
+    client.send(requestText('POST /api/v1/echo', { expect: '100-continue', 'content-length': '24' }))
+    t.match(await client.until(/\}$/), /HTTP\/1\.1 401 [^]*connection: close/)
+    client.send('{"model":"m","input":""}')
+    t.equal((await client.closed()).split('HTTP/1.1').length, 3, '100 and 401')
+  },
+)

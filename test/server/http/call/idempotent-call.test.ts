@@ -21,7 +21,13 @@ interface Stand extends TestFront {
   readonly store: Store
   /** How often the operation ran. */
   readonly runs: () => number
-  post(init?: { readonly body?: string; readonly key?: string; readonly query?: string; readonly as?: string; readonly signal?: AbortSignal }): Promise<Told>
+  post(init?: {
+    readonly body?: string
+    readonly key?: string
+    readonly query?: string
+    readonly as?: string
+    readonly signal?: AbortSignal
+  }): Promise<Told>
 }
 
 interface Told {
@@ -35,15 +41,26 @@ interface Told {
 const answer: Run = (_call, count) => ok({ kind: 'json', value: { nth: count } })
 const body = (input = 'x'): string => JSON.stringify({ model: 'm', input })
 
-async function openStand(t: Test, run: Run = answer, more: Partial<Operation> = {}, waitMs = 2 ** 30): Promise<Stand> {
+async function openStand(
+  t: Test,
+  run: Run = answer,
+  more: Partial<Operation> = {},
+  waitMs = 2 ** 30,
+): Promise<Stand> {
   const store = await openTestStore(t)
   const idempotency = openIdempotency({ store, now: () => performance.now(), random: Math.random, waitMs })
   t.teardown(async () => idempotency.close())
   let count = 0
   const create = operation({
-    idempotent: true, outlivesClient: true, statuses: [400, 409, 500, 503],
-    input: { body: 'embeddings', query: Type.Object({ a: Type.Optional(Type.String()), b: Type.Optional(Type.String()) }) },
-    run: (call: Call) => run(call, ++count), ...more,
+    idempotent: true,
+    outlivesClient: true,
+    statuses: [400, 409, 500, 503],
+    input: {
+      body: 'embeddings',
+      query: Type.Object({ a: Type.Optional(Type.String()), b: Type.Optional(Type.String()) }),
+    },
+    run: (call: Call) => run(call, ++count),
+    ...more,
   })
   const front = await openFront(t, [create], { ports: { idempotency } as unknown as Ports })
   return {
@@ -51,48 +68,77 @@ async function openStand(t: Test, run: Run = answer, more: Partial<Operation> = 
     store,
     runs: () => count,
     async post({ body: sent = body(), key = 'k', query = '', as, signal } = {}) {
-      const headers = { authorization: as === undefined ? AUTHORIZATION : `Bearer ${as}`, 'content-type': 'application/json', 'idempotency-key': key }
+      const headers = {
+        authorization: as === undefined ? AUTHORIZATION : `Bearer ${as}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      }
       const reply = await fetch(`${front.url}/api/v1/echo${query}`, {
-        method: 'POST', headers, body: sent === '' ? null : sent, ...(signal !== undefined && { signal }),
+        method: 'POST',
+        headers,
+        body: sent === '' ? null : sent,
+        ...(signal !== undefined && { signal }),
       })
       const text = await reply.text()
       const { error } = JSON.parse(text) as { error?: { metadata: { error_type: string } } }
       const of = (name: string): string | null => reply.headers.get(name)
-      return { status: reply.status, replayed: of('idempotent-replayed'), retryAfter: of('retry-after'), text, type: error?.metadata.error_type }
+      return {
+        status: reply.status,
+        replayed: of('idempotent-replayed'),
+        retryAfter: of('retry-after'),
+        text,
+        type: error?.metadata.error_type,
+      }
     },
   }
 }
 
-t.test('the same call gets the first answer again, byte by byte, and runs once; without the header every call is new', async (t) => {
-  const { post, runs, url } = await openStand(t)
-  const first = await post()
-  t.match(first, { status: 200, replayed: null, text: '{"nth":1}' })
-  t.match(await post(), { status: 200, replayed: 'true', text: first.text })
-  t.equal(runs(), 1)
-  const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
-  t.equal(await (await fetch(`${url}/api/v1/echo`, { method: 'POST', headers, body: body() })).text(), '{"nth":2}')
-})
+t.test(
+  'the same call gets the first answer again, byte by byte, and runs once; without the header every call is new',
+  async (t) => {
+    const { post, runs, url } = await openStand(t)
+    const first = await post()
+    t.match(first, { status: 200, replayed: null, text: '{"nth":1}' })
+    t.match(await post(), { status: 200, replayed: 'true', text: first.text })
+    t.equal(runs(), 1)
+    const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
+    t.equal(
+      await (await fetch(`${url}/api/v1/echo`, { method: 'POST', headers, body: body() })).text(),
+      '{"nth":2}',
+    )
+  },
+)
 
 t.test('a success of another status is replayed with it', async (t) => {
   const { post } = await openStand(t, answer, { success: { status: 201, body: Type.Object({}) } })
   t.same([(await post()).status, (await post()).status], [201, 201])
 })
 
-t.test('another body or query is refused, with 422 or 409 where listed, else 400; another order of the query is the same', async (t) => {
-  for (const [statuses, status] of [[[400, 409, 422], 422], [[400, 409], 409], [[400], 400]] as const) {
-    const { post, runs } = await openStand(t, answer, { statuses })
-    await post({ query: '?a=1&b=2' })
-    t.match(await post({ query: '?b=2&a=1' }), { status: 200, replayed: 'true' })
-    t.match(await post({ query: '?a=1&b=2', body: body('y') }), { status, type: 'idempotency_mismatch' })
-    t.match(await post({ query: '?a=1&b=3' }), { status, type: 'idempotency_mismatch' })
-    t.equal(runs(), 1)
-  }
-})
+t.test(
+  'another body or query is refused, with 422 or 409 where listed, else 400; another order of the query is the same',
+  async (t) => {
+    for (const [statuses, status] of [
+      [[400, 409, 422], 422],
+      [[400, 409], 409],
+      [[400], 400],
+    ] as const) {
+      const { post, runs } = await openStand(t, answer, { statuses })
+      await post({ query: '?a=1&b=2' })
+      t.match(await post({ query: '?b=2&a=1' }), { status: 200, replayed: 'true' })
+      t.match(await post({ query: '?a=1&b=2', body: body('y') }), { status, type: 'idempotency_mismatch' })
+      t.match(await post({ query: '?a=1&b=3' }), { status, type: 'idempotency_mismatch' })
+      t.equal(runs(), 1)
+    }
+  },
+)
 
 t.test('a body that is read in a thread is compared too', async (t) => {
   const { post, runs } = await openStand(t)
   const large = body('x'.repeat(INLINE_JSON_BYTES_MAX))
-  t.match([await post({ body: large }), await post({ body: large })], [{ replayed: null }, { replayed: 'true' }])
+  t.match(
+    [await post({ body: large }), await post({ body: large })],
+    [{ replayed: null }, { replayed: 'true' }],
+  )
   t.match(await post({ body: large.replace('xx', 'xy') }), { type: 'idempotency_mismatch' })
   t.equal(runs(), 1)
 })
@@ -113,7 +159,10 @@ t.test('the key of another caller is another key', async (t) => {
 t.test('a key that is empty or too long is refused before anything runs', async (t) => {
   const { post, runs } = await openStand(t)
   t.match(await post({ key: '' }), { status: 400, type: 'header_invalid' })
-  t.match(await post({ key: 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX + 1) }), { status: 400, type: 'header_invalid' })
+  t.match(await post({ key: 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX + 1) }), {
+    status: 400,
+    type: 'header_invalid',
+  })
   t.match(await post({ key: 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) }), { status: 200 })
   t.equal(runs(), 1)
 })
@@ -128,49 +177,71 @@ t.test('a repetition waits for the first call with its body unread, and gets its
   const first = post()
   while (runs() === 0) await new Promise((next) => setImmediate(next))
   const client = rawClient(port)
-  client.send(`POST /api/v1/echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n`
-    + `idempotency-key: k\r\ncontent-length: ${body().length}\r\n\r\n`)
+  client.send(
+    `POST /api/v1/echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n` +
+      `idempotency-key: k\r\ncontent-length: ${body().length}\r\n\r\n`,
+  )
   const second = post()
   release()
   client.send(body())
-  t.match([await first, await second], [{ text: '{"nth":1}', replayed: null }, { text: '{"nth":1}', replayed: 'true' }])
+  t.match(
+    [await first, await second],
+    [
+      { text: '{"nth":1}', replayed: null },
+      { text: '{"nth":1}', replayed: 'true' },
+    ],
+  )
   t.match(await client.until(/\{"nth":1\}/), /^HTTP\/1.1 200 /)
   t.equal(runs(), 1)
 })
 
-t.test('a repetition that has waited long enough is told to come back, with 503 where listed, else 500', async (t) => {
-  for (const [statuses, status] of [[[400, 503], 503], [[400], 500]] as const) {
+t.test(
+  'a repetition that has waited long enough is told to come back, with 503 where listed, else 500',
+  async (t) => {
+    for (const [statuses, status] of [
+      [[400, 503], 503],
+      [[400], 500],
+    ] as const) {
+      let release = (): void => undefined
+      const gate = new Promise<void>((go) => (release = go))
+      const { post, runs } = await openStand(
+        t,
+        async (call, count) => {
+          await gate
+          return answer(call, count)
+        },
+        { statuses },
+        0,
+      )
+      const first = post()
+      while (runs() === 0) await new Promise((next) => setImmediate(next))
+      t.match(await post(), { status, type: 'idempotency_running', retryAfter: '5' })
+      release()
+      await first
+    }
+  },
+)
+
+t.test(
+  'waiting takes nothing from the time of the call, and an operation that misses its deadline keeps its key until it ends',
+  async (t) => {
     let release = (): void => undefined
     const gate = new Promise<void>((go) => (release = go))
-    const { post, runs } = await openStand(t, async (call, count) => {
+    const run: Run = async (call, count) => {
       await gate
       return answer(call, count)
-    }, { statuses }, 0)
+    }
+    const { post, runs } = await openStand(t, run, { deadlineMs: 500 })
     const first = post()
     while (runs() === 0) await new Promise((next) => setImmediate(next))
-    t.match(await post(), { status, type: 'idempotency_running', retryAfter: '5' })
+    const second = post()
+    t.match(await first, { type: 'deadline_exceeded' })
+    // A whole deadline passes once more while the repetition waits.
+    t.match(await post({ key: 'other' }), { type: 'deadline_exceeded' })
     release()
-    await first
-  }
-})
-
-t.test('waiting takes nothing from the time of the call, and an operation that misses its deadline keeps its key until it ends', async (t) => {
-  let release = (): void => undefined
-  const gate = new Promise<void>((go) => (release = go))
-  const run: Run = async (call, count) => {
-    await gate
-    return answer(call, count)
-  }
-  const { post, runs } = await openStand(t, run, { deadlineMs: 500 })
-  const first = post()
-  while (runs() === 0) await new Promise((next) => setImmediate(next))
-  const second = post()
-  t.match(await first, { type: 'deadline_exceeded' })
-  // A whole deadline passes once more while the repetition waits.
-  t.match(await post({ key: 'other' }), { type: 'deadline_exceeded' })
-  release()
-  t.match(await second, { text: '{"nth":1}', replayed: 'true' })
-})
+    t.match(await second, { text: '{"nth":1}', replayed: 'true' })
+  },
+)
 
 t.test('failures are not remembered: neither of validation, nor of the operation, nor a bug', async (t) => {
   const run: Run = (call, count) => {
@@ -190,41 +261,56 @@ t.test('failures are not remembered: neither of validation, nor of the operation
 t.test('who leaves before the body is whole leaves the key free', async (t) => {
   const { port, post, store, untilSettled } = await openStand(t)
   const client = rawClient(port)
-  client.send(`POST /api/v1/echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n`
-    + 'idempotency-key: k\r\ncontent-length: 1000\r\n\r\n{')
+  client.send(
+    `POST /api/v1/echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n` +
+      'idempotency-key: k\r\ncontent-length: 1000\r\n\r\n{',
+  )
   while ((await store.sql`SELECT 1 FROM idempotency`).length === 0);
   client.destroy()
   await untilSettled(1)
   t.match(await post(), { status: 200, replayed: null })
 })
 
-t.test('a call that fails while its body comes does not run when the rest of it has come, though its turn is not ended yet', async (t) => {
-  const turn = (): Promise<void> => new Promise((next) => setImmediate(next))
-  let [hasBegun, runs] = [false, 0]
-  const idempotency: Idempotency = {
-    async begin() {
-      hasBegun = true
-      return ok({ kind: 'first', turn: { id: 'x', attempt: 1 } })
-    },
-    remember: async () => undefined,
-    async forget() {
-      client.send(body().slice(5))
-      for (let turns = 0; turns < 200 && runs === 0; turns++) await turn()
-    },
-  }
-  const create = operation({ idempotent: true, outlivesClient: true, run: (call: Call) => answer(call, ++runs) })
-  const { port, front, settled, untilSettled } = await openFront(t, [create], { ports: { idempotency } as unknown as Ports })
-  const client = rawClient(port)
-  t.teardown(() => client.destroy())
-  const headers = { authorization: AUTHORIZATION, 'idempotency-key': 'k', 'content-length': String(body().length) }
-  client.send(requestText('POST /api/v1/echo', headers, body().slice(0, 5)))
-  while (!hasBegun) await turn()
-  await turn()
-  await front.drain(0)
-  await untilSettled(1)
-  t.match(settled, [{ failure: 'draining' }])
-  t.equal(runs, 0)
-})
+t.test(
+  'a call that fails while its body comes does not run when the rest of it has come, though its turn is not ended yet',
+  async (t) => {
+    const turn = (): Promise<void> => new Promise((next) => setImmediate(next))
+    let [hasBegun, runs] = [false, 0]
+    const idempotency: Idempotency = {
+      async begin() {
+        hasBegun = true
+        return ok({ kind: 'first', turn: { id: 'x', attempt: 1 } })
+      },
+      remember: async () => undefined,
+      async forget() {
+        client.send(body().slice(5))
+        for (let turns = 0; turns < 200 && runs === 0; turns++) await turn()
+      },
+    }
+    const create = operation({
+      idempotent: true,
+      outlivesClient: true,
+      run: (call: Call) => answer(call, ++runs),
+    })
+    const { port, front, settled, untilSettled } = await openFront(t, [create], {
+      ports: { idempotency } as unknown as Ports,
+    })
+    const client = rawClient(port)
+    t.teardown(() => client.destroy())
+    const headers = {
+      authorization: AUTHORIZATION,
+      'idempotency-key': 'k',
+      'content-length': String(body().length),
+    }
+    client.send(requestText('POST /api/v1/echo', headers, body().slice(0, 5)))
+    while (!hasBegun) await turn()
+    await turn()
+    await front.drain(0)
+    await untilSettled(1)
+    t.match(settled, [{ failure: 'draining' }])
+    t.equal(runs, 0)
+  },
+)
 
 t.test('what ran on for a client that left is remembered', async (t) => {
   let release = (): void => undefined
@@ -252,15 +338,27 @@ t.test('an operation is told its turn, for a store that keeps the answer itself'
   t.match(turns, [{ id: /^[0-9a-f]{64}$/, attempt: 1 }, { key: 'k' }])
 })
 
-t.test('the description of such an operation names the header, what a replay says, and the failures', async (t) => {
-  const described = (more: Partial<Operation>) => JSON.stringify(openApiOf([operation({ statuses: [400, 409, 503], ...more })]))
-  for (const word of ['"idempotency-key"', '"idempotent-replayed"', '`idempotency_mismatch`', '`idempotency_running`']) {
-    t.ok(described({ idempotent: true }).includes(word), word)
-    t.notOk(described({}).includes(word), word)
-  }
-})
+t.test(
+  'the description of such an operation names the header, what a replay says, and the failures',
+  async (t) => {
+    const described = (more: Partial<Operation>) =>
+      JSON.stringify(openApiOf([operation({ statuses: [400, 409, 503], ...more })]))
+    for (const word of [
+      '"idempotency-key"',
+      '"idempotent-replayed"',
+      '`idempotency_mismatch`',
+      '`idempotency_running`',
+    ]) {
+      t.ok(described({ idempotent: true }).includes(word), word)
+      t.notOk(described({}).includes(word), word)
+    }
+  },
+)
 
 t.test('neither a stream nor an answer without a body can be kept by the pipeline', async (t) => {
   t.throws(() => buildRouteTable([operation({ idempotent: true, input: { upload: 'raw' } })]), /stream/)
-  t.throws(() => buildRouteTable([operation({ idempotent: true, success: { status: 204, body: null } })]), /no answer/)
+  t.throws(
+    () => buildRouteTable([operation({ idempotent: true, success: { status: 204, body: null } })]),
+    /no answer/,
+  )
 })

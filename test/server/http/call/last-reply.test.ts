@@ -8,20 +8,34 @@ const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
 const authorized = { authorization: AUTHORIZATION }
 const body = '{"model":"m","input":"x"}'
-const chunked = requestText('POST /api/v1/echo', { ...authorized, 'transfer-encoding': 'chunked' },
-  `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+const chunked = requestText(
+  'POST /api/v1/echo',
+  { ...authorized, 'transfer-encoding': 'chunked' },
+  `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+)
 const second = requestText('GET /api/v1/second', authorized)
 const parts = [Buffer.alloc(4 * MIB, 'a'), Buffer.alloc(4 * MIB, 'b'), Buffer.from('tail')]
 const PARTS_BYTES = 8 * MIB + 4
 const ANSWER = 'x'.repeat(10_000)
 
 /** `echo` answers in large parts, `second` with one small text. */
-const open = (t: Test, more: Partial<HttpOptions> = {}) => openFront(t, [
-  operation({ run: () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }) }),
-  operation({
-    id: 'test.second', method: 'get', path: '/second', input: {}, run: () => ({ ok: true, value: { kind: 'json', value: ANSWER } }),
-  }),
-], more)
+const open = (t: Test, more: Partial<HttpOptions> = {}) =>
+  openFront(
+    t,
+    [
+      operation({
+        run: () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'application/json' } }),
+      }),
+      operation({
+        id: 'test.second',
+        method: 'get',
+        path: '/second',
+        input: {},
+        run: () => ({ ok: true, value: { kind: 'json', value: ANSWER } }),
+      }),
+    ],
+    more,
+  )
 
 /** A client that does not read before it is told to. */
 async function silent(port: number): Promise<RawClient> {
@@ -54,8 +68,8 @@ t.test('small answers that nobody reads end their connection once the socket is 
   for (let sent = 0; sent < 20_000 && !isOver();) {
     client.send(second.repeat(20))
     sent += 20
-    // One batch in one read: a request cut in its first line would end the connection by itself.
-    // The last of it may be the one that the socket did not take: it waits, until the next batch comes behind it.
+    // One batch in one read: a request cut in its first line would end the connection by itself. The last of
+    // it may be the one that the socket did not take: it waits, until the next batch comes behind it.
     while (settled.length + front.load.calls < sent && !isOver()) await new Promise(setImmediate)
   }
   t.ok(settled.length < 10_000, `${settled.length} answers were written for nobody`)
@@ -64,21 +78,24 @@ t.test('small answers that nobody reads end their connection once the socket is 
   client.destroy()
 })
 
-t.test('a small answer that the socket did not take arrives whole when its client reads at last', async (t) => {
-  const { port, settled, front } = await open(t)
-  const client = await silent(port)
-  for (let sent = 1; front.load.calls === 0; sent++) {
+t.test(
+  'a small answer that the socket did not take arrives whole when its client reads at last',
+  async (t) => {
+    const { port, settled, front } = await open(t)
+    const client = await silent(port)
+    for (let sent = 1; front.load.calls === 0; sent++) {
+      client.send(second)
+      while (settled.length + front.load.calls < sent) await new Promise(setImmediate)
+    }
+    const answers = settled.length + 1
+    client.socket.resume()
+    const text = await client.until(/x"(?=HTTP|$)/, answers)
+    t.equal(text.split(`"${ANSWER}"`).length - 1, answers)
     client.send(second)
-    while (settled.length + front.load.calls < sent) await new Promise(setImmediate)
-  }
-  const answers = settled.length + 1
-  client.socket.resume()
-  const text = await client.until(/x"(?=HTTP|$)/, answers)
-  t.equal(text.split(`"${ANSWER}"`).length - 1, answers)
-  client.send(second)
-  t.ok(await client.until(/x"(?=HTTP|$)/, answers + 1), 'and the connection lives on')
-  client.destroy()
-})
+    t.ok(await client.until(/x"(?=HTTP|$)/, answers + 1), 'and the connection lives on')
+    client.destroy()
+  },
+)
 
 t.test('a large answer to a chunked request arrives whole and ends its connection', async (t) => {
   const { port, settled, front } = await open(t)
@@ -115,12 +132,18 @@ t.test('a request that comes late behind a chunked one never runs', async (t) =>
     if (isRead) client.socket.resume()
     client.send(chunked)
     if (isRead) await client.untilBody(PARTS_BYTES)
-    else while (settled.length === 0 && client.socket.bytesWritten < chunked.length) await new Promise(setImmediate)
+    else
+      while (settled.length === 0 && client.socket.bytesWritten < chunked.length)
+        await new Promise(setImmediate)
     client.send(second)
     client.socket.resume()
     await client.closed()
     await untilSettled(1)
-    t.same(settled.map((call) => call.operation), ['test.echo'], isRead ? 'behind the answer' : 'before its end')
+    t.same(
+      settled.map((call) => call.operation),
+      ['test.echo'],
+      isRead ? 'behind the answer' : 'before its end',
+    )
   }
 })
 
@@ -131,8 +154,17 @@ t.test('answers without a body that nobody may be reading end their connection n
   await client.until(/\r\n\r\n/)
   client.send(second)
   const text = await client.closed()
-  t.match(text, new RegExp(`^HTTP/1\\.1 200 OK\\r\\n[\\s\\S]*connection: close[\\s\\S]*content-length: ${ANSWER.length + 2}\\r\\n\\r\\n$`, 'i'))
-  t.same(settled.map((call) => call.operation), ['test.second'])
+  t.match(
+    text,
+    new RegExp(
+      `^HTTP/1\\.1 200 OK\\r\\n[\\s\\S]*connection: close[\\s\\S]*content-length: ${ANSWER.length + 2}\\r\\n\\r\\n$`,
+      'i',
+    ),
+  )
+  t.same(
+    settled.map((call) => call.operation),
+    ['test.second'],
+  )
 })
 
 t.test('preflights whose answers nobody may be reading end their connection now and then', async (t) => {
@@ -142,7 +174,10 @@ t.test('preflights whose answers nobody may be reading end their connection now 
   client.send(requestText('OPTIONS /api/v1/second', preflight))
   await client.until(/\r\n\r\n/)
   client.send(second)
-  t.match(await client.closed(), /^HTTP\/1\.1 204 No Content\r\n[\s\S]*connection: close\r\n[\s\S]*\r\n\r\n$/i)
+  t.match(
+    await client.closed(),
+    /^HTTP\/1\.1 204 No Content\r\n[\s\S]*connection: close\r\n[\s\S]*\r\n\r\n$/i,
+  )
   t.equal(settled.length, 1)
 })
 
@@ -158,19 +193,31 @@ t.test('of preflights that are sent in a row and never read only a few are answe
   t.equal(settled.length, 32, `${settled.length}`)
 })
 
-t.test('a refusal does not wait for a body that is still on its way, which is read away behind it', async (t) => {
-  for (const [line, authorization] of [['POST /nowhere', AUTHORIZATION], ['POST /api/v1/echo', 'Bearer nobody']] as const) {
-    const { port, front } = await open(t, { timers: patient() })
-    const client = rawClient(port)
-    client.send(requestText(line, { authorization, connection: 'close', 'content-length': String(body.length) }, body.slice(0, 5)))
-    t.match(await client.until(/\}$/), /^HTTP\/1\.1 40[14] [\s\S]*connection: close/i)
-    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-    t.notOk(client.isClosed, 'who writes to a connection that is closed does not read what came before')
-    client.send(body.slice(5))
-    await client.closed()
-    t.same(front.load, NOTHING)
-  }
-})
+t.test(
+  'a refusal does not wait for a body that is still on its way, which is read away behind it',
+  async (t) => {
+    for (const [line, authorization] of [
+      ['POST /nowhere', AUTHORIZATION],
+      ['POST /api/v1/echo', 'Bearer nobody'],
+    ] as const) {
+      const { port, front } = await open(t, { timers: patient() })
+      const client = rawClient(port)
+      client.send(
+        requestText(
+          line,
+          { authorization, connection: 'close', 'content-length': String(body.length) },
+          body.slice(0, 5),
+        ),
+      )
+      t.match(await client.until(/\}$/), /^HTTP\/1\.1 40[14] [\s\S]*connection: close/i)
+      for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+      t.notOk(client.isClosed, 'who writes to a connection that is closed does not read what came before')
+      client.send(body.slice(5))
+      await client.closed()
+      t.same(front.load, NOTHING)
+    }
+  },
+)
 
 t.test('what is left of a refused body is not waited for when the drain ends', async (t) => {
   const { port, front } = await open(t, { timers: patient() })

@@ -1,18 +1,29 @@
 import t from 'tap'
 import Type from 'typebox'
 import type { FailureName } from '../../../../src/schemas/failures.ts'
-import { AUTHORIZATION, DISABLED_KEY, LIMITED_KEY, MANAGEMENT_KEY, openFront, operation } from '../../../support/front.ts'
+import {
+  AUTHORIZATION,
+  DISABLED_KEY,
+  LIMITED_KEY,
+  MANAGEMENT_KEY,
+  openFront,
+  operation,
+} from '../../../support/front.ts'
 
 const json = { authorization: AUTHORIZATION, 'content-type': 'application/json' }
 const valid = JSON.stringify({ model: 'm', input: 'x' })
-const post = (url: string, init: RequestInit = {}) => fetch(url, { method: 'POST', headers: json, body: valid, ...init })
+const post = (url: string, init: RequestInit = {}) =>
+  fetch(url, { method: 'POST', headers: json, body: valid, ...init })
 const read = operation({
   id: 'test.read',
   method: 'get',
   path: '/things/{author}/{slug}',
   input: {
     params: Type.Object({ author: Type.String(), slug: Type.String({ minLength: 1 }) }),
-    query: Type.Object({ limit: Type.Optional(Type.Integer({ minimum: 1 })), tags: Type.Optional(Type.String()) }),
+    query: Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1 })),
+      tags: Type.Optional(Type.String()),
+    }),
   },
 })
 
@@ -22,17 +33,25 @@ t.test('an operation is served end to end, its timings and id in the headers', a
   t.equal(answer.status, 200)
   t.equal(answer.headers.get('content-type'), 'application/json')
   t.match(answer.headers.get('x-request-id'), /^[a-z0-9]{16,64}$/)
-  t.match(answer.headers.get('server-timing'), /^auth;dur=\d+\.\d{3}, validate;dur=\d+\.\d{3}, total;dur=\d+\.\d{3}$/)
+  t.match(
+    answer.headers.get('server-timing'),
+    /^auth;dur=\d+\.\d{3}, validate;dur=\d+\.\d{3}, total;dur=\d+\.\d{3}$/,
+  )
   t.equal(answer.headers.get('server'), null)
   t.equal(answer.headers.get('uwebsockets'), null)
   t.same(await answer.json(), { body: { model: 'm', input: 'x' } })
   await untilSettled(1)
-  t.match(settled, [{ operation: 'test.echo', status: 200, failure: null, isClientGone: false, workspaceId: 'w' }])
+  t.match(settled, [
+    { operation: 'test.echo', status: 200, failure: null, isClientGone: false, workspaceId: 'w' },
+  ])
 })
 
 t.test('a caller that gives a request id of valid form gets it back, another gets one of ours', async (t) => {
   const { url } = await openFront(t, [operation()])
-  const idOf = async (id: string) => (await post(`${url}/api/v1/echo`, { headers: { ...json, 'x-request-id': id } })).headers.get('x-request-id')
+  const idOf = async (id: string) =>
+    (await post(`${url}/api/v1/echo`, { headers: { ...json, 'x-request-id': id } })).headers.get(
+      'x-request-id',
+    )
   t.equal(await idOf('my.id_1-2'), 'my.id_1-2')
   t.not(await idOf('no spaces'), 'no spaces')
   t.not(await idOf('x'.repeat(129)), 'x'.repeat(129))
@@ -41,11 +60,20 @@ t.test('a caller that gives a request id of valid form gets it back, another get
 t.test('failures of access have their status and the envelope', async (t) => {
   const { url } = await openFront(t, [operation()])
   const ask = async (authorization?: string) => {
-    const answer = await post(`${url}/api/v1/echo`, { headers: authorization === undefined ? {} : { authorization } })
-    const { error } = await answer.json() as { error: { code: number; metadata: { error_type: string; request_id: string } } }
+    const answer = await post(`${url}/api/v1/echo`, {
+      headers: authorization === undefined ? {} : { authorization },
+    })
+    const { error } = (await answer.json()) as {
+      error: { code: number; metadata: { error_type: string; request_id: string } }
+    }
     t.equal(error.code, answer.status)
     t.equal(error.metadata.request_id, answer.headers.get('x-request-id'))
-    return [answer.status, error.metadata.error_type, answer.headers.get('www-authenticate'), answer.headers.get('server-timing') === null]
+    return [
+      answer.status,
+      error.metadata.error_type,
+      answer.headers.get('www-authenticate'),
+      answer.headers.get('server-timing') === null,
+    ]
   }
   t.same(await ask(), [401, 'credentials_missing', 'Bearer', true])
   t.same(await ask('Bearer nonsense'), [401, 'key_unknown', 'Bearer', true])
@@ -55,7 +83,8 @@ t.test('failures of access have their status and the envelope', async (t) => {
 })
 
 t.test('clients are told not to repeat what only the operator can mend', async (t) => {
-  const failing = (name: FailureName) => operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
+  const failing = (name: FailureName) =>
+    operation({ statuses: [400, 404, 500, 502, 503], run: () => ({ ok: false, failure: { name } }) })
   const ask = async (name: FailureName) => {
     const { url } = await openFront(t, [failing(name)])
     const answer = await post(`${url}/api/v1/echo`)
@@ -70,17 +99,23 @@ t.test('clients are told not to repeat what only the operator can mend', async (
 
 t.test('a key over its limit gets 429 with the headers of the limit', async (t) => {
   const { url } = await openFront(t, [operation({ statuses: [400, 429, 500] })])
-  const answer = await post(`${url}/api/v1/echo`, { headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` } })
+  const answer = await post(`${url}/api/v1/echo`, {
+    headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` },
+  })
   t.equal(answer.status, 429)
   t.equal(answer.headers.get('retry-after'), '2')
   t.match(answer.headers.get('ratelimit-policy'), /q=60/)
   t.equal(answer.headers.get('x-ratelimit-limit'), '60')
-  t.match(await answer.json(), { error: { metadata: { error_type: 'rate_limited', headers: { 'X-RateLimit-Limit': '60' } } } })
+  t.match(await answer.json(), {
+    error: { metadata: { error_type: 'rate_limited', headers: { 'X-RateLimit-Limit': '60' } } },
+  })
 })
 
 t.test('an operation whose statuses list no 429 is not limited', async (t) => {
   const { url } = await openFront(t, [operation()])
-  const answer = await post(`${url}/api/v1/echo`, { headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` } })
+  const answer = await post(`${url}/api/v1/echo`, {
+    headers: { ...json, authorization: `Bearer ${LIMITED_KEY}` },
+  })
   t.equal(answer.status, 200)
 })
 
@@ -91,46 +126,106 @@ t.test('path and query come decoded once, coerced and checked', async (t) => {
     return [answer.status, await answer.json()] as const
   }
   t.same(await ask('a/b%3Afree?limit=5&tags=x,y,z%20z&other=1'), [
-    200, { params: { author: 'a', slug: 'b:free' }, query: { limit: 5, tags: 'x,y,z z' } },
+    200,
+    { params: { author: 'a', slug: 'b:free' }, query: { limit: 5, tags: 'x,y,z z' } },
   ])
   t.same((await ask('a%252F/b%2Fc'))[1], { params: { author: 'a%2F', slug: 'b/c' }, query: {} })
   t.equal((await ask('a/b/'))[0], 200)
-  t.match(await ask('a/b?limit=0'), [400, { error: { metadata: {
-    error_type: 'query_invalid', issues: [{ path: '/limit', message: 'is too small', expected: 'integer of at least 1' }],
-  } } }])
-  t.match(await ask('a/b?limit=ten'), [400, { error: { metadata: {
-    issues: [{ path: '/limit', message: 'is not a number', expected: 'integer of at least 1' }],
-  } } }])
-  for (const text of ['1e3', '1E3', '5.0', '1e0']) t.match(await ask(`a/b?limit=${text}`), [400, { error: { metadata: {
-    issues: [{ path: '/limit', message: 'is not a whole number in plain digits' }],
-  } } }], text)
-  t.match(await ask('a/b?limit='), [400, { error: { metadata: { issues: [{ path: '/limit', message: 'is empty' }] } } }])
-  t.match(await ask('a/b?tags=x&tags=y'), [400, { error: { metadata: { issues: [{ path: '/tags', message: 'is given more than once' }] } } }])
-  t.match(await ask('a/b?limit=1&limit=2'), [400, { error: { metadata: { issues: [{ message: 'is given more than once' }] } } }])
-  t.match(await ask('a/b?limit=%E0%A4'), [400, { error: { message: /percent-encoding/, metadata: { error_type: 'query_invalid' } } }])
-  t.match(await ask('a/%E0%A4'), [400, { error: { message: /percent-encoding/, metadata: { error_type: 'params_invalid' } } }])
+  t.match(await ask('a/b?limit=0'), [
+    400,
+    {
+      error: {
+        metadata: {
+          error_type: 'query_invalid',
+          issues: [{ path: '/limit', message: 'is too small', expected: 'integer of at least 1' }],
+        },
+      },
+    },
+  ])
+  t.match(await ask('a/b?limit=ten'), [
+    400,
+    {
+      error: {
+        metadata: {
+          issues: [{ path: '/limit', message: 'is not a number', expected: 'integer of at least 1' }],
+        },
+      },
+    },
+  ])
+  for (const text of ['1e3', '1E3', '5.0', '1e0'])
+    t.match(
+      await ask(`a/b?limit=${text}`),
+      [
+        400,
+        {
+          error: {
+            metadata: {
+              issues: [{ path: '/limit', message: 'is not a whole number in plain digits' }],
+            },
+          },
+        },
+      ],
+      text,
+    )
+  t.match(await ask('a/b?limit='), [
+    400,
+    { error: { metadata: { issues: [{ path: '/limit', message: 'is empty' }] } } },
+  ])
+  t.match(await ask('a/b?tags=x&tags=y'), [
+    400,
+    { error: { metadata: { issues: [{ path: '/tags', message: 'is given more than once' }] } } },
+  ])
+  t.match(await ask('a/b?limit=1&limit=2'), [
+    400,
+    { error: { metadata: { issues: [{ message: 'is given more than once' }] } } },
+  ])
+  t.match(await ask('a/b?limit=%E0%A4'), [
+    400,
+    { error: { message: /percent-encoding/, metadata: { error_type: 'query_invalid' } } },
+  ])
+  t.match(await ask('a/%E0%A4'), [
+    400,
+    { error: { message: /percent-encoding/, metadata: { error_type: 'params_invalid' } } },
+  ])
 })
 
-t.test('unknown paths are 404 and known ones with another method 405 with Allow, in the envelope', async (t) => {
-  const { url } = await openFront(t, [operation(), read])
-  const none = ['/nothing', '/api/v1', '/api/v1/nothing', '/api/v1//echo', '/api/v2/echo', '/api/v1/things/a', '/api/v1/things//b', '/api/v1/echo/more']
-  for (const path of none) {
-    const answer = await fetch(`${url}${path}`)
-    t.equal(answer.status, 404, path)
-    t.match(await answer.json(), { error: { code: 404, metadata: { error_type: 'route_unknown', request_id: answer.headers.get('x-request-id') } } })
-  }
-  const wrong = await fetch(`${url}/api/v1/things/a/b`, { method: 'DELETE' })
-  t.equal(wrong.status, 405)
-  t.equal(wrong.headers.get('allow'), 'GET, HEAD')
-  t.match(await wrong.json(), { error: { code: 405, metadata: { error_type: 'method_not_allowed' } } })
-  t.equal((await fetch(`${url}/api/v1/echo`)).headers.get('allow'), 'POST')
-})
+t.test(
+  'unknown paths are 404 and known ones with another method 405 with Allow, in the envelope',
+  async (t) => {
+    const { url } = await openFront(t, [operation(), read])
+    const none = [
+      '/nothing',
+      '/api/v1',
+      '/api/v1/nothing',
+      '/api/v1//echo',
+      '/api/v2/echo',
+      '/api/v1/things/a',
+      '/api/v1/things//b',
+      '/api/v1/echo/more',
+    ]
+    for (const path of none) {
+      const answer = await fetch(`${url}${path}`)
+      t.equal(answer.status, 404, path)
+      t.match(await answer.json(), {
+        error: {
+          code: 404,
+          metadata: { error_type: 'route_unknown', request_id: answer.headers.get('x-request-id') },
+        },
+      })
+    }
+    const wrong = await fetch(`${url}/api/v1/things/a/b`, { method: 'DELETE' })
+    t.equal(wrong.status, 405)
+    t.equal(wrong.headers.get('allow'), 'GET, HEAD')
+    t.match(await wrong.json(), { error: { code: 405, metadata: { error_type: 'method_not_allowed' } } })
+    t.equal((await fetch(`${url}/api/v1/echo`)).headers.get('allow'), 'POST')
+  },
+)
 
 t.test('paths of inference that is not served say what is', async (t) => {
   const { url } = await openFront(t, [operation()])
   for (const path of ['/chat/completions', '/responses', '/completions', '/messages', '/responses/abc']) {
     const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', body: '{}' })
-    const { error } = await answer.json() as { error: { message: string; metadata: object } }
+    const { error } = (await answer.json()) as { error: { message: string; metadata: object } }
     t.match([answer.status, error.metadata, error.message], [404, { error_type: 'not_served' }, /embeddings/])
   }
 })
@@ -138,7 +233,10 @@ t.test('paths of inference that is not served say what is', async (t) => {
 t.test('a body must be JSON by its type, or of none', async (t) => {
   const { url } = await openFront(t, [operation()])
   const ask = async (headers: Record<string, string>) => {
-    const answer = await post(`${url}/api/v1/echo`, { headers: { authorization: AUTHORIZATION, ...headers }, body: Buffer.from(valid) })
+    const answer = await post(`${url}/api/v1/echo`, {
+      headers: { authorization: AUTHORIZATION, ...headers },
+      body: Buffer.from(valid),
+    })
     return answer.status
   }
   t.equal(await ask({ 'content-type': 'application/json; charset=utf-8' }), 200)
@@ -150,7 +248,9 @@ t.test('a body must be JSON by its type, or of none', async (t) => {
 })
 
 t.test('what an operation throws is 500 without its words', async (t) => {
-  const bug = (): never => { throw new Error('secret words') }
+  const bug = (): never => {
+    throw new Error('secret words')
+  }
   const { url, settled } = await openFront(t, [
     operation({ path: '/now', run: bug }),
     operation({ path: '/later', run: async () => bug() }),
@@ -161,12 +261,16 @@ t.test('what an operation throws is 500 without its words', async (t) => {
     t.equal(answer.status, 500)
     t.notMatch(await answer.text(), /secret|BigInt/)
   }
-  t.match(settled.map((call) => call.failure), ['internal', 'internal', 'internal'])
+  t.match(
+    settled.map((call) => call.failure),
+    ['internal', 'internal', 'internal'],
+  )
   t.match(settled[0]?.cause, { message: 'secret words' })
 })
 
 t.test('a failure answers the status that the operation lists, else 400 or 500', async (t) => {
-  const failing = (path: string, statuses: number[]) => operation({ path, statuses, run: () => ({ ok: false, failure: { name: 'upstream_slow' } }) })
+  const failing = (path: string, statuses: number[]) =>
+    operation({ path, statuses, run: () => ({ ok: false, failure: { name: 'upstream_slow' } }) })
   const { url } = await openFront(t, [failing('/a', [524, 504]), failing('/b', [504]), failing('/c', [500])])
   const ask = async (path: string) => {
     const answer = await post(`${url}/api/v1${path}`)

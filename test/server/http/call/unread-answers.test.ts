@@ -1,30 +1,81 @@
 /** Answers that callers of one organization do not read: what they hold in a front, and whom it stops. */
 import t, { type Test } from 'tap'
-import { accessTo, AUTHORIZATION, KEY, keyRecords, MANAGEMENT_KEY, openFront, operation, OTHER_KEY, patient } from '../../../support/front.ts'
+import {
+  accessTo,
+  AUTHORIZATION,
+  KEY,
+  keyRecords,
+  MANAGEMENT_KEY,
+  openFront,
+  operation,
+  OTHER_KEY,
+  patient,
+} from '../../../support/front.ts'
 import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
 
 const MIB = 1024 * 1024
 /** More than the buffers of two sockets take. */
 const LARGE = Buffer.alloc(24 * MIB, 'x')
 const access = { keys: ['inference', 'management'] } as const
-const answer = (bytes: Uint8Array, isShared = false) => ({ ok: true, value: { kind: 'bytes', parts: [bytes], contentType: 'text/plain', isShared } }) as const
+const answer = (bytes: Uint8Array, isShared = false) =>
+  ({ ok: true, value: { kind: 'bytes', parts: [bytes], contentType: 'text/plain', isShared } }) as const
 
 /** A front with room for one large answer that nobody reads; a key of another organization is OTHER_KEY. */
 async function openStand(t: Test) {
   let runs = 0
-  const run = (bytes: Uint8Array, isShared = false) => () => {
-    runs++
-    return answer(bytes, isShared)
-  }
-  const records = new Map([...keyRecords()].map(([hash, record], at) => [hash, at === 1 ? { ...record, organizationId: 'other' } : record]))
-  const front = await openFront(t, [
-    operation({ id: 'test.large', method: 'get', path: '/large', access, input: {}, run: run(LARGE) }),
-    operation({ id: 'test.shared', method: 'get', path: '/shared', access, input: {}, run: run(LARGE, true) }),
-    operation({ id: 'test.small', method: 'get', path: '/small', access, input: {}, run: run(Buffer.alloc(10)) }),
-    operation({ id: 'test.post', method: 'post', path: '/post', access, input: {}, run: run(Buffer.alloc(10)) }),
-    operation({ id: 'test.remove', method: 'delete', path: '/removed', access, input: {}, run: run(Buffer.alloc(10)) }),
-  ], { access: accessTo(records), unreadBytesMax: MIB, timers: patient() })
-  const call = (path: string, key = KEY, method = 'GET') => fetch(`${front.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${key}` } })
+  const run =
+    (bytes: Uint8Array, isShared = false) =>
+    () => {
+      runs++
+      return answer(bytes, isShared)
+    }
+  const records = new Map(
+    [...keyRecords()].map(([hash, record], at) => [
+      hash,
+      at === 1 ? { ...record, organizationId: 'other' } : record,
+    ]),
+  )
+  const front = await openFront(
+    t,
+    [
+      operation({ id: 'test.large', method: 'get', path: '/large', access, input: {}, run: run(LARGE) }),
+      operation({
+        id: 'test.shared',
+        method: 'get',
+        path: '/shared',
+        access,
+        input: {},
+        run: run(LARGE, true),
+      }),
+      operation({
+        id: 'test.small',
+        method: 'get',
+        path: '/small',
+        access,
+        input: {},
+        run: run(Buffer.alloc(10)),
+      }),
+      operation({
+        id: 'test.post',
+        method: 'post',
+        path: '/post',
+        access,
+        input: {},
+        run: run(Buffer.alloc(10)),
+      }),
+      operation({
+        id: 'test.remove',
+        method: 'delete',
+        path: '/removed',
+        access,
+        input: {},
+        run: run(Buffer.alloc(10)),
+      }),
+    ],
+    { access: accessTo(records), unreadBytesMax: MIB, timers: patient() },
+  )
+  const call = (path: string, key = KEY, method = 'GET') =>
+    fetch(`${front.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${key}` } })
   const status = async (...to: Parameters<typeof call>): Promise<number> => {
     const reply = await call(...to)
     await reply.arrayBuffer()
@@ -43,21 +94,24 @@ async function idleReader(t: Test, port: number, path = '/large'): Promise<RawCl
   return client
 }
 
-t.test('who does not read is busy with further reads, and works again once the connection ends', async (t) => {
-  const { port, call, status, untilSettled, runs } = await openStand(t)
-  const reader = await idleReader(t, port)
-  const before = runs()
-  const refused = await call('/small')
-  t.same([refused.status, refused.headers.get('retry-after')], [503, '1'])
-  t.match(await refused.json(), { error: { metadata: { error_type: 'busy' }, message: /not read/ } })
-  t.equal(await status('/post', KEY, 'POST'), 503)
-  t.equal(runs(), before, 'refused before anything is done for it')
-  t.equal(await status('/removed', MANAGEMENT_KEY, 'DELETE'), 200, 'what changes something goes on')
-  t.equal(await status('/small', OTHER_KEY), 200, 'others read on')
-  reader.destroy()
-  await untilSettled(5)
-  t.equal(await status('/small'), 200)
-})
+t.test(
+  'who does not read is busy with further reads, and works again once the connection ends',
+  async (t) => {
+    const { port, call, status, untilSettled, runs } = await openStand(t)
+    const reader = await idleReader(t, port)
+    const before = runs()
+    const refused = await call('/small')
+    t.same([refused.status, refused.headers.get('retry-after')], [503, '1'])
+    t.match(await refused.json(), { error: { metadata: { error_type: 'busy' }, message: /not read/ } })
+    t.equal(await status('/post', KEY, 'POST'), 503)
+    t.equal(runs(), before, 'refused before anything is done for it')
+    t.equal(await status('/removed', MANAGEMENT_KEY, 'DELETE'), 200, 'what changes something goes on')
+    t.equal(await status('/small', OTHER_KEY), 200, 'others read on')
+    reader.destroy()
+    await untilSettled(5)
+    t.equal(await status('/small'), 200)
+  },
+)
 
 t.test('what was read counts no more', async (t) => {
   const { status } = await openStand(t)
@@ -66,17 +120,23 @@ t.test('what was read counts no more', async (t) => {
 
 t.test('of answers that were begun together, those that can be asked for again give way', async (t) => {
   const waiting: (() => void)[] = []
-  const late = () => new Promise<ReturnType<typeof answer>>((resolve) => waiting.push(() => resolve(answer(LARGE))))
-  const { port } = await openFront(t, [
-    operation({ method: 'get', path: '/large', access, input: {}, run: late }),
-  ], { unreadBytesMax: MIB, timers: patient() })
+  const late = () =>
+    new Promise<ReturnType<typeof answer>>((resolve) => waiting.push(() => resolve(answer(LARGE))))
+  const { port } = await openFront(
+    t,
+    [operation({ method: 'get', path: '/large', access, input: {}, run: late })],
+    { unreadBytesMax: MIB, timers: patient() },
+  )
   const clients = Array.from({ length: 4 }, () => rawClient(port))
   t.teardown(() => clients.forEach((client) => client.destroy()))
-  for (const client of clients) client.send(requestText('GET /api/v1/large', { authorization: AUTHORIZATION }))
-  await t.resolves(new Promise<void>((resolve) => {
-    const look = (): void => void (waiting.length === clients.length ? resolve() : setImmediate(look))
-    look()
-  }))
+  for (const client of clients)
+    client.send(requestText('GET /api/v1/large', { authorization: AUTHORIZATION }))
+  await t.resolves(
+    new Promise<void>((resolve) => {
+      const look = (): void => void (waiting.length === clients.length ? resolve() : setImmediate(look))
+      look()
+    }),
+  )
   for (const go of waiting) go()
   await Promise.all(clients.map((client) => client.until(/\r\n\r\n/)))
   t.same(clients.map(({ text }) => text.slice(9, 12)).sort(), ['200', '503', '503', '503'])

@@ -4,21 +4,27 @@ import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { openApiOf } from '../../../../src/server/http/reference/openapi.ts'
 import { openFront } from '../../../support/front.ts'
 
-t.test('every error type has a page with status, cause, remedy and retry, and each answer leads to its own', async (t) => {
-  const { url } = await openFront(t, OPERATIONS)
-  const { error } = await (await fetch(`${url}/api/v1/nothing`)).json() as { error: { metadata: { docs_url: string } } }
-  t.equal(error.metadata.docs_url, '/docs/errors/route_unknown')
-  for (const [name, row] of Object.entries(FAILURES)) {
-    if (name === 'client_gone') continue
-    const page = await fetch(`${url}/docs/errors/${name}`)
-    const html = await page.text()
-    t.equal(page.status, 200, name)
-    for (const part of [`<code>${name}</code>`, String(row.status[0]), 'Cause', 'Remedy', 'Retry']) t.ok(html.includes(part), `${name}: ${part}`)
-    t.notMatch(html, /<td><\/td>|undefined|\{\w+\}/, name)
-  }
-  t.match(await (await fetch(`${url}/docs/errors`)).text(), /href="\/docs\/errors\/model_unknown"/)
-  t.equal((await fetch(`${url}/docs/errors/none`)).status, 404)
-})
+t.test(
+  'every error type has a page with status, cause, remedy and retry, and each answer leads to its own',
+  async (t) => {
+    const { url } = await openFront(t, OPERATIONS)
+    const { error } = (await (await fetch(`${url}/api/v1/nothing`)).json()) as {
+      error: { metadata: { docs_url: string } }
+    }
+    t.equal(error.metadata.docs_url, '/docs/errors/route_unknown')
+    for (const [name, row] of Object.entries(FAILURES)) {
+      if (name === 'client_gone') continue
+      const page = await fetch(`${url}/docs/errors/${name}`)
+      const html = await page.text()
+      t.equal(page.status, 200, name)
+      for (const part of [`<code>${name}</code>`, String(row.status[0]), 'Cause', 'Remedy', 'Retry'])
+        t.ok(html.includes(part), `${name}: ${part}`)
+      t.notMatch(html, /<td><\/td>|undefined|\{\w+\}/, name)
+    }
+    t.match(await (await fetch(`${url}/docs/errors`)).text(), /href="\/docs\/errors\/model_unknown"/)
+    t.equal((await fetch(`${url}/docs/errors/none`)).status, 404)
+  },
+)
 
 interface Described {
   readonly operationId?: string
@@ -29,6 +35,9 @@ t.test('every parameter of the OpenAPI document has a description', async (t) =>
   const { paths } = openApiOf(OPERATIONS) as { paths: Record<string, Record<string, Described>> }
   const described = Object.values(paths).flatMap((methods) => Object.values(methods))
   const bare = described.flatMap(({ operationId = '', parameters = [] }) =>
-    parameters.filter((parameter) => (parameter.description ?? '') === '').map((parameter) => `${operationId} ${parameter.name}`))
+    parameters
+      .filter((parameter) => (parameter.description ?? '') === '')
+      .map((parameter) => `${operationId} ${parameter.name}`),
+  )
   t.same(bare, [])
 })

@@ -16,60 +16,106 @@ interface Described {
   readonly requestBody?: unknown
   readonly responses: Readonly<Record<string, { readonly description: string }>>
 }
-const documentOf = (operations = OPERATIONS): Document => JSON.parse(JSON.stringify(openApiOf(operations))) as Document
+const documentOf = (operations = OPERATIONS): Document =>
+  JSON.parse(JSON.stringify(openApiOf(operations))) as Document
 
 t.test('the document has every operation with its inputs, its success and its statuses', async (t) => {
   const { paths, info } = documentOf()
   t.equal(info.version, '1.0.0')
-  const described = Object.values(paths).flatMap((methods) => Object.values(methods)).filter((one) => 'operationId' in one)
-  t.equal(described.length, OPERATIONS.length + OPERATIONS.filter(({ method }) => method === 'any').length * 6)
+  const described = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter((one) => 'operationId' in one)
+  t.equal(
+    described.length,
+    OPERATIONS.length + OPERATIONS.filter(({ method }) => method === 'any').length * 6,
+  )
   for (const { id, path, method, input, statuses, success } of OPERATIONS) {
     const found = paths[path]?.[method === 'any' ? 'put' : method]
     t.equal(found?.operationId, method === 'any' ? `${id}.put` : id)
-    const conditional = [...(success.content === undefined ? [] : [206, 304, 416]), ...(success.isConditional === true ? [304] : [])]
+    const conditional = [
+      ...(success.content === undefined ? [] : [206, 304, 416]),
+      ...(success.isConditional === true ? [304] : []),
+    ]
     const others = [401, ...(input.query === undefined ? [] : [400]), ...conditional]
-    t.same(new Set(Object.keys(found?.responses ?? {}).map(Number)), new Set([success.status, ...statuses, ...others]), id)
+    t.same(
+      new Set(Object.keys(found?.responses ?? {}).map(Number)),
+      new Set([success.status, ...statuses, ...others]),
+      id,
+    )
     t.equal(found?.requestBody !== undefined, input.body !== undefined || input.upload !== undefined)
     const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
-    t.same(found?.parameters?.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name) ?? [], names)
+    t.same(
+      found?.parameters?.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name) ??
+        [],
+      names,
+    )
   }
 })
 
 t.test('every reference leads to a component and every component is used', async (t) => {
   const document = documentOf()
-  const used = new Set([...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]))
+  const used = new Set(
+    [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]),
+  )
   t.same([...used].sort(), Object.keys(document.components.schemas).sort())
 })
 
-t.test('embeddings tell the headers of limits and remarks, the bound of a session id, and units of prices', async (t) => {
-  const { paths } = documentOf()
-  const found = paths['/embeddings']?.['post']
-  const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
-  t.match(found?.responses['200'], { headers: { ...limit, 'x-sluice-unpriced': {}, 'x-sluice-usage': {} } })
-  t.match(found?.responses['429'], { headers: limit })
-  t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
-  t.match(JSON.stringify(documentOf()), /USD per million tokens/)
-  t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
-})
+t.test(
+  'embeddings tell the headers of limits and remarks, the bound of a session id, and units of prices',
+  async (t) => {
+    const { paths } = documentOf()
+    const found = paths['/embeddings']?.['post']
+    const limit = { RateLimit: {}, 'RateLimit-Policy': {}, 'X-RateLimit-Reset': {} }
+    t.match(found?.responses['200'], { headers: { ...limit, 'x-sluice-unpriced': {}, 'x-sluice-usage': {} } })
+    t.match(found?.responses['429'], { headers: limit })
+    t.match(found?.parameters, [{ name: 'x-session-id', schema: { maxLength: SESSION_ID_CHARS_MAX } }])
+    t.match(JSON.stringify(documentOf()), /USD per million tokens/)
+    t.notMatch(paths['/models']?.['get']?.responses['200'], { headers: limit })
+  },
+)
 
 t.test('files and containers tell their rules, and what a download carries', async (t) => {
   const { paths } = documentOf()
-  t.match(paths['/files']?.['post']?.description, /100 MiB.*PDF.*10 GiB.*1 to 255 characters.*cannot be downloaded again/)
-  t.match(paths['/containers/{container_id}/files/{file_id}']?.['put']?.description, /768 bytes.*32 segments.*30 days/)
+  t.match(
+    paths['/files']?.['post']?.description,
+    /100 MiB.*PDF.*10 GiB.*1 to 255 characters.*cannot be downloaded again/,
+  )
+  t.match(
+    paths['/containers/{container_id}/files/{file_id}']?.['put']?.description,
+    /768 bytes.*32 segments.*30 days/,
+  )
   const download = paths['/files/{file_id}/content']?.['get']?.responses
   const carried = { 'content-disposition': {}, 'x-content-type-options': {}, 'cache-control': {} }
-  t.match(download, { 200: { headers: carried }, 206: { headers: carried }, 416: { headers: { 'content-range': {} } } })
-  t.match(paths['/files/{file_id}']?.['get']?.responses['400']?.description, /`provider_key_missing`.*`query_invalid`/)
+  t.match(download, {
+    200: { headers: carried },
+    206: { headers: carried },
+    416: { headers: { 'content-range': {} } },
+  })
+  t.match(
+    paths['/files/{file_id}']?.['get']?.responses['400']?.description,
+    /`provider_key_missing`.*`query_invalid`/,
+  )
 })
 
-t.test('tags are words in lower case with a sentence each, and the egress route names its own header', async (t) => {
-  const { tags, paths } = documentOf() as ReturnType<typeof documentOf> & { tags: readonly { name: string; description: string }[] }
-  for (const { name, description } of tags) t.match(`${name}: ${description}`, /^[a-z-]+: [A-Z].* .*\.$/)
-  t.match(paths['/egress/{host}/{path}']?.['post']?.parameters, [{}, {}, { name: 'x-sluice-substitute', in: 'header', schema: { const: 'body' } }])
-})
+t.test(
+  'tags are words in lower case with a sentence each, and the egress route names its own header',
+  async (t) => {
+    const { tags, paths } = documentOf() as ReturnType<typeof documentOf> & {
+      tags: readonly { name: string; description: string }[]
+    }
+    for (const { name, description } of tags) t.match(`${name}: ${description}`, /^[a-z-]+: [A-Z].* .*\.$/)
+    t.match(paths['/egress/{host}/{path}']?.['post']?.parameters, [
+      {},
+      {},
+      { name: 'x-sluice-substitute', in: 'header', schema: { const: 'body' } },
+    ])
+  },
+)
 
 t.test('a status names the error types that lead to it', async (t) => {
-  const found = documentOf([operation({ statuses: [400, 413, 500], failures: ['model_unknown'] })]).paths['/echo']?.['post']
+  const found = documentOf([operation({ statuses: [400, 413, 500], failures: ['model_unknown'] })]).paths[
+    '/echo'
+  ]?.['post']
   t.match(found?.responses['413']?.description, /`body_too_large`/)
   t.match(found?.responses['400']?.description, /`body_invalid`.*/)
   t.match(found?.responses['400']?.description, /`model_unknown`/)

@@ -6,16 +6,23 @@ import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { USER_PAGES } from '../../../support/pages.ts'
 import { blocksOf } from '../../../readme/blocks.ts'
 
-const open = (test: Test, corsOrigins: string[] = []) => openFront(test, [operation(), ...OPERATIONS], { corsOrigins })
+const open = (test: Test, corsOrigins: string[] = []) =>
+  openFront(test, [operation(), ...OPERATIONS], { corsOrigins })
 const ORIGIN = 'https://app.example'
 
 t.test('the pages at the root need no key', async (t) => {
   const { url } = await open(t)
   t.same(await (await fetch(`${url}/healthz`)).json(), { status: 'ok' })
   const types: [string, string][] = [
-    ['/docs', 'text/html'], ['/docs/', 'text/html'], ['/docs/start.js', 'text/javascript'],
-    ['/docs/guides', 'text/html'], ['/docs/guides/', 'text/html'], ['/docs/guides.css', 'text/css'],
-    ['/docs/swagger-ui-bundle.js', 'text/javascript'], ['/docs/swagger-ui.css', 'text/css'], ['/openapi.json', 'application/json'],
+    ['/docs', 'text/html'],
+    ['/docs/', 'text/html'],
+    ['/docs/start.js', 'text/javascript'],
+    ['/docs/guides', 'text/html'],
+    ['/docs/guides/', 'text/html'],
+    ['/docs/guides.css', 'text/css'],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript'],
+    ['/docs/swagger-ui.css', 'text/css'],
+    ['/openapi.json', 'application/json'],
   ]
   for (const [path, type] of types) {
     const answer = await fetch(`${url}${path}`)
@@ -30,7 +37,12 @@ t.test('the root leads to the reference page, and says where the rest is', async
   const { url } = await open(t)
   const answer = await fetch(url, { redirect: 'manual' })
   t.same([answer.status, answer.headers.get('location')], [302, '/docs'])
-  t.match(await answer.json(), { api: '/api/v1', docs: '/docs', openapi: '/openapi.json', health: '/healthz' })
+  t.match(await answer.json(), {
+    api: '/api/v1',
+    docs: '/docs',
+    openapi: '/openapi.json',
+    health: '/healthz',
+  })
   t.match(await (await fetch(url)).text(), '<title>')
   t.same((await fetch(url, { method: 'POST' })).status, 405)
   const head = await fetch(url, { method: 'HEAD', redirect: 'manual' })
@@ -43,71 +55,120 @@ t.test('the reference page may load nothing from elsewhere and run no inline scr
   t.match(page.headers.get('content-security-policy'), /default-src 'none'; script-src 'self';/)
   const text = await page.text()
   t.notMatch(text, /https?:\/\/|<script>/)
-  for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g)) t.equal((await fetch(`${url}${path}`)).status, 200, path)
+  for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g))
+    t.equal((await fetch(`${url}${path}`)).status, 200, path)
 })
 
-t.test('every link between guides, the reference and its groups of operations leads to a page and a heading of it', async (t) => {
-  const { url } = await open(t)
-  const pages = await guidesOf(url)
-  const { tags } = (await (await fetch(`${url}/openapi.json`)).json()) as { readonly tags: readonly { readonly externalDocs?: { readonly url: string } }[] }
-  const links = [...pages.values()].flatMap((page) => [...page.text.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => new URL(href, page.at).href))
-  const wanted = [...links, ...tags.flatMap(({ externalDocs }) => (externalDocs === undefined ? [] : [url + externalDocs.url]))]
-  const isDead = (link: string): boolean => {
-    const [address = '', id] = link.split('#')
-    return link.startsWith(`${url}/docs/guides/`) && !pages.get(address)?.text.includes(id === undefined ? '<h1 ' : ` id="${id}"`)
-  }
-  t.ok(tags.filter(({ externalDocs }) => externalDocs !== undefined).length > 15)
-  t.same([...new Set(wanted.filter(isDead))], [])
-  t.same([...new Set(links.map((link) => link.replace(/#.*/, '')))].filter((link) => !link.startsWith(`${url}/docs/guides/`)).sort(),
-    ['data:,', `${url}/docs`, `${url}/docs/guides.css`, `${url}/openapi.json`, 'https://www.standardwebhooks.com/'].sort())
-})
+t.test(
+  'every link between guides, the reference and its groups of operations leads to a page and a heading of it',
+  async (t) => {
+    const { url } = await open(t)
+    const pages = await guidesOf(url)
+    const { tags } = (await (await fetch(`${url}/openapi.json`)).json()) as {
+      readonly tags: readonly { readonly externalDocs?: { readonly url: string } }[]
+    }
+    const links = [...pages.values()].flatMap((page) =>
+      [...page.text.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => new URL(href, page.at).href),
+    )
+    const wanted = [
+      ...links,
+      ...tags.flatMap(({ externalDocs }) => (externalDocs === undefined ? [] : [url + externalDocs.url])),
+    ]
+    const isDead = (link: string): boolean => {
+      const [address = '', id] = link.split('#')
+      return (
+        link.startsWith(`${url}/docs/guides/`) &&
+        !pages.get(address)?.text.includes(id === undefined ? '<h1 ' : ` id="${id}"`)
+      )
+    }
+    t.ok(tags.filter(({ externalDocs }) => externalDocs !== undefined).length > 15)
+    t.same([...new Set(wanted.filter(isDead))], [])
+    t.same(
+      [...new Set(links.map((link) => link.replace(/#.*/, '')))]
+        .filter((link) => !link.startsWith(`${url}/docs/guides/`))
+        .sort(),
+      [
+        'data:,',
+        `${url}/docs`,
+        `${url}/docs/guides.css`,
+        `${url}/openapi.json`,
+        'https://www.standardwebhooks.com/',
+      ].sort(),
+    )
+  },
+)
 
-t.test('the guides have every heading and every block of the pages, letter for letter, and run nothing', async (t) => {
-  const { url } = await open(t)
-  const pages = [...(await guidesOf(url)).values()]
-  const all = (pattern: RegExp): readonly string[] => pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, part = '']) => plain(part)))
-  const shown = all(/<pre [^>]*><code>([^]*?)\n<\/code><\/pre>/g)
-  t.same([...shown].sort(), USER_PAGES.flatMap(({ text }) => blocksOf(text)).map(({ text }) => text).sort())
-  const titles = new Set(all(/<h\d id="[^"]*">(.*?)(?: <a class="anchor"[^]*?)?<\/h\d>/g))
-  const headings = USER_PAGES.flatMap(({ text }) => [...text.matchAll(/^#{1,3} ([A-Z].*)$/gm)].map(([, title = '']) => title.replaceAll('`', '')))
-  t.same(headings.filter((title) => !titles.has(title)), [])
-  for (const { text, policy } of pages) {
-    t.notMatch(text, /<script|<style| style=| on\w+="/)
-    t.match(policy, /^default-src 'none'; style-src 'self';/)
-  }
-})
+t.test(
+  'the guides have every heading and every block of the pages, letter for letter, and run nothing',
+  async (t) => {
+    const { url } = await open(t)
+    const pages = [...(await guidesOf(url)).values()]
+    const all = (pattern: RegExp): readonly string[] =>
+      pages.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, part = '']) => plain(part)))
+    const shown = all(/<pre [^>]*><code>([^]*?)\n<\/code><\/pre>/g)
+    t.same(
+      [...shown].sort(),
+      USER_PAGES.flatMap(({ text }) => blocksOf(text))
+        .map(({ text }) => text)
+        .sort(),
+    )
+    const titles = new Set(all(/<h\d id="[^"]*">(.*?)(?: <a class="anchor"[^]*?)?<\/h\d>/g))
+    const headings = USER_PAGES.flatMap(({ text }) =>
+      [...text.matchAll(/^#{1,3} ([A-Z].*)$/gm)].map(([, title = '']) => title.replaceAll('`', '')),
+    )
+    t.same(
+      headings.filter((title) => !titles.has(title)),
+      [],
+    )
+    for (const { text, policy } of pages) {
+      t.notMatch(text, /<script|<style| style=| on\w+="/)
+      t.match(policy, /^default-src 'none'; style-src 'self';/)
+    }
+  },
+)
 
-t.test('a page that the browser has is not sent again, and one that it has not comes compressed where it may', async (t) => {
-  const { port, url } = await open(t)
-  const first = await fetch(`${url}/docs/swagger-ui.css`)
-  const etag = first.headers.get('etag') ?? ''
-  t.match(etag, /^"[\w-]{22}(-br)?"$/)
-  t.equal((await fetch(`${url}/docs/swagger-ui.css`, { headers: { 'if-none-match': `W/${etag}` } })).status, 304)
-  const client = rawClient(port)
-  t.teardown(() => client.destroy())
-  client.send(requestText('GET /docs/swagger-ui.css', { 'accept-encoding': 'gzip, br' }))
-  const length = Number(/content-length: (\d+)/i.exec(await client.until(/content-encoding: br/))?.[1])
-  const text = await client.untilBody(length)
-  t.equal(brotliDecompressSync(Buffer.from(text.slice(-length), 'latin1')).toString(), await first.text())
-})
-
-t.test('each form of a page has a tag of its own, and what a browser has is told by the form that it takes', async (t) => {
-  const { port } = await open(t)
-  const ask = async (headers: Record<string, string>) => {
+t.test(
+  'a page that the browser has is not sent again, and one that it has not comes compressed where it may',
+  async (t) => {
+    const { port, url } = await open(t)
+    const first = await fetch(`${url}/docs/swagger-ui.css`)
+    const etag = first.headers.get('etag') ?? ''
+    t.match(etag, /^"[\w-]{22}(-br)?"$/)
+    t.equal(
+      (await fetch(`${url}/docs/swagger-ui.css`, { headers: { 'if-none-match': `W/${etag}` } })).status,
+      304,
+    )
     const client = rawClient(port)
-    client.send(requestText('HEAD /docs/swagger-ui.css', { ...headers, connection: 'close' }))
-    const text = await client.closed()
-    const [status, etag, length] = [/^HTTP\/1\.1 (\d+)/, /etag: (.*)\r/i, /content-length: (\d+)/i].map((part) => part.exec(text)?.[1] ?? '')
-    return { status, etag, length }
-  }
-  const br = { 'accept-encoding': 'br' }
-  const [plain, packed] = [await ask({}), await ask(br)]
-  t.equal(packed.etag, plain.etag?.replace(/"$/, '-br"'))
-  t.not(packed.length, plain.length)
-  t.same(await ask({ ...br, 'if-none-match': packed.etag ?? '' }), { ...packed, status: '304' })
-  t.same(await ask({ 'if-none-match': plain.etag ?? '' }), { ...plain, status: '304' })
-  t.equal((await ask({ ...br, 'if-none-match': plain.etag ?? '' })).status, '200')
-})
+    t.teardown(() => client.destroy())
+    client.send(requestText('GET /docs/swagger-ui.css', { 'accept-encoding': 'gzip, br' }))
+    const length = Number(/content-length: (\d+)/i.exec(await client.until(/content-encoding: br/))?.[1])
+    const text = await client.untilBody(length)
+    t.equal(brotliDecompressSync(Buffer.from(text.slice(-length), 'latin1')).toString(), await first.text())
+  },
+)
+
+t.test(
+  'each form of a page has a tag of its own, and what a browser has is told by the form that it takes',
+  async (t) => {
+    const { port } = await open(t)
+    const ask = async (headers: Record<string, string>) => {
+      const client = rawClient(port)
+      client.send(requestText('HEAD /docs/swagger-ui.css', { ...headers, connection: 'close' }))
+      const text = await client.closed()
+      const [status, etag, length] = [/^HTTP\/1\.1 (\d+)/, /etag: (.*)\r/i, /content-length: (\d+)/i].map(
+        (part) => part.exec(text)?.[1] ?? '',
+      )
+      return { status, etag, length }
+    }
+    const br = { 'accept-encoding': 'br' }
+    const [plain, packed] = [await ask({}), await ask(br)]
+    t.equal(packed.etag, plain.etag?.replace(/"$/, '-br"'))
+    t.not(packed.length, plain.length)
+    t.same(await ask({ ...br, 'if-none-match': packed.etag ?? '' }), { ...packed, status: '304' })
+    t.same(await ask({ 'if-none-match': plain.etag ?? '' }), { ...plain, status: '304' })
+    t.equal((await ask({ ...br, 'if-none-match': plain.etag ?? '' })).status, '200')
+  },
+)
 
 t.test('a page takes GET and HEAD alone', async (t) => {
   const { url } = await open(t)
@@ -121,13 +182,17 @@ t.test('without a list of origins no page of another origin may read replies', a
   const { url } = await open(t)
   const answer = await fetch(`${url}/healthz`, { headers: { origin: ORIGIN } })
   t.equal(answer.headers.get('access-control-allow-origin'), null)
-  const preflight = await fetch(`${url}/api/v1/echo`, { method: 'OPTIONS', headers: { origin: ORIGIN, 'access-control-request-method': 'POST' } })
+  const preflight = await fetch(`${url}/api/v1/echo`, {
+    method: 'OPTIONS',
+    headers: { origin: ORIGIN, 'access-control-request-method': 'POST' },
+  })
   t.same([preflight.status, preflight.headers.get('allow')], [405, 'POST'])
 })
 
 t.test('an origin of the list may call and read, failures included, and another one may not', async (t) => {
   const { url } = await open(t, [ORIGIN])
-  const ask = (origin: string) => fetch(`${url}/api/v1/echo`, { method: 'POST', headers: { origin, authorization: AUTHORIZATION } })
+  const ask = (origin: string) =>
+    fetch(`${url}/api/v1/echo`, { method: 'POST', headers: { origin, authorization: AUTHORIZATION } })
   const allowed = await ask(ORIGIN)
   t.equal(allowed.headers.get('access-control-allow-origin'), ORIGIN)
   t.equal(allowed.headers.get('vary'), 'origin')
@@ -138,9 +203,14 @@ t.test('an origin of the list may call and read, failures included, and another 
 
 t.test('a preflight of the list is answered with what the path takes', async (t) => {
   const { url } = await open(t, [ORIGIN])
-  const preflight = await fetch(`${url}/api/v1/echo`, { method: 'OPTIONS', headers: {
-    origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type',
-  } })
+  const preflight = await fetch(`${url}/api/v1/echo`, {
+    method: 'OPTIONS',
+    headers: {
+      origin: ORIGIN,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    },
+  })
   t.equal(preflight.status, 204)
   t.equal(preflight.headers.get('access-control-allow-origin'), ORIGIN)
   t.equal(preflight.headers.get('access-control-allow-methods'), 'POST')
@@ -162,19 +232,34 @@ interface Guide {
 /** Those that the list of guides names, and the list itself, by their addresses. */
 async function guidesOf(url: string): Promise<ReadonlyMap<string, Guide>> {
   const index = await guideAt(`${url}/docs/guides/`)
-  const named = new Set([...index.text.matchAll(/href="(\/docs\/guides\/[^"#]+)"/g)].map(([, path = '']) => `${url}${path}`))
+  const named = new Set(
+    [...index.text.matchAll(/href="(\/docs\/guides\/[^"#]+)"/g)].map(([, path = '']) => `${url}${path}`),
+  )
   const others = await Promise.all([...named].map(guideAt))
   return new Map([index, ...others].map((guide) => [guide.at, guide]))
 }
 
 async function guideAt(at: string): Promise<Guide> {
   const answer = await fetch(at)
-  return { at, text: answer.ok ? await answer.text() : '', policy: answer.headers.get('content-security-policy') }
+  return {
+    at,
+    text: answer.ok ? await answer.text() : '',
+    policy: answer.headers.get('content-security-policy'),
+  }
 }
 
-const ENTITIES: readonly (readonly [string, string])[] = [['&lt;', '<'], ['&gt;', '>'], ['&quot;', '"'], ['&#39;', "'"], ['&amp;', '&']]
+const ENTITIES: readonly (readonly [string, string])[] = [
+  ['&lt;', '<'],
+  ['&gt;', '>'],
+  ['&quot;', '"'],
+  ['&#39;', "'"],
+  ['&amp;', '&'],
+]
 
 /** What a browser shows of a piece of HTML. */
 function plain(html: string): string {
-  return ENTITIES.reduce((text, [entity, letter]) => text.replaceAll(entity, letter), html.replace(/<[^>]*>/g, ''))
+  return ENTITIES.reduce(
+    (text, [entity, letter]) => text.replaceAll(entity, letter),
+    html.replace(/<[^>]*>/g, ''),
+  )
 }

@@ -1,11 +1,17 @@
-/** Large lists for callers that take gzip: compressed on a thread, and as they are wherever that cannot be. */
+/**
+ * Large lists for callers that take gzip: compressed on a thread, and as they are wherever that cannot be.
+ */
 import { once } from 'node:events'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import Type from 'typebox'
 import t, { type Test } from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { COMPRESS_WAIT_MS_MAX, COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_MIN } from '../../../../src/schemas/limits/limits.ts'
+import {
+  COMPRESS_WAIT_MS_MAX,
+  COMPRESSED_BYTES_MAX,
+  COMPRESSED_BYTES_MIN,
+} from '../../../../src/schemas/limits/limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { AUTHORIZATION, openFront, operation, threads } from '../../../support/front.ts'
@@ -14,28 +20,44 @@ import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 const success = { status: 200, body: Type.Object({}), isList: true } as const
 const listOf = (chars: number) => ({ data: [{ name: 'n'.repeat(chars) }] })
 const json = (value: unknown) => () => ({ ok: true, value: { kind: 'json', value } }) as const
-const list = (path: string, chars: number) => operation({ id: `test${path}`, method: 'get', path, input: {}, success, run: json(listOf(chars)) })
+const list = (path: string, chars: number) =>
+  operation({ id: `test${path}`, method: 'get', path, input: {}, success, run: json(listOf(chars)) })
 const LARGE = 300_000
 
-const open = (t: Test, jobs = threads()) => openFront(t, [
-  list('/large', LARGE),
-  list('/small', COMPRESSED_BYTES_MIN - 100),
-  list('/huge', COMPRESSED_BYTES_MAX),
-  operation({ id: 'test.one', method: 'get', path: '/one', input: {}, run: json(listOf(LARGE)) }),
-  operation({
-    id: 'test.parts', method: 'get', path: '/parts', input: {}, success,
-    run: () => ({ ok: true, value: { kind: 'bytes', parts: PARTS, contentType: 'application/json' } }),
-  }),
-], { jobs })
+const open = (t: Test, jobs = threads()) =>
+  openFront(
+    t,
+    [
+      list('/large', LARGE),
+      list('/small', COMPRESSED_BYTES_MIN - 100),
+      list('/huge', COMPRESSED_BYTES_MAX),
+      operation({ id: 'test.one', method: 'get', path: '/one', input: {}, run: json(listOf(LARGE)) }),
+      operation({
+        id: 'test.parts',
+        method: 'get',
+        path: '/parts',
+        input: {},
+        success,
+        run: () => ({ ok: true, value: { kind: 'bytes', parts: PARTS, contentType: 'application/json' } }),
+      }),
+    ],
+    { jobs },
+  )
 const PARTS = [Buffer.from('{"data":["'), Buffer.alloc(LARGE, 'p'), Buffer.from('"]}')]
 
-interface Got { readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
+interface Got {
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+}
 
 /** Without the coding that `fetch` asks for by itself. */
 async function get(url: string, acceptEncoding: string | null, method = 'GET'): Promise<Got> {
-  const headers = { authorization: AUTHORIZATION, ...(acceptEncoding !== null && { 'accept-encoding': acceptEncoding }) }
+  const headers = {
+    authorization: AUTHORIZATION,
+    ...(acceptEncoding !== null && { 'accept-encoding': acceptEncoding }),
+  }
   const sent = request(url, { method, headers, agent: false }).end()
-  const [reply] = await once(sent, 'response') as [import('node:http').IncomingMessage]
+  const [reply] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of reply) chunks.push(chunk as Buffer)
   return { headers: reply.headers, bytes: Buffer.concat(chunks) }
@@ -45,7 +67,12 @@ t.test('a large list comes in gzip to who takes it, and whole', async (t) => {
   const { url } = await open(t)
   for (const coding of ['gzip', 'br;q=1, gzip;q=0.5', 'GZIP']) {
     const { headers, bytes } = await get(`${url}/api/v1/large`, coding)
-    t.match(headers, { 'content-encoding': 'gzip', vary: /accept-encoding/, 'content-type': 'application/json', 'content-length': String(bytes.length) })
+    t.match(headers, {
+      'content-encoding': 'gzip',
+      vary: /accept-encoding/,
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+    })
     t.ok(bytes.length < LARGE / 10)
     t.same(JSON.parse(String(gunzipSync(bytes))), listOf(LARGE))
   }
@@ -71,28 +98,43 @@ t.test('what is small, larger than a copy may be, or no list comes as it is', as
 
 t.test('HEAD says what GET would', async (t) => {
   const { url } = await open(t)
-  const [whole, head] = [await get(`${url}/api/v1/large`, 'gzip'), await get(`${url}/api/v1/large`, 'gzip', 'HEAD')]
+  const [whole, head] = [
+    await get(`${url}/api/v1/large`, 'gzip'),
+    await get(`${url}/api/v1/large`, 'gzip', 'HEAD'),
+  ]
   t.equal(head.bytes.length, 0)
-  for (const name of ['content-encoding', 'content-length', 'vary', 'content-type']) t.equal(head.headers[name], whole.headers[name], name)
+  for (const name of ['content-encoding', 'content-length', 'vary', 'content-type'])
+    t.equal(head.headers[name], whole.headers[name], name)
 })
 
 t.test('parts that belong to the catalogue are copied, and are there for the next caller', async (t) => {
   const { url } = await open(t)
-  for (let nth = 0; nth < 2; nth++) t.equal(String(gunzipSync((await get(`${url}/api/v1/parts`, 'gzip')).bytes)), String(Buffer.concat(PARTS)))
+  for (let nth = 0; nth < 2; nth++)
+    t.equal(
+      String(gunzipSync((await get(`${url}/api/v1/parts`, 'gzip')).bytes)),
+      String(Buffer.concat(PARTS)),
+    )
 })
 
 /** Threads of which `compress` is answered by the test. */
 function jobsWith(compress: (more: ShortJobMore) => ReturnType<ShortJobs['run']>): ShortJobs {
   const whole = threads()
-  return { here: whole.here.bind(whole), run: (name, input, more) => (name === 'compress' ? compress(more) as never : whole.run(name, input, more)) }
+  return {
+    here: whole.here.bind(whole),
+    run: (name, input, more) =>
+      name === 'compress' ? (compress(more) as never) : whole.run(name, input, more),
+  }
 }
 
 t.test('where no thread has time it comes as it is, by turns of callers and not for long', async (t) => {
   const asked: ShortJobMore[] = []
-  const { url } = await open(t, jobsWith(async (more) => {
-    asked.push(more)
-    return fail('busy', { retryAfterS: 1 })
-  }))
+  const { url } = await open(
+    t,
+    jobsWith(async (more) => {
+      asked.push(more)
+      return fail('busy', { retryAfterS: 1 })
+    }),
+  )
   const { headers, bytes } = await get(`${url}/api/v1/large`, 'gzip')
   t.same([headers['content-encoding'], JSON.parse(String(bytes))], [undefined, listOf(LARGE)])
   t.match(asked, [{ caller: { organizationId: 'o', workspaceId: 'w' } }])
@@ -101,27 +143,53 @@ t.test('where no thread has time it comes as it is, by turns of callers and not 
 
 t.test('a client that leaves meanwhile ends the job, and its call settles', async (t) => {
   let [begun, ended] = [() => {}, () => {}]
-  const [hasBegun, hasEnded] = [new Promise<void>((resolve) => { begun = resolve }), new Promise<void>((resolve) => { ended = resolve })]
-  const { port, url, settled, untilSettled } = await open(t, jobsWith(({ signal }) => new Promise((resolve) => {
-    signal?.addEventListener('abort', () => {
-      resolve(fail('client_gone'))
-      ended()
-    })
-    begun()
-  })))
+  const [hasBegun, hasEnded] = [
+    new Promise<void>((resolve) => {
+      begun = resolve
+    }),
+    new Promise<void>((resolve) => {
+      ended = resolve
+    }),
+  ]
+  const { port, url, settled, untilSettled } = await open(
+    t,
+    jobsWith(
+      ({ signal }) =>
+        new Promise((resolve) => {
+          signal?.addEventListener('abort', () => {
+            resolve(fail('client_gone'))
+            ended()
+          })
+          begun()
+        }),
+    ),
+  )
   const client = rawClient(port)
   client.send(requestText('GET /api/v1/large', { authorization: AUTHORIZATION, 'accept-encoding': 'gzip' }))
   await hasBegun
   client.destroy()
   await Promise.all([hasEnded, untilSettled(1)])
   t.match(settled, [{ isClientGone: true, failure: 'client_gone' }])
-  t.equal((await get(`${url}/api/v1/small`, 'gzip')).headers['content-encoding'], undefined, 'and the front goes on')
+  t.equal(
+    (await get(`${url}/api/v1/small`, 'gzip')).headers['content-encoding'],
+    undefined,
+    'and the front goes on',
+  )
 })
 
 t.test('every list of the API may come compressed, and nothing with an ETag may', async (t) => {
   const lists = OPERATIONS.filter(({ success: { isList } }) => isList === true)
-  t.same(lists.filter(({ method, success: { isConditional, headers } }) => method !== 'get' || isConditional === true || headers?.['etag'] !== undefined), [])
+  t.same(
+    lists.filter(
+      ({ method, success: { isConditional, headers } }) =>
+        method !== 'get' || isConditional === true || headers?.['etag'] !== undefined,
+    ),
+    [],
+  )
   const named = OPERATIONS.filter(({ id, method }) => method === 'get' && /(?:^|[._])list(?:_|$)/.test(id))
   t.ok(named.length > 15)
-  t.same(named.filter(({ success: { isList } }) => isList !== true).map(({ id }) => id), [])
+  t.same(
+    named.filter(({ success: { isList } }) => isList !== true).map(({ id }) => id),
+    [],
+  )
 })

@@ -21,7 +21,11 @@ interface Told {
 }
 
 /** Serves `bytes` in pieces; `failAt`: the piece that cannot be read. */
-function contentOf(bytes: Uint8Array, told: Told, more: { failAt?: number; failure?: Failure; openFailure?: Failure } = {}): Content {
+function contentOf(
+  bytes: Uint8Array,
+  told: Told,
+  more: { failAt?: number; failure?: Failure; openFailure?: Failure } = {},
+): Content {
   return {
     sizeBytes: bytes.length,
     etag: 'v1',
@@ -33,7 +37,8 @@ function contentOf(bytes: Uint8Array, told: Told, more: { failAt?: number; failu
         async next() {
           told.reads++
           await new Promise((resolve) => setImmediate(resolve))
-          if (nth++ === more.failAt) return { ok: false, failure: more.failure ?? { name: 'content_damaged' } }
+          if (nth++ === more.failAt)
+            return { ok: false, failure: more.failure ?? { name: 'content_damaged' } }
           const piece = bytes.subarray(at, Math.min(at + PIECE, to))
           at += piece.length
           return ok(piece.length === 0 ? null : piece)
@@ -45,18 +50,28 @@ function contentOf(bytes: Uint8Array, told: Told, more: { failAt?: number; failu
   }
 }
 
-async function frontOf(t: Test, bytes: Uint8Array = BYTES, more: Parameters<typeof contentOf>[2] = {}): Promise<TestFront & { told: Told }> {
+async function frontOf(
+  t: Test,
+  bytes: Uint8Array = BYTES,
+  more: Parameters<typeof contentOf>[2] = {},
+): Promise<TestFront & { told: Told }> {
   const told: Told = { closedReaders: 0, closedContents: 0, reads: 0 }
-  const front = await openFront(t, [operation({
-    id: 'test.download',
-    method: 'get',
-    path: '/download',
-    input: {},
-    success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
-    run: () => ok({
-      kind: 'content', content: contentOf(bytes, told, more), contentType: 'application/octet-stream', filename: 'a/b.bin',
+  const front = await openFront(t, [
+    operation({
+      id: 'test.download',
+      method: 'get',
+      path: '/download',
+      input: {},
+      success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+      run: () =>
+        ok({
+          kind: 'content',
+          content: contentOf(bytes, told, more),
+          contentType: 'application/octet-stream',
+          filename: 'a/b.bin',
+        }),
     }),
-  })])
+  ])
   return { ...front, told }
 }
 
@@ -83,7 +98,11 @@ t.test('a whole download has every byte and says how to name, cache and continue
 
 t.test('a range has its bytes alone', async (t) => {
   const front = await frontOf(t)
-  for (const [range, from, to] of [['bytes=70000-140000', 70_000, 140_001], ['bytes=-1', 299_999, 300_000], ['bytes=0-', 0, 300_000]] as const) {
+  for (const [range, from, to] of [
+    ['bytes=70000-140000', 70_000, 140_001],
+    ['bytes=-1', 299_999, 300_000],
+    ['bytes=0-', 0, 300_000],
+  ] as const) {
     const response = await get(front, { range })
     t.equal(response.status, 206)
     t.equal(response.headers.get('content-range'), `bytes ${from}-${to - 1}/300000`)
@@ -130,7 +149,9 @@ t.test('the last answer of a connection is whole too', async (t) => {
   const front = await frontOf(t)
   for (const method of ['GET', 'HEAD']) {
     const client = rawClient(front.port)
-    client.send(`${method} /api/v1/download HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+    client.send(
+      `${method} /api/v1/download HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`,
+    )
     const text = await client.closed()
     t.match(text, /content-length: 300000/i)
     const body = Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1')
@@ -138,33 +159,46 @@ t.test('the last answer of a connection is whole too', async (t) => {
   }
 })
 
-t.test('what cannot be opened, and a first piece that cannot be read, are errors with a status', async (t) => {
-  const closedDoor = await frontOf(t, BYTES, { openFailure: { name: 'storage_unavailable' } })
-  t.equal((await get(closedDoor)).status, 503)
-  t.match(closedDoor.told, { closedReaders: 0, closedContents: 1 })
-  const damaged = await frontOf(t, BYTES, { failAt: 0 })
-  t.equal((await get(damaged)).status, 500)
-  t.match(damaged.told, { closedReaders: 1, closedContents: 1 })
-})
+t.test(
+  'what cannot be opened, and a first piece that cannot be read, are errors with a status',
+  async (t) => {
+    const closedDoor = await frontOf(t, BYTES, { openFailure: { name: 'storage_unavailable' } })
+    t.equal((await get(closedDoor)).status, 503)
+    t.match(closedDoor.told, { closedReaders: 0, closedContents: 1 })
+    const damaged = await frontOf(t, BYTES, { failAt: 0 })
+    t.equal((await get(damaged)).status, 500)
+    t.match(damaged.told, { closedReaders: 1, closedContents: 1 })
+  },
+)
 
-t.test('a failure behind sent bytes cuts the connection, is logged by its name, and closes everything once', async (t) => {
-  const front = await frontOf(t, BYTES, { failAt: 2 })
-  const response = await get(front)
-  t.equal(response.status, 200)
-  await t.rejects(response.arrayBuffer())
-  await front.untilSettled(1)
-  t.match(front.settled[0], { status: 200, failure: 'content_damaged' })
-  t.match(front.told, { closedReaders: 1, closedContents: 1 })
-})
+t.test(
+  'a failure behind sent bytes cuts the connection, is logged by its name, and closes everything once',
+  async (t) => {
+    const front = await frontOf(t, BYTES, { failAt: 2 })
+    const response = await get(front)
+    t.equal(response.status, 200)
+    await t.rejects(response.arrayBuffer())
+    await front.untilSettled(1)
+    t.match(front.settled[0], { status: 200, failure: 'content_damaged' })
+    t.match(front.told, { closedReaders: 1, closedContents: 1 })
+  },
+)
 
 t.test('a content that ends early cuts the connection', async (t) => {
   const short: Content = {
-    ...contentOf(BYTES.subarray(0, 1_000), { closedReaders: 0, closedContents: 0, reads: 0 }), sizeBytes: 2_000,
+    ...contentOf(BYTES.subarray(0, 1_000), { closedReaders: 0, closedContents: 0, reads: 0 }),
+    sizeBytes: 2_000,
   }
-  const front = await openFront(t, [operation({
-    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
-    run: () => ok({ kind: 'content', content: short, contentType: 'application/octet-stream', filename: 'x' }),
-  })])
+  const front = await openFront(t, [
+    operation({
+      method: 'get',
+      path: '/download',
+      input: {},
+      success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+      run: () =>
+        ok({ kind: 'content', content: short, contentType: 'application/octet-stream', filename: 'x' }),
+    }),
+  ])
   await t.rejects(get(front).then((response) => response.arrayBuffer()))
 })
 
@@ -192,15 +226,29 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
   let release = (): void => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
   const content = contentOf(BYTES, told)
-  const front = await openFront(t, [operation({
-    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
-    async run() {
-      return ok({
-        kind: 'content', contentType: 'application/octet-stream', filename: 'x',
-        content: { ...content, read: async (from, to) => { told.reads++; await held; return content.read(from, to) } },
-      })
-    },
-  })])
+  const front = await openFront(t, [
+    operation({
+      method: 'get',
+      path: '/download',
+      input: {},
+      success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+      async run() {
+        return ok({
+          kind: 'content',
+          contentType: 'application/octet-stream',
+          filename: 'x',
+          content: {
+            ...content,
+            read: async (from, to) => {
+              told.reads++
+              await held
+              return content.read(from, to)
+            },
+          },
+        })
+      },
+    }),
+  ])
   const client = rawClient(front.port)
   client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
   while (told.reads === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -213,40 +261,66 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
 
 t.test('an exception of the content is an internal error', async (t) => {
   let closed = 0
-  const front = await openFront(t, [operation({
-    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
-    run: () => ok({
-      kind: 'content', contentType: 'application/octet-stream', filename: 'x',
-      content: { sizeBytes: 5, etag: 'e', read: () => Promise.reject(new Error('bug')), close: () => void closed++ },
+  const front = await openFront(t, [
+    operation({
+      method: 'get',
+      path: '/download',
+      input: {},
+      success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+      run: () =>
+        ok({
+          kind: 'content',
+          contentType: 'application/octet-stream',
+          filename: 'x',
+          content: {
+            sizeBytes: 5,
+            etag: 'e',
+            read: () => Promise.reject(new Error('bug')),
+            close: () => void closed++,
+          },
+        }),
     }),
-  })])
+  ])
   t.equal((await get(front)).status, 500)
   t.equal(closed, 1)
 })
 
-t.test('a client that leaves while its file is read ahead leaves neither a descriptor nor a reader', async (t) => {
-  const path = join(await openFolder(t), 'file')
-  await writeFile(path, Buffer.alloc(8 * KEEPING_UP_BYTES, 'x'))
-  let closed = 0
-  const front = await openFront(t, [operation({
-    method: 'get', path: '/download', input: {}, success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
-    async run() {
-      const handle = await open(path)
-      const file = storedFile(handle, await handle.stat({ bigint: true }))
-      const close = (): void => void file.close().then(() => closed++)
-      const content: Content = { sizeBytes: file.sizeBytes, etag: 'e', read: async (from, to) => ok(file.read(from, to)), close }
-      return ok({ kind: 'content', content, contentType: 'application/octet-stream', filename: 'x' })
-    },
-  })])
-  const before = await openStoredFiles()
-  for (const bytes of [1, KEEPING_UP_BYTES, 2 * KEEPING_UP_BYTES, 3 * KEEPING_UP_BYTES]) {
-    const client = rawClient(front.port)
-    client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
-    await client.untilBody(bytes)
-    client.destroy()
-    await once(client.socket, 'close')
-  }
-  await front.untilSettled(4)
-  while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.same(await leftOpen(before), [])
-})
+t.test(
+  'a client that leaves while its file is read ahead leaves neither a descriptor nor a reader',
+  async (t) => {
+    const path = join(await openFolder(t), 'file')
+    await writeFile(path, Buffer.alloc(8 * KEEPING_UP_BYTES, 'x'))
+    let closed = 0
+    const front = await openFront(t, [
+      operation({
+        method: 'get',
+        path: '/download',
+        input: {},
+        success: { status: 200, body: Type.String(), content: 'application/octet-stream' },
+        async run() {
+          const handle = await open(path)
+          const file = storedFile(handle, await handle.stat({ bigint: true }))
+          const close = (): void => void file.close().then(() => closed++)
+          const content: Content = {
+            sizeBytes: file.sizeBytes,
+            etag: 'e',
+            read: async (from, to) => ok(file.read(from, to)),
+            close,
+          }
+          return ok({ kind: 'content', content, contentType: 'application/octet-stream', filename: 'x' })
+        },
+      }),
+    ])
+    const before = await openStoredFiles()
+    for (const bytes of [1, KEEPING_UP_BYTES, 2 * KEEPING_UP_BYTES, 3 * KEEPING_UP_BYTES]) {
+      const client = rawClient(front.port)
+      client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
+      await client.untilBody(bytes)
+      client.destroy()
+      await once(client.socket, 'close')
+    }
+    await front.untilSettled(4)
+    while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.same(await leftOpen(before), [])
+  },
+)

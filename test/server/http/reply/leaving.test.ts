@@ -1,4 +1,6 @@
-/** What a call holds when its client leaves or reads slowly, and that it is given back once nobody uses it. */
+/**
+ * What a call holds when its client leaves or reads slowly, and that it is given back once nobody uses it.
+ */
 import { once } from 'node:events'
 import t from 'tap'
 import { BodyBudget } from '../../../../src/server/http/body/body-budget.ts'
@@ -20,7 +22,11 @@ const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
 const large = JSON.stringify({ model: 'acme/one', input: 'x'.repeat(MIB) })
 const request = (path: string, text = large): string =>
-  requestText(`POST /api/v1/${path}`, { authorization: AUTHORIZATION, 'content-length': String(text.length) }, text)
+  requestText(
+    `POST /api/v1/${path}`,
+    { authorization: AUTHORIZATION, 'content-length': String(text.length) },
+    text,
+  )
 const turn = (): Promise<void> => new Promise(setImmediate)
 
 t.test('a body that a provider is still being sent counts although its client left', async (t) => {
@@ -63,7 +69,7 @@ t.test('a body that a thread is reading counts although its client left', async 
   t.same(front.load, NOTHING)
 })
 
-t.test('a read that ignores its client\'s leave keeps the body counted until it ends', async (t) => {
+t.test("a read that ignores its client's leave keeps the body counted until it ends", async (t) => {
   const [began, ended] = [gate(), gate()]
   const run = async () => {
     began.open()
@@ -117,8 +123,13 @@ function exchangeOf(declared: number | null) {
   } as unknown as WireResponse
   const timers = new Timers()
   const host: ExchangeHost = {
-    timers, budget: new BodyBudget(MIB), unread: new UnreadAnswers(), random: () => 0.5,
-    readEnd: new ReadEnd(), open: new SwapList<Exchange>(), isClosing: false,
+    timers,
+    budget: new BodyBudget(MIB),
+    unread: new UnreadAnswers(),
+    random: () => 0.5,
+    readEnd: new ReadEnd(),
+    open: new SwapList<Exchange>(),
+    isClosing: false,
   }
   const owner = {
     organizationId: null,
@@ -128,11 +139,20 @@ function exchangeOf(declared: number | null) {
     crashed: () => void told.push('crashed'),
     settled: () => void told.push('settled'),
   }
-  const exchange = new Exchange(res, { owner, host, head: { method: 'post', declared, isLast: false, isExpecting: false } })
+  const exchange = new Exchange(res, {
+    owner,
+    host,
+    head: { method: 'post', declared, isLast: false, isExpecting: false },
+  })
   return { exchange, told, timers, leave: () => leave() }
 }
-const replyTold = (told: string[]) =>
-  ({ status: 413, statusLine: '413 Payload Too Large', headers: [], body: '{}', done: () => void told.push('done') })
+const replyTold = (told: string[]) => ({
+  status: 413,
+  statusLine: '413 Payload Too Large',
+  headers: [],
+  body: '{}',
+  done: () => void told.push('done'),
+})
 
 t.test('a reply whose refused body is read away is returned once when its client leaves', async (t) => {
   const { exchange, told, timers, leave } = exchangeOf(MIB)

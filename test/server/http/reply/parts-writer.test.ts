@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { REPLY_BEAT_MS, REPLY_BYTES_PER_S_MIN, REPLY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
+import {
+  REPLY_BEAT_MS,
+  REPLY_BYTES_PER_S_MIN,
+  REPLY_STALL_MS,
+} from '../../../../src/schemas/limits/limits.ts'
 import { PartsWriter } from '../../../../src/server/http/reply/parts-writer.ts'
 import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
 
@@ -25,7 +29,15 @@ function readAt(bytesPerBeat: number) {
     },
   }
   const parts = [Buffer.alloc(BODY_BYTES)]
-  new PartsWriter({ res, parts, timers, isLast: false, linger: (close) => close(), over: () => undefined, guard: (act) => act() }).start(0)
+  new PartsWriter({
+    res,
+    parts,
+    timers,
+    isLast: false,
+    linger: (close) => close(),
+    over: () => undefined,
+    guard: (act) => act(),
+  }).start(0)
   const pass = (beats: number): boolean => {
     for (let nth = 0; nth < beats && !isClosed; nth++) {
       if (bytesPerBeat > 0) writable((taken += bytesPerBeat))
@@ -55,8 +67,15 @@ t.test('a reader that takes nothing is cut', async (t) => {
   t.equal(readAt(0).pass(WINDOW_BEATS + 1), true)
 })
 
-/** Sends a body to a client that takes so many bytes at a time. @returns what it got, and how often it was handed something */
-function taken(parts: readonly Uint8Array[], takes: readonly number[], { isLast, from }: { readonly isLast: boolean; readonly from: number }) {
+/**
+ * Sends a body to a client that takes so many bytes at a time. @returns what it got, and how often it was
+ * handed something
+ */
+function taken(
+  parts: readonly Uint8Array[],
+  takes: readonly number[],
+  { isLast, from }: { readonly isLast: boolean; readonly from: number },
+) {
   const got: Buffer[] = [Buffer.concat(parts).subarray(0, from)]
   let [offset, turn, calls, isOver] = [from, 0, 0, false]
   let writable: (offset: number) => boolean = () => true
@@ -69,31 +88,61 @@ function taken(parts: readonly Uint8Array[], takes: readonly number[], { isLast,
       return [most === bytes.length, offset === endsAt]
     },
     onWritable: (more: typeof writable) => void (writable = more),
-    pause: () => undefined, resume: () => undefined, close: () => undefined,
+    pause: () => undefined,
+    resume: () => undefined,
+    close: () => undefined,
   } as unknown as WireResponse
   const timers = { start: () => ({ stop: () => undefined }) }
-  const writer = new PartsWriter({ res, parts, timers, isLast, linger: (close) => close(), over: () => (isOver = true), guard: (act) => act() })
+  const writer = new PartsWriter({
+    res,
+    parts,
+    timers,
+    isLast,
+    linger: (close) => close(),
+    over: () => (isOver = true),
+    guard: (act) => act(),
+  })
   writer.start(from)
   while (!writable(offset)) continue
   return { bytes: Buffer.concat(got), calls, isOver: () => isOver }
 }
 
-const PARTS = fc.array(fc.oneof(
-  { weight: 8, arbitrary: fc.integer({ min: 0, max: 900 }) }, { weight: 1, arbitrary: fc.constantFrom(65_535, 65_536, 65_537, 200_000) },
-), { minLength: 1, maxLength: 120 })
+const PARTS = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: 0, max: 900 }) },
+    { weight: 1, arbitrary: fc.constantFrom(65_535, 65_536, 65_537, 200_000) },
+  ),
+  { minLength: 1, maxLength: 120 },
+)
 
-t.test('a client gets every byte once and in order, however the body is cut and whatever it takes at a time', async (t) => {
-  const bytes = fc.oneof(fc.integer({ min: 1, max: 5_000 }), fc.constant(Infinity), fc.integer({ min: 60_000, max: 70_000 }))
-  const takes = fc.array(bytes, { minLength: 1, maxLength: 20 })
-  await fc.assert(fc.asyncProperty(PARTS, takes, fc.boolean(), fc.double({ min: 0, max: 0.999, noNaN: true }), async (sizes, each, isLast, share) => {
-    const parts = sizes.map((size, nth) => Buffer.alloc(size, `${nth}.`))
-    const whole = Buffer.concat(parts)
-    const { bytes, isOver } = taken(parts, each, { isLast, from: Math.floor(share * whole.length) })
-    await new Promise((resolve) => setImmediate(resolve))
-    return bytes.equals(whole) && (isOver() || whole.length === 0)
-  }), { numRuns: 200 })
-  t.pass()
-})
+t.test(
+  'a client gets every byte once and in order, however the body is cut and whatever it takes at a time',
+  async (t) => {
+    const bytes = fc.oneof(
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.constant(Infinity),
+      fc.integer({ min: 60_000, max: 70_000 }),
+    )
+    const takes = fc.array(bytes, { minLength: 1, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(
+        PARTS,
+        takes,
+        fc.boolean(),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        async (sizes, each, isLast, share) => {
+          const parts = sizes.map((size, nth) => Buffer.alloc(size, `${nth}.`))
+          const whole = Buffer.concat(parts)
+          const { bytes, isOver } = taken(parts, each, { isLast, from: Math.floor(share * whole.length) })
+          await new Promise((resolve) => setImmediate(resolve))
+          return bytes.equals(whole) && (isOver() || whole.length === 0)
+        },
+      ),
+      { numRuns: 200 },
+    )
+    t.pass()
+  },
+)
 
 t.test('small parts are handed over together, and a large one as it is', async (t) => {
   const small = Array.from({ length: 2_000 }, () => Buffer.alloc(500))

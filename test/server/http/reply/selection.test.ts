@@ -51,8 +51,21 @@ t.test('HEAD has no range', async (t) => {
 })
 
 t.test('a part always lies within the content and is not empty', async () => {
-  fc.assert(fc.property(fc.nat(2_000), fc.option(fc.nat(3_000)), fc.option(fc.nat(3_000)), (sizeBytes, first, last) => {
-    const chosen = select({ range: `bytes=${first ?? ''}-${last ?? ''}` }, { sizeBytes, etag: 'e' }, false)
-    return chosen.kind !== 'part' || (chosen.from >= 0 && chosen.from < chosen.to && chosen.to <= sizeBytes)
-  }))
+  fc.assert(
+    fc.property(
+      fc.nat(2_000),
+      fc.option(fc.nat(3_000)),
+      fc.option(fc.nat(3_000)),
+      (sizeBytes, first, last) => {
+        const chosen = select(
+          { range: `bytes=${first ?? ''}-${last ?? ''}` },
+          { sizeBytes, etag: 'e' },
+          false,
+        )
+        return (
+          chosen.kind !== 'part' || (chosen.from >= 0 && chosen.from < chosen.to && chosen.to <= sizeBytes)
+        )
+      },
+    ),
+  )
 })

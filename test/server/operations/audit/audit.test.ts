@@ -7,11 +7,16 @@ import { auditEvent, CLI } from '../../../support/audit/audit.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
-type Page = { readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[] }
+type Page = {
+  readonly data: readonly (Readonly<Record<string, unknown>> & { readonly n: number; readonly at: string })[]
+}
 
 t.test('audit.list 200: what a call changed, by whom and in which request, newest first', async (t) => {
   const { call, organizationId } = await openInternsFront(t)
-  const { body: made } = await call('POST', '/workspaces', { body: { name: 'A', slug: 'a' }, headers: { 'x-request-id': 'the-first-request' } })
+  const { body: made } = await call('POST', '/workspaces', {
+    body: { name: 'A', slug: 'a' },
+    headers: { 'x-request-id': 'the-first-request' },
+  })
   const { id } = made['data'] as { id: string }
   await call('PATCH', `/workspaces/${id}`, { body: { name: 'B' } })
   const { status, body } = await call('GET', '/audit')
@@ -20,32 +25,47 @@ t.test('audit.list 200: what a call changed, by whom and in which request, newes
     data: [
       { n: 2, operation: 'workspaces.update', before: { name: 'A' }, after: { name: 'B' } },
       {
-        n: 1, at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/, organization_id: organizationId, workspace_id: id, actor: { kind: 'key', id: /^[0-9a-f]{64}$/ },
-        request_id: 'the-first-request', operation: 'workspaces.create', outcome: 'changed', object_kind: 'workspace', object_id: id,
-        before: null, after: { name: 'A' }, hash: /^[0-9a-f]{64}$/,
+        n: 1,
+        at: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/,
+        organization_id: organizationId,
+        workspace_id: id,
+        actor: { kind: 'key', id: /^[0-9a-f]{64}$/ },
+        request_id: 'the-first-request',
+        operation: 'workspaces.create',
+        outcome: 'changed',
+        object_kind: 'workspace',
+        object_id: id,
+        before: null,
+        after: { name: 'A' },
+        hash: /^[0-9a-f]{64}$/,
       },
     ],
-    has_more: false, next_before: null,
+    has_more: false,
+    next_before: null,
   })
 })
 
-t.test('events are found by workspace, operation, object, actor and outcome, alone and together', async (t) => {
-  const front = await stand(t)
-  const found = foundBy(front)
-  t.same(await found(''), [6, 5, 4, 3, 2, 1])
-  t.same(await found('operation=keys.create'), [4, 1])
-  t.same(await found('object_kind=secret'), [5, 3, 2])
-  t.same(await found('object_id=s1'), [5, 2])
-  t.same(await found('actor_id=ann'), [6, 4])
-  t.same(await found('outcome=released'), [5, 2])
-  t.same(await found('outcome=refused'), [3])
-  t.same(await found('outcome=changed'), [6, 4, 1])
-  t.same(await found('object_kind=secret&object_id=s1&outcome=released'), [5, 2])
-  t.same(await found('operation=keys.create&actor_id=ann'), [4])
-  t.same(await found('operation=keys.create&actor_id=bob'), [])
-  for (const ref of [front.other.id, front.other.id.toUpperCase(), 'other']) t.same(await found(`workspace_id=${ref}`), [4, 3], ref)
-  t.same(await found('workspace_id=other&outcome=changed'), [4])
-})
+t.test(
+  'events are found by workspace, operation, object, actor and outcome, alone and together',
+  async (t) => {
+    const front = await stand(t)
+    const found = foundBy(front)
+    t.same(await found(''), [6, 5, 4, 3, 2, 1])
+    t.same(await found('operation=keys.create'), [4, 1])
+    t.same(await found('object_kind=secret'), [5, 3, 2])
+    t.same(await found('object_id=s1'), [5, 2])
+    t.same(await found('actor_id=ann'), [6, 4])
+    t.same(await found('outcome=released'), [5, 2])
+    t.same(await found('outcome=refused'), [3])
+    t.same(await found('outcome=changed'), [6, 4, 1])
+    t.same(await found('object_kind=secret&object_id=s1&outcome=released'), [5, 2])
+    t.same(await found('operation=keys.create&actor_id=ann'), [4])
+    t.same(await found('operation=keys.create&actor_id=bob'), [])
+    for (const ref of [front.other.id, front.other.id.toUpperCase(), 'other'])
+      t.same(await found(`workspace_id=${ref}`), [4, 3], ref)
+    t.same(await found('workspace_id=other&outcome=changed'), [4])
+  },
+)
 
 t.test('events of a deleted workspace are found by its UUID, which its slug is not any more', async (t) => {
   const front = await stand(t)
@@ -54,21 +74,24 @@ t.test('events of a deleted workspace are found by its UUID, which its slug is n
   t.match(await front.call('GET', '/audit?workspace_id=other'), { status: 404, type: 'workspace_unknown' })
 })
 
-t.test('events are found from an instant on and before another, to the microsecond and in any offset', async (t) => {
-  const front = await stand(t)
-  const found = foundBy(front)
-  const { data } = (await front.call('GET', '/audit')).body as unknown as Page
-  const at = (n: number): string => data.find((event) => event.n === n)?.at ?? ''
-  t.same(await found(`since=${at(3)}`), [6, 5, 4, 3])
-  t.same(await found(`until=${at(3)}`), [2, 1])
-  t.same(await found(`since=${at(2)}&until=${at(5)}`), [4, 3, 2])
-  t.same(await found(`since=${at(2)}&until=${at(5)}&outcome=released`), [2])
-  t.same(await found(`since=${at(5)}&until=${at(2)}`), [])
-  const shifted = `${new Date(Date.parse(at(3)) + 7_200_000).toISOString().slice(0, 19)}${at(3).slice(19, 26)}+02:00`
-  t.same(await found(`since=${encodeURIComponent(shifted)}`), [6, 5, 4, 3])
-  t.same(await found('since=9999-12-31T23:59:59Z'), [])
-  t.same(await found('until=0001-01-01T00:00:00Z'), [])
-})
+t.test(
+  'events are found from an instant on and before another, to the microsecond and in any offset',
+  async (t) => {
+    const front = await stand(t)
+    const found = foundBy(front)
+    const { data } = (await front.call('GET', '/audit')).body as unknown as Page
+    const at = (n: number): string => data.find((event) => event.n === n)?.at ?? ''
+    t.same(await found(`since=${at(3)}`), [6, 5, 4, 3])
+    t.same(await found(`until=${at(3)}`), [2, 1])
+    t.same(await found(`since=${at(2)}&until=${at(5)}`), [4, 3, 2])
+    t.same(await found(`since=${at(2)}&until=${at(5)}&outcome=released`), [2])
+    t.same(await found(`since=${at(5)}&until=${at(2)}`), [])
+    const shifted = `${new Date(Date.parse(at(3)) + 7_200_000).toISOString().slice(0, 19)}${at(3).slice(19, 26)}+02:00`
+    t.same(await found(`since=${encodeURIComponent(shifted)}`), [6, 5, 4, 3])
+    t.same(await found('since=9999-12-31T23:59:59Z'), [])
+    t.same(await found('until=0001-01-01T00:00:00Z'), [])
+  },
+)
 
 t.test('pages follow each other by next_before, whatever is appended meanwhile', async (t) => {
   const front = await stand(t)
@@ -83,8 +106,11 @@ t.test('pages follow each other by next_before, whatever is appended meanwhile',
 
 t.test('a page has a default size, and a largest one', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
-  await store.sql.begin((tx) => appendAudit(tx, ...Array.from({ length: AUDIT_PAGE_MAX + 1 }, () => auditEvent(organizationId))))
-  const sizeOf = async (query: string): Promise<number> => ((await call('GET', `/audit${query}`)).body as unknown as Page).data.length
+  await store.sql.begin((tx) =>
+    appendAudit(tx, ...Array.from({ length: AUDIT_PAGE_MAX + 1 }, () => auditEvent(organizationId))),
+  )
+  const sizeOf = async (query: string): Promise<number> =>
+    ((await call('GET', `/audit${query}`)).body as unknown as Page).data.length
   t.equal(await sizeOf(''), AUDIT_PAGE_DEFAULT)
   t.equal(await sizeOf(`?limit=${AUDIT_PAGE_MAX}`), AUDIT_PAGE_MAX)
 })
@@ -92,26 +118,62 @@ t.test('a page has a default size, and a largest one', async (t) => {
 t.test('audit.list 400: instants, numbers, pages and words that are none', async (t) => {
   const { call } = await openInternsFront(t)
   for (const query of [
-    'since=yesterday', 'since=2026-01-31', 'since=2026-01-31T00:00:00', 'until=2026-02-30T00:00:00Z', 'until=0000-01-01T00:00:00Z', 'since=%00', 'since=',
-    'since=2026-01-31T00:00:00%2B16:00', 'until=2026-01-31T00:00:00-23:59',
-    'before=0', 'before=x', 'before=9007199254740993', 'limit=0', `limit=${AUDIT_PAGE_MAX + 1}`, 'outcome=done', 'operation=', 'operation=%00',
-    'object_kind=a%00', 'object_id=%00', 'actor_id=%00', 'workspace_id=', 'limit=1&limit=2',
-  ]) t.match(await call('GET', `/audit?${query}`), { status: 400, type: 'query_invalid' }, query)
+    'since=yesterday',
+    'since=2026-01-31',
+    'since=2026-01-31T00:00:00',
+    'until=2026-02-30T00:00:00Z',
+    'until=0000-01-01T00:00:00Z',
+    'since=%00',
+    'since=',
+    'since=2026-01-31T00:00:00%2B16:00',
+    'until=2026-01-31T00:00:00-23:59',
+    'before=0',
+    'before=x',
+    'before=9007199254740993',
+    'limit=0',
+    `limit=${AUDIT_PAGE_MAX + 1}`,
+    'outcome=done',
+    'operation=',
+    'operation=%00',
+    'object_kind=a%00',
+    'object_id=%00',
+    'actor_id=%00',
+    'workspace_id=',
+    'limit=1&limit=2',
+  ])
+    t.match(await call('GET', `/audit?${query}`), { status: 400, type: 'query_invalid' }, query)
 })
 
-t.test('audit.list 404: a workspace that is unknown or another organization\'s; nobody sees another\'s events', async (t) => {
-  const front = await stand(t)
-  const { call, workspace, foreignKey } = front
-  for (const [reference, key] of [['nowhere', undefined], [front.organizationId, undefined], [workspace.id, foreignKey], ['other', foreignKey]] as const) {
-    const told = await call('GET', `/audit?workspace_id=${reference}`, key === undefined ? {} : { key })
-    t.match(told, { status: 404, type: 'workspace_unknown' }, reference)
-  }
-  t.match(await call('GET', '/audit?object_id=s1', { key: foreignKey }), { status: 200, body: { data: [], has_more: false, next_before: null } })
-})
+t.test(
+  "audit.list 404: a workspace that is unknown or another organization's; nobody sees another's events",
+  async (t) => {
+    const front = await stand(t)
+    const { call, workspace, foreignKey } = front
+    for (const [reference, key] of [
+      ['nowhere', undefined],
+      [front.organizationId, undefined],
+      [workspace.id, foreignKey],
+      ['other', foreignKey],
+    ] as const) {
+      const told = await call('GET', `/audit?workspace_id=${reference}`, key === undefined ? {} : { key })
+      t.match(told, { status: 404, type: 'workspace_unknown' }, reference)
+    }
+    t.match(await call('GET', '/audit?object_id=s1', { key: foreignKey }), {
+      status: 200,
+      body: { data: [], has_more: false, next_before: null },
+    })
+  },
+)
 
 t.test('audit.list 403: inference and intern keys are the wrong kind', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const input = {
+    internId: await intern(),
+    organizationId: null,
+    name: 'k',
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/audit', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })
@@ -119,7 +181,10 @@ t.test('audit.list 403: inference and intern keys are the wrong kind', async (t)
 /** Six events, each of a transaction of its own. */
 async function stand(t: Test): Promise<InternsFront> {
   const front = await openInternsFront(t)
-  const [ann, bob] = [{ kind: 'cli', id: 'ann' }, { kind: 'system', id: null }] as const
+  const [ann, bob] = [
+    { kind: 'cli', id: 'ann' },
+    { kind: 'system', id: null },
+  ] as const
   const workspaceId = front.other.id
   const events: readonly Partial<AuditEvent>[] = [
     { operation: 'keys.create', objectKind: 'key', objectId: 'k1', actor: bob },
@@ -127,9 +192,17 @@ async function stand(t: Test): Promise<InternsFront> {
     { operation: 'egress.forward', outcome: 'refused', objectKind: 'secret', objectId: 's2', workspaceId },
     { operation: 'keys.create', objectKind: 'key', objectId: 'k2', actor: ann, workspaceId },
     { operation: 'vault.read', outcome: 'released', objectKind: 'secret', objectId: 's1' },
-    { operation: 'cli.keys-revoke', objectKind: 'key', objectId: 'k1', actor: ann, before: { name: 'é"}\u2028' }, after: null },
+    {
+      operation: 'cli.keys-revoke',
+      objectKind: 'key',
+      objectId: 'k1',
+      actor: ann,
+      before: { name: 'é"}\u2028' },
+      after: null,
+    },
   ]
-  for (const event of events) await front.store.sql.begin((tx) => appendAudit(tx, auditEvent(front.organizationId, event)))
+  for (const event of events)
+    await front.store.sql.begin((tx) => appendAudit(tx, auditEvent(front.organizationId, event)))
   return front
 }
 

@@ -31,14 +31,23 @@ t.test('containers.list_files 200: in the order of the paths, page by page', asy
 t.test('containers.list_files 200: a container that nobody wrote is empty', async (t) => {
   const front = await openFilesFront(t)
   t.same(await (await front.call('/containers/gen_none/files')).json(), {
-    object: 'list', data: [], first_id: null, last_id: null, has_more: false,
+    object: 'list',
+    data: [],
+    first_id: null,
+    last_id: null,
+    has_more: false,
   })
   t.same(await front.store.sql`SELECT * FROM container_uses`, [], 'and leaves no row')
 })
 
 t.test('containers.list_files 400: a container id or a place to continue at that is none', async (t) => {
   const front = await openFilesFront(t)
-  for (const path of [`/containers/${'a'.repeat(41)}/files`, '/containers/a.b/files', '/containers/sess_a/files?after=x', '/containers/sess_a/files?limit=0']) {
+  for (const path of [
+    `/containers/${'a'.repeat(41)}/files`,
+    '/containers/a.b/files',
+    '/containers/sess_a/files?after=x',
+    '/containers/sess_a/files?limit=0',
+  ]) {
     t.equal((await front.call(path)).status, 400, path)
   }
   t.equal((await front.call(`/containers/sess_${'a'.repeat(64)}/files`)).status, 200)
@@ -51,58 +60,88 @@ t.test('containers.list_files 503: storage is away', async (t) => {
   t.equal((await front.call('/containers/sess_abc/files')).status, 503)
 })
 
-t.test('containers.list_files 400 and 503: a container too large for a listing, and listings too many; a caller may leave one', async (t) => {
-  const signals: unknown[] = []
-  let name: 'container_too_large' | 'busy' = 'container_too_large'
-  const front = await openFilesFront(t, {
-    ports: (ports) => ({
-      ...ports,
-      containers: {
-        ...ports.containers,
-        list: (_container, _after, _countMax, signal) => {
-          signals.push(signal)
-          return Promise.resolve(fail(name))
+t.test(
+  'containers.list_files 400 and 503: a container too large for a listing, and listings too many; a caller may leave one',
+  async (t) => {
+    const signals: unknown[] = []
+    let name: 'container_too_large' | 'busy' = 'container_too_large'
+    const front = await openFilesFront(t, {
+      ports: (ports) => ({
+        ...ports,
+        containers: {
+          ...ports.containers,
+          list: (_container, _after, _countMax, signal) => {
+            signals.push(signal)
+            return Promise.resolve(fail(name))
+          },
         },
-      },
-    }),
-  })
-  t.match(await (await front.call('/containers/sess_abc/files')).json(), { error: { code: 400, metadata: { error_type: name } } })
-  name = 'busy'
-  t.match(await (await front.call('/containers/sess_abc/files')).json(), { error: { code: 503, metadata: { error_type: name } } })
-  t.ok(signals.every((signal) => signal instanceof AbortSignal))
-})
+      }),
+    })
+    t.match(await (await front.call('/containers/sess_abc/files')).json(), {
+      error: { code: 400, metadata: { error_type: name } },
+    })
+    name = 'busy'
+    t.match(await (await front.call('/containers/sess_abc/files')).json(), {
+      error: { code: 503, metadata: { error_type: name } },
+    })
+    t.ok(signals.every((signal) => signal instanceof AbortSignal))
+  },
+)
 
-t.test("containers.get_file 200: what OpenAI's clients expect, and a use that keeps the container", async (t) => {
-  const front = await openFilesFront(t)
-  const path = await front.write('out/report.csv', 'a,b\n')
-  t.match(await (await front.call(path)).json(), {
-    id: 'cfile_b3V0L3JlcG9ydC5jc3Y', object: 'container.file', container_id: 'sess_abc', bytes: 4, created_at: Number,
-    path: 'out/report.csv', source: 'assistant',
-  })
-  let rows: readonly unknown[] = []
-  // Noted behind the answer, with nobody waiting for it.
-  for (let look = 0; look < 1_500 && rows.length === 0; look++) {
-    rows = await front.store.sql`SELECT container_id FROM container_uses`
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  t.match(rows, [{ container_id: 'sess_abc' }])
-})
+t.test(
+  "containers.get_file 200: what OpenAI's clients expect, and a use that keeps the container",
+  async (t) => {
+    const front = await openFilesFront(t)
+    const path = await front.write('out/report.csv', 'a,b\n')
+    t.match(await (await front.call(path)).json(), {
+      id: 'cfile_b3V0L3JlcG9ydC5jc3Y',
+      object: 'container.file',
+      container_id: 'sess_abc',
+      bytes: 4,
+      created_at: Number,
+      path: 'out/report.csv',
+      source: 'assistant',
+    })
+    let rows: readonly unknown[] = []
+    // Noted behind the answer, with nobody waiting for it.
+    for (let look = 0; look < 1_500 && rows.length === 0; look++) {
+      rows = await front.store.sql`SELECT container_id FROM container_uses`
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    t.match(rows, [{ container_id: 'sess_abc' }])
+  },
+)
 
-t.test('containers.get_file 400, 404: a container id that is none; ids that stand for nothing that may be read', async (t) => {
-  const front = await openFilesFront(t)
-  await front.write('a', 'a')
-  t.equal((await front.call('/containers/a.b/files/cfile_YQ')).status, 400)
-  const ids = [
-    idOf('b'), idOf('../a'), idOf('/etc/passwd'), idOf('a/../a'), idOf('a\0'), idOf('./a'), idOf('a/'), 'cfile_', 'cfile_YQ==', 'YQ', 'cfile_!!',
-  ]
-  const texts = []
-  for (const id of ids) {
-    const answer = await front.call(`/containers/sess_abc/files/${encodeURIComponent(id)}`, { headers: { 'x-request-id': 'r' } })
-    t.equal(answer.status, 404, id)
-    texts.push(await answer.text())
-  }
-  t.equal(new Set(texts).size, 1)
-})
+t.test(
+  'containers.get_file 400, 404: a container id that is none; ids that stand for nothing that may be read',
+  async (t) => {
+    const front = await openFilesFront(t)
+    await front.write('a', 'a')
+    t.equal((await front.call('/containers/a.b/files/cfile_YQ')).status, 400)
+    const ids = [
+      idOf('b'),
+      idOf('../a'),
+      idOf('/etc/passwd'),
+      idOf('a/../a'),
+      idOf('a\0'),
+      idOf('./a'),
+      idOf('a/'),
+      'cfile_',
+      'cfile_YQ==',
+      'YQ',
+      'cfile_!!',
+    ]
+    const texts = []
+    for (const id of ids) {
+      const answer = await front.call(`/containers/sess_abc/files/${encodeURIComponent(id)}`, {
+        headers: { 'x-request-id': 'r' },
+      })
+      t.equal(answer.status, 404, id)
+      texts.push(await answer.text())
+    }
+    t.equal(new Set(texts).size, 1)
+  },
+)
 
 t.test('containers.get_file 503: storage is away', async (t) => {
   const { storage } = await openDisk(t)
@@ -140,27 +179,43 @@ t.test('a container file that changed has another version', async (t) => {
   t.equal(await answer.text(), 'two')
 })
 
-t.test('containers.file_content 400, 404: what is no container, no path, no file, a folder, or leads outside', async (t) => {
-  const { storage, folder } = await openDisk(t)
-  const front = await openFilesFront(t, { storage })
-  await front.write('sub/a', 'a')
-  const place = join(folder, 'containers', front.workspaceId, 'sess_abc')
-  await writeFile(join(folder, 'secret'), 'secret')
-  await symlink(join(folder, 'secret'), join(place, 'link'))
-  await symlink(folder, join(place, 'out'))
-  await mkdir(join(place, 'empty'))
-  t.equal((await front.call('/containers/a.b/files/cfile_YQ/content')).status, 400)
-  for (const path of ['link', 'out/secret', 'empty', 'sub', '../secret', '/etc/hostname', 'sub/../sub/a', 'none']) {
-    const answer = await front.call(`/containers/sess_abc/files/${idOf(path)}/content`)
-    t.equal(answer.status, 404, path)
-    t.notMatch(await answer.text(), 'secret\n')
-  }
-})
+t.test(
+  'containers.file_content 400, 404: what is no container, no path, no file, a folder, or leads outside',
+  async (t) => {
+    const { storage, folder } = await openDisk(t)
+    const front = await openFilesFront(t, { storage })
+    await front.write('sub/a', 'a')
+    const place = join(folder, 'containers', front.workspaceId, 'sess_abc')
+    await writeFile(join(folder, 'secret'), 'secret')
+    await symlink(join(folder, 'secret'), join(place, 'link'))
+    await symlink(folder, join(place, 'out'))
+    await mkdir(join(place, 'empty'))
+    t.equal((await front.call('/containers/a.b/files/cfile_YQ/content')).status, 400)
+    for (const path of [
+      'link',
+      'out/secret',
+      'empty',
+      'sub',
+      '../secret',
+      '/etc/hostname',
+      'sub/../sub/a',
+      'none',
+    ]) {
+      const answer = await front.call(`/containers/sess_abc/files/${idOf(path)}/content`)
+      t.equal(answer.status, 404, path)
+      t.notMatch(await answer.text(), 'secret\n')
+    }
+  },
+)
 
 t.test("another workspace's container of the same id is another container", async (t) => {
   const front = await openFilesFront(t)
   const { storage, otherWorkspaceId } = front
-  await storage.containers.publish({ workspaceId: otherWorkspaceId, containerId: 'sess_abc' }, 'a', await staged(storage, Buffer.from('other')))
+  await storage.containers.publish(
+    { workspaceId: otherWorkspaceId, containerId: 'sess_abc' },
+    'a',
+    await staged(storage, Buffer.from('other')),
+  )
   t.equal((await front.call('/containers/sess_abc/files/cfile_YQ/content')).status, 404)
 })
 

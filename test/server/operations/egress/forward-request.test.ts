@@ -9,7 +9,13 @@ import type { Destination } from '../../../../src/server/ports/egress/egress.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
 import { forwardRequest } from '../../../../src/server/operations/egress/forward-request.ts'
-import { egressText, errorOf, openEgressFront, textOf, type EgressFrontOptions } from '../../../support/egress/egress-front.ts'
+import {
+  egressText,
+  errorOf,
+  openEgressFront,
+  textOf,
+  type EgressFrontOptions,
+} from '../../../support/egress/egress-front.ts'
 import { INTERN_KEY, KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { testKey } from '../../../support/keys/key-store.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
@@ -23,17 +29,29 @@ interface Seen {
 
 /** A target that says what it saw. */
 const echo: EgressFrontOptions['target'] = async (req, res) => {
-  const seen: Seen = { method: req.method ?? '', url: req.url ?? '', headers: req.rawHeaders, body: await textOf(req) }
+  const seen: Seen = {
+    method: req.method ?? '',
+    url: req.url ?? '',
+    headers: req.rawHeaders,
+    body: await textOf(req),
+  }
   res.end(JSON.stringify(seen))
 }
-const seenBy = async (answer: Response): Promise<Seen> => await answer.json() as Seen
+const seenBy = async (answer: Response): Promise<Seen> => (await answer.json()) as Seen
 const named = (headers: readonly string[], name: string): readonly string[] =>
   headers.filter((_, nth) => nth % 2 === 1 && headers[nth - 1]?.toLowerCase() === name)
-const namesOf = (headers: readonly string[]): readonly string[] => headers.filter((_, nth) => nth % 2 === 0).map((name) => name.toLowerCase())
+const namesOf = (headers: readonly string[]): readonly string[] =>
+  headers.filter((_, nth) => nth % 2 === 0).map((name) => name.toLowerCase())
 
 t.test('egress.forward 200: method, path, query, headers and body arrive as they were sent', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
-  const seen = await seenBy(await ask('/a%2Fb//c/..%2f/?x=%20+&&y', { method: 'PATCH', body: 'hello', headers: { authorization: 'Bearer own' } }))
+  const seen = await seenBy(
+    await ask('/a%2Fb//c/..%2f/?x=%20+&&y', {
+      method: 'PATCH',
+      body: 'hello',
+      headers: { authorization: 'Bearer own' },
+    }),
+  )
   t.match(seen, { method: 'PATCH', url: '/a%2Fb//c/..%2f/?x=%20+&&y', body: 'hello' })
   t.same(named(seen.headers, 'authorization'), ['Bearer own'])
 })
@@ -45,49 +63,100 @@ t.test('a base URL alone is the root of its host', async (t) => {
   t.equal((await seenBy(await ask('?a=b'))).url, '/?a=b')
 })
 
-t.test('what speaks of the way to us is not passed on, and the host is the target\'s', async (t) => {
+t.test("what speaks of the way to us is not passed on, and the host is the target's", async (t) => {
   const { port, base } = await openEgressFront(t, { target: echo })
   const client = rawClient(port)
-  client.send(egressText(`GET ${new URL(base).pathname}/x`, [
-    'connection: close, x-private', 'x-private: 1', 'keep-alive: timeout=5', 'te: trailers', 'proxy-authorization: Basic eA==',
-    'forwarded: for=1.2.3.4', 'x-forwarded-for: 1.2.3.4', 'x-real-ip: 1.2.3.4', 'expect: 200-ok', 'upgrade: h2c',
-    'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'tracestate: a=b', 'x-sluice-other: 1',
-    'x-kept: first', 'accept: */*', 'x-kept: second',
-  ]))
+  client.send(
+    egressText(`GET ${new URL(base).pathname}/x`, [
+      'connection: close, x-private',
+      'x-private: 1',
+      'keep-alive: timeout=5',
+      'te: trailers',
+      'proxy-authorization: Basic eA==',
+      'forwarded: for=1.2.3.4',
+      'x-forwarded-for: 1.2.3.4',
+      'x-real-ip: 1.2.3.4',
+      'expect: 200-ok',
+      'upgrade: h2c',
+      'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      'tracestate: a=b',
+      'x-sluice-other: 1',
+      'x-kept: first',
+      'accept: */*',
+      'x-kept: second',
+    ]),
+  )
   const seen = JSON.parse((await client.closed()).split('\r\n\r\n')[1] ?? '') as Seen
-  t.same(namesOf(seen.headers).filter((name) => name !== 'connection'), ['host', 'x-kept', 'accept', 'x-kept'])
+  t.same(
+    namesOf(seen.headers).filter((name) => name !== 'connection'),
+    ['host', 'x-kept', 'accept', 'x-kept'],
+  )
   t.same(named(seen.headers, 'x-kept'), ['first', 'second'])
   t.same(named(seen.headers, 'host'), [new URL(`http://${base.split('/').at(-1) ?? ''}`).host])
 })
 
-t.test('an answer keeps its status, its own request id, and every cookie; what belongs to a connection does not pass', async (t) => {
-  const { ask } = await openEgressFront(t, {
-    target: (_, res) => {
-      res.writeHead(418, [
-        'set-cookie', 'a=1', 'set-cookie', 'b=2', 'x-request-id', 'theirs', 'x-sluice-error', 'forged', 'strict-transport-security', 'max-age=1',
-        'connection', 'x-hop', 'x-hop', '1', 'proxy-authenticate', 'Basic', 'content-length', '3',
-      ].map(String))
-      res.end('tea')
-    },
-  })
-  const { status, headers } = await ask('/pot')
-  t.equal(status, 418)
-  t.same(headers.getSetCookie(), ['a=1', 'b=2'])
-  t.match(Object.fromEntries(headers), { 'x-request-id': 'theirs', 'x-sluice-request-id': /^\w{20}$/, 'content-length': '3' })
-  for (const name of ['x-sluice-error', 'strict-transport-security', 'x-hop', 'proxy-authenticate']) t.notOk(headers.has(name), name)
-})
+t.test(
+  'an answer keeps its status, its own request id, and every cookie; what belongs to a connection does not pass',
+  async (t) => {
+    const { ask } = await openEgressFront(t, {
+      target: (_, res) => {
+        res.writeHead(
+          418,
+          [
+            'set-cookie',
+            'a=1',
+            'set-cookie',
+            'b=2',
+            'x-request-id',
+            'theirs',
+            'x-sluice-error',
+            'forged',
+            'strict-transport-security',
+            'max-age=1',
+            'connection',
+            'x-hop',
+            'x-hop',
+            '1',
+            'proxy-authenticate',
+            'Basic',
+            'content-length',
+            '3',
+          ].map(String),
+        )
+        res.end('tea')
+      },
+    })
+    const { status, headers } = await ask('/pot')
+    t.equal(status, 418)
+    t.same(headers.getSetCookie(), ['a=1', 'b=2'])
+    t.match(Object.fromEntries(headers), {
+      'x-request-id': 'theirs',
+      'x-sluice-request-id': /^\w{20}$/,
+      'content-length': '3',
+    })
+    for (const name of ['x-sluice-error', 'strict-transport-security', 'x-hop', 'proxy-authenticate'])
+      t.notOk(headers.has(name), name)
+  },
+)
 
 t.test('a redirect is an answer', async (t) => {
-  const { ask } = await openEgressFront(t, { target: (_, res) => void res.writeHead(302, { location: 'http://169.254.169.254/' }).end() })
+  const { ask } = await openEgressFront(t, {
+    target: (_, res) => void res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+  })
   const answer = await ask('/')
   t.equal(answer.status, 302)
   t.equal(answer.headers.get('location'), 'http://169.254.169.254/')
-  t.equal(answer.headers.get('x-request-id'), answer.headers.get('x-sluice-request-id'), 'ours, where there is none')
+  t.equal(
+    answer.headers.get('x-request-id'),
+    answer.headers.get('x-sluice-request-id'),
+    'ours, where there is none',
+  )
 })
 
 t.test('a compressed answer stays as it is', async (t) => {
   const { ask } = await openEgressFront(t, {
-    target: (req, res) => void res.writeHead(200, { 'content-encoding': 'x-own' }).end(req.headers['accept-encoding']),
+    target: (req, res) =>
+      void res.writeHead(200, { 'content-encoding': 'x-own' }).end(req.headers['accept-encoding']),
   })
   const answer = await ask('/', { headers: { 'accept-encoding': 'x-own' } })
   t.equal(answer.headers.get('content-encoding'), 'x-own')
@@ -96,40 +165,76 @@ t.test('a compressed answer stays as it is', async (t) => {
 
 t.test('an intern key is let in, and a key may stand behind its scheme', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
-  for (const key of [INTERN_KEY, `Bearer ${KEY}`]) t.equal((await ask('/', { headers: { 'x-sluice-key': key } })).status, 200)
+  for (const key of [INTERN_KEY, `Bearer ${KEY}`])
+    t.equal((await ask('/', { headers: { 'x-sluice-key': key } })).status, 200)
 })
 
 t.test('egress.forward 403: a management key', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
-  t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': MANAGEMENT_KEY } })), { status: 403, type: 'wrong_key_kind', header: 'wrong_key_kind' })
+  t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': MANAGEMENT_KEY } })), {
+    status: 403,
+    type: 'wrong_key_kind',
+    header: 'wrong_key_kind',
+  })
 })
 
 t.test('a key in `authorization` is for somebody else', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
   const answer = await ask('/', { headers: { 'x-sluice-key': '', authorization: `Bearer ${KEY}` } })
   const message = 'Send an API key as `x-sluice-key: <key>`.'
-  t.match(await errorOf(answer), { status: 401, type: 'credentials_missing', header: 'credentials_missing', message })
+  t.match(await errorOf(answer), {
+    status: 401,
+    type: 'credentials_missing',
+    header: 'credentials_missing',
+    message,
+  })
 })
 
 t.test('a key of this installation is passed on neither in a header nor in the query', async (t) => {
   const { ask } = await openEgressFront(t, { target: echo })
-  t.match(await errorOf(await ask('/', { headers: { authorization: `Bearer ${KEY}` } })), { status: 400, type: 'header_invalid' })
-  t.match(await errorOf(await ask(`/?key=${KEY.replace('sk', '%73k')}`)), { status: 400, type: 'query_invalid' })
+  t.match(await errorOf(await ask('/', { headers: { authorization: `Bearer ${KEY}` } })), {
+    status: 400,
+    type: 'header_invalid',
+  })
+  t.match(await errorOf(await ask(`/?key=${KEY.replace('sk', '%73k')}`)), {
+    status: 400,
+    type: 'query_invalid',
+  })
 })
 
-t.test('egress.forward 429: a key over its limit, and the headers of its limit beside none of the target\'s', async (t) => {
-  const { ask } = await openEgressFront(t, { target: echo })
-  t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': LIMITED_KEY } })), { status: 429, header: 'rate_limited' })
-})
+t.test(
+  "egress.forward 429: a key over its limit, and the headers of its limit beside none of the target's",
+  async (t) => {
+    const { ask } = await openEgressFront(t, { target: echo })
+    t.match(await errorOf(await ask('/', { headers: { 'x-sluice-key': LIMITED_KEY } })), {
+      status: 429,
+      header: 'rate_limited',
+    })
+  },
+)
 
 t.test('egress.forward 400: destinations that the gate refuses, and what is none', async (t) => {
   const { url } = await openEgressFront(t, { target: echo })
   const hosts = [
-    '10.0.0.1', '[::1]', 'localhost:22', 'localhost:65536', 'localhost:', 'user@localhost', 'local%68ost', '0x7f.1', 'a..b', '127.0.0.1:80:80', '_',
+    '10.0.0.1',
+    '[::1]',
+    'localhost:22',
+    'localhost:65536',
+    'localhost:',
+    'user@localhost',
+    'local%68ost',
+    '0x7f.1',
+    'a..b',
+    '127.0.0.1:80:80',
+    '_',
   ]
   for (const host of hosts) {
     const answer = await fetch(`${url}/egress/${host}/x`, { headers: { 'x-sluice-key': KEY } })
-    t.match(await errorOf(answer), { status: 400, type: 'destination_refused', header: 'destination_refused' }, host)
+    t.match(
+      await errorOf(answer),
+      { status: 400, type: 'destination_refused', header: 'destination_refused' },
+      host,
+    )
   }
 })
 
@@ -137,47 +242,76 @@ t.test('CONNECT and TRACE, which would show a request to its sender, are no meth
   const { port, base } = await openEgressFront(t, { target: echo })
   const client = rawClient(port)
   client.send(egressText(`TRACE ${new URL(base).pathname}/`, ['connection: close']))
-  t.match(await client.closed(), /^HTTP\/1\.1 405 .*x-sluice-error: method_not_allowed.*allow: GET, HEAD, POST/s)
+  t.match(
+    await client.closed(),
+    /^HTTP\/1\.1 405 .*x-sluice-error: method_not_allowed.*allow: GET, HEAD, POST/s,
+  )
 })
 
 t.test('egress.forward 502: nobody listens, and a target that speaks no HTTP', async (t) => {
-  const { url, ask, target } = await openEgressFront(t, { target: (req) => void req.socket.end('garbage\r\n\r\n') })
+  const { url, ask, target } = await openEgressFront(t, {
+    target: (req) => void req.socket.end('garbage\r\n\r\n'),
+  })
   const message = /^The destination failed\. /
-  t.match(await errorOf(await ask('/')), { status: 502, type: 'upstream_failed', header: 'upstream_failed', message })
+  t.match(await errorOf(await ask('/')), {
+    status: 502,
+    type: 'upstream_failed',
+    header: 'upstream_failed',
+    message,
+  })
   // The near end of a connection: while it is open nobody else gets its port, and nobody listens there.
   const held = connect((target.address() as AddressInfo).port, '127.0.0.1')
   await once(held, 'connect')
   t.teardown(() => held.destroy())
-  t.match(await errorOf(await fetch(`${url}/egress/localhost:${held.localPort}/`, { headers: { 'x-sluice-key': KEY } })), { status: 502 })
+  t.match(
+    await errorOf(
+      await fetch(`${url}/egress/localhost:${held.localPort}/`, { headers: { 'x-sluice-key': KEY } }),
+    ),
+    { status: 502 },
+  )
 })
 
 t.test('egress.forward 504: no answer within the deadline', async (t) => {
   t.equal(forwardRequest.deadlineMs, EGRESS_DEADLINE_MS)
-  const { ask } = await openEgressFront(t, { target: () => undefined, operation: { deadlineMs: 100 }, timers: new Timers() })
+  const { ask } = await openEgressFront(t, {
+    target: () => undefined,
+    operation: { deadlineMs: 100 },
+    timers: new Timers(),
+  })
   t.match(await errorOf(await ask('/')), { status: 504, header: /deadline_exceeded|upstream_slow/ })
 })
 
 t.test('egress.forward 503: the gate or the audit log has no room', async (t) => {
   const busy = () => Promise.resolve(fail('busy'))
-  const ports = { egress: { vetted: () => ({ ok: true, value: { exchange: busy } }) }, releases: { releaseAll: busy } } as unknown as Ports
+  const ports = {
+    egress: { vetted: () => ({ ok: true, value: { exchange: busy } }) },
+    releases: { releaseAll: busy },
+  } as unknown as Ports
   const { ask } = await openEgressFront(t, { target: echo, ports })
   t.match(await errorOf(await ask('/')), { status: 503, type: 'busy', header: 'busy' })
   t.match(await errorOf(await ask('/?k={{secret:k}}')), { status: 503, type: 'busy' })
 })
 
-t.test('a browser that asks ahead is answered by us, without a key, and what an answer says of origins is ours', async (t) => {
-  const { ask, base } = await openEgressFront(t, {
-    target: (_, res) => void res.writeHead(200, { 'access-control-allow-origin': 'https://other.example' }).end(),
-    corsOrigins: ['https://app.example'],
-  })
-  const origin = 'https://app.example'
-  const preflight = await fetch(`${base}/x`, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'PUT' } })
-  t.equal(preflight.status, 204)
-  t.match(preflight.headers.get('access-control-allow-methods'), 'PUT')
-  const { headers } = await ask('/x', { headers: { origin } })
-  t.equal(headers.get('access-control-allow-origin'), origin)
-  t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
-})
+t.test(
+  'a browser that asks ahead is answered by us, without a key, and what an answer says of origins is ours',
+  async (t) => {
+    const { ask, base } = await openEgressFront(t, {
+      target: (_, res) =>
+        void res.writeHead(200, { 'access-control-allow-origin': 'https://other.example' }).end(),
+      corsOrigins: ['https://app.example'],
+    })
+    const origin = 'https://app.example'
+    const preflight = await fetch(`${base}/x`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'PUT' },
+    })
+    t.equal(preflight.status, 204)
+    t.match(preflight.headers.get('access-control-allow-methods'), 'PUT')
+    const { headers } = await ask('/x', { headers: { origin } })
+    t.equal(headers.get('access-control-allow-origin'), origin)
+    t.match(headers.get('access-control-expose-headers'), 'x-sluice-error')
+  },
+)
 
 t.test('the gate is told whose call it is', async (t) => {
   const asked: (string | undefined)[] = []
@@ -191,6 +325,11 @@ t.test('a call is logged by its host, without its path, query and headers', asyn
   const { ask, settled, untilSettled } = await openEgressFront(t, { target: echo, secrets: { k: 'v4lue' } })
   await (await ask('/private?q=private&k={{secret:k}}', { headers: { 'x-a': 'private' } })).text()
   await untilSettled(1)
-  t.match(settled[0], { operation: 'egress.forward', status: 200, failure: null, notes: { host: 'localhost' } })
+  t.match(settled[0], {
+    operation: 'egress.forward',
+    status: 200,
+    failure: null,
+    notes: { host: 'localhost' },
+  })
   t.notMatch(JSON.stringify(settled), /private|v4lue/)
 })

@@ -18,11 +18,18 @@ async function open(t: Test, apiKey = '{{secret:openai_key}}'): Promise<Stand> {
   t.teardown(() => provider.close())
   const front = await openEgressFront(t, { target: () => undefined, secrets: { openai_key: PROVIDER_KEY } })
   const baseURL = `${front.url}/egress/localhost:${new URL(provider.origin).port}/v1`
-  return { ...front, provider, client: new OpenAI({ baseURL, apiKey, defaultHeaders: { 'x-sluice-key': KEY }, maxRetries: 0 }) }
+  return {
+    ...front,
+    provider,
+    client: new OpenAI({ baseURL, apiKey, defaultHeaders: { 'x-sluice-key': KEY }, maxRetries: 0 }),
+  }
 }
 
 function refusalOf(client: OpenAI): Promise<unknown> {
-  return client.embeddings.create({ model: 'any', input: 'x' }).then(() => null, (error: unknown) => error)
+  return client.embeddings.create({ model: 'any', input: 'x' }).then(
+    () => null,
+    (error: unknown) => error,
+  )
 }
 
 t.test('the provider, and not the client, sees the key', async (t) => {
@@ -40,6 +47,9 @@ t.test('the client understands a refusal of the provider, and one of ours', asyn
   provider.script(refuses(404, 'no such model'))
   t.match(await refusalOf(client), { status: 404 })
   const { client: unbound, provider: other } = await open(t, '{{secret:unknown}}')
-  t.match(await refusalOf(unbound), { status: 403, message: /No secret `unknown` is bound to exactly this host/ })
+  t.match(await refusalOf(unbound), {
+    status: 403,
+    message: /No secret `unknown` is bound to exactly this host/,
+  })
   t.equal(other.calls.length, 0)
 })

@@ -1,4 +1,7 @@
-/** The caller's own key never goes to a destination, in whatever form a client puts it into a header, the query or the path. */
+/**
+ * The caller's own key never goes to a destination, in whatever form a client puts it into a header, the
+ * query or the path.
+ */
 import t from 'tap'
 import { holdsKey } from '../../../../src/server/operations/egress/own-keys.ts'
 import { errorOf, openEgressFront } from '../../../support/egress/egress-front.ts'
@@ -6,7 +9,8 @@ import { INTERN_KEY, KEY, MANAGEMENT_KEY, SCIM_KEY } from '../../../support/fron
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const hex = (text: string): string => Buffer.from(text).toString('hex')
-const escaped = (text: string): string => [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
+const escaped = (text: string): string =>
+  [...text].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('')
 
 const FORMS: Readonly<Record<string, (key: string) => string>> = {
   'as it is': (key) => `Bearer ${key}`,
@@ -14,7 +18,8 @@ const FORMS: Readonly<Record<string, (key: string) => string>> = {
   'Basic, as the user': (key) => `Basic ${base64(`${key}:`)}`,
   'Basic, behind a user of one letter': (key) => `Basic ${base64(`u:${key}`)}`,
   'Basic, behind a user': (key) => `Basic ${base64(`api:${key}`)}`,
-  'base64url within other text': (key) => `token=x.${Buffer.from(`{"key":"${key}"}`).toString('base64url')}.y`,
+  'base64url within other text': (key) =>
+    `token=x.${Buffer.from(`{"key":"${key}"}`).toString('base64url')}.y`,
   'percent-encoded': escaped,
   'percent-encoded twice': (key) => encodeURIComponent(escaped(key)),
   'base64, percent-encoded': (key) => escaped(base64(key)),
@@ -22,7 +27,7 @@ const FORMS: Readonly<Record<string, (key: string) => string>> = {
   'percent-encoded, in base64': (key) => base64(`u:${escaped(key)}`),
   'base64 of base64': (key) => base64(`x${base64(`u:${key}`)}`),
   'base64 three times': (key) => base64(base64(base64(key))),
-  'hexadecimal': (key) => hex(key),
+  hexadecimal: (key) => hex(key),
   'hexadecimal in capitals': (key) => hex(key).toUpperCase(),
   'hexadecimal of base64, percent-encoded': (key) => escaped(hex(base64(key))),
   'base64 of hexadecimal': (key) => base64(`k=${hex(key)}`),
@@ -35,47 +40,90 @@ for (const [form, write] of Object.entries(FORMS)) {
 }
 
 t.test('other keys, and words that are like ours, are none', async (t) => {
-  for (const text of ['sk-proj-abc', `Basic ${base64('user:sk-ant-123')}`, 'sk-sluice', base64('sk-sluic'), '%73%6b', '%', '']) {
+  for (const text of [
+    'sk-proj-abc',
+    `Basic ${base64('user:sk-ant-123')}`,
+    'sk-sluice',
+    base64('sk-sluic'),
+    '%73%6b',
+    '%',
+    '',
+  ]) {
     t.notOk(holdsKey(text), text)
   }
 })
 
-t.test('egress.forward 400: a key of ours in a header, the query or the path, and nothing is sent', async (t) => {
-  let requests = 0
-  const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
-  for (const [form, write] of Object.entries(FORMS)) {
-    const text = write(KEY)
-    t.match(await errorOf(await ask('/', { headers: { authorization: text } })), { status: 400, type: 'header_invalid' }, form)
-    t.match(await errorOf(await ask(`/?key=${encodeURIComponent(text)}`)), { status: 400, type: 'query_invalid' }, form)
-    t.match(await errorOf(await ask(`/a/${encodeURIComponent(text)}/b`)), { status: 400, type: 'params_invalid' }, form)
-  }
-  t.equal(requests, 0)
-})
+t.test(
+  'egress.forward 400: a key of ours in a header, the query or the path, and nothing is sent',
+  async (t) => {
+    let requests = 0
+    const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
+    for (const [form, write] of Object.entries(FORMS)) {
+      const text = write(KEY)
+      t.match(
+        await errorOf(await ask('/', { headers: { authorization: text } })),
+        { status: 400, type: 'header_invalid' },
+        form,
+      )
+      t.match(
+        await errorOf(await ask(`/?key=${encodeURIComponent(text)}`)),
+        { status: 400, type: 'query_invalid' },
+        form,
+      )
+      t.match(
+        await errorOf(await ask(`/a/${encodeURIComponent(text)}/b`)),
+        { status: 400, type: 'params_invalid' },
+        form,
+      )
+    }
+    t.equal(requests, 0)
+  },
+)
 
-t.test('egress.forward 400: a key of ours as the name of a header, or in a body whose placeholders are replaced', async (t) => {
-  let requests = 0
-  const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
-  const named = await errorOf(await ask('/', { headers: { [KEY]: '1' } }))
-  t.match(named, { status: 400, type: 'header_invalid' })
-  t.notMatch(JSON.stringify(named), KEY)
-  for (const [form, write] of Object.entries(FORMS)) {
-    const filled = { method: 'POST', headers: { 'x-sluice-substitute': 'body' }, body: `{"a":"${write(KEY)}"}` }
-    t.match(await errorOf(await ask('/', filled)), { status: 400, type: 'body_invalid' }, form)
-  }
-  t.equal(requests, 0)
-})
+t.test(
+  'egress.forward 400: a key of ours as the name of a header, or in a body whose placeholders are replaced',
+  async (t) => {
+    let requests = 0
+    const { ask } = await openEgressFront(t, { target: (_, res) => void (requests++, res.end()) })
+    const named = await errorOf(await ask('/', { headers: { [KEY]: '1' } }))
+    t.match(named, { status: 400, type: 'header_invalid' })
+    t.notMatch(JSON.stringify(named), KEY)
+    for (const [form, write] of Object.entries(FORMS)) {
+      const filled = {
+        method: 'POST',
+        headers: { 'x-sluice-substitute': 'body' },
+        body: `{"a":"${write(KEY)}"}`,
+      }
+      t.match(await errorOf(await ask('/', filled)), { status: 400, type: 'body_invalid' }, form)
+    }
+    t.equal(requests, 0)
+  },
+)
 
 t.test('what a text takes grows with its length alone, whatever stands in it', async (t) => {
   const timed = (unit: string, bytes: number): number => {
     const text = unit.repeat(bytes / unit.length)
     t.notOk(holdsKey(text), unit)
-    return Math.min(...Array.from({ length: 5 }, () => {
-      const from = performance.now()
-      holdsKey(text)
-      return performance.now() - from
-    }))
+    return Math.min(
+      ...Array.from({ length: 5 }, () => {
+        const from = performance.now()
+        holdsKey(text)
+        return performance.now() - from
+      }),
+    )
   }
-  for (const unit of ['%25', '%', '25', 'c2st', '736b', 'sk-sluice', 'YzJ0', '%37', base64('sk-sluic'), 'a']) {
+  for (const unit of [
+    '%25',
+    '%',
+    '25',
+    'c2st',
+    '736b',
+    'sk-sluice',
+    'YzJ0',
+    '%37',
+    base64('sk-sluic'),
+    'a',
+  ]) {
     const [half, whole] = [timed(unit, 32_768), timed(unit, 65_536)]
     t.ok(whole < 4 * half + 1, `${unit}: ${half.toFixed(2)} and ${whole.toFixed(2)} ms`)
   }

@@ -3,26 +3,55 @@ import fc from 'fast-check'
 import t from 'tap'
 import { templateOf } from '../../../../src/server/operations/egress/placeholders.ts'
 
-const PIECES = fc.array(fc.constantFrom(
-  '{{secret:a}}', '{{secret:api_key}}', '%7B%7Bsecret:a%7D%7D', '{%7bsecret%3Aa}%7D', '%41', '%4', '%', 'é', 'plain', '&x=', '{{', '}}', '{{secret:', '%7',
-), { maxLength: 40 })
+const PIECES = fc.array(
+  fc.constantFrom(
+    '{{secret:a}}',
+    '{{secret:api_key}}',
+    '%7B%7Bsecret:a%7D%7D',
+    '{%7bsecret%3Aa}%7D',
+    '%41',
+    '%4',
+    '%',
+    'é',
+    'plain',
+    '&x=',
+    '{{',
+    '}}',
+    '{{secret:',
+    '%7',
+  ),
+  { maxLength: 40 },
+)
 
-t.test('literals and names of an encoded text are those of a search for each placeholder by itself', async (t) => {
-  fc.assert(fc.property(PIECES, (pieces) => {
-    const text = pieces.join('')
-    deepEqual(templateOf(text, true), searchedSingly(text))
-  }), { numRuns: 500 })
-  t.pass('all are')
-})
+t.test(
+  'literals and names of an encoded text are those of a search for each placeholder by itself',
+  async (t) => {
+    fc.assert(
+      fc.property(PIECES, (pieces) => {
+        const text = pieces.join('')
+        deepEqual(templateOf(text, true), searchedSingly(text))
+      }),
+      { numRuns: 500 },
+    )
+    t.pass('all are')
+  },
+)
 
 t.test('a text that is sixteen times as long takes no more than some sixteen times as long', async (t) => {
-  const text = (bytes: number): string => '%41'.repeat(4).concat('{{secret:a}}').repeat(bytes / 24)
+  const text = (bytes: number): string =>
+    '%41'
+      .repeat(4)
+      .concat('{{secret:a}}')
+      .repeat(bytes / 24)
   const [short, long] = [text(24 * 1024), text(16 * 24 * 1024)]
   // Of the square, a long one is as much work as 256 short ones: sixteen times as much as these.
   t.ok(cpuOf(32, () => templateOf(long, true)) < 8 * cpuOf(32 * 16, () => templateOf(short, true)))
 })
 
-/** Microseconds of CPU, of which other processes of the machine have no part; counted in ticks, so of many runs together. */
+/**
+ * Microseconds of CPU, of which other processes of the machine have no part; counted in ticks, so of many
+ * runs together.
+ */
 function cpuOf(runs: number, work: () => void): number {
   const before = process.cpuUsage()
   for (let nth = 0; nth < runs; nth++) work()
@@ -36,7 +65,11 @@ function searchedSingly(text: string): { literals: string[]; names: string[] } |
   for (let at = 0; at < text.length;) {
     escape.lastIndex = at
     const [found] = escape.exec(text) ?? []
-    characters.push({ plain: found === undefined ? text[at] ?? '' : String.fromCharCode(Number.parseInt(found.slice(1), 16)), at })
+    characters.push({
+      plain:
+        found === undefined ? (text[at] ?? '') : String.fromCharCode(Number.parseInt(found.slice(1), 16)),
+      at,
+    })
     at += found?.length ?? 1
   }
   const plain = characters.map((character) => character.plain).join('')

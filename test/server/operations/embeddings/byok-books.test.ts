@@ -11,7 +11,10 @@ import { limitCredit, setLimit } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
 import { openRealSpend, type RealSpend } from '../../../support/money/real-spend.ts'
 
-/** Nano-USD of what `some text` comes to at the catalogue's price, and may come to: three tokens, one for each byte and the marks around. */
+/**
+ * Nano-USD of what `some text` comes to at the catalogue's price, and may come to: three tokens, one for each
+ * byte and the marks around.
+ */
 const COST = 3 * 500
 const BOUND = (9 + 16) * 500
 /** The same at the price that the private endpoint declares. */
@@ -27,23 +30,40 @@ async function stand(t: Test) {
       opened.push(spend)
       const paid = createAccess({ keys: openKeyStore(store), feed, graceMs: 60_000, now: Date.now })
       t.teardown(() => paid.close())
-      const authenticate = (header: string) => (header === `Bearer ${MANAGEMENT_KEY}` ? access : paid).authenticate(header)
+      const authenticate = (header: string) =>
+        (header === `Bearer ${MANAGEMENT_KEY}` ? access : paid).authenticate(header)
       return { access: { ...access, authenticate }, ports: { spend, ...openBudgetPorts({ store, hints }) } }
     },
   })
   const { store, organizationId, workspaceId, call, embed, vault } = front
-  const input = { kind: 'inference', name: 'k', organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
+  const input = {
+    kind: 'inference',
+    name: 'k',
+    organizationId,
+    workspaceId,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
   const { apiKey, key } = must(await createKey(store, input, CLI))
   await vault.put('keyed_api_key', 'sk-own-canary-0123456789', ['localhost'])
-  const accounts = { organization: organizationAccount(organizationId), workspace: workspaceAccount(workspaceId), key: `k${apiKey.hash}` }
+  const accounts = {
+    organization: organizationAccount(organizationId),
+    workspace: workspaceAccount(workspaceId),
+    key: `k${apiKey.hash}`,
+  }
   const spend = present(opened[0])
   return {
-    ...front, accounts, books: () => spend.books(),
+    ...front,
+    accounts,
+    books: () => spend.books(),
     byOwnKey: (): Promise<Told> => embed('acme/keyed', 0, { key, body: { provider: { only: ['keyed'] } } }),
     byOwnEndpoint: (): Promise<Told> => embed('acme/own', 0, { key }),
     byOperator: (): Promise<Told> => embed('acme/embed', 0, { key }),
     budget: async (nano: number, doesCountByok: boolean): Promise<void> => {
-      const { status } = await call('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: nano / 1e9, include_byok_in_budgets: doesCountByok })
+      const { status } = await call('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, {
+        limit_usd: nano / 1e9,
+        include_byok_in_budgets: doesCountByok,
+      })
       t.equal(status, 200)
     },
     /** Of each account, what it spent and what was paid by the workspace's own credentials. */
@@ -54,26 +74,41 @@ async function stand(t: Test) {
         const { spent, byok } = present(rows.find((row) => row.id === id))
         return [spent, byok]
       }
-      return { organization: of(accounts.organization), workspace: of(accounts.workspace), key: of(accounts.key) }
+      return {
+        organization: of(accounts.organization),
+        workspace: of(accounts.workspace),
+        key: of(accounts.key),
+      }
     },
   }
 }
 
-t.test('where own credentials do not count nothing of them is taken from a budget, and they are counted apart', async (t) => {
-  const { active, budget, byOwnKey, byOwnEndpoint, byOperator, books, counted } = await stand(t)
-  await active()
-  await budget(BOUND, false)
-  for (const _ of [1, 2, 3]) t.match(await byOwnKey(), { status: 200, body: { usage: { is_byok: true, cost: COST / 1e9 } } })
-  t.match(await byOwnEndpoint(), { status: 200, body: { usage: { is_byok: true, cost: OWN_COST / 1e9 } } })
-  t.match(await byOperator(), { status: 200, body: { usage: { is_byok: false } } }, 'all of the budget is left')
-  t.match(await byOperator(), { status: 403, body: { error: { metadata: { error_type: 'budget_exceeded', spend: COST / 1e9 } } } })
-  t.match(await byOwnKey(), { status: 200 }, 'a budget that is spent is none of theirs')
-  const told = await books()
-  const byok = 4 * COST + OWN_COST
-  t.same(await counted(), { organization: [COST, byok], workspace: [COST, byok], key: [COST, byok] })
-  t.same(told.ledger.filter(({ is_byok: isByok }) => isByok).length, 5)
-  t.same([told.leases, told.imbalances], [0, []])
-})
+t.test(
+  'where own credentials do not count nothing of them is taken from a budget, and they are counted apart',
+  async (t) => {
+    const { active, budget, byOwnKey, byOwnEndpoint, byOperator, books, counted } = await stand(t)
+    await active()
+    await budget(BOUND, false)
+    for (const _ of [1, 2, 3])
+      t.match(await byOwnKey(), { status: 200, body: { usage: { is_byok: true, cost: COST / 1e9 } } })
+    t.match(await byOwnEndpoint(), { status: 200, body: { usage: { is_byok: true, cost: OWN_COST / 1e9 } } })
+    t.match(
+      await byOperator(),
+      { status: 200, body: { usage: { is_byok: false } } },
+      'all of the budget is left',
+    )
+    t.match(await byOperator(), {
+      status: 403,
+      body: { error: { metadata: { error_type: 'budget_exceeded', spend: COST / 1e9 } } },
+    })
+    t.match(await byOwnKey(), { status: 200 }, 'a budget that is spent is none of theirs')
+    const told = await books()
+    const byok = 4 * COST + OWN_COST
+    t.same(await counted(), { organization: [COST, byok], workspace: [COST, byok], key: [COST, byok] })
+    t.same(told.ledger.filter(({ is_byok: isByok }) => isByok).length, 5)
+    t.same([told.leases, told.imbalances], [0, []])
+  },
+)
 
 for (const way of ['byOwnKey', 'byOwnEndpoint'] as const) {
   const [bound, cost] = way === 'byOwnKey' ? [BOUND, COST] : [OWN_BOUND, OWN_COST]
@@ -85,25 +120,54 @@ for (const way of ['byOwnKey', 'byOwnEndpoint'] as const) {
     let paid = 0
     let told = await embed()
     for (; told.status === 200 && paid < 99; told = await embed()) paid++
-    t.match(told, { status: 403, body: { error: { metadata: { error_type: 'budget_exceeded', limit_source: 'budget', limit: 2 * bound / 1e9 } } } })
+    t.match(told, {
+      status: 403,
+      body: {
+        error: {
+          metadata: { error_type: 'budget_exceeded', limit_source: 'budget', limit: (2 * bound) / 1e9 },
+        },
+      },
+    })
     t.equal(paid, 1 + Math.floor(bound / cost), 'one that costs no more than this is left')
     t.equal(keyed.calls.length + upstream.calls.length - probes, paid, 'what is refused is not sent')
     const { leases, imbalances } = await books()
-    t.same(await counted(), { organization: [0, paid * cost], workspace: [0, paid * cost], key: [0, paid * cost] })
+    t.same(await counted(), {
+      organization: [0, paid * cost],
+      workspace: [0, paid * cost],
+      key: [0, paid * cost],
+    })
     t.same([leases, imbalances], [0, []])
   })
 }
 
-t.test('own credentials are never paid from the organization\'s credit, and go on where it is used up', async (t) => {
-  const { store, organizationId, accounts, active, budget, byOwnKey, byOwnEndpoint, byOperator, books, counted } = await stand(t)
-  await active()
-  await limitCredit(store.sql, organizationId, BOUND)
-  await setLimit(store.sql, accounts.key, 'lifetime', 1e9)
-  await budget(1e9, true)
-  t.match(await byOperator(), { status: 200 })
-  t.match(await byOperator(), { status: 402, body: { error: { metadata: { error_type: 'credit_exhausted', spend: COST / 1e9 } } } })
-  for (const embed of [byOwnKey, byOwnEndpoint]) t.match(await embed(), { status: 200, body: { usage: { is_byok: true } } })
-  const { leases, imbalances } = await books()
-  t.same((await counted()).organization, [COST, COST + OWN_COST])
-  t.same([leases, imbalances], [0, []])
-})
+t.test(
+  "own credentials are never paid from the organization's credit, and go on where it is used up",
+  async (t) => {
+    const {
+      store,
+      organizationId,
+      accounts,
+      active,
+      budget,
+      byOwnKey,
+      byOwnEndpoint,
+      byOperator,
+      books,
+      counted,
+    } = await stand(t)
+    await active()
+    await limitCredit(store.sql, organizationId, BOUND)
+    await setLimit(store.sql, accounts.key, 'lifetime', 1e9)
+    await budget(1e9, true)
+    t.match(await byOperator(), { status: 200 })
+    t.match(await byOperator(), {
+      status: 402,
+      body: { error: { metadata: { error_type: 'credit_exhausted', spend: COST / 1e9 } } },
+    })
+    for (const embed of [byOwnKey, byOwnEndpoint])
+      t.match(await embed(), { status: 200, body: { usage: { is_byok: true } } })
+    const { leases, imbalances } = await books()
+    t.same((await counted()).organization, [COST, COST + OWN_COST])
+    t.same([leases, imbalances], [0, []])
+  },
+)

@@ -22,23 +22,34 @@ interface Recorded {
   readonly ends: ('released' | CallCost)[]
 }
 
-/** Money without an end, of which every movement is kept. @param answer what else a hold waits for, or comes to */
-function recorder(answer: () => Promise<void> | Outcome<never> | undefined = () => undefined): Spend & { readonly holds: readonly Recorded[] } {
+/**
+ * Money without an end, of which every movement is kept. @param answer what else a hold waits for, or comes
+ * to
+ */
+function recorder(
+  answer: () => Promise<void> | Outcome<never> | undefined = () => undefined,
+): Spend & { readonly holds: readonly Recorded[] } {
   const holds: Recorded[] = []
   return {
     holds,
     hold(ask) {
       const ends: Recorded['ends'] = []
       holds.push({ ask, ends })
-      const held: Outcome<Hold> = ok({ written: () => true, settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
+      const held: Outcome<Hold> = ok({
+        written: () => true,
+        settle: (cost) => void ends.push(cost),
+        release: () => void ends.push('released'),
+      })
       const first = answer()
-      return first instanceof Promise ? first.then(() => held) : first ?? held
+      return first instanceof Promise ? first.then(() => held) : (first ?? held)
     },
   }
 }
 
 const request = (body: object): RequestInit => ({
-  method: 'POST', headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' }, body: JSON.stringify(body),
+  method: 'POST',
+  headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+  body: JSON.stringify(body),
 })
 
 /** With a deadline the front has timers, without which it hears of no leave while a call is not sent. */
@@ -49,42 +60,65 @@ t.test('a call takes the dearest that it may come to, and pays what it came to',
   const { post } = await openEmbeddings(t, { spend })
   const { headers, body } = await post({ ...ONE, model: 'acme/embed:floor' })
   t.equal(body.usage?.cost, 0.000_002)
-  t.match(spend.holds, [{
-    ask: {
-      bound: { paidNano: BOUND, anyNano: BOUND },
-      facts: { requestId: headers.get('x-request-id'), operation: 'embeddings.create', model: 'acme/embed:floor' },
+  t.match(spend.holds, [
+    {
+      ask: {
+        bound: { paidNano: BOUND, anyNano: BOUND },
+        facts: {
+          requestId: headers.get('x-request-id'),
+          operation: 'embeddings.create',
+          model: 'acme/embed:floor',
+        },
+      },
+      ends: [{ costNano: 2 * TOKEN, isByok: false, isEstimated: false, provider: 'second', tokens: 4 }],
     },
-    ends: [{ costNano: 2 * TOKEN, isByok: false, isEstimated: false, provider: 'second', tokens: 4 }],
-  }])
+  ])
   t.type(spend.holds[0]?.ends, Array)
   t.ok(spend.holds[0]?.ends.every((end) => typeof end === 'object' && Number.isInteger(end.milliseconds)))
 })
 
 const CREDIT = { money: { ...NO_LIMITS, accountId: 'a', isCreditLimited: true } }
 
-t.test('under a limit an unpriced endpoint is passed over, wherever it stands; without one it is not', async (t) => {
-  const spend = recorder()
-  const firstFacts = { pricing: undefined }
-  const limited = await openEmbeddings(t, { spend, firstFacts, keys: CREDIT })
-  for (const provider of [undefined, { allow_fallbacks: false }, { order: ['first', 'second'] }]) {
-    t.equal((await limited.post({ ...ONE, model: 'acme/embed', provider })).status, 200)
-  }
-  t.same([limited.first.calls.length, limited.second.calls.length], [0, 3])
-  t.same(spend.holds.map(({ ask }) => ask.bound), Array(3).fill({ paidNano: BOUND / 2, anyNano: BOUND / 2 }))
-  const free = await openEmbeddings(t, { firstFacts })
-  t.equal((await free.post({ ...ONE, model: 'acme/embed' })).headers.get('x-sluice-unpriced'), 'true')
-  t.equal(free.first.calls.length, 1)
-})
+t.test(
+  'under a limit an unpriced endpoint is passed over, wherever it stands; without one it is not',
+  async (t) => {
+    const spend = recorder()
+    const firstFacts = { pricing: undefined }
+    const limited = await openEmbeddings(t, { spend, firstFacts, keys: CREDIT })
+    for (const provider of [undefined, { allow_fallbacks: false }, { order: ['first', 'second'] }]) {
+      t.equal((await limited.post({ ...ONE, model: 'acme/embed', provider })).status, 200)
+    }
+    t.same([limited.first.calls.length, limited.second.calls.length], [0, 3])
+    t.same(
+      spend.holds.map(({ ask }) => ask.bound),
+      Array(3).fill({ paidNano: BOUND / 2, anyNano: BOUND / 2 }),
+    )
+    const free = await openEmbeddings(t, { firstFacts })
+    t.equal((await free.post({ ...ONE, model: 'acme/embed' })).headers.get('x-sluice-unpriced'), 'true')
+    t.equal(free.first.calls.length, 1)
+  },
+)
 
-t.test('under a limit the priced endpoint alone is left: when it fails, or is excluded, no unpriced one is called for nothing', async (t) => {
-  const spend = recorder()
-  const { post, first, second } = await openEmbeddings(t, { spend, firstFacts: { pricing: undefined }, keys: CREDIT })
-  second.script(refuses(500))
-  t.equal((await post({ ...ONE, model: 'acme/embed' })).status, 502)
-  t.equal(first.calls.length, 0)
-  await post({ ...ONE, model: 'acme/embed', provider: { only: ['first'] } })
-  t.match(spend.holds.at(-1)?.ask.bound, { paidNano: null, anyNano: null, unpriced: 'first/embed-1' }, 'which every limit refuses')
-})
+t.test(
+  'under a limit the priced endpoint alone is left: when it fails, or is excluded, no unpriced one is called for nothing',
+  async (t) => {
+    const spend = recorder()
+    const { post, first, second } = await openEmbeddings(t, {
+      spend,
+      firstFacts: { pricing: undefined },
+      keys: CREDIT,
+    })
+    second.script(refuses(500))
+    t.equal((await post({ ...ONE, model: 'acme/embed' })).status, 502)
+    t.equal(first.calls.length, 0)
+    await post({ ...ONE, model: 'acme/embed', provider: { only: ['first'] } })
+    t.match(
+      spend.holds.at(-1)?.ask.bound,
+      { paidNano: null, anyNano: null, unpriced: 'first/embed-1' },
+      'which every limit refuses',
+    )
+  },
+)
 
 const refusals = [
   ['embeddings.create 402: credit that does not cover the call', 402, 'credit_exhausted'],
@@ -94,18 +128,33 @@ const refusals = [
 ] as const satisfies readonly (readonly [string, number, FailureName])[]
 for (const [title, status, name] of refusals) {
   t.test(`${title}, is not sent`, async (t) => {
-    const metadata = { limit_source: 'budget', scope: 'workspace', limit: 10, spend: 9.99, interval: 'daily', reset_at: '2026-11-21T00:00:00Z' }
-    const { post, first } = await openEmbeddings(t, { spend: recorder(() => fail(name, { metadata, detail: '9.99 of 10 USD are used.' })) })
+    const metadata = {
+      limit_source: 'budget',
+      scope: 'workspace',
+      limit: 10,
+      spend: 9.99,
+      interval: 'daily',
+      reset_at: '2026-11-21T00:00:00Z',
+    }
+    const { post, first } = await openEmbeddings(t, {
+      spend: recorder(() => fail(name, { metadata, detail: '9.99 of 10 USD are used.' })),
+    })
     const reply = await post(ONE)
     t.equal(reply.status, status)
-    t.match(reply.body.error, { code: status, message: /9\.99 of 10 USD are used\.$/, metadata: { error_type: name, ...metadata } })
+    t.match(reply.body.error, {
+      code: status,
+      message: /9\.99 of 10 USD are used\.$/,
+      metadata: { error_type: name, ...metadata },
+    })
     t.equal(first.calls.length, 0)
   })
 }
 
 t.test('embeddings.create 503: a call whose take could not be written down, is not sent', async (t) => {
   const end = (): void => void t.fail('nothing was held')
-  const spend: Spend = { hold: () => ok({ written: () => Promise.resolve(false), settle: end, release: end }) }
+  const spend: Spend = {
+    hold: () => ok({ written: () => Promise.resolve(false), settle: end, release: end }),
+  }
   const { post, first } = await openEmbeddings(t, { spend })
   const { status, body } = await post(ONE)
   t.same([status, body.error?.metadata['error_type']], [503, 'store_unavailable'])
@@ -114,7 +163,10 @@ t.test('embeddings.create 503: a call whose take could not be written down, is n
 
 t.test('embeddings.create 403: a model that the list of the key leaves out, by whatever name', async (t) => {
   const spend = recorder()
-  const { post, first } = await openEmbeddings(t, { spend, keys: { allowedModels: ['acme/one', 'sluice/*'] } })
+  const { post, first } = await openEmbeddings(t, {
+    spend,
+    keys: { allowedModels: ['acme/one', 'sluice/*'] },
+  })
   for (const model of ['acme/embed', 'acme/embed:floor', 'acme/e', 'acme/chat']) {
     const { status, body } = await post({ ...ONE, model })
     t.same([status, body.error?.metadata['error_type']], [403, 'model_not_allowed'], model)
@@ -125,14 +177,22 @@ t.test('embeddings.create 403: a model that the list of the key leaves out, by w
   t.equal((await post({ ...ONE, model: 'sluice/lexical-1' })).status, 200)
 })
 
-const failing = [['answers 500', refuses(500)], ['refuses the input', refuses(400)], ['hangs up', hangsUp], ['sends a page', sendsHtml]] as const
+const failing = [
+  ['answers 500', refuses(500)],
+  ['refuses the input', refuses(400)],
+  ['hangs up', hangsUp],
+  ['sends a page', sendsHtml],
+] as const
 for (const [what, behaviour] of failing) {
   t.test(`a provider that ${what} costs nothing`, async (t) => {
     const spend = recorder()
     const { post, first } = await openEmbeddings(t, { spend })
     first.usually(behaviour)
     t.not((await post(ONE)).status, 200)
-    t.same(spend.holds.map(({ ends }) => ends), [['released']])
+    t.same(
+      spend.holds.map(({ ends }) => ends),
+      [['released']],
+    )
   })
 }
 
@@ -149,7 +209,9 @@ t.test('a call that falls back is charged once, at the price of the endpoint tha
   const { post, first } = await openEmbeddings(t, { spend })
   first.script(refuses(500))
   t.equal((await post({ ...ONE, model: 'acme/embed' })).body.usage?.cost, 0.000_002)
-  t.match(spend.holds, [{ ask: { bound: { paidNano: BOUND } }, ends: [{ costNano: 2 * TOKEN, provider: 'second' }] }])
+  t.match(spend.holds, [
+    { ask: { bound: { paidNano: BOUND } }, ends: [{ costNano: 2 * TOKEN, provider: 'second' }] },
+  ])
   t.equal(spend.holds[0]?.ends.length, 1)
 })
 
@@ -160,21 +222,34 @@ t.test('a call that is repeated on a new connection is charged once', async (t) 
   first.script(hangsUp)
   t.equal((await post(ONE)).status, 200)
   t.equal(first.calls.length, 3)
-  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 4 * TOKEN }], [{ costNano: 4 * TOKEN }]])
-  t.same(spend.holds.map(({ ends }) => ends.length), [1, 1])
+  t.match(
+    spend.holds.map(({ ends }) => ends),
+    [[{ costNano: 4 * TOKEN }], [{ costNano: 4 * TOKEN }]],
+  )
+  t.same(
+    spend.holds.map(({ ends }) => ends.length),
+    [1, 1],
+  )
 })
 
-t.test('a provider that tells more than the call may cost is paid its word by nobody: the reply charges the bound, and says so', async (t) => {
-  const spend = recorder()
-  const { post, first, settled, untilSettled } = await openEmbeddings(t, { spend })
-  first.script(answers({ usage: { prompt_tokens: 5_000, total_tokens: 5_000 } }))
-  const { headers, body } = await post(ONE)
-  t.equal(body.usage?.cost, BOUND / 1e9)
-  t.equal(headers.get('x-sluice-usage'), 'capped')
-  t.match(spend.holds, [{ ends: [{ costNano: 5_000 * TOKEN, tokens: 5_000, isEstimated: false }] }], 'the ledger is told all, for its overrun')
-  await untilSettled(1)
-  t.equal(settled[0]?.notes.costUsd, BOUND / 1e9)
-})
+t.test(
+  'a provider that tells more than the call may cost is paid its word by nobody: the reply charges the bound, and says so',
+  async (t) => {
+    const spend = recorder()
+    const { post, first, settled, untilSettled } = await openEmbeddings(t, { spend })
+    first.script(answers({ usage: { prompt_tokens: 5_000, total_tokens: 5_000 } }))
+    const { headers, body } = await post(ONE)
+    t.equal(body.usage?.cost, BOUND / 1e9)
+    t.equal(headers.get('x-sluice-usage'), 'capped')
+    t.match(
+      spend.holds,
+      [{ ends: [{ costNano: 5_000 * TOKEN, tokens: 5_000, isEstimated: false }] }],
+      'the ledger is told all, for its overrun',
+    )
+    await untilSettled(1)
+    t.equal(settled[0]?.notes.costUsd, BOUND / 1e9)
+  },
+)
 
 t.test('a provider that tells no usage is charged our estimate, and marked', async (t) => {
   const spend = recorder()
@@ -195,34 +270,49 @@ t.test('a client that leaves before its call was sent is not charged', async (t)
     silent.close()
   })
   const spend = recorder()
-  const { url, untilSettled } = await openEmbeddings(t, { spend, oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`, deadlineMs: LONG_MS })
+  const { url, untilSettled } = await openEmbeddings(t, {
+    spend,
+    oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    deadlineMs: LONG_MS,
+  })
   const client = new AbortController()
   const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
   await arrived
   client.abort()
   await call
   await untilSettled(1)
-  t.same(spend.holds.map(({ ends }) => ends), [['released']])
+  t.same(
+    spend.holds.map(({ ends }) => ends),
+    [['released']],
+  )
 })
 
-t.test('a client that leaves while its call waits for money is not charged, and nothing is sent', async (t) => {
-  let asked: () => void = () => undefined
-  let granted: () => void = () => undefined
-  const isAsked = new Promise<void>((resolve) => void (asked = resolve))
-  const spend = recorder(() => (asked(), new Promise((resolve) => void (granted = resolve))))
-  const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
-  const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
-  await isAsked
-  const signal = spend.holds[0]?.ask.signal?.()
-  const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
-  client.abort()
-  await Promise.all([call, left])
-  granted()
-  await untilSettled(1)
-  t.same(spend.holds.map(({ ends }) => ends), [['released']])
-  t.equal(first.calls.length, 0)
-})
+t.test(
+  'a client that leaves while its call waits for money is not charged, and nothing is sent',
+  async (t) => {
+    let asked: () => void = () => undefined
+    let granted: () => void = () => undefined
+    const isAsked = new Promise<void>((resolve) => void (asked = resolve))
+    const spend = recorder(() => (asked(), new Promise((resolve) => void (granted = resolve))))
+    const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
+    const client = new AbortController()
+    const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(
+      () => null,
+    )
+    await isAsked
+    const signal = spend.holds[0]?.ask.signal?.()
+    const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+    client.abort()
+    await Promise.all([call, left])
+    granted()
+    await untilSettled(1)
+    t.same(
+      spend.holds.map(({ ends }) => ends),
+      [['released']],
+    )
+    t.equal(first.calls.length, 0)
+  },
+)
 
 t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
   let asked: (ask: HoldAsk) => void = () => undefined
@@ -233,7 +323,11 @@ t.test('a client that leaves while its take is written is not charged, and nothi
     hold(ask) {
       asked(ask)
       const written = new Promise<boolean>((resolve) => void (wrote = resolve))
-      return ok({ written: () => written, settle: (cost) => void ends.push(cost), release: () => void ends.push('released') })
+      return ok({
+        written: () => written,
+        settle: (cost) => void ends.push(cost),
+        release: () => void ends.push('released'),
+      })
     },
   }
   const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
@@ -262,38 +356,75 @@ t.test('a client that leaves after its call was sent is charged once', async (t)
   t.same(spend.holds[0]?.ends, [])
   setTimeout(() => answerNow(), 30)
   await untilSettled(1)
-  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 4 * TOKEN, provider: 'first' }]])
+  t.match(
+    spend.holds.map(({ ends }) => ends),
+    [[{ costNano: 4 * TOKEN, provider: 'first' }]],
+  )
   t.equal(spend.holds[0]?.ends.length, 1)
 })
 
 const MODEL = { id: 'acme/x', isEmbedding: true }
 const RESULT: EmbeddingsResult = {
-  data: [Buffer.from('[]')], promptTokens: 100, totalTokens: 100, isEstimated: false, provider: 'own', promptNanoPerMillion: 1_000_000_000,
-  requestNano: 0, isByok: true, isUnpriced: false, attempts: 1, previousErrors: [], upstreamMs: 1.5, release: () => undefined,
+  data: [Buffer.from('[]')],
+  promptTokens: 100,
+  totalTokens: 100,
+  isEstimated: false,
+  provider: 'own',
+  promptNanoPerMillion: 1_000_000_000,
+  requestNano: 0,
+  isByok: true,
+  isUnpriced: false,
+  attempts: 1,
+  previousErrors: [],
+  upstreamMs: 1.5,
+  release: () => undefined,
 }
 
 /** The operation alone, with an answer of the embedder's. */
 function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
   const ports = {
-    spend, models: { resolve: () => MODEL }, privateModels: { of: () => null },
+    spend,
+    models: { resolve: () => MODEL },
+    privateModels: { of: () => null },
     embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, run }) },
   }
   const key = { allowedModels: null, scopes: null, hash: 'k' }
-  const call = { key, headers: {}, body: { model: 'acme/x', input: 'x' }, notes: {}, requestId: 'r', deadlineAt: 1 }
+  const call = {
+    key,
+    headers: {},
+    body: { model: 'acme/x', input: 'x' },
+    notes: {},
+    requestId: 'r',
+    deadlineAt: 1,
+  }
   return createEmbeddings.run(call as never, ports as never)
 }
 
-t.test('a call under own credentials is cut to the dearest of all, others to the dearest of the operator\'s', async (t) => {
-  const spend = recorder()
-  const told = [await ran(spend, () => Promise.resolve(ok(RESULT))), await ran(spend, () => Promise.resolve(ok({ ...RESULT, isByok: false })))]
-  const texts = told.map((answer) => (answer.ok && answer.value.kind === 'bytes' ? Buffer.concat(answer.value.parts).toString() : ''))
-  t.match(texts[0], /"cost":0.00006,"is_byok":true/)
-  t.match(texts[1], /"cost":1e-8,"is_byok":false/)
-  t.match(spend.holds.map(({ ends }) => ends), [[{ costNano: 100_000, isByok: true, milliseconds: 2 }], [{ costNano: 100_000, isByok: false }]])
-})
+t.test(
+  "a call under own credentials is cut to the dearest of all, others to the dearest of the operator's",
+  async (t) => {
+    const spend = recorder()
+    const told = [
+      await ran(spend, () => Promise.resolve(ok(RESULT))),
+      await ran(spend, () => Promise.resolve(ok({ ...RESULT, isByok: false }))),
+    ]
+    const texts = told.map((answer) =>
+      answer.ok && answer.value.kind === 'bytes' ? Buffer.concat(answer.value.parts).toString() : '',
+    )
+    t.match(texts[0], /"cost":0.00006,"is_byok":true/)
+    t.match(texts[1], /"cost":1e-8,"is_byok":false/)
+    t.match(
+      spend.holds.map(({ ends }) => ends),
+      [[{ costNano: 100_000, isByok: true, milliseconds: 2 }], [{ costNano: 100_000, isByok: false }]],
+    )
+  },
+)
 
 t.test('a bug keeps no money from others', async (t) => {
   const spend = recorder()
   await t.rejects(Promise.resolve(ran(spend, () => Promise.reject(new Error('a bug')))), { message: 'a bug' })
-  t.same(spend.holds.map(({ ends }) => ends), [['released']])
+  t.same(
+    spend.holds.map(({ ends }) => ends),
+    [['released']],
+  )
 })

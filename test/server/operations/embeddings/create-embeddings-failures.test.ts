@@ -17,7 +17,11 @@ import {
   type Behaviour,
 } from '../../../support/embeddings/provider-behaviours.ts'
 import { atPace } from '../../../support/load/pace.ts'
-import { openEmbeddings, PROVIDER_KEY, type EmbeddingsReply } from '../../../support/embeddings/embeddings-front.ts'
+import {
+  openEmbeddings,
+  PROVIDER_KEY,
+  type EmbeddingsReply,
+} from '../../../support/embeddings/embeddings-front.ts'
 import { DISABLED_KEY, LIMITED_KEY, MANAGEMENT_KEY } from '../../../support/front.ts'
 
 /** A clock that shows the instant of its making. */

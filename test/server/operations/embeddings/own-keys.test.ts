@@ -9,23 +9,35 @@ const OPERATORS = 'shipped-key'
 
 /** Two callers of the workspace in turn: what one alone meets opens no breaker so soon. */
 const inTurn = (nth: number) => ({ key: nth % 2 === 0 ? KEY : INTERN_KEY })
-const put = ({ vault }: EndpointsStand, value = OWN, hosts: readonly string[] = ['localhost']) => vault.put('keyed_api_key', value, hosts)
+const put = ({ vault }: EndpointsStand, value = OWN, hosts: readonly string[] = ['localhost']) =>
+  vault.put('keyed_api_key', value, hosts)
 const typeOf = ({ body }: Told): unknown => body.error?.metadata['error_type']
 const usageOf = ({ body }: Told): unknown => body.usage
-const keysAt = ({ keyed }: EndpointsStand): readonly unknown[] => keyed.calls.map(({ headers }) => headers['authorization'])
+const keysAt = ({ keyed }: EndpointsStand): readonly unknown[] =>
+  keyed.calls.map(({ headers }) => headers['authorization'])
 
-t.test('a workspace\'s own key is used in the place of the operator\'s, on every front and for no other workspace', async (t) => {
-  const stand = await openEndpoints(t, { fronts: 2 })
-  for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/keyed', nth)), { is_byok: false })
-  await put(stand)
-  for (const nth of [0, 1]) t.match(await stand.embed('acme/keyed', nth), { status: 200, body: { model: 'acme/keyed', usage: { is_byok: true } } })
-  t.match(usageOf(await stand.embed('acme/keyed:floor')), { is_byok: true })
-  t.match(usageOf(await stand.embed('acme/keyed', 0, { key: OTHER_KEY })), { is_byok: false })
-  t.match(usageOf(await stand.embed('acme/embed')), { is_byok: false }, 'nor at other providers')
-  t.same(keysAt(stand), [OPERATORS, OPERATORS, OWN, OWN, OWN, OPERATORS].map((key) => `Bearer ${key}`))
-})
+t.test(
+  "a workspace's own key is used in the place of the operator's, on every front and for no other workspace",
+  async (t) => {
+    const stand = await openEndpoints(t, { fronts: 2 })
+    for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/keyed', nth)), { is_byok: false })
+    await put(stand)
+    for (const nth of [0, 1])
+      t.match(await stand.embed('acme/keyed', nth), {
+        status: 200,
+        body: { model: 'acme/keyed', usage: { is_byok: true } },
+      })
+    t.match(usageOf(await stand.embed('acme/keyed:floor')), { is_byok: true })
+    t.match(usageOf(await stand.embed('acme/keyed', 0, { key: OTHER_KEY })), { is_byok: false })
+    t.match(usageOf(await stand.embed('acme/embed')), { is_byok: false }, 'nor at other providers')
+    t.same(
+      keysAt(stand),
+      [OPERATORS, OPERATORS, OWN, OWN, OWN, OPERATORS].map((key) => `Bearer ${key}`),
+    )
+  },
+)
 
-t.test('a provider without the operator\'s key serves the workspaces that have one', async (t) => {
+t.test("a provider without the operator's key serves the workspaces that have one", async (t) => {
   const stand = await openEndpoints(t)
   t.equal(typeOf(await stand.embed('acme/no-key')), 'endpoint_unconfigured')
   await stand.vault.put('no_key_api_key', OWN, ['localhost'])
@@ -41,46 +53,78 @@ t.test('a key that is bound to other hosts is not there', async (t) => {
   t.same(stand.vault.asked, [])
 })
 
-t.test('a key that is replaced or removed counts from the next call on, and is released once for many calls', async (t) => {
-  const stand = await openEndpoints(t)
-  await put(stand)
-  for (const _ of [1, 2, 3]) await stand.embed('acme/keyed')
-  t.match(stand.vault.asked, [{ name: 'keyed_api_key', host: 'localhost', operation: 'embeddings.create', by: { actor: { kind: 'key' } } }])
-  await put(stand, 'sk-other')
-  await stand.embed('acme/keyed')
-  await stand.vault.remove('keyed_api_key')
-  t.match(usageOf(await stand.embed('acme/keyed')), { is_byok: false })
-  t.same(keysAt(stand).slice(2), [OWN, 'sk-other', OPERATORS].map((key) => `Bearer ${key}`))
-})
+t.test(
+  'a key that is replaced or removed counts from the next call on, and is released once for many calls',
+  async (t) => {
+    const stand = await openEndpoints(t)
+    await put(stand)
+    for (const _ of [1, 2, 3]) await stand.embed('acme/keyed')
+    t.match(stand.vault.asked, [
+      {
+        name: 'keyed_api_key',
+        host: 'localhost',
+        operation: 'embeddings.create',
+        by: { actor: { kind: 'key' } },
+      },
+    ])
+    await put(stand, 'sk-other')
+    await stand.embed('acme/keyed')
+    await stand.vault.remove('keyed_api_key')
+    t.match(usageOf(await stand.embed('acme/keyed')), { is_byok: false })
+    t.same(
+      keysAt(stand).slice(2),
+      [OWN, 'sk-other', OPERATORS].map((key) => `Bearer ${key}`),
+    )
+  },
+)
 
-t.test('a refused key is told as the workspace\'s own, and neither the operator\'s key nor another endpoint is tried', async (t) => {
-  const stand = await openEndpoints(t)
-  await put(stand)
-  for (const status of [401, 403]) {
-    stand.keyed.script(refuses(status))
-    const told = await stand.embed('acme/keyed')
-    t.same([told.status, typeOf(told)], [502, 'upstream_own_key'])
-    t.match(told.body.error, { message: /`keyed_api_key`.*operator's key was not tried.*answered 40[13]/, metadata: { provider_name: 'Keyed' } })
-  }
-  t.same([stand.keyed.calls.length, stand.shipped.calls.length], [2, 0])
-})
+t.test(
+  "a refused key is told as the workspace's own, and neither the operator's key nor another endpoint is tried",
+  async (t) => {
+    const stand = await openEndpoints(t)
+    await put(stand)
+    for (const status of [401, 403]) {
+      stand.keyed.script(refuses(status))
+      const told = await stand.embed('acme/keyed')
+      t.same([told.status, typeOf(told)], [502, 'upstream_own_key'])
+      t.match(told.body.error, {
+        message: /`keyed_api_key`.*operator's key was not tried.*answered 40[13]/,
+        metadata: { provider_name: 'Keyed' },
+      })
+    }
+    t.same([stand.keyed.calls.length, stand.shipped.calls.length], [2, 0])
+  },
+)
 
 t.test('a refused key takes the provider from nobody, and its owner is told why each time', async (t) => {
   const stand = await openEndpoints(t)
   await put(stand)
-  stand.keyed.usually((exchange) => (exchange.call.headers['authorization'] === `Bearer ${OWN}` ? refuses(401) : answers())(exchange))
-  for (let nth = 0; nth < 30; nth++) t.equal(typeOf(await stand.embed('acme/keyed', 0, inTurn(nth))), 'upstream_own_key')
-  t.match(await stand.embed('acme/keyed', 0, { key: OTHER_KEY, body: { provider: { only: ['keyed'] } } }), { status: 200 })
+  stand.keyed.usually((exchange) =>
+    (exchange.call.headers['authorization'] === `Bearer ${OWN}` ? refuses(401) : answers())(exchange),
+  )
+  for (let nth = 0; nth < 30; nth++)
+    t.equal(typeOf(await stand.embed('acme/keyed', 0, inTurn(nth))), 'upstream_own_key')
+  t.match(await stand.embed('acme/keyed', 0, { key: OTHER_KEY, body: { provider: { only: ['keyed'] } } }), {
+    status: 200,
+  })
 })
 
-t.test('other failures under a workspace\'s own key count against nobody else either, and fall back as ever', async (t) => {
-  const stand = await openEndpoints(t)
-  await put(stand)
-  stand.keyed.usually((exchange) => (exchange.call.headers['authorization'] === `Bearer ${OWN}` ? refuses(500) : answers())(exchange))
-  for (let nth = 0; nth < 30; nth++) t.match(usageOf(await stand.embed('acme/keyed', 0, inTurn(nth))), { is_byok: false })
-  t.ok(stand.keyed.calls.length < 30, 'for itself it is passed over')
-  t.match(await stand.embed('acme/keyed', 0, { key: OTHER_KEY, body: { provider: { only: ['keyed'] } } }), { status: 200 })
-})
+t.test(
+  "other failures under a workspace's own key count against nobody else either, and fall back as ever",
+  async (t) => {
+    const stand = await openEndpoints(t)
+    await put(stand)
+    stand.keyed.usually((exchange) =>
+      (exchange.call.headers['authorization'] === `Bearer ${OWN}` ? refuses(500) : answers())(exchange),
+    )
+    for (let nth = 0; nth < 30; nth++)
+      t.match(usageOf(await stand.embed('acme/keyed', 0, inTurn(nth))), { is_byok: false })
+    t.ok(stand.keyed.calls.length < 30, 'for itself it is passed over')
+    t.match(await stand.embed('acme/keyed', 0, { key: OTHER_KEY, body: { provider: { only: ['keyed'] } } }), {
+      status: 200,
+    })
+  },
+)
 
 t.test('a secret that cannot be released or sent as a key is named, and nothing is sent', async (t) => {
   const stand = await openEndpoints(t)
@@ -96,7 +140,7 @@ t.test('a secret that cannot be released or sent as a key is named, and nothing 
   t.same([stand.keyed.calls.length, stand.shipped.calls.length], [0, 0])
 })
 
-t.test('a private endpoint of a model is tried before its catalogue\'s under an own key', async (t) => {
+t.test("a private endpoint of a model is tried before its catalogue's under an own key", async (t) => {
   const stand = await openEndpoints(t)
   await stand.active({ model_permaslug: 'acme/keyed' })
   await put(stand)
@@ -107,18 +151,26 @@ t.test('a private endpoint of a model is tried before its catalogue\'s under an 
   t.same(keysAt(stand), [`Bearer ${OWN}`])
 })
 
-t.test('neither the workspace\'s key nor the operator\'s shows in replies or logs, whatever the provider says of it', async (t) => {
-  const stand = await openEndpoints(t)
-  await put(stand)
-  const replies: string[] = []
-  for (const key of [undefined, OTHER_KEY]) {
-    for (const status of [400, 401, 429, 500]) {
-      stand.keyed.script(({ call, ...more }) => refuses(status, `no: ${String(call.headers['authorization'])}`)({ call, ...more }))
-      const { body, headers } = await stand.embed('acme/keyed', 0, { ...(key !== undefined && { key }), body: { provider: { only: ['keyed'] } } })
-      replies.push(JSON.stringify([body, [...headers]]))
+t.test(
+  "neither the workspace's key nor the operator's shows in replies or logs, whatever the provider says of it",
+  async (t) => {
+    const stand = await openEndpoints(t)
+    await put(stand)
+    const replies: string[] = []
+    for (const key of [undefined, OTHER_KEY]) {
+      for (const status of [400, 401, 429, 500]) {
+        stand.keyed.script(({ call, ...more }) =>
+          refuses(status, `no: ${String(call.headers['authorization'])}`)({ call, ...more }),
+        )
+        const { body, headers } = await stand.embed('acme/keyed', 0, {
+          ...(key !== undefined && { key }),
+          body: { provider: { only: ['keyed'] } },
+        })
+        replies.push(JSON.stringify([body, [...headers]]))
+      }
     }
-  }
-  t.equal(stand.keyed.calls.length, 8)
-  t.ok(stand.lines.length > 0)
-  t.notMatch(replies.join() + stand.lines.join(), new RegExp(`canary|${OPERATORS}`))
-})
+    t.equal(stand.keyed.calls.length, 8)
+    t.ok(stand.lines.length > 0)
+    t.notMatch(replies.join() + stand.lines.join(), new RegExp(`canary|${OPERATORS}`))
+  },
+)

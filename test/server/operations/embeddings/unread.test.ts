@@ -13,7 +13,12 @@ const LARGE = `{"object":"list","data":[{"object":"embedding","index":0,"embeddi
 /** The key OTHER_KEY is another organization's. */
 function tenants() {
   const records = [...keyRecords()].map(([hash, record], nth) => {
-    return [hash, nth === 1 ? { ...record, organizationId: 'other', workspaceId: 'other', defaultWorkspaceId: 'other' } : record] as const
+    return [
+      hash,
+      nth === 1
+        ? { ...record, organizationId: 'other', workspaceId: 'other', defaultWorkspaceId: 'other' }
+        : record,
+    ] as const
   })
   return accessTo(new Map(records))
 }
@@ -22,13 +27,21 @@ function asker(t: Test, port: number): RawClient {
   const client = rawClient(port)
   t.teardown(() => client.destroy())
   const body = JSON.stringify({ model: 'acme/one', input: 'x' })
-  const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json', 'content-length': String(body.length) }
+  const headers = {
+    authorization: AUTHORIZATION,
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+  }
   client.send(requestText('POST /api/v1/embeddings', headers) + body)
   return client
 }
 
 t.test('answers that one organization does not read leave room for those of another one', async (t) => {
-  const { first, port, post, egress, rest, untilSettled } = await openEmbeddings(t, { answersBytesMax: 6 * LARGE.length, access: tenants(), timeoutMs: 5_000 })
+  const { first, port, post, egress, rest, untilSettled } = await openEmbeddings(t, {
+    answersBytesMax: 6 * LARGE.length,
+    access: tenants(),
+    timeoutMs: 5_000,
+  })
   first.usually(sends(LARGE))
   const floods = Array.from({ length: 5 }, () => asker(t, port))
   let begun = 0
@@ -46,5 +59,9 @@ t.test('answers that one organization does not read leave room for those of anot
   t.ok(egress.load.heldBytes < 3 * LARGE.length)
   for (const flood of floods) flood.destroy()
   await untilSettled(6)
-  t.same(await rest(), { heldBytes: 0, calls: 0 }, 'those that wait for the share go on once it is given back')
+  t.same(
+    await rest(),
+    { heldBytes: 0, calls: 0 },
+    'those that wait for the share go on once it is given back',
+  )
 })

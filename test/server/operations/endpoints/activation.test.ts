@@ -1,7 +1,22 @@
 import t from 'tap'
-import { PROBE_CLAIM_MS, PROBE_MS_MAX, PROBING_DEADLINE_MS, VALIDATION_FRESH_MS } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import {
-  activate, answering, CREDENTIAL, endpointBody, errorTypeOf, held, NOBODY, openEndpoints, UPSTREAM_HOST, validate, type Told,
+  PROBE_CLAIM_MS,
+  PROBE_MS_MAX,
+  PROBING_DEADLINE_MS,
+  VALIDATION_FRESH_MS,
+} from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import {
+  activate,
+  answering,
+  CREDENTIAL,
+  endpointBody,
+  errorTypeOf,
+  held,
+  NOBODY,
+  openEndpoints,
+  UPSTREAM_HOST,
+  validate,
+  type Told,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { gate } from '../../../support/gate.ts'
 import { answers, neverAnswers, refuses, sends } from '../../../support/embeddings/provider-behaviours.ts'
@@ -13,32 +28,38 @@ t.test('private_endpoints.activate 200: a validated draft is active, after one m
   t.equal(told.status, 200)
   t.match(told.body.data, { id, status: 'active', model_slug: 'acme/own' })
   t.equal(stand.upstream.calls.length, 2)
-  t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { workspace_id: stand.workspaceId })
+  t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, {
+    workspace_id: stand.workspaceId,
+  })
 })
 
-t.test('private_endpoints.activate 409: never validated, stale, already active: told before any probe', async (t) => {
-  const stand = await openEndpoints(t)
-  const id = await stand.draft()
-  const refused = async (type: string): Promise<void> => {
-    const before = stand.upstream.calls.length
-    const told = await activate(stand, id)
-    t.same([told.status, errorTypeOf(told)], [409, type])
-    t.equal(stand.upstream.calls.length, before, 'nothing was sent')
-  }
-  await refused('not_validated')
-  stand.upstream.script(refuses(500))
-  await validate(stand, id)
-  await refused('not_validated')
-  await validate(stand, id)
-  await stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3' })
-  await refused('validation_stale')
-  await validate(stand, id)
-  await stand.store.sql`UPDATE private_endpoints SET validated_at = validated_at - ${VALIDATION_FRESH_MS} * interval '1 ms'`
-  await refused('validation_stale')
-  await validate(stand, id)
-  t.equal((await activate(stand, id)).status, 200)
-  await refused('endpoint_active')
-})
+t.test(
+  'private_endpoints.activate 409: never validated, stale, already active: told before any probe',
+  async (t) => {
+    const stand = await openEndpoints(t)
+    const id = await stand.draft()
+    const refused = async (type: string): Promise<void> => {
+      const before = stand.upstream.calls.length
+      const told = await activate(stand, id)
+      t.same([told.status, errorTypeOf(told)], [409, type])
+      t.equal(stand.upstream.calls.length, before, 'nothing was sent')
+    }
+    await refused('not_validated')
+    stand.upstream.script(refuses(500))
+    await validate(stand, id)
+    await refused('not_validated')
+    await validate(stand, id)
+    await stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3' })
+    await refused('validation_stale')
+    await validate(stand, id)
+    await stand.store
+      .sql`UPDATE private_endpoints SET validated_at = validated_at - ${VALIDATION_FRESH_MS} * interval '1 ms'`
+    await refused('validation_stale')
+    await validate(stand, id)
+    t.equal((await activate(stand, id)).status, 200)
+    await refused('endpoint_active')
+  },
+)
 
 t.test('private_endpoints.activate 404: an unknown id', async (t) => {
   t.equal((await activate(await openEndpoints(t), NOBODY)).status, 404)
@@ -61,7 +82,12 @@ t.test('private_endpoints.activate 422: the credential is gone, or bound to othe
 t.test('private_endpoints.activate 502: the probe fails, and the draft stays', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.validated()
-  for (const behaviour of [refuses(500, 'on fire'), refuses(401, `bad key ${CREDENTIAL}`), answering({ model: 'x' }), sends('{}')]) {
+  for (const behaviour of [
+    refuses(500, 'on fire'),
+    refuses(401, `bad key ${CREDENTIAL}`),
+    answering({ model: 'x' }),
+    sends('{}'),
+  ]) {
     stand.upstream.script(behaviour)
     const told = await activate(stand, id)
     t.same([told.status, errorTypeOf(told)], [502, 'probe_failed'])
@@ -85,14 +111,19 @@ t.test('of 50 racing activations one is answered 200 and 49 are 409, and one pro
   const before = stand.upstream.calls.length
   const told = await Promise.all(Array.from({ length: 50 }, () => activate(stand, id)))
   const statuses = told.map(({ status }) => status)
-  t.same([statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 409).length], [1, 49])
+  t.same(
+    [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 409).length],
+    [1, 49],
+  )
   t.equal(stand.upstream.calls.length, before + 1)
 })
 
 t.test('an activation whose endpoint was changed meanwhile is none', async (t) => {
   const [began, go] = [gate(), gate()]
   let isHeld = false
-  const stand = await openEndpoints(t, { prober: (real) => ({ ...real, probe: (input) => (isHeld ? held(began, go)(real) : real).probe(input) }) })
+  const stand = await openEndpoints(t, {
+    prober: (real) => ({ ...real, probe: (input) => (isHeld ? held(began, go)(real) : real).probe(input) }),
+  })
   const id = await stand.validated()
   isHeld = true
   const activating = activate(stand, id)
@@ -141,39 +172,64 @@ t.test('private_endpoints.enable 200, 404, 409: a disabled endpoint, once', asyn
 
 t.test('a create with `activate` gives an active endpoint', async (t) => {
   const stand = await openEndpoints(t)
-  const told = await stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), activate: { workspace_id: stand.workspaceId } })
+  const told = await stand.call('post', '/private-endpoints', {
+    ...endpointBody(stand.baseUrl),
+    activate: { workspace_id: stand.workspaceId },
+  })
   t.equal(told.status, 201)
   t.match(told.body.data, { status: 'active' })
 })
 
-t.test('private_endpoints.create 404, 422, 502: what `activate` failed with, beside the draft that stays', async (t) => {
-  const stand = await openEndpoints(t)
-  const create = (more: object, workspaceId = stand.workspaceId): Promise<Told> =>
-    stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), ...more, activate: { workspace_id: workspaceId } })
-  const left = async (told: Told, status: number, type: string, reason: string): Promise<void> => {
-    t.same([told.status, errorTypeOf(told)], [status, type])
-    const { endpoint, validation } = told.body.data as unknown as { endpoint: { id: string }; validation: { checks: { reason?: string }[] } }
-    t.match(validation, { passed: false })
-    t.equal(validation.checks.find((check) => check.reason !== undefined)?.reason, reason)
-    t.match(await stand.call('get', `/private-endpoints/${endpoint.id}`), { status: 200, body: { data: { status: 'draft' } } })
-  }
-  await left(await create({}, NOBODY), 404, 'workspace_unknown', 'workspace_not_found')
-  await left(await create({ secret_name: 'missing' }), 422, 'credential_unavailable', 'no_byok_key')
-  await left(await create({ provider_slug: 'bedrock' }), 422, 'validation_failed', 'provider_not_found')
-  stand.upstream.script(refuses(500))
-  await left(await create({}), 502, 'probe_failed', 'upstream_error')
-})
+t.test(
+  'private_endpoints.create 404, 422, 502: what `activate` failed with, beside the draft that stays',
+  async (t) => {
+    const stand = await openEndpoints(t)
+    const create = (more: object, workspaceId = stand.workspaceId): Promise<Told> =>
+      stand.call('post', '/private-endpoints', {
+        ...endpointBody(stand.baseUrl),
+        ...more,
+        activate: { workspace_id: workspaceId },
+      })
+    const left = async (told: Told, status: number, type: string, reason: string): Promise<void> => {
+      t.same([told.status, errorTypeOf(told)], [status, type])
+      const { endpoint, validation } = told.body.data as unknown as {
+        endpoint: { id: string }
+        validation: { checks: { reason?: string }[] }
+      }
+      t.match(validation, { passed: false })
+      t.equal(validation.checks.find((check) => check.reason !== undefined)?.reason, reason)
+      t.match(await stand.call('get', `/private-endpoints/${endpoint.id}`), {
+        status: 200,
+        body: { data: { status: 'draft' } },
+      })
+    }
+    await left(await create({}, NOBODY), 404, 'workspace_unknown', 'workspace_not_found')
+    await left(await create({ secret_name: 'missing' }), 422, 'credential_unavailable', 'no_byok_key')
+    await left(await create({ provider_slug: 'bedrock' }), 422, 'validation_failed', 'provider_not_found')
+    stand.upstream.script(refuses(500))
+    await left(await create({}), 502, 'probe_failed', 'upstream_error')
+  },
+)
 
 t.test('private_endpoints.create 408: with `activate`, an upstream that is slow', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(neverAnswers)
-  const told = await stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), activate: { workspace_id: stand.workspaceId } })
+  const told = await stand.call('post', '/private-endpoints', {
+    ...endpointBody(stand.baseUrl),
+    activate: { workspace_id: stand.workspaceId },
+  })
   t.same([told.status, errorTypeOf(told)], [408, 'probe_slow'])
 })
 
 t.test('a create whose activation fails behind a passing validation has both in its answer', async (t) => {
   const stand = await openEndpoints(t)
   stand.upstream.script(answers(), refuses(500))
-  const told = await stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), activate: { workspace_id: stand.workspaceId } })
-  t.match(told, { status: 502, body: { data: { endpoint: { status: 'draft' }, validation: { passed: true } } } })
+  const told = await stand.call('post', '/private-endpoints', {
+    ...endpointBody(stand.baseUrl),
+    activate: { workspace_id: stand.workspaceId },
+  })
+  t.match(told, {
+    status: 502,
+    body: { data: { endpoint: { status: 'draft' }, validation: { passed: true } } },
+  })
 })

@@ -1,33 +1,70 @@
 import t from 'tap'
-import { BASE_URL_CHARS_MAX, ENDPOINT_TEXT_CHARS_MAX, PRIVATE_ENDPOINTS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import {
+  BASE_URL_CHARS_MAX,
+  ENDPOINT_TEXT_CHARS_MAX,
+  PRIVATE_ENDPOINTS_MAX,
+} from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { JSON_BODY_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
-import { CREDENTIAL, endpointBody, errorTypeOf, NOBODY, openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import {
+  CREDENTIAL,
+  endpointBody,
+  errorTypeOf,
+  NOBODY,
+  openEndpoints,
+  type Told,
+} from '../../../support/endpoints/endpoints-front.ts'
 import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { must } from '../../../support/must.ts'
 
-const pathsOf = ({ body }: Told): unknown => (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
+const pathsOf = ({ body }: Told): unknown =>
+  (body.error?.metadata['issues'] as { path: string }[] | undefined)?.map(({ path }) => path)
 
 t.test('private_endpoints.create 201: a draft, told without its upstream', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
-  const created = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), declared_region: 'europe', declared_zdr: true })
+  const created = await call('post', '/private-endpoints', {
+    ...endpointBody(baseUrl),
+    declared_region: 'europe',
+    declared_zdr: true,
+  })
   t.equal(created.status, 201)
   t.match(created.body.data, {
-    id: /^[0-9a-f]{8}-[0-9a-f]{4}-7/, status: 'draft', model_permaslug: 'acme/own', model_name: null, model_slug: 'acme/own',
-    provider_name: 'OpenAI-compatible', created_at: /^\d{4}-.*Z$/, declared_region: 'europe', declared_zdr: true,
+    id: /^[0-9a-f]{8}-[0-9a-f]{4}-7/,
+    status: 'draft',
+    model_permaslug: 'acme/own',
+    model_name: null,
+    model_slug: 'acme/own',
+    provider_name: 'OpenAI-compatible',
+    created_at: /^\d{4}-.*Z$/,
+    declared_region: 'europe',
+    declared_zdr: true,
   })
   t.same(Object.keys(created.body.data ?? {}).sort(), [
-    'created_at', 'declared_region', 'declared_zdr', 'id', 'model_name', 'model_permaslug', 'model_slug', 'provider_name', 'status',
+    'created_at',
+    'declared_region',
+    'declared_zdr',
+    'id',
+    'model_name',
+    'model_permaslug',
+    'model_slug',
+    'provider_name',
+    'status',
   ])
-  t.match((await call('get', '/private-endpoints')).body.data, [{ id: created.body.data?.['id'], status: 'draft' }])
+  t.match((await call('get', '/private-endpoints')).body.data, [
+    { id: created.body.data?.['id'], status: 'draft' },
+  ])
 })
 
 t.test('a model and a provider of the catalogue are told by their names', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft({ model_permaslug: 'acme/embed-1', provider_slug: 'cohere' })
-  t.match((await call('get', `/private-endpoints/${id}`)).body.data, { model_name: 'Acme Embed', provider_name: 'Cohere', model_slug: 'acme/embed-1' })
+  t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
+    model_name: 'Acme Embed',
+    provider_name: 'Cohere',
+    model_slug: 'acme/embed-1',
+  })
 })
 
 t.test('private_endpoints.create 400: what no endpoint can be is refused by its path', async (t) => {
@@ -35,14 +72,22 @@ t.test('private_endpoints.create 400: what no endpoint can be is refused by its 
   const body = endpointBody(baseUrl)
   const long = 'x'.repeat(ENDPOINT_TEXT_CHARS_MAX + 1)
   for (const [more, path] of [
-    [{ model_permaslug: '' }, '/model_permaslug'], [{ model_permaslug: 'noslash' }, '/model_permaslug'],
-    [{ provider_slug: '' }, '/provider_slug'], [{ upstream_model_id: '' }, '/upstream_model_id'], [{ upstream_model_id: long }, '/upstream_model_id'],
-    [{ provider_slug: 'a\0' }, '/provider_slug'], [{ upstream_model_id: 'a\0' }, '/upstream_model_id'],
-    [{ base_url: undefined }, '/base_url'], [{ base_url: `https://a.example/${'x'.repeat(BASE_URL_CHARS_MAX)}` }, '/base_url'],
-    [{ declared_region: 'mars' }, '/declared_region'], [{ declared_zdr: 'yes' }, '/declared_zdr'],
-    [{ pricing: { prompt: '1' } }, '/pricing/completion'], [{ pricing: { prompt: '-1', completion: '0' } }, '/pricing/prompt'],
+    [{ model_permaslug: '' }, '/model_permaslug'],
+    [{ model_permaslug: 'noslash' }, '/model_permaslug'],
+    [{ provider_slug: '' }, '/provider_slug'],
+    [{ upstream_model_id: '' }, '/upstream_model_id'],
+    [{ upstream_model_id: long }, '/upstream_model_id'],
+    [{ provider_slug: 'a\0' }, '/provider_slug'],
+    [{ upstream_model_id: 'a\0' }, '/upstream_model_id'],
+    [{ base_url: undefined }, '/base_url'],
+    [{ base_url: `https://a.example/${'x'.repeat(BASE_URL_CHARS_MAX)}` }, '/base_url'],
+    [{ declared_region: 'mars' }, '/declared_region'],
+    [{ declared_zdr: 'yes' }, '/declared_zdr'],
+    [{ pricing: { prompt: '1' } }, '/pricing/completion'],
+    [{ pricing: { prompt: '-1', completion: '0' } }, '/pricing/prompt'],
     [{ pricing: { prompt: '0.0000000000000001', completion: '0' } }, '/pricing/prompt'],
-    [{ activate: {} }, '/activate/workspace_id'], [{ activate: { workspace_id: 'default' } }, '/activate/workspace_id'],
+    [{ activate: {} }, '/activate/workspace_id'],
+    [{ activate: { workspace_id: 'default' } }, '/activate/workspace_id'],
   ] as const) {
     const told = await call('post', '/private-endpoints', { ...body, ...more })
     t.equal(told.status, 400, JSON.stringify(more).slice(0, 80))
@@ -50,7 +95,11 @@ t.test('private_endpoints.create 400: what no endpoint can be is refused by its 
   }
   const large = await call('post', '/private-endpoints', { ...body, more: 'x'.repeat(JSON_BODY_BYTES_MAX) })
   t.same([large.status, errorTypeOf(large)], [400, 'body_too_large'])
-  const azure = await call('post', '/private-endpoints', { ...body, provider_slug: 'azure', base_url: undefined })
+  const azure = await call('post', '/private-endpoints', {
+    ...body,
+    provider_slug: 'azure',
+    base_url: undefined,
+  })
   t.same([azure.status, errorTypeOf(azure)], [400, 'provider_unsupported'])
   t.same((await call('get', '/private-endpoints')).body.data, [])
 })
@@ -62,15 +111,25 @@ t.test('what is expected of a slug, a price and a name is said in words', async 
   const issues = body.error?.metadata['issues'] as { path: string; expected: string }[]
   t.match(issues.find(({ path }) => path === '/model_permaslug')?.expected, /^author\/slug/)
   t.match(issues.find(({ path }) => path === '/pricing/prompt')?.expected, /^a decimal string such as/)
-  t.match(issues.find(({ path }) => path === '/secret_name')?.expected, /lower-case letters, digits and single underscores/)
+  t.match(
+    issues.find(({ path }) => path === '/secret_name')?.expected,
+    /lower-case letters, digits and single underscores/,
+  )
   t.notMatch(issues.map(({ expected }) => expected).join(), /\^/)
 })
 
 t.test('private_endpoints.create 422: a base_url that nobody may call', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   for (const url of [
-    'http://models.acme.example/v1', 'ftp://models.acme.example', 'https://user:word@models.acme.example/v1', 'https://models.acme.example/v1?key=1',
-    'https://models.acme.example/v1#x', 'https://models.acme.example:22/v1', 'https://models.acme.example:6379/v1', 'no address', 'https://',
+    'http://models.acme.example/v1',
+    'ftp://models.acme.example',
+    'https://user:word@models.acme.example/v1',
+    'https://models.acme.example/v1?key=1',
+    'https://models.acme.example/v1#x',
+    'https://models.acme.example:22/v1',
+    'https://models.acme.example:6379/v1',
+    'no address',
+    'https://',
   ]) {
     const told = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), base_url: url })
     t.same([told.status, errorTypeOf(told), pathsOf(told)], [422, 'base_url_invalid', ['/base_url']], url)
@@ -98,39 +157,81 @@ t.test('private_endpoints.list 200: oldest first, of the organization alone', as
   await store.sql`
     INSERT INTO private_endpoints (id, organization_id, model_permaslug, provider_slug, upstream_model_id, base_url)
     VALUES (${NOBODY}, ${other.organization.id}, 'a/b', 'openai', 'm', 'https://a.example')`
-  t.match((await call('get', '/private-endpoints')).body.data, ids.map((id) => ({ id })))
+  t.match(
+    (await call('get', '/private-endpoints')).body.data,
+    ids.map((id) => ({ id })),
+  )
   t.equal((await call('get', `/private-endpoints/${NOBODY}`)).status, 404)
 })
 
-t.test('private_endpoints.get 200, 404: with its upstream and price; an unknown id, and one that is none', async (t) => {
-  const { call, draft, baseUrl } = await openEndpoints(t)
-  const id = await draft()
-  t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
-    id, status: 'draft', base_url: baseUrl, provider_slug: 'openai-compatible', upstream_model_id: 'bge-m3',
-    pricing: { prompt: '0.000001', completion: '0' }, secret_name: 'acme_key', workspace_id: null, declared_region: null, declared_zdr: null,
-  })
-  for (const unknown of [NOBODY, 'x', '%ff']) t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
-})
+t.test(
+  'private_endpoints.get 200, 404: with its upstream and price; an unknown id, and one that is none',
+  async (t) => {
+    const { call, draft, baseUrl } = await openEndpoints(t)
+    const id = await draft()
+    t.match((await call('get', `/private-endpoints/${id}`)).body.data, {
+      id,
+      status: 'draft',
+      base_url: baseUrl,
+      provider_slug: 'openai-compatible',
+      upstream_model_id: 'bge-m3',
+      pricing: { prompt: '0.000001', completion: '0' },
+      secret_name: 'acme_key',
+      workspace_id: null,
+      declared_region: null,
+      declared_zdr: null,
+    })
+    for (const unknown of [NOBODY, 'x', '%ff'])
+      t.equal((await call('get', `/private-endpoints/${unknown}`)).status, 404, unknown)
+  },
+)
 
 t.test('private_endpoints.update 200: what is left out stays', async (t) => {
   const { call, draft, baseUrl } = await openEndpoints(t)
   const id = await draft({ declared_region: 'us', declared_zdr: true })
   const changed = await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' })
   t.equal(changed.status, 200)
-  t.match(changed.body.data, { upstream_model_id: 'other', base_url: baseUrl, declared_region: 'us', declared_zdr: true, secret_name: 'acme_key' })
-  const again = await call('patch', `/private-endpoints/${id}`, {
-    upstream_model_id: 'other', base_url: 'https://B.example/v1/', declared_region: null, declared_zdr: false, secret_name: 'b_key',
+  t.match(changed.body.data, {
+    upstream_model_id: 'other',
+    base_url: baseUrl,
+    declared_region: 'us',
+    declared_zdr: true,
+    secret_name: 'acme_key',
   })
-  t.match(again.body.data, { base_url: 'https://b.example/v1', declared_region: null, declared_zdr: false, secret_name: 'b_key' })
+  const again = await call('patch', `/private-endpoints/${id}`, {
+    upstream_model_id: 'other',
+    base_url: 'https://B.example/v1/',
+    declared_region: null,
+    declared_zdr: false,
+    secret_name: 'b_key',
+  })
+  t.match(again.body.data, {
+    base_url: 'https://b.example/v1',
+    declared_region: null,
+    declared_zdr: false,
+    secret_name: 'b_key',
+  })
 })
 
-t.test('private_endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call', async (t) => {
-  const { call, draft } = await openEndpoints(t)
-  const id = await draft()
-  for (const body of [{}, { upstream_model_id: 'a\0' }]) t.equal((await call('patch', `/private-endpoints/${id}`, body)).status, 400)
-  t.equal((await call('patch', `/private-endpoints/${NOBODY}`, { upstream_model_id: 'm' })).status, 404)
-  t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', base_url: 'https://a.example:25' })).status, 422)
-})
+t.test(
+  'private_endpoints.update 400, 404, 422: nothing to change it to, nobody to change, nowhere to call',
+  async (t) => {
+    const { call, draft } = await openEndpoints(t)
+    const id = await draft()
+    for (const body of [{}, { upstream_model_id: 'a\0' }])
+      t.equal((await call('patch', `/private-endpoints/${id}`, body)).status, 400)
+    t.equal((await call('patch', `/private-endpoints/${NOBODY}`, { upstream_model_id: 'm' })).status, 404)
+    t.equal(
+      (
+        await call('patch', `/private-endpoints/${id}`, {
+          upstream_model_id: 'm',
+          base_url: 'https://a.example:25',
+        })
+      ).status,
+      422,
+    )
+  },
+)
 
 t.test('private_endpoints.update 409: only a draft can be changed', async (t) => {
   const { call, active } = await openEndpoints(t)
@@ -148,16 +249,33 @@ t.test('private_endpoints.update 200, 400: a price of a draft is changed as the 
   const pricing = { prompt: '0.00000003', completion: '0' }
   t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', pricing })).status, 200)
   t.match((await call('get', `/private-endpoints/${id}`)).body.data, { pricing })
-  t.equal((await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'm', pricing: { prompt: '10', completion: '0' } })).status, 400, 'uncountable')
+  t.equal(
+    (
+      await call('patch', `/private-endpoints/${id}`, {
+        upstream_model_id: 'm',
+        pricing: { prompt: '10', completion: '0' },
+      })
+    ).status,
+    400,
+    'uncountable',
+  )
 })
 
 t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()
   const pricing = { prompt: '0.00000002', completion: '0.5' }
-  t.match(await call('put', `/private-endpoints/${id}/pricing`, { pricing }), { status: 200, body: { data: { id, pricing } } })
+  t.match(await call('put', `/private-endpoints/${id}/pricing`, { pricing }), {
+    status: 200,
+    body: { data: { id, pricing } },
+  })
   t.equal((await call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '1' } })).status, 400)
-  t.equal((await call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '10', completion: '0' } })).status, 400, 'uncountable')
+  t.equal(
+    (await call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '10', completion: '0' } }))
+      .status,
+    400,
+    'uncountable',
+  )
   t.equal((await call('put', `/private-endpoints/${NOBODY}/pricing`, { pricing })).status, 404)
   t.equal((await call('post', `/private-endpoints/${id}/activate`)).status, 200)
 })
@@ -165,7 +283,10 @@ t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose vali
 t.test('private_endpoints.delete 200, 404: it is gone, and gone once', async (t) => {
   const { call, draft } = await openEndpoints(t)
   const id = await draft()
-  t.match(await call('delete', `/private-endpoints/${id}?draft_only=true`), { status: 200, body: { data: { id } } })
+  t.match(await call('delete', `/private-endpoints/${id}?draft_only=true`), {
+    status: 200,
+    body: { data: { id } },
+  })
   t.equal((await call('get', `/private-endpoints/${id}`)).status, 404)
   t.equal((await call('delete', `/private-endpoints/${id}`)).status, 404)
   t.same((await call('get', '/private-endpoints')).body.data, [])
@@ -185,47 +306,68 @@ t.test('private_endpoints.delete 409: what was ever activated is kept by draft_o
   t.equal((await call('delete', `/private-endpoints/${id}`)).status, 200)
 })
 
-t.test('a repeated Idempotency-Key gets the first endpoint as it is now, and `activate` is no part of it', async (t) => {
-  const { call, baseUrl, workspaceId } = await openEndpoints(t)
-  const key = { 'idempotency-key': 'k'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) }
-  const first = await call('post', '/private-endpoints', endpointBody(baseUrl), key)
-  t.equal(first.headers.get('idempotent-replayed'), null)
-  const id = String(first.body.data?.['id'])
-  await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3', declared_region: 'us' })
-  const again = await call('post', '/private-endpoints', { ...endpointBody(`${baseUrl}/`), activate: { workspace_id: workspaceId } }, key)
-  t.equal(again.status, 201)
-  t.equal(again.headers.get('idempotent-replayed'), 'true')
-  t.match(again.body.data, { id, status: 'draft', declared_region: 'us' })
-  t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': '' })).status, 400)
-})
+t.test(
+  'a repeated Idempotency-Key gets the first endpoint as it is now, and `activate` is no part of it',
+  async (t) => {
+    const { call, baseUrl, workspaceId } = await openEndpoints(t)
+    const key = { 'idempotency-key': 'k'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) }
+    const first = await call('post', '/private-endpoints', endpointBody(baseUrl), key)
+    t.equal(first.headers.get('idempotent-replayed'), null)
+    const id = String(first.body.data?.['id'])
+    await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3', declared_region: 'us' })
+    const again = await call(
+      'post',
+      '/private-endpoints',
+      { ...endpointBody(`${baseUrl}/`), activate: { workspace_id: workspaceId } },
+      key,
+    )
+    t.equal(again.status, 201)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    t.match(again.body.data, { id, status: 'draft', declared_region: 'us' })
+    t.equal(
+      (await call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': '' })).status,
+      400,
+    )
+  },
+)
 
 t.test('private_endpoints.create 422: an Idempotency-Key of other fields is refused', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const key = { 'idempotency-key': 'k' }
   await call('post', '/private-endpoints', endpointBody(baseUrl), key)
-  const told = await call('post', '/private-endpoints', { ...endpointBody(baseUrl), upstream_model_id: 'other' }, key)
+  const told = await call(
+    'post',
+    '/private-endpoints',
+    { ...endpointBody(baseUrl), upstream_model_id: 'other' },
+    key,
+  )
   t.same([told.status, errorTypeOf(told)], [422, 'idempotency_key_reused'])
 })
 
 t.test('creates that race under one Idempotency-Key make one endpoint', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
-  const racing = Array.from({ length: 12 }, () => call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': 'k' }))
+  const racing = Array.from({ length: 12 }, () =>
+    call('post', '/private-endpoints', endpointBody(baseUrl), { 'idempotency-key': 'k' }),
+  )
   const told = await Promise.all(racing)
   t.same([...new Set(told.map(({ status }) => status))], [201])
   t.equal(new Set(told.map(({ body }) => body.data?.['id'])).size, 1)
   t.equal(((await call('get', '/private-endpoints')).body.data as unknown as unknown[]).length, 1)
 })
 
-t.test('a key whose endpoint was deleted makes no second one within the day, and a new one after it', async (t) => {
-  const { call, baseUrl, store } = await openEndpoints(t)
-  const key = { 'idempotency-key': 'k' }
-  const first = await call('post', '/private-endpoints', endpointBody(baseUrl), key)
-  await call('delete', `/private-endpoints/${String(first.body.data?.['id'])}`)
-  t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), key)).status, 404)
-  await store.sql`UPDATE private_endpoints SET created_at = created_at - interval '25 hours', deleted_at = deleted_at - interval '25 hours'`
-  t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), key)).status, 201)
-  t.equal((await store.sql`SELECT 1 FROM private_endpoints`).length, 1, 'the deleted row is gone by now')
-})
+t.test(
+  'a key whose endpoint was deleted makes no second one within the day, and a new one after it',
+  async (t) => {
+    const { call, baseUrl, store } = await openEndpoints(t)
+    const key = { 'idempotency-key': 'k' }
+    const first = await call('post', '/private-endpoints', endpointBody(baseUrl), key)
+    await call('delete', `/private-endpoints/${String(first.body.data?.['id'])}`)
+    t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), key)).status, 404)
+    await store.sql`UPDATE private_endpoints SET created_at = created_at - interval '25 hours', deleted_at = deleted_at - interval '25 hours'`
+    t.equal((await call('post', '/private-endpoints', endpointBody(baseUrl), key)).status, 201)
+    t.equal((await store.sql`SELECT 1 FROM private_endpoints`).length, 1, 'the deleted row is gone by now')
+  },
+)
 
 t.test('private_endpoints.create 409: an organization has so many endpoints', async (t) => {
   const { call, baseUrl, store, organizationId } = await openEndpoints(t)
@@ -236,17 +378,34 @@ t.test('private_endpoints.create 409: an organization has so many endpoints', as
   t.same([told.status, errorTypeOf(told)], [409, 'endpoints_full'])
 })
 
-t.test('every change is in the audit log, with the key and the call that made it, and without the credential', async (t) => {
-  const { call, validated, store } = await openEndpoints(t)
-  const id = await validated()
-  await call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'other' }, { 'x-request-id': 'call-1' })
-  await call('delete', `/private-endpoints/${id}`)
-  const rows = await store.sql<{ operation: string; text: string }[]>`SELECT operation, text FROM audit WHERE object_id = ${id} ORDER BY n`
-  t.same(rows.map(({ operation }) => operation), ['create', 'validate', 'update', 'delete'].map((verb) => `private_endpoints.${verb}`))
-  t.match(JSON.parse(rows[2]?.text ?? ''), {
-    request_id: 'call-1', actor: { kind: 'key', id: hashOfKey(MANAGEMENT_KEY) }, outcome: 'changed', object_kind: 'private_endpoint',
-    before: { upstream_model_id: 'bge-m3', validation: { passed: true } }, after: { upstream_model_id: 'other', validation: null },
-  })
-  t.match(JSON.parse(rows[3]?.text ?? ''), { before: { status: 'draft' }, after: null })
-  t.notOk(rows.some(({ text }) => text.includes(CREDENTIAL)))
-})
+t.test(
+  'every change is in the audit log, with the key and the call that made it, and without the credential',
+  async (t) => {
+    const { call, validated, store } = await openEndpoints(t)
+    const id = await validated()
+    await call(
+      'patch',
+      `/private-endpoints/${id}`,
+      { upstream_model_id: 'other' },
+      { 'x-request-id': 'call-1' },
+    )
+    await call('delete', `/private-endpoints/${id}`)
+    const rows = await store.sql<
+      { operation: string; text: string }[]
+    >`SELECT operation, text FROM audit WHERE object_id = ${id} ORDER BY n`
+    t.same(
+      rows.map(({ operation }) => operation),
+      ['create', 'validate', 'update', 'delete'].map((verb) => `private_endpoints.${verb}`),
+    )
+    t.match(JSON.parse(rows[2]?.text ?? ''), {
+      request_id: 'call-1',
+      actor: { kind: 'key', id: hashOfKey(MANAGEMENT_KEY) },
+      outcome: 'changed',
+      object_kind: 'private_endpoint',
+      before: { upstream_model_id: 'bge-m3', validation: { passed: true } },
+      after: { upstream_model_id: 'other', validation: null },
+    })
+    t.match(JSON.parse(rows[3]?.text ?? ''), { before: { status: 'draft' }, after: null })
+    t.notOk(rows.some(({ text }) => text.includes(CREDENTIAL)))
+  },
+)

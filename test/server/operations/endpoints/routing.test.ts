@@ -3,47 +3,70 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import {
-  CREDENTIAL, endpointBody, errorTypeOf,
-  openEndpoints, UPSTREAM_HOST, type EndpointsStand, type Told,
+  CREDENTIAL,
+  endpointBody,
+  errorTypeOf,
+  openEndpoints,
+  UPSTREAM_HOST,
+  type EndpointsStand,
+  type Told,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { KEY, OTHER_KEY } from '../../../support/front.ts'
 import { refuses } from '../../../support/embeddings/provider-behaviours.ts'
 
 const usageOf = ({ body }: Told): unknown => body.usage
-const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Told> => call('post', `/private-endpoints/${id}/${name}`)
+const verb = ({ call }: EndpointsStand, id: string, name: string): Promise<Told> =>
+  call('post', `/private-endpoints/${id}/${name}`)
 
-t.test('an endpoint of its own slug answers on every front while it is active, in its workspace alone', async (t) => {
-  const stand = await openEndpoints(t, { fronts: 2 })
-  for (const nth of [0, 1]) t.same([(await stand.embed('acme/own', nth)).status], [404], 'the workspace is known by now')
-  const id = await stand.active()
-  const sent = stand.upstream.calls.length
-  for (const nth of [0, 1]) {
-    const told = await stand.embed('acme/own', nth)
-    t.equal(told.status, 200)
-    t.match(told.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
-  }
-  t.match(stand.upstream.calls.slice(sent), [1, 2].map(() => ({ headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })))
-  t.equal((await stand.embed('acme/own', 0, { key: OTHER_KEY })).status, 404)
-  await verb(stand, id, 'disable')
-  for (const nth of [0, 1]) t.same([(await stand.embed('acme/own', nth)).status, errorTypeOf(await stand.embed('acme/own', nth))], [404, 'model_unknown'])
-  await verb(stand, id, 'enable')
-  for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 200)
-  await stand.call('delete', `/private-endpoints/${id}`)
-  for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
-})
+t.test(
+  'an endpoint of its own slug answers on every front while it is active, in its workspace alone',
+  async (t) => {
+    const stand = await openEndpoints(t, { fronts: 2 })
+    for (const nth of [0, 1])
+      t.same([(await stand.embed('acme/own', nth)).status], [404], 'the workspace is known by now')
+    const id = await stand.active()
+    const sent = stand.upstream.calls.length
+    for (const nth of [0, 1]) {
+      const told = await stand.embed('acme/own', nth)
+      t.equal(told.status, 200)
+      t.match(told.body, { model: 'acme/own', usage: { is_byok: true, cost: 0.000003 } })
+    }
+    t.match(
+      stand.upstream.calls.slice(sent),
+      [1, 2].map(() => ({ headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })),
+    )
+    t.equal((await stand.embed('acme/own', 0, { key: OTHER_KEY })).status, 404)
+    await verb(stand, id, 'disable')
+    for (const nth of [0, 1])
+      t.same(
+        [(await stand.embed('acme/own', nth)).status, errorTypeOf(await stand.embed('acme/own', nth))],
+        [404, 'model_unknown'],
+      )
+    await verb(stand, id, 'enable')
+    for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 200)
+    await stand.call('delete', `/private-endpoints/${id}`)
+    for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
+  },
+)
 
-t.test('an endpoint of a model of the catalogue is tried before the catalogue\'s own, which answer when it is disabled', async (t) => {
-  const stand = await openEndpoints(t)
-  const id = await stand.active({ model_permaslug: 'acme/embed-1' })
-  t.match(await stand.embed('acme/embed'), { status: 200, body: { model: 'acme/embed', usage: { is_byok: true } } })
-  t.equal(stand.shipped.calls.length, 0)
-  stand.upstream.script(refuses(500))
-  t.match(usageOf(await stand.embed('acme/embed-1')), { is_byok: false }, 'the next one is the catalogue\'s')
-  await verb(stand, id, 'disable')
-  t.match(usageOf(await stand.embed('acme/embed')), { is_byok: false })
-  t.match(usageOf(await stand.embed('acme/embed', 0, { key: OTHER_KEY })), { is_byok: false })
-  t.equal(stand.shipped.calls.length, 3)
-})
+t.test(
+  "an endpoint of a model of the catalogue is tried before the catalogue's own, which answer when it is disabled",
+  async (t) => {
+    const stand = await openEndpoints(t)
+    const id = await stand.active({ model_permaslug: 'acme/embed-1' })
+    t.match(await stand.embed('acme/embed'), {
+      status: 200,
+      body: { model: 'acme/embed', usage: { is_byok: true } },
+    })
+    t.equal(stand.shipped.calls.length, 0)
+    stand.upstream.script(refuses(500))
+    t.match(usageOf(await stand.embed('acme/embed-1')), { is_byok: false }, "the next one is the catalogue's")
+    await verb(stand, id, 'disable')
+    t.match(usageOf(await stand.embed('acme/embed')), { is_byok: false })
+    t.match(usageOf(await stand.embed('acme/embed', 0, { key: OTHER_KEY })), { is_byok: false })
+    t.equal(stand.shipped.calls.length, 3)
+  },
+)
 
 t.test('provider preferences choose among private endpoints as among others', async (t) => {
   const stand = await openEndpoints(t)
@@ -74,8 +97,10 @@ t.test('a new price counts from the next call on', async (t) => {
   const id = await stand.active({ pricing: undefined })
   const free = await stand.embed('acme/own')
   t.match(usageOf(free), { cost: 0 })
-  t.equal(free.headers.get('x-sluice-unpriced'), null, 'what it costs is its owner\'s')
-  await stand.call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '0.001', completion: '0' } })
+  t.equal(free.headers.get('x-sluice-unpriced'), null, "what it costs is its owner's")
+  await stand.call('put', `/private-endpoints/${id}/pricing`, {
+    pricing: { prompt: '0.001', completion: '0' },
+  })
   t.match(usageOf(await stand.embed('acme/own')), { cost: 0.003 })
 })
 
@@ -101,40 +126,67 @@ t.test('a credential that is gone, replaced or bound elsewhere counts from the n
   t.equal((await stand.embed('acme/own')).status, 200, 'at once')
 })
 
-t.test('the whole life: each draft fails, is mended, validated and activated, answers, and ends', async (t) => {
-  const stand = await openEndpoints(t, { fronts: 2 })
-  const created = await stand.call('post', '/private-endpoints', { ...endpointBody(stand.baseUrl), upstream_model_id: 'wrong' })
-  const path = `/private-endpoints/${String(created.body.data?.['id'])}`
-  stand.upstream.script(refuses(404, 'The model `wrong` does not exist'))
-  const failed = await stand.call('post', `${path}/validate`, { workspace_id: stand.workspaceId })
-  t.match(failed.body.data, { passed: false })
-  t.equal((await stand.call('post', `${path}/activate`)).status, 409)
-  await stand.call('patch', path, { upstream_model_id: 'bge-m3' })
-  t.match((await stand.call('post', `${path}/validate`, { workspace_id: stand.workspaceId })).body.data, { passed: true })
-  t.equal((await stand.call('post', `${path}/activate`)).status, 200)
-  for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/own', nth)), { is_byok: true })
-  await stand.call('post', `${path}/disable`)
-  for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
-})
-
-t.test('an endpoint that leads back to its own front is gone through EMBEDDINGS_HOPS_MAX times, and then the catalogue answers', async (t) => {
-  const stand = await openEndpoints(t)
-  const { hostname, port } = new URL(stand.fronts[0] ?? '')
-  // As through a load balancer: the gate cannot know whose address it is.
-  const asked: (string | null)[] = []
-  const balancer = createServer((req, res) => {
-    asked.push(String(req.headers['x-sluice-hops'] ?? null))
-    const on = request({ host: hostname, port, method: req.method, path: req.url, headers: { ...req.headers, authorization: `Bearer ${KEY}` } }, (answer) => {
-      res.writeHead(answer.statusCode ?? 0, answer.headers)
-      answer.pipe(res)
+t.test(
+  'the whole life: each draft fails, is mended, validated and activated, answers, and ends',
+  async (t) => {
+    const stand = await openEndpoints(t, { fronts: 2 })
+    const created = await stand.call('post', '/private-endpoints', {
+      ...endpointBody(stand.baseUrl),
+      upstream_model_id: 'wrong',
     })
-    req.pipe(on)
-  })
-  await new Promise<void>((listening) => balancer.listen(0, '127.0.0.1', listening))
-  t.teardown(() => balancer.close())
-  const baseUrl = `https://${UPSTREAM_HOST}:${(balancer.address() as AddressInfo).port}/api/v1`
-  await stand.active({ model_permaslug: 'acme/embed-1', upstream_model_id: 'acme/embed', base_url: baseUrl })
-  asked.length = 0
-  t.equal((await stand.embed('acme/embed')).status, 200)
-  t.same(asked, Array.from({ length: EMBEDDINGS_HOPS_MAX }, (_, nth) => String(nth + 1)))
-})
+    const path = `/private-endpoints/${String(created.body.data?.['id'])}`
+    stand.upstream.script(refuses(404, 'The model `wrong` does not exist'))
+    const failed = await stand.call('post', `${path}/validate`, { workspace_id: stand.workspaceId })
+    t.match(failed.body.data, { passed: false })
+    t.equal((await stand.call('post', `${path}/activate`)).status, 409)
+    await stand.call('patch', path, { upstream_model_id: 'bge-m3' })
+    t.match((await stand.call('post', `${path}/validate`, { workspace_id: stand.workspaceId })).body.data, {
+      passed: true,
+    })
+    t.equal((await stand.call('post', `${path}/activate`)).status, 200)
+    for (const nth of [0, 1]) t.match(usageOf(await stand.embed('acme/own', nth)), { is_byok: true })
+    await stand.call('post', `${path}/disable`)
+    for (const nth of [0, 1]) t.equal((await stand.embed('acme/own', nth)).status, 404)
+  },
+)
+
+t.test(
+  'an endpoint that leads back to its own front is gone through EMBEDDINGS_HOPS_MAX times, and then the catalogue answers',
+  async (t) => {
+    const stand = await openEndpoints(t)
+    const { hostname, port } = new URL(stand.fronts[0] ?? '')
+    // As through a load balancer: the gate cannot know whose address it is.
+    const asked: (string | null)[] = []
+    const balancer = createServer((req, res) => {
+      asked.push(String(req.headers['x-sluice-hops'] ?? null))
+      const on = request(
+        {
+          host: hostname,
+          port,
+          method: req.method,
+          path: req.url,
+          headers: { ...req.headers, authorization: `Bearer ${KEY}` },
+        },
+        (answer) => {
+          res.writeHead(answer.statusCode ?? 0, answer.headers)
+          answer.pipe(res)
+        },
+      )
+      req.pipe(on)
+    })
+    await new Promise<void>((listening) => balancer.listen(0, '127.0.0.1', listening))
+    t.teardown(() => balancer.close())
+    const baseUrl = `https://${UPSTREAM_HOST}:${(balancer.address() as AddressInfo).port}/api/v1`
+    await stand.active({
+      model_permaslug: 'acme/embed-1',
+      upstream_model_id: 'acme/embed',
+      base_url: baseUrl,
+    })
+    asked.length = 0
+    t.equal((await stand.embed('acme/embed')).status, 200)
+    t.same(
+      asked,
+      Array.from({ length: EMBEDDINGS_HOPS_MAX }, (_, nth) => String(nth + 1)),
+    )
+  },
+)

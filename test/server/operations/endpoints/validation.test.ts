@@ -1,28 +1,58 @@
 import t from 'tap'
 import { ACTIVE_ENDPOINTS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
 import {
-  activate, answering, CREDENTIAL, errorTypeOf, held, NOBODY, openEndpoints, UPSTREAM_HOST, validate, type Told,
+  activate,
+  answering,
+  CREDENTIAL,
+  errorTypeOf,
+  held,
+  NOBODY,
+  openEndpoints,
+  UPSTREAM_HOST,
+  validate,
+  type Told,
 } from '../../../support/endpoints/endpoints-front.ts'
 import { gate } from '../../../support/gate.ts'
 import { answers, hangsUp, refuses, sends } from '../../../support/embeddings/provider-behaviours.ts'
 
 /** The failed checks of a validation. */
-const failedOf = ({ body }: Told): readonly unknown[] => body.data?.checks?.filter((check) => check['passed'] === false) ?? []
+const failedOf = ({ body }: Told): readonly unknown[] =>
+  body.data?.checks?.filter((check) => check['passed'] === false) ?? []
 
 t.test('private_endpoints.validate 200: a real request passes every check', async (t) => {
   const stand = await openEndpoints(t)
   const told = await validate(stand, await stand.draft())
   t.equal(told.status, 200)
   t.match(told.body.data, { passed: true })
-  t.same(told.body.data?.checks?.map(({ name, passed }) => [name, passed]), [
-    'workspace_ok', 'provider_ok', 'base_url_ok', 'limit_ok', 'credential_ok', 'auth_ok', 'response_ok', 'model_ok', 'usage_ok',
-  ].map((name) => [name, true]))
+  t.same(
+    told.body.data?.checks?.map(({ name, passed }) => [name, passed]),
+    [
+      'workspace_ok',
+      'provider_ok',
+      'base_url_ok',
+      'limit_ok',
+      'credential_ok',
+      'auth_ok',
+      'response_ok',
+      'model_ok',
+      'usage_ok',
+    ].map((name) => [name, true]),
+  )
   t.equal(stand.upstream.calls.length, 1)
-  t.match(stand.upstream.calls[0], { path: '/v1/embeddings', headers: { authorization: `Bearer ${CREDENTIAL}` }, body: { model: 'bge-m3' } })
-  t.match(stand.vault.asked, [{ name: 'acme_key', host: UPSTREAM_HOST, operation: 'private_endpoints.validate' }])
+  t.match(stand.upstream.calls[0], {
+    path: '/v1/embeddings',
+    headers: { authorization: `Bearer ${CREDENTIAL}` },
+    body: { model: 'bge-m3' },
+  })
+  t.match(stand.vault.asked, [
+    { name: 'acme_key', host: UPSTREAM_HOST, operation: 'private_endpoints.validate' },
+  ])
 })
 
-for (const [slug, path] of [['cohere', '/v2/embed'], ['google', '/v1beta/models/bge-m3:batchEmbedContents']] as const) {
+for (const [slug, path] of [
+  ['cohere', '/v2/embed'],
+  ['google', '/v1beta/models/bge-m3:batchEmbedContents'],
+] as const) {
   t.test(`an endpoint of ${slug} is probed in its own protocol`, async (t) => {
     const stand = await openEndpoints(t)
     const baseUrl = stand.baseUrl.replace(/\/v1$/, slug === 'cohere' ? '/v2' : '/v1beta')
@@ -42,11 +72,17 @@ t.test('each reason that a validation can fail for is told, and the draft stays 
     t.match(told.body.data, { passed: false })
     t.match(failedOf(told), [{ name, reason, ...more }], reason)
     t.equal(failedOf(told).length, 1)
-    t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, { status: 'draft', workspace_id: null })
+    t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, {
+      status: 'draft',
+      workspace_id: null,
+    })
   }
-  t.match(failedOf(await validate(stand, id, NOBODY)), [{ name: 'workspace_ok', reason: 'workspace_not_found' }])
+  t.match(failedOf(await validate(stand, id, NOBODY)), [
+    { name: 'workspace_ok', reason: 'workspace_not_found' },
+  ])
 
-  const change = (more: object): Promise<Told> => stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3', ...more })
+  const change = (more: object): Promise<Told> =>
+    stand.call('patch', `/private-endpoints/${id}`, { upstream_model_id: 'bge-m3', ...more })
   await change({ secret_name: null })
   await found('credential_ok', 'no_byok_key')
   await change({ secret_name: 'missing' })
@@ -61,7 +97,10 @@ t.test('each reason that a validation can fail for is told, and the draft stays 
   t.equal(upstream.calls.length, 0, 'nothing was sent')
 
   upstream.script(refuses(401, `Incorrect API key provided: ${CREDENTIAL}`))
-  await found('auth_ok', 'upstream_error', { upstream_status: 401, upstream_message: /Incorrect API key provided/ })
+  await found('auth_ok', 'upstream_error', {
+    upstream_status: 401,
+    upstream_message: /Incorrect API key provided/,
+  })
   upstream.script(refuses(404, 'The model `bge-m3` does not exist'))
   await found('model_ok', 'model_not_found', { upstream_status: 404, upstream_message: /does not exist/ })
   upstream.script(refuses(404, 'Not Found'))
@@ -86,7 +125,12 @@ t.test('each reason that a validation can fail for is told, and the draft stays 
 t.test('a dated version of the model that was asked for is that model', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
-  for (const [model, passed] of [['bge-m3-2026-01-01', true], ['BAAI/bge-m3', true], ['bge-m3x', false], ['bge-m', false]] as const) {
+  for (const [model, passed] of [
+    ['bge-m3-2026-01-01', true],
+    ['BAAI/bge-m3', true],
+    ['bge-m3x', false],
+    ['bge-m', false],
+  ] as const) {
     stand.upstream.script(answering({ model }))
     t.equal((await validate(stand, id)).body.data?.['passed'], passed, model)
   }
@@ -98,7 +142,9 @@ t.test('what an upstream says is kept and told whatever characters it holds', as
   const long = `${'x'.repeat(255)}\u{1f600}`
   for (const model of ['a\u0000b', 'a\ud800b', long]) {
     stand.upstream.script(answering({ model }))
-    t.match(failedOf(await validate(stand, id)), [{ reason: 'model_mismatch', actual_model: /^[^\0\ud800]+$/u }])
+    t.match(failedOf(await validate(stand, id)), [
+      { reason: 'model_mismatch', actual_model: /^[^\0\ud800]+$/u },
+    ])
   }
   stand.upstream.script(refuses(503, `${'a '.repeat(149)}a\u{1f600} and more`))
   t.match(failedOf(await validate(stand, id)), [{ reason: 'upstream_error', upstream_message: /^a a .*…$/ }])
@@ -122,14 +168,20 @@ t.test('a workspace with as many active endpoints as it may have gets no more', 
     SELECT gen_random_uuid(), ${stand.organizationId}, ${stand.workspaceId}, 'active', 'a/b', 'openai', 'm', 'https://a.example'
     FROM generate_series(1, ${ACTIVE_ENDPOINTS_MAX})`
   t.match(failedOf(await validate(stand, id)), [{ name: 'limit_ok', reason: 'endpoint_limit_reached' }])
-  t.equal(errorTypeOf(await stand.call('post', `/private-endpoints/${off}/enable`)), 'workspace_endpoints_full')
+  t.equal(
+    errorTypeOf(await stand.call('post', `/private-endpoints/${off}/enable`)),
+    'workspace_endpoints_full',
+  )
 })
 
 t.test('private_endpoints.validate 400, 404: no workspace, and no endpoint', async (t) => {
   const stand = await openEndpoints(t)
   const id = await stand.draft()
   t.equal((await stand.call('post', `/private-endpoints/${id}/validate`, {})).status, 400)
-  t.equal((await stand.call('post', `/private-endpoints/${id}/validate`, { workspace_id: 'default' })).status, 400)
+  t.equal(
+    (await stand.call('post', `/private-endpoints/${id}/validate`, { workspace_id: 'default' })).status,
+    400,
+  )
   t.equal((await validate(stand, NOBODY)).status, 404)
 })
 

@@ -11,29 +11,44 @@ t.setTimeout(600_000)
 
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0
 const SHAPES = [
-  ['openrouter', []], ['anthropic', ['-H', 'anthropic-version: 2023-06-01']], ['openai', ['-A', 'OpenAI/JS 7.55.0']],
+  ['openrouter', []],
+  ['anthropic', ['-H', 'anthropic-version: 2023-06-01']],
+  ['openai', ['-A', 'OpenAI/JS 7.55.0']],
   ['openai', ['-H', 'x-stainless-lang: js']],
 ] as const
 
-type Curl = (...args: readonly string[]) => Promise<{ readonly status: number; readonly text: string; readonly json: Record<string, unknown> }>
+type Curl = (
+  ...args: readonly string[]
+) => Promise<{ readonly status: number; readonly text: string; readonly json: Record<string, unknown> }>
 
 /** Runs curl beside this process, which serves it. */
 function curlTo({ url }: FilesFront): Curl {
-  return (path = '', ...args) => new Promise((resolve, reject) => {
-    const child = spawn('curl', ['-sS', '-w', '\n%{http_code}', '-H', `Authorization: ${AUTHORIZATION}`, ...args, url + path])
-    let out = ''
-    child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()))
-    child.once('error', reject)
-    child.once('close', () => {
-      const at = out.lastIndexOf('\n')
-      const text = out.slice(0, at)
-      const json = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {}
-      resolve({ status: Number(out.slice(at + 1)), text, json })
+  return (path = '', ...args) =>
+    new Promise((resolve, reject) => {
+      const child = spawn('curl', [
+        '-sS',
+        '-w',
+        '\n%{http_code}',
+        '-H',
+        `Authorization: ${AUTHORIZATION}`,
+        ...args,
+        url + path,
+      ])
+      let out = ''
+      child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()))
+      child.once('error', reject)
+      child.once('close', () => {
+        const at = out.lastIndexOf('\n')
+        const text = out.slice(0, at)
+        const json = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {}
+        resolve({ status: Number(out.slice(at + 1)), text, json })
+      })
     })
-  })
 }
 
-async function stand(t: Test): Promise<{ readonly curl: Curl; readonly file: string; readonly front: FilesFront }> {
+async function stand(
+  t: Test,
+): Promise<{ readonly curl: Curl; readonly file: string; readonly front: FilesFront }> {
   const front = await openFilesFront(t)
   const file = join(await openFolder(t), 'note.txt')
   await writeFile(file, 'one line\n'.repeat(1_000))
@@ -43,25 +58,43 @@ async function stand(t: Test): Promise<{ readonly curl: Curl; readonly file: str
 if (!HAS_CURL) t.comment('there is no curl here: nothing was shown')
 else {
   for (const [shape, shaped] of SHAPES) {
-    t.test(`files.upload, list, get, delete as ${shape} by ${shaped.join(' ') || 'curl itself'}`, async (t) => {
-      const { curl, file } = await stand(t)
-      const made = await curl('/files', ...shaped, '-F', `file=@${file}`, '-F', 'purpose=assistants')
-      t.match(made, { status: 200, json: { _shape: shape, filename: 'note.txt', [shape === 'openai' ? 'bytes' : 'size_bytes']: 9_000 } })
-      const id = String(made.json['id'])
-      t.same((await curl(`/files/${id}`, ...shaped)).json, made.json)
-      t.match(await curl('/files?limit=1', ...shaped), { status: 200, json: { _shape: shape, data: [made.json], has_more: false, first_id: id } })
-      t.match(await curl(`/files/${id}/content`, ...shaped), { status: 400 })
-      t.match(await curl(`/files/${id}`, ...shaped, '-X', 'DELETE'), { status: 200, json: { _shape: shape, id } })
-      t.match(await curl(`/files/${id}`, ...shaped), { status: 404, json: { error: { code: 404 } } })
-    })
+    t.test(
+      `files.upload, list, get, delete as ${shape} by ${shaped.join(' ') || 'curl itself'}`,
+      async (t) => {
+        const { curl, file } = await stand(t)
+        const made = await curl('/files', ...shaped, '-F', `file=@${file}`, '-F', 'purpose=assistants')
+        t.match(made, {
+          status: 200,
+          json: { _shape: shape, filename: 'note.txt', [shape === 'openai' ? 'bytes' : 'size_bytes']: 9_000 },
+        })
+        const id = String(made.json['id'])
+        t.same((await curl(`/files/${id}`, ...shaped)).json, made.json)
+        t.match(await curl('/files?limit=1', ...shaped), {
+          status: 200,
+          json: { _shape: shape, data: [made.json], has_more: false, first_id: id },
+        })
+        t.match(await curl(`/files/${id}/content`, ...shaped), { status: 400 })
+        t.match(await curl(`/files/${id}`, ...shaped, '-X', 'DELETE'), {
+          status: 200,
+          json: { _shape: shape, id },
+        })
+        t.match(await curl(`/files/${id}`, ...shaped), { status: 404, json: { error: { code: 404 } } })
+      },
+    )
 
     t.test(`containers as ${shape} by ${shaped.join(' ') || 'curl itself'}`, async (t) => {
       const { curl, file } = await stand(t)
       const written = await curl('/containers/sess_abc/files/out/note.txt', ...shaped, '-T', file)
-      t.match(written, { status: 200, json: { object: 'container.file', path: 'out/note.txt', bytes: 9_000 } })
+      t.match(written, {
+        status: 200,
+        json: { object: 'container.file', path: 'out/note.txt', bytes: 9_000 },
+      })
       const path = `/containers/sess_abc/files/${String(written.json['id'])}`
       t.same((await curl(path, ...shaped)).json, written.json)
-      t.match((await curl('/containers/sess_abc/files', ...shaped)).json, { data: [written.json], has_more: false })
+      t.match((await curl('/containers/sess_abc/files', ...shaped)).json, {
+        data: [written.json],
+        has_more: false,
+      })
       t.equal((await curl(`${path}/content`, ...shaped)).text, 'one line\n'.repeat(1_000))
       t.match(await curl(`${path}/content`, ...shaped, '-r', '4-7'), { status: 206, text: 'line' })
       const promoted = await curl(`${path}/promote`, ...shaped, '-X', 'POST')
@@ -75,9 +108,16 @@ else {
 
   t.test('curl waits for the word to go on, sends in chunks, and is answered once each way', async (t) => {
     const { curl, file, front } = await stand(t)
-    const ways = [['-H', 'Expect: 100-continue'], ['-H', 'Transfer-Encoding: chunked']]
-    for (const way of ways) t.equal((await curl('/files', ...way, '-F', `file=@${file}`)).status, 200, way.join(' '))
-    t.equal((await curl('/containers/sess_abc/files/a', '-H', 'Transfer-Encoding: chunked', '-T', file)).status, 200)
+    const ways = [
+      ['-H', 'Expect: 100-continue'],
+      ['-H', 'Transfer-Encoding: chunked'],
+    ]
+    for (const way of ways)
+      t.equal((await curl('/files', ...way, '-F', `file=@${file}`)).status, 200, way.join(' '))
+    t.equal(
+      (await curl('/containers/sess_abc/files/a', '-H', 'Transfer-Encoding: chunked', '-T', file)).status,
+      200,
+    )
     t.match(await front.census(), { ready: ways.length, objects: ways.length, reservedBytes: 0 })
   })
 

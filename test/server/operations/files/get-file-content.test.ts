@@ -24,7 +24,9 @@ async function promoted(t: Test, bytes: Buffer = BYTES): Promise<Promoted> {
   t.equal(answer.status, 200)
   const { id } = (await answer.json()) as { id: string }
   const objects = join(folder, 'objects')
-  const [name = ''] = readdirSync(objects, { recursive: true }).map(String).filter((path) => path.endsWith(id))
+  const [name = ''] = readdirSync(objects, { recursive: true })
+    .map(String)
+    .filter((path) => path.endsWith(id))
   return { ...front, id, path: `/files/${id}/content`, object: join(objects, name) }
 }
 
@@ -34,13 +36,22 @@ t.test('files.content 200: a promoted file comes back byte for byte, named as it
   const front = await promoted(t)
   const answer = await front.call(front.path)
   t.equal(answer.status, 200)
-  t.equal(answer.headers.get('content-disposition'), `attachment; filename="_.bin"; filename*=UTF-8''%C3%BC.bin`)
+  t.equal(
+    answer.headers.get('content-disposition'),
+    `attachment; filename="_.bin"; filename*=UTF-8''%C3%BC.bin`,
+  )
   t.ok((await bytesOf(answer)).equals(BYTES))
 })
 
 t.test('files.content 200: ranges across segments, HEAD, and a version that is known', async (t) => {
   const front = await promoted(t)
-  for (const [from, to] of [[0, 1], [65_535, 65_537], [131_072, 131_073], [1, 299_999], [299_999, 300_000]] as const) {
+  for (const [from, to] of [
+    [0, 1],
+    [65_535, 65_537],
+    [131_072, 131_073],
+    [1, 299_999],
+    [299_999, 300_000],
+  ] as const) {
     const answer = await front.call(front.path, { headers: { range: `bytes=${from}-${to - 1}` } })
     t.equal(answer.status, 206)
     t.ok((await bytesOf(answer)).equals(BYTES.subarray(from, to)), `${from} to ${to}`)
@@ -69,45 +80,56 @@ t.test('files.content 404: a foreign file and an unknown one', async (t) => {
 t.test('files.content 503: storage is away', async (t) => {
   const { storage } = await openDisk(t)
   const front = await openFilesFront(t, {
-    storage: { ...storage, open: () => Promise.resolve({ ok: false, failure: { name: 'storage_unavailable' } }) },
+    storage: {
+      ...storage,
+      open: () => Promise.resolve({ ok: false, failure: { name: 'storage_unavailable' } }),
+    },
   })
   const id = await storedFile(front.files, front.workspaceId, { isDownloadable: true })
   t.equal((await front.call(`/files/${id}/content`)).status, 503)
 })
 
-t.test('files.content 500: a file whose object is missing or does not open sends no byte of it', async (t) => {
-  const front = await promoted(t)
-  const sealed = await readFile(front.object)
-  for (const at of [0, 40, 70, 130, 60_000]) {
-    const flipped = Buffer.from(sealed)
-    flipped[at] = (flipped[at] ?? 0) ^ 1
-    await writeFile(front.object, flipped)
-    const answer = await front.call(front.path)
-    t.equal(answer.status, 500, `byte ${at}`)
-    t.match(await answer.json(), { error: { metadata: { error_type: 'content_damaged' } } })
-  }
-  await writeFile(front.object, sealed.subarray(0, -1))
-  t.equal((await front.call(front.path)).status, 500)
-})
-
-t.test('a segment that does not verify behind sent ones cuts the connection without a byte of it', async (t) => {
-  const bytes = randomBytes(8 * 1024 * 1024)
-  const front = await promoted(t, bytes)
-  const sealed = await readFile(front.object)
-  const at = sealed.length - 100_000
-  sealed[at] = (sealed[at] ?? 0) ^ 1
-  await writeFile(front.object, sealed)
-  const answer = await front.call(front.path)
-  t.equal(answer.status, 200)
-  const received: Buffer[] = []
-  const reader = answer.body?.getReader()
-  await t.rejects((async () => {
-    for (;;) {
-      const piece = await reader?.read()
-      if (piece === undefined || piece.done) return
-      received.push(Buffer.from(piece.value as Uint8Array))
+t.test(
+  'files.content 500: a file whose object is missing or does not open sends no byte of it',
+  async (t) => {
+    const front = await promoted(t)
+    const sealed = await readFile(front.object)
+    for (const at of [0, 40, 70, 130, 60_000]) {
+      const flipped = Buffer.from(sealed)
+      flipped[at] = (flipped[at] ?? 0) ^ 1
+      await writeFile(front.object, flipped)
+      const answer = await front.call(front.path)
+      t.equal(answer.status, 500, `byte ${at}`)
+      t.match(await answer.json(), { error: { metadata: { error_type: 'content_damaged' } } })
     }
-  })())
-  const got = Buffer.concat(received)
-  t.ok(got.length < bytes.length - 65_536 && got.equals(bytes.subarray(0, got.length)))
-})
+    await writeFile(front.object, sealed.subarray(0, -1))
+    t.equal((await front.call(front.path)).status, 500)
+  },
+)
+
+t.test(
+  'a segment that does not verify behind sent ones cuts the connection without a byte of it',
+  async (t) => {
+    const bytes = randomBytes(8 * 1024 * 1024)
+    const front = await promoted(t, bytes)
+    const sealed = await readFile(front.object)
+    const at = sealed.length - 100_000
+    sealed[at] = (sealed[at] ?? 0) ^ 1
+    await writeFile(front.object, sealed)
+    const answer = await front.call(front.path)
+    t.equal(answer.status, 200)
+    const received: Buffer[] = []
+    const reader = answer.body?.getReader()
+    await t.rejects(
+      (async () => {
+        for (;;) {
+          const piece = await reader?.read()
+          if (piece === undefined || piece.done) return
+          received.push(Buffer.from(piece.value as Uint8Array))
+        }
+      })(),
+    )
+    const got = Buffer.concat(received)
+    t.ok(got.length < bytes.length - 65_536 && got.equals(bytes.subarray(0, got.length)))
+  },
+)

@@ -11,7 +11,10 @@ t.setTimeout(600_000)
 
 const WRONG_SECRET = 'wrong-canary-secret-access-key'
 
-async function frontOn(t: Test, more: Parameters<typeof openS3>[1] = {}): Promise<FilesFront & { readonly s3: FakeS3 }> {
+async function frontOn(
+  t: Test,
+  more: Parameters<typeof openS3>[1] = {},
+): Promise<FilesFront & { readonly s3: FakeS3 }> {
   const { storage, s3 } = await openS3(t, more)
   return { ...(await openFilesFront(t, { storage })), s3 }
 }
@@ -22,7 +25,10 @@ function upload({ call }: FilesFront, content: Buffer): Promise<Response> {
   return call('/files', { method: 'POST', body: form })
 }
 
-async function promoted(front: FilesFront, content: Buffer): Promise<{ readonly path: string; readonly id: string }> {
+async function promoted(
+  front: FilesFront,
+  content: Buffer,
+): Promise<{ readonly path: string; readonly id: string }> {
   const path = await front.write('out/report.txt', content)
   const answer = await front.call(`${path}/promote`, { method: 'POST' })
   return { path, id: ((await answer.json()) as { id: string }).id }
@@ -34,7 +40,11 @@ t.test('files.upload 200: a file is sealed in the bucket, listed, read and delet
   const made = (await (await upload(front, content)).json()) as { id: string }
   t.match(made, { filename: 'a.txt', size_bytes: content.length, downloadable: false })
   const object = front.s3.objects.get(`node/objects/${made.id}`)
-  t.ok(object !== undefined && object.body.length > content.length && !object.body.includes(content.subarray(0, 40)))
+  t.ok(
+    object !== undefined &&
+      object.body.length > content.length &&
+      !object.body.includes(content.subarray(0, 40)),
+  )
   t.match(await (await front.call('/files')).json(), { data: [{ id: made.id }], has_more: false })
   t.match(await (await front.call(`/files/${made.id}`)).json(), made)
   t.equal((await front.call(`/files/${made.id}/content`)).status, 400)
@@ -47,7 +57,11 @@ t.test('containers.promote 200: the copy in the bucket is read whole and by rang
   const content = text(600_000)
   const { id } = await promoted(front, content)
   t.ok(content.equals(Buffer.from(await (await front.call(`/files/${id}/content`)).arrayBuffer())))
-  for (const [range, from, to] of [['bytes=0-0', 0, 1], ['bytes=65530-65540', 65_530, 65_541], ['bytes=-7', 599_993, 600_000]] as const) {
+  for (const [range, from, to] of [
+    ['bytes=0-0', 0, 1],
+    ['bytes=65530-65540', 65_530, 65_541],
+    ['bytes=-7', 599_993, 600_000],
+  ] as const) {
     const part = await front.call(`/files/${id}/content`, { headers: { range } })
     t.equal(part.status, 206)
     t.ok(content.subarray(from, to).equals(Buffer.from(await part.arrayBuffer())), range)
@@ -58,7 +72,10 @@ t.test('containers.promote 200: the copy in the bucket is read whole and by rang
 t.test('containers.write_file 200: what is written is listed and read, whole and by range', async (t) => {
   const front = await frontOn(t)
   const content = text(300_000)
-  const written = await front.call('/containers/sess_abc/files/out/a%20b.txt', { method: 'PUT', body: content })
+  const written = await front.call('/containers/sess_abc/files/out/a%20b.txt', {
+    method: 'PUT',
+    body: content,
+  })
   const file = (await written.json()) as { id: string }
   t.match(file, { path: 'out/a b.txt', bytes: content.length, container_id: 'sess_abc' })
   t.match(await (await front.call('/containers/sess_abc/files')).json(), { data: [file], has_more: false })
@@ -115,20 +132,23 @@ const calls: readonly (readonly [S3Call, (front: FilesFront) => Promise<Response
   ['head', (front) => front.call('/containers/sess_abc/files/cfile_YQ')],
 ]
 for (const [call, ask] of calls) {
-  t.test(`a bucket that fails at ${call} for a moment is asked again, and for good is a 503 that leaves nothing`, async (t) => {
-    const front = await frontOn(t)
-    await front.write('a', 'a')
-    const warned = t.capture(console, 'warn')
-    front.s3.failNext(call, 'error', 'reset')
-    t.equal((await ask(front)).status, 200)
-    const before = front.s3.objects.size
-    front.s3.failNext(call, 'error', 'error', 'error', 'error')
-    t.equal((await ask(front)).status, 503)
-    t.equal(front.s3.objects.size, before)
-    t.match(await front.census(), { pending: 0, reservedBytes: 0 })
-    t.equal((await ask(front)).status, 200, 'and the next one works')
-    t.same(warned(), [], 'and the client library prints nothing of its own')
-  })
+  t.test(
+    `a bucket that fails at ${call} for a moment is asked again, and for good is a 503 that leaves nothing`,
+    async (t) => {
+      const front = await frontOn(t)
+      await front.write('a', 'a')
+      const warned = t.capture(console, 'warn')
+      front.s3.failNext(call, 'error', 'reset')
+      t.equal((await ask(front)).status, 200)
+      const before = front.s3.objects.size
+      front.s3.failNext(call, 'error', 'error', 'error', 'error')
+      t.equal((await ask(front)).status, 503)
+      t.equal(front.s3.objects.size, before)
+      t.match(await front.census(), { pending: 0, reservedBytes: 0 })
+      t.equal((await ask(front)).status, 200, 'and the next one works')
+      t.same(warned(), [], 'and the client library prints nothing of its own')
+    },
+  )
 }
 
 t.test('an object that vanishes from the bucket is a 500, and another in its place is damage', async (t) => {
@@ -138,8 +158,12 @@ t.test('an object that vanishes from the bucket is a 500, and another in its pla
   const body = Buffer.from(front.s3.objects.get(key)?.body ?? [])
   body[100] = (body[100] ?? 0) ^ 1
   front.s3.put(key, body)
-  const damaged = await fetch(`${front.url}/files/${id}/content`, { headers: { authorization: AUTHORIZATION } })
-    .then(async (answer) => (await answer.arrayBuffer(), answer.status), () => 'cut')
+  const damaged = await fetch(`${front.url}/files/${id}/content`, {
+    headers: { authorization: AUTHORIZATION },
+  }).then(
+    async (answer) => (await answer.arrayBuffer(), answer.status),
+    () => 'cut',
+  )
   t.ok(damaged === 500 || damaged === 'cut', String(damaged))
   front.s3.objects.delete(key)
   const missing = await front.call(`/files/${id}/content`)

@@ -2,9 +2,17 @@
 import { createHash } from 'node:crypto'
 import OpenAI, { toFile } from 'openai'
 import t, { type Test } from 'tap'
-import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN, FILES_PAGE_DEFAULT } from '../../../../src/schemas/files/file-limits.ts'
+import {
+  FILE_EXPIRES_S_MAX,
+  FILE_EXPIRES_S_MIN,
+  FILES_PAGE_DEFAULT,
+} from '../../../../src/schemas/files/file-limits.ts'
 import { storedFile } from '../../../support/files/files.ts'
-import { openFilesFront, type FilesFront, type FilesFrontOptions } from '../../../support/files/files-front.ts'
+import {
+  openFilesFront,
+  type FilesFront,
+  type FilesFrontOptions,
+} from '../../../support/files/files-front.ts'
 import { KEY } from '../../../support/front.ts'
 import { text } from '../../../support/files/sessions.ts'
 import { openS3 } from '../../../support/files/storage.ts'
@@ -19,7 +27,10 @@ async function connected(t: Test, options: FilesFrontOptions = {}): Promise<Conn
 }
 
 async function failureOf(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error = await call.then(() => null, (reason: unknown) => reason)
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
   if (error instanceof OpenAI.APIError) return error
   throw new Error('no API error', { cause: error })
 }
@@ -30,12 +41,23 @@ async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
 }
 
 for (const driver of ['disk', 'S3'] as const) {
-  const optionsOf = async (t: Test): Promise<FilesFrontOptions> => (driver === 'S3' ? { storage: (await openS3(t)).storage } : {})
+  const optionsOf = async (t: Test): Promise<FilesFrontOptions> =>
+    driver === 'S3' ? { storage: (await openS3(t)).storage } : {}
 
   t.test(`${driver}: a file is created, read, listed and deleted`, async (t) => {
     const { client, census } = await connected(t, await optionsOf(t))
-    const made = await client.files.create({ file: await toFile(Buffer.from('one,two\n1,2\n'), 'täble.csv'), purpose: 'assistants' })
-    t.match(made, { object: 'file', bytes: 12, filename: 'täble.csv', purpose: 'assistants', status: 'processed', created_at: Number })
+    const made = await client.files.create({
+      file: await toFile(Buffer.from('one,two\n1,2\n'), 'täble.csv'),
+      purpose: 'assistants',
+    })
+    t.match(made, {
+      object: 'file',
+      bytes: 12,
+      filename: 'täble.csv',
+      purpose: 'assistants',
+      status: 'processed',
+      created_at: Number,
+    })
     t.same(await client.files.retrieve(made.id), made)
     t.same((await client.files.list()).data, [made])
     t.match(await client.files.delete(made.id), { id: made.id, object: 'file', deleted: true })
@@ -60,7 +82,10 @@ for (const driver of ['disk', 'S3'] as const) {
     for (const path of paths) await front.write(path, `content of ${path}`)
     const listed = []
     for await (const file of client.containers.files.list('sess_abc', { limit: 2 })) listed.push(file)
-    t.same(listed.map(({ path }) => path), paths)
+    t.same(
+      listed.map(({ path }) => path),
+      paths,
+    )
     for (const file of listed) {
       t.same(await client.containers.files.retrieve(file.id, { container_id: 'sess_abc' }), file)
       const answer = await client.containers.files.content.retrieve(file.id, { container_id: 'sess_abc' })
@@ -91,7 +116,10 @@ t.test('what was promoted is fetched, what was uploaded is refused', async (t) =
   const path = await front.write('report.txt', 'a report')
   const promoted = (await (await front.call(`${path}/promote`, { method: 'POST' })).json()) as { id: string }
   t.equal(await (await front.client.files.content(promoted.id)).text(), 'a report')
-  const made = await front.client.files.create({ file: await toFile(Buffer.from('text'), 'a.txt'), purpose: 'user_data' })
+  const made = await front.client.files.create({
+    file: await toFile(Buffer.from('text'), 'a.txt'),
+    purpose: 'user_data',
+  })
   t.match(await failureOf(front.client.files.content(made.id)), { status: 400, code: 400 })
 })
 
@@ -103,21 +131,36 @@ t.test('failures surface with status, code, message and request id', async (t) =
     [404, () => client.containers.files.retrieve('cfile_YQ', { container_id: 'sess_abc' })],
     [400, () => client.containers.files.list('a.b')],
     [400, () => client.files.list({ order: 'desc' })],
-    [400, async () => client.files.create({ file: await toFile(Buffer.alloc(0), 'a.txt'), purpose: 'assistants' })],
-    [403, async () => client.files.create({ file: await toFile(text(10_000), 'a.txt'), purpose: 'assistants' })],
+    [
+      400,
+      async () =>
+        client.files.create({ file: await toFile(Buffer.alloc(0), 'a.txt'), purpose: 'assistants' }),
+    ],
+    [
+      403,
+      async () => client.files.create({ file: await toFile(text(10_000), 'a.txt'), purpose: 'assistants' }),
+    ],
   ]
-  for (const [status, call] of failures) t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
+  for (const [status, call] of failures)
+    t.match(await failureOf(call()), { status, code: status, message: /./, requestID: /./ })
 })
 
-t.test('an upload with `expires_after` says when it goes; one outside of the bounds is refused', async (t) => {
-  const { client } = await connected(t)
-  const make = async (seconds: number) => client.files.create({
-    file: await toFile(Buffer.from('one,two\n1,2\n'), 'a.csv'), purpose: 'assistants', expires_after: { anchor: 'created_at', seconds },
-  })
-  for (const seconds of [FILE_EXPIRES_S_MIN, FILE_EXPIRES_S_MAX]) {
-    const made = await make(seconds)
-    t.equal((made.expires_at ?? 0) - made.created_at, seconds)
-    t.same(await client.files.retrieve(made.id), made)
-  }
-  for (const seconds of [FILE_EXPIRES_S_MIN - 1, FILE_EXPIRES_S_MAX + 1, 3_600.5]) t.equal((await failureOf(make(seconds))).status, 400, String(seconds))
-})
+t.test(
+  'an upload with `expires_after` says when it goes; one outside of the bounds is refused',
+  async (t) => {
+    const { client } = await connected(t)
+    const make = async (seconds: number) =>
+      client.files.create({
+        file: await toFile(Buffer.from('one,two\n1,2\n'), 'a.csv'),
+        purpose: 'assistants',
+        expires_after: { anchor: 'created_at', seconds },
+      })
+    for (const seconds of [FILE_EXPIRES_S_MIN, FILE_EXPIRES_S_MAX]) {
+      const made = await make(seconds)
+      t.equal((made.expires_at ?? 0) - made.created_at, seconds)
+      t.same(await client.files.retrieve(made.id), made)
+    }
+    for (const seconds of [FILE_EXPIRES_S_MIN - 1, FILE_EXPIRES_S_MAX + 1, 3_600.5])
+      t.equal((await failureOf(make(seconds))).status, 400, String(seconds))
+  },
+)

@@ -11,7 +11,11 @@ interface Page {
   readonly has_more: boolean
 }
 
-const BOUNDS = [['', FILES_PAGE_DEFAULT], [`?limit=${FILES_PAGE_MAX}`, FILES_PAGE_MAX], ['?limit=1', 1]] as const
+const BOUNDS = [
+  ['', FILES_PAGE_DEFAULT],
+  [`?limit=${FILES_PAGE_MAX}`, FILES_PAGE_MAX],
+  ['?limit=1', 1],
+] as const
 
 t.test('files.list 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MAX at most', async (t) => {
   const { call, store, files, workspaceId } = await openFilesFront(t)
@@ -28,15 +32,18 @@ t.test('files.list 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MA
   t.equal((await call(`/files?limit=${FILES_PAGE_MAX + 1}`)).status, 400)
 })
 
-t.test('containers.list_files 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MAX at most', async (t) => {
-  const { storage, folder } = await openDisk(t)
-  const { call, workspaceId } = await openFilesFront(t, { storage })
-  const place = join(folder, 'containers', workspaceId, 'sess_abc')
-  await mkdir(place, { recursive: true })
-  for (let nth = 0; nth <= FILES_PAGE_MAX; nth++) await writeFile(join(place, String(nth)), '')
-  for (const [query, count] of BOUNDS) {
-    const page = (await (await call(`/containers/sess_abc/files${query}`)).json()) as Page
-    t.same([page.data.length, page.has_more], [count, true])
-  }
-  t.equal((await call(`/containers/sess_abc/files?limit=${FILES_PAGE_MAX + 1}`)).status, 400)
-})
+t.test(
+  'containers.list_files 200, 400: FILES_PAGE_DEFAULT files unless said, FILES_PAGE_MAX at most',
+  async (t) => {
+    const { storage, folder } = await openDisk(t)
+    const { call, workspaceId } = await openFilesFront(t, { storage })
+    const place = join(folder, 'containers', workspaceId, 'sess_abc')
+    await mkdir(place, { recursive: true })
+    for (let nth = 0; nth <= FILES_PAGE_MAX; nth++) await writeFile(join(place, String(nth)), '')
+    for (const [query, count] of BOUNDS) {
+      const page = (await (await call(`/containers/sess_abc/files${query}`)).json()) as Page
+      t.same([page.data.length, page.has_more], [count, true])
+    }
+    t.equal((await call(`/containers/sess_abc/files?limit=${FILES_PAGE_MAX + 1}`)).status, 400)
+  },
+)

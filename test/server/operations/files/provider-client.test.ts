@@ -18,9 +18,17 @@ async function served(t: Test, key: string | null = PROVIDER_KEY): Promise<Serve
   const operations = OPERATIONS.filter(({ tag }) => tag === 'files')
   const ports = { ...NO_FILES, providerFiles: stand.providerFiles } as Ports
   const front = await openFront(t, operations, { ports })
-  const client = new OpenAI({ baseURL: `${front.url}/api/v1`, apiKey: KEY, maxRetries: 0, defaultQuery: { provider: 'openai' } })
+  const client = new OpenAI({
+    baseURL: `${front.url}/api/v1`,
+    apiKey: KEY,
+    maxRetries: 0,
+    defaultQuery: { provider: 'openai' },
+  })
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${front.url}/api/v1${path}`, { ...init, headers: { authorization: AUTHORIZATION, ...init.headers } })
+    fetch(`${front.url}/api/v1${path}`, {
+      ...init,
+      headers: { authorization: AUTHORIZATION, ...init.headers },
+    })
   return { ...stand, ...front, client, ask }
 }
 
@@ -30,29 +38,52 @@ function formOf(content: Uint8Array, name = 'a.txt'): FormData {
   return form
 }
 
-t.test('the official client creates, lists, reads, downloads and deletes a file at its provider', async (t) => {
-  const { client, provider, rest } = await served(t)
-  const content = text(1_000_000)
-  const file = await client.files.create({ file: await toFile(content, 'lines.txt'), purpose: 'batch' })
-  t.match(file, { id: 'file-1', object: 'file', bytes: content.length, filename: 'lines.txt', purpose: 'batch', _shape: 'openai' })
-  await client.files.create({ file: await toFile(Buffer.from('x'), 'x.txt'), purpose: 'user_data' })
-  const listed: string[] = []
-  for await (const { id } of client.files.list({ limit: 1 })) listed.push(id)
-  t.same(listed, ['file-1', 'file-2'])
-  t.match(await client.files.retrieve('file-1'), { id: 'file-1', bytes: content.length })
-  t.ok(Buffer.from(await (await client.files.content('file-1')).arrayBuffer()).equals(content))
-  t.match(await client.files.delete('file-1'), { id: 'file-1', object: 'file', deleted: true })
-  t.same([...provider.files.keys()], ['file-2'])
-  await rest()
-})
+t.test(
+  'the official client creates, lists, reads, downloads and deletes a file at its provider',
+  async (t) => {
+    const { client, provider, rest } = await served(t)
+    const content = text(1_000_000)
+    const file = await client.files.create({ file: await toFile(content, 'lines.txt'), purpose: 'batch' })
+    t.match(file, {
+      id: 'file-1',
+      object: 'file',
+      bytes: content.length,
+      filename: 'lines.txt',
+      purpose: 'batch',
+      _shape: 'openai',
+    })
+    await client.files.create({ file: await toFile(Buffer.from('x'), 'x.txt'), purpose: 'user_data' })
+    const listed: string[] = []
+    for await (const { id } of client.files.list({ limit: 1 })) listed.push(id)
+    t.same(listed, ['file-1', 'file-2'])
+    t.match(await client.files.retrieve('file-1'), { id: 'file-1', bytes: content.length })
+    t.ok(Buffer.from(await (await client.files.content('file-1')).arrayBuffer()).equals(content))
+    t.match(await client.files.delete('file-1'), { id: 'file-1', object: 'file', deleted: true })
+    t.same([...provider.files.keys()], ['file-2'])
+    await rest()
+  },
+)
 
 t.test('the same file has every shape, whoever keeps it', async (t) => {
   const { ask } = await served(t)
-  const own = await ask('/files?provider=anthropic', { method: 'POST', body: formOf(Buffer.from('%PDF-'), 'a.txt') })
+  const own = await ask('/files?provider=anthropic', {
+    method: 'POST',
+    body: formOf(Buffer.from('%PDF-'), 'a.txt'),
+  })
   t.match(await own.json(), { _shape: 'openrouter', id: 'file-1', mime_type: 'text/plain', size_bytes: 5 })
-  const theirs = await ask('/files/file-1?provider=anthropic', { headers: { 'anthropic-version': '2023-06-01' } })
-  t.match(await theirs.json(), { _shape: 'anthropic', id: 'file-1', created_at: '2025-04-15T18:37:24.100Z', downloadable: false })
-  t.match(await (await ask('/files/file-1?provider=anthropic', { method: 'DELETE' })).json(), { type: 'file_deleted', id: 'file-1' })
+  const theirs = await ask('/files/file-1?provider=anthropic', {
+    headers: { 'anthropic-version': '2023-06-01' },
+  })
+  t.match(await theirs.json(), {
+    _shape: 'anthropic',
+    id: 'file-1',
+    created_at: '2025-04-15T18:37:24.100Z',
+    downloadable: false,
+  })
+  t.match(await (await ask('/files/file-1?provider=anthropic', { method: 'DELETE' })).json(), {
+    type: 'file_deleted',
+    id: 'file-1',
+  })
 })
 
 t.test('without a key of the workspace every operation answers 400', async (t) => {
@@ -137,10 +168,14 @@ t.test('a provider that is overloaded makes every operation 503 with its Retry-A
 /** What an operation answers when its provider fails with a body that tells too much. */
 async function failing(t: Test, path: string, init: RequestInit): Promise<Readonly<Record<string, unknown>>> {
   const { ask, provider, lines } = await served(t)
-  provider.behave(({ req, res }) => void req.resume().on('end', () => send(res, 500, { error: { message: PROVIDER_KEY } })))
+  provider.behave(
+    ({ req, res }) => void req.resume().on('end', () => send(res, 500, { error: { message: PROVIDER_KEY } })),
+  )
   const answer = await ask(path, init)
   const body = await answer.text()
   t.notMatch(body + lines.join(''), PROVIDER_KEY)
-  const { error } = JSON.parse(body) as { readonly error: { readonly metadata: Readonly<Record<string, unknown>> } }
+  const { error } = JSON.parse(body) as {
+    readonly error: { readonly metadata: Readonly<Record<string, unknown>> }
+  }
   return { status: answer.status, ...error.metadata }
 }

@@ -8,7 +8,16 @@ import type { KeyRecord } from '../../../../src/server/ports/keys/keys.ts'
 import type { Ports } from '../../../../src/server/ports/ports.ts'
 import type { SecretReleases, VaultScope } from '../../../../src/server/ports/vault/vault.ts'
 import { openReleases } from '../../../../src/server/vault/releases.ts'
-import { accessTo, AUTHORIZATION, INTERN_KEY, KEY, keyRecords, openFront, OTHER_KEY, type TestFront } from '../../../support/front.ts'
+import {
+  accessTo,
+  AUTHORIZATION,
+  INTERN_KEY,
+  KEY,
+  keyRecords,
+  openFront,
+  OTHER_KEY,
+  type TestFront,
+} from '../../../support/front.ts'
 import { gate, type Gate } from '../../../support/gate.ts'
 import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
@@ -24,7 +33,10 @@ interface Stand extends TestFront {
   readonly events: readonly AuditEvent[]
   readonly files: FilesStand
   put(scope: VaultScope, value?: string, hosts?: readonly string[]): Promise<void>
-  ask(path?: string, key?: string): Promise<{ readonly status: number; readonly type: string | undefined; readonly text: string }>
+  ask(
+    path?: string,
+    key?: string,
+  ): Promise<{ readonly status: number; readonly type: string | undefined; readonly text: string }>
 }
 
 interface Options {
@@ -37,7 +49,13 @@ async function stand(t: Test, { facts, held }: Options = {}): Promise<Stand> {
   const vault = await openVaultStand(t)
   const events: AuditEvent[] = []
   const { rows, keys, jobs, workspace, otherWorkspace, intern } = vault
-  const releases = openReleases({ rows, keys, jobs, log: SILENT, audit: { note: (event) => events.push(event) > 0 } })
+  const releases = openReleases({
+    rows,
+    keys,
+    jobs,
+    log: SILENT,
+    audit: { note: (event) => events.push(event) > 0 },
+  })
   const holding: SecretReleases = {
     async release(request) {
       const released = await releases.release(request)
@@ -47,40 +65,69 @@ async function stand(t: Test, { facts, held }: Options = {}): Promise<Stand> {
     },
   }
   const files = await openFilesStand(t, { releases: holding })
-  const records = new Map([...keyRecords(facts)].map(([hash, record]) => [hash, {
-    ...record,
-    organizationId: workspace.organizationId,
-    workspaceId: hash === hashOfKey(OTHER_KEY) ? otherWorkspace.workspaceId : workspace.workspaceId,
-    defaultWorkspaceId: workspace.workspaceId,
-    internId: record.kind === 'intern' ? intern.internId : null,
-  }]))
+  const records = new Map(
+    [...keyRecords(facts)].map(([hash, record]) => [
+      hash,
+      {
+        ...record,
+        organizationId: workspace.organizationId,
+        workspaceId: hash === hashOfKey(OTHER_KEY) ? otherWorkspace.workspaceId : workspace.workspaceId,
+        defaultWorkspaceId: workspace.workspaceId,
+        internId: record.kind === 'intern' ? intern.internId : null,
+      },
+    ]),
+  )
   const ports = { ...NO_FILES, providerFiles: files.providerFiles } as Ports
-  const front = await openFront(t, OPERATIONS.filter(({ tag }) => tag === 'files'), { ports, access: accessTo(records) })
+  const front = await openFront(
+    t,
+    OPERATIONS.filter(({ tag }) => tag === 'files'),
+    { ports, access: accessTo(records) },
+  )
   return {
-    ...front, vault, events, files,
+    ...front,
+    vault,
+    events,
+    files,
     async put(scope, value = PROVIDER_KEY, hosts = ['localhost']) {
       must(await vault.vaults.put(scope, { name: 'openai_api_key', hosts, value: new Secret(value) }, BY))
     },
     async ask(path = FILE, key = KEY) {
-      const answer = await fetch(`${front.url}/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } })
+      const answer = await fetch(`${front.url}/api/v1${path}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
       const text = await answer.text()
-      const { error } = JSON.parse(text) as { readonly error?: { readonly metadata: { readonly error_type: string } } }
+      const { error } = JSON.parse(text) as {
+        readonly error?: { readonly metadata: { readonly error_type: string } }
+      }
       return { status: answer.status, type: error?.metadata.error_type, text }
     },
   }
 }
 
-t.test('a key is released from the vault of the caller\'s workspace, for the provider\'s host, and audited', async (t) => {
-  const { vault, put, ask, events } = await stand(t)
-  await put(vault.workspace)
-  t.equal((await ask()).type, 'file_unknown')
-  t.equal((await ask(FILE, OTHER_KEY)).type, 'provider_key_missing')
-  t.match(events, [
-    { outcome: 'released', operation: 'files.get', actor: { kind: 'key', id: hashOfKey(KEY) }, after: { name: 'openai_api_key', host: 'localhost' } },
-    { outcome: 'refused', operation: 'files.get', workspaceId: vault.otherWorkspace.workspaceId, after: { reason: 'no_such_secret' } },
-  ])
-  t.ok(events.every(({ requestId }) => requestId !== null))
-})
+t.test(
+  "a key is released from the vault of the caller's workspace, for the provider's host, and audited",
+  async (t) => {
+    const { vault, put, ask, events } = await stand(t)
+    await put(vault.workspace)
+    t.equal((await ask()).type, 'file_unknown')
+    t.equal((await ask(FILE, OTHER_KEY)).type, 'provider_key_missing')
+    t.match(events, [
+      {
+        outcome: 'released',
+        operation: 'files.get',
+        actor: { kind: 'key', id: hashOfKey(KEY) },
+        after: { name: 'openai_api_key', host: 'localhost' },
+      },
+      {
+        outcome: 'refused',
+        operation: 'files.get',
+        workspaceId: vault.otherWorkspace.workspaceId,
+        after: { reason: 'no_such_secret' },
+      },
+    ])
+    t.ok(events.every(({ requestId }) => requestId !== null))
+  },
+)
 
 t.test('a key that is bound to other hosts stays where it is, and nothing is sent', async (t) => {
   const { vault, put, ask, events, files } = await stand(t)
@@ -92,20 +139,26 @@ t.test('a key that is bound to other hosts stays where it is, and nothing is sen
   t.same(files.provider.calls, [])
 })
 
-t.test('an intern\'s own key counts before that of an attached vault, and that one before the workspace\'s', async (t) => {
-  const { vault, put, ask, events } = await stand(t)
-  const { workspace, intern } = vault
-  const vaultId = await vault.addVault('team')
-  await vault.attach(intern, vaultId)
-  await put(workspace)
-  await ask(FILE, INTERN_KEY)
-  await put({ ...workspace, attachableId: vaultId })
-  await ask(FILE, INTERN_KEY)
-  await put(intern)
-  await ask(FILE, INTERN_KEY)
-  await ask(FILE, KEY)
-  t.match(events.map(({ after }) => after), ['workspace', 'attached', 'intern', 'workspace'].map((source) => ({ source })))
-})
+t.test(
+  "an intern's own key counts before that of an attached vault, and that one before the workspace's",
+  async (t) => {
+    const { vault, put, ask, events } = await stand(t)
+    const { workspace, intern } = vault
+    const vaultId = await vault.addVault('team')
+    await vault.attach(intern, vaultId)
+    await put(workspace)
+    await ask(FILE, INTERN_KEY)
+    await put({ ...workspace, attachableId: vaultId })
+    await ask(FILE, INTERN_KEY)
+    await put(intern)
+    await ask(FILE, INTERN_KEY)
+    await ask(FILE, KEY)
+    t.match(
+      events.map(({ after }) => after),
+      ['workspace', 'attached', 'intern', 'workspace'].map((source) => ({ source })),
+    )
+  },
+)
 
 t.test('neither the programme nor disabled writes keep a workspace from its key', async (t) => {
   const { vault, put, ask } = await stand(t, { facts: { isInProgramme: false, mayWriteVault: false } })
@@ -147,7 +200,10 @@ t.test('a read whose client leaves while the key is released sends nothing to th
   const { vault, put, url, ask, files, untilSettled } = await stand(t, { held })
   await put(vault.workspace)
   const leaving = new AbortController()
-  const left = fetch(`${url}/api/v1${FILE}`, { headers: { authorization: AUTHORIZATION }, signal: leaving.signal })
+  const left = fetch(`${url}/api/v1${FILE}`, {
+    headers: { authorization: AUTHORIZATION },
+    signal: leaving.signal,
+  })
   await held.released.opened
   leaving.abort()
   await t.rejects(left)
@@ -157,10 +213,13 @@ t.test('a read whose client leaves while the key is released sends nothing to th
   t.same(files.provider.calls, ['GET /v1/files/file-2'])
 })
 
-t.test('a key shows neither in replies nor in logs nor in the audit log, whatever the provider says of it', async (t) => {
-  const { vault, put, ask, lines, events, settled } = await stand(t)
-  await put(vault.workspace, 'sk-canary-0123456789')
-  const answer = await ask()
-  t.match(answer, { status: 502, type: 'upstream_credential' })
-  t.notMatch(answer.text + lines.join() + JSON.stringify([events, settled]), /canary/)
-})
+t.test(
+  'a key shows neither in replies nor in logs nor in the audit log, whatever the provider says of it',
+  async (t) => {
+    const { vault, put, ask, lines, events, settled } = await stand(t)
+    await put(vault.workspace, 'sk-canary-0123456789')
+    const answer = await ask()
+    t.match(answer, { status: 502, type: 'upstream_credential' })
+    t.notMatch(answer.text + lines.join() + JSON.stringify([events, settled]), /canary/)
+  },
+)

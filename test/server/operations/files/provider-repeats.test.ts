@@ -33,7 +33,9 @@ async function openStand(t: Test): Promise<Stand> {
   t.teardown(async () => idempotency.close())
   const providerFiles = keepUploads(stand.providerFiles, { idempotency, intake: stand.sessions.intake })
   const operations = OPERATIONS.filter(({ tag }) => tag === 'files')
-  const front = await openFront(t, operations, { ports: { ...NO_FILES, providerFiles, idempotency } as unknown as Ports })
+  const front = await openFront(t, operations, {
+    ports: { ...NO_FILES, providerFiles, idempotency } as unknown as Ports,
+  })
   return {
     ...stand,
     async upload(content, { provider = 'openai', headers = {}, fields = {} } = {}) {
@@ -41,30 +43,43 @@ async function openStand(t: Test): Promise<Stand> {
       for (const [name, value] of Object.entries(fields)) form.set(name, value)
       form.set('file', new File([content], 'a.txt'))
       const answer = await fetch(`${front.url}/api/v1/files?provider=${provider}`, {
-        method: 'POST', body: form, headers: { authorization: AUTHORIZATION, 'idempotency-key': 'k', ...headers },
+        method: 'POST',
+        body: form,
+        headers: { authorization: AUTHORIZATION, 'idempotency-key': 'k', ...headers },
       })
-      const body = await answer.json() as Record<string, unknown> & { readonly error?: { metadata: { error_type: string } } }
+      const body = (await answer.json()) as Record<string, unknown> & {
+        readonly error?: { metadata: { error_type: string } }
+      }
       const replayed = answer.headers.get('idempotent-replayed')
       return { status: answer.status, replayed, body, type: body.error?.metadata.error_type }
     },
   }
 }
 
-t.test('the same file under the same key is sent once and answered twice, in the shape of each caller', async (t) => {
-  const { upload, provider, rest } = await openStand(t)
-  const first = await upload('hello')
-  t.match(first, { status: 200, replayed: null, body: { id: 'file-1', size_bytes: 5 } })
-  t.same(await upload('hello'), { ...first, replayed: 'true' })
-  t.match(await upload('hello', { headers: { 'x-stainless-os': 'Linux' } }), { replayed: 'true', body: { _shape: 'openai', id: 'file-1', bytes: 5 } })
-  t.same(provider.calls, ['POST /v1/files'])
-  await rest()
-})
+t.test(
+  'the same file under the same key is sent once and answered twice, in the shape of each caller',
+  async (t) => {
+    const { upload, provider, rest } = await openStand(t)
+    const first = await upload('hello')
+    t.match(first, { status: 200, replayed: null, body: { id: 'file-1', size_bytes: 5 } })
+    t.same(await upload('hello'), { ...first, replayed: 'true' })
+    t.match(await upload('hello', { headers: { 'x-stainless-os': 'Linux' } }), {
+      replayed: 'true',
+      body: { _shape: 'openai', id: 'file-1', bytes: 5 },
+    })
+    t.same(provider.calls, ['POST /v1/files'])
+    await rest()
+  },
+)
 
 t.test('a repetition tells when the file goes as the first answer did', async (t) => {
   const { upload, provider } = await openStand(t)
   const expiry = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
   const first = await upload('hello', { fields: expiry })
-  t.match(first, { status: 200, body: { created_at: '2023-11-14T22:13:20.000Z', expires_at: '2023-11-14T23:13:20.000Z' } })
+  t.match(first, {
+    status: 200,
+    body: { created_at: '2023-11-14T22:13:20.000Z', expires_at: '2023-11-14T23:13:20.000Z' },
+  })
   t.same(await upload('hello', { fields: expiry }), { ...first, replayed: 'true' })
   t.match([...provider.files.values()][0]?.fields, expiry)
 })
@@ -74,14 +89,21 @@ t.test('another file and another provider under the key are refused, and nothing
   await upload('hello')
   t.match(await upload('hullo'), { status: 400, type: 'idempotency_mismatch' })
   t.match(await upload('hello', { provider: 'anthropic' }), { status: 400, type: 'idempotency_mismatch' })
-  t.match(await upload('hello', { headers: { 'idempotency-key': 'l' } }), { status: 200, replayed: null, body: { id: 'file-2' } })
+  t.match(await upload('hello', { headers: { 'idempotency-key': 'l' } }), {
+    status: 200,
+    replayed: null,
+    body: { id: 'file-2' },
+  })
   t.equal(provider.files.size, 2)
 })
 
 t.test('of uploads that race under a key one is sent, and all get its answer', async (t) => {
   const { upload, provider } = await openStand(t)
   const ends = await Promise.all(Array.from({ length: 5 }, () => upload('hello')))
-  t.same(ends.map(({ body }) => body['id']), Array(5).fill('file-1'))
+  t.same(
+    ends.map(({ body }) => body['id']),
+    Array(5).fill('file-1'),
+  )
   t.equal(ends.filter(({ replayed }) => replayed === null).length, 1)
   t.equal(provider.calls.length, 1)
 })

@@ -20,22 +20,32 @@ function upload(front: FilesFront, sizeBytes: number, name = 'a.txt'): Promise<R
 
 t.test('files.upload 403: of 50 racing uploads into room for 10 exactly 10 are stored', async (t) => {
   const front = await full(t)
-  const answers = await Promise.all(Array.from({ length: RACING }, (_, nth) => upload(front, FILE_BYTES, `${nth}.txt`)))
+  const answers = await Promise.all(
+    Array.from({ length: RACING }, (_, nth) => upload(front, FILE_BYTES, `${nth}.txt`)),
+  )
   const statuses = answers.map(({ status }) => status)
   t.equal(statuses.filter((status) => status === 200).length, FITTING)
   t.equal(statuses.filter((status) => status === 403).length, RACING - FITTING)
   t.same(await front.census(), {
-    ready: FITTING, pending: 0, abandoned: 0, objects: FITTING, reservedBytes: 0, usedBytes: FITTING * FILE_BYTES,
+    ready: FITTING,
+    pending: 0,
+    abandoned: 0,
+    objects: FITTING,
+    reservedBytes: 0,
+    usedBytes: FITTING * FILE_BYTES,
   })
   for (const answer of answers.filter(({ status }) => status === 403)) {
-    t.match(await answer.json(), { error: { code: 403, metadata: { error_type: 'quota_exceeded', limit_source: 'workspace_storage' } } })
+    t.match(await answer.json(), {
+      error: { code: 403, metadata: { error_type: 'quota_exceeded', limit_source: 'workspace_storage' } },
+    })
   }
 })
 
 t.test('a deleted file frees exactly what it took, and its room is taken again', async (t) => {
   const front = await full(t)
   const ids: string[] = []
-  for (let nth = 0; nth < FITTING; nth++) ids.push(((await (await upload(front, FILE_BYTES)).json()) as { id: string }).id)
+  for (let nth = 0; nth < FITTING; nth++)
+    ids.push(((await (await upload(front, FILE_BYTES)).json()) as { id: string }).id)
   t.equal((await upload(front, 1)).status, 403)
   for (const [nth, id] of ids.entries()) {
     t.equal((await front.call(`/files/${id}`, { method: 'DELETE' })).status, 200)
@@ -49,7 +59,9 @@ t.test('racing deletions of one file free its bytes once', async (t) => {
   const front = await full(t)
   const { id } = (await (await upload(front, FILE_BYTES)).json()) as { id: string }
   await upload(front, FILE_BYTES)
-  const answers = await Promise.all(Array.from({ length: 10 }, () => front.call(`/files/${id}`, { method: 'DELETE' })))
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => front.call(`/files/${id}`, { method: 'DELETE' })),
+  )
   t.equal(answers.filter(({ status }) => status === 200).length, 1)
   t.match(await front.census(), { ready: 1, usedBytes: FILE_BYTES, objects: 1 })
 })

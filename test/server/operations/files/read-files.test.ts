@@ -12,7 +12,8 @@ const OPENAI = { 'user-agent': 'OpenAI/JS 7.55.0' }
 async function frontWith(t: Test, count: number): Promise<FilesFront & { readonly ids: readonly string[] }> {
   const front = await openFilesFront(t)
   const ids: string[] = []
-  for (let nth = 0; nth < count; nth++) ids.push(await storedFile(front.files, front.workspaceId, { filename: `${nth}.txt` }))
+  for (let nth = 0; nth < count; nth++)
+    ids.push(await storedFile(front.files, front.workspaceId, { filename: `${nth}.txt` }))
   return { ...front, ids }
 }
 
@@ -46,7 +47,9 @@ t.test("an intern key reads the files of its intern's workspace", async (t) => {
 t.test('files.list 200: cursor, after and after_id walk through all files, oldest first', async (t) => {
   const front = await frontWith(t, 5)
   const walks: readonly ((last: Page) => string)[] = [
-    ({ cursor }) => `cursor=${cursor ?? ''}`, ({ last_id }) => `after=${last_id ?? ''}`, ({ last_id }) => `after_id=${last_id ?? ''}`,
+    ({ cursor }) => `cursor=${cursor ?? ''}`,
+    ({ last_id }) => `after=${last_id ?? ''}`,
+    ({ last_id }) => `after_id=${last_id ?? ''}`,
   ]
   for (const next of walks) {
     const seen: string[] = []
@@ -62,47 +65,95 @@ t.test('files.list 200: cursor, after and after_id walk through all files, oldes
   }
 })
 
-t.test('files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do', async (t) => {
-  const front = await frontWith(t, 1)
-  for (const query of [
-    'cursor=a&after=b', 'after=a&after_id=b', 'cursor=bm8', 'after=x', 'after_id=file_%00', 'before_id=a', 'page=bm8', 'page=a&cursor=b',
-    'order=desc', 'purpose=a%00',
-    'limit=0', 'limit=1001', 'provider=google',
-  ]) {
-    const answer = await front.call(`/files?${query}`)
-    t.equal(answer.status, 400, query)
-    t.match(await answer.json(), { error: { metadata: { error_type: 'query_invalid', issues: [{}] } } })
-  }
-  t.equal((await front.call('/files?order=asc&limit=1000')).status, 200)
-})
+t.test(
+  'files.list 400: a second place to continue at, a made-up cursor, and what own storage cannot do',
+  async (t) => {
+    const front = await frontWith(t, 1)
+    for (const query of [
+      'cursor=a&after=b',
+      'after=a&after_id=b',
+      'cursor=bm8',
+      'after=x',
+      'after_id=file_%00',
+      'before_id=a',
+      'page=bm8',
+      'page=a&cursor=b',
+      'order=desc',
+      'purpose=a%00',
+      'limit=0',
+      'limit=1001',
+      'provider=google',
+    ]) {
+      const answer = await front.call(`/files?${query}`)
+      t.equal(answer.status, 400, query)
+      t.match(await answer.json(), { error: { metadata: { error_type: 'query_invalid', issues: [{}] } } })
+    }
+    t.equal((await front.call('/files?order=asc&limit=1000')).status, 200)
+  },
+)
 
 t.test('files.list 400: a place that is no id is told by the name that it was given', async (t) => {
   const front = await frontWith(t, 0)
-  for (const query of ['after=file_nope', 'after_id=file_nope', 'before_id=file_nope', 'ids[]=file_nope', 'cursor=bm8', 'page=YWZ0ZXI6eA']) {
+  for (const query of [
+    'after=file_nope',
+    'after_id=file_nope',
+    'before_id=file_nope',
+    'ids[]=file_nope',
+    'cursor=bm8',
+    'page=YWZ0ZXI6eA',
+  ]) {
     const [name = ''] = query.split(/\[|=/)
-    t.match(await (await front.call(`/files?${query}`)).json(), { error: { metadata: { issues: [{ path: new RegExp(`^/${name}(/0)?$`) }] } } }, query)
+    t.match(
+      await (await front.call(`/files?${query}`)).json(),
+      { error: { metadata: { issues: [{ path: new RegExp(`^/${name}(/0)?$`) }] } } },
+      query,
+    )
   }
 })
 
-t.test('files.list 200: ids name the files of one page, in either form, and those of no file of the workspace are left out', async (t) => {
-  const front = await frontWith(t, 4)
-  const [, second = '', third = '', fourth = ''] = front.ids
-  const foreign = await storedFile(front.files, front.otherWorkspaceId)
-  const answered = async (query: string) => (await page(front, `?${query}`, ANTHROPIC)).data.map(({ id }) => id)
-  t.same(await answered(`ids%5B%5D=${third}&ids[]=${second}&ids[]=${foreign}&ids[]=${UNKNOWN.slice('/files/'.length)}`), [second, third])
-  t.same(await answered(`ids=${fourth}`), [fourth])
-  t.same(await answered(`ids=${fourth}&purpose=batch`), [])
-  t.same(await answered(`ids=${foreign}`), [])
-  t.match(await page(front, `?ids=${third}&ids=${second}`, ANTHROPIC), { has_more: false, next_page: null })
-})
+t.test(
+  'files.list 200: ids name the files of one page, in either form, and those of no file of the workspace are left out',
+  async (t) => {
+    const front = await frontWith(t, 4)
+    const [, second = '', third = '', fourth = ''] = front.ids
+    const foreign = await storedFile(front.files, front.otherWorkspaceId)
+    const answered = async (query: string) =>
+      (await page(front, `?${query}`, ANTHROPIC)).data.map(({ id }) => id)
+    t.same(
+      await answered(
+        `ids%5B%5D=${third}&ids[]=${second}&ids[]=${foreign}&ids[]=${UNKNOWN.slice('/files/'.length)}`,
+      ),
+      [second, third],
+    )
+    t.same(await answered(`ids=${fourth}`), [fourth])
+    t.same(await answered(`ids=${fourth}&purpose=batch`), [])
+    t.same(await answered(`ids=${foreign}`), [])
+    t.match(await page(front, `?ids=${third}&ids=${second}`, ANTHROPIC), { has_more: false, next_page: null })
+  },
+)
 
 t.test('files.list 400: more ids than a page has, and ids beside what they exclude', async (t) => {
   const front = await frontWith(t, 1)
   const id = front.ids[0] ?? ''
-  const many = (count: number) => Array.from({ length: count }, (_, nth) => `ids[]=file_${String(nth).padStart(32, '0')}`).join('&')
-  t.equal((await front.call(`/files?${many(FILE_IDS_MAX)}&ids[]=file_${'0'.repeat(32)}`)).status, 200, 'one of them twice')
-  for (const query of [many(FILE_IDS_MAX + 1), 'ids=', `ids=${id}&limit=5`, `ids=${id}&after=${id}`, `ids=${id}&page=a`]) {
-    t.match(await (await front.call(`/files?${query}`)).json(), { error: { code: 400, metadata: { issues: [{ path: /^\/ids/ }] } } }, query.slice(-60))
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, nth) => `ids[]=file_${String(nth).padStart(32, '0')}`).join('&')
+  t.equal(
+    (await front.call(`/files?${many(FILE_IDS_MAX)}&ids[]=file_${'0'.repeat(32)}`)).status,
+    200,
+    'one of them twice',
+  )
+  for (const query of [
+    many(FILE_IDS_MAX + 1),
+    'ids=',
+    `ids=${id}&limit=5`,
+    `ids=${id}&after=${id}`,
+    `ids=${id}&page=a`,
+  ]) {
+    t.match(
+      await (await front.call(`/files?${query}`)).json(),
+      { error: { code: 400, metadata: { issues: [{ path: /^\/ids/ }] } } },
+      query.slice(-60),
+    )
   }
 })
 
@@ -118,7 +169,10 @@ t.test('files.list 503: the store is away', async (t) => {
 t.test("another workspace's files are not listed, and asking for that workspace is refused", async (t) => {
   const front = await frontWith(t, 1)
   await storedFile(front.files, front.otherWorkspaceId)
-  t.same((await page(front, '')).data.map(({ id }) => id), front.ids)
+  t.same(
+    (await page(front, '')).data.map(({ id }) => id),
+    front.ids,
+  )
   t.same((await page(front, `?workspace_id=${front.workspaceId.toUpperCase()}`)).data.length, 1)
   const refused = await front.call(`/files?workspace_id=${front.otherWorkspaceId}`)
   t.equal(refused.status, 403)
@@ -130,17 +184,35 @@ t.test('files.get 200: a file in each shape', async (t) => {
   const path = `/files/${front.ids[0] ?? ''}`
   const read = async (headers: Record<string, string>) => (await front.call(path, { headers })).json()
   t.match(await read({}), {
-    _shape: 'openrouter', id: front.ids[0], type: 'file', filename: '0.txt', mime_type: 'text/plain', size_bytes: 100, downloadable: false,
+    _shape: 'openrouter',
+    id: front.ids[0],
+    type: 'file',
+    filename: '0.txt',
+    mime_type: 'text/plain',
+    size_bytes: 100,
+    downloadable: false,
   })
   t.match(await read(ANTHROPIC), { _shape: 'anthropic', type: 'file', size_bytes: 100 })
-  t.match(await read(OPENAI), { _shape: 'openai', object: 'file', bytes: 100, status: 'processed', created_at: Number })
+  t.match(await read(OPENAI), {
+    _shape: 'openai',
+    object: 'file',
+    bytes: 100,
+    status: 'processed',
+    created_at: Number,
+  })
 })
 
 t.test('files.get 404: a foreign id and an unknown id answer the same but for the request id', async (t) => {
   const front = await frontWith(t, 0)
   const foreign = await storedFile(front.files, front.otherWorkspaceId)
   const texts = []
-  for (const id of [foreign, 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0', 'no-such-thing', '%00', '%F0%9F%92%A9']) {
+  for (const id of [
+    foreign,
+    'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0',
+    'no-such-thing',
+    '%00',
+    '%F0%9F%92%A9',
+  ]) {
     const answer = await front.call(`/files/${id}`, { headers: { 'x-request-id': 'r' } })
     t.equal(answer.status, 404, id)
     texts.push(await answer.text())
@@ -151,14 +223,23 @@ t.test('files.get 404: a foreign id and an unknown id answer the same but for th
 t.test('a management key is the wrong kind for every operation of files and containers', async (t) => {
   const front = await frontWith(t, 1)
   const calls: readonly (readonly [string, string])[] = [
-    ['GET', '/files'], ['GET', `/files/${front.ids[0] ?? ''}`], ['GET', '/files/a/content'], ['DELETE', '/files/a'], ['POST', '/files'],
-    ['GET', '/containers/sess_a/files'], ['GET', '/containers/sess_a/files/cfile_YQ'], ['GET', '/containers/sess_a/files/cfile_YQ/content'],
-    ['POST', '/containers/sess_a/files/cfile_YQ/promote'], ['PUT', '/containers/sess_a/files/a'],
+    ['GET', '/files'],
+    ['GET', `/files/${front.ids[0] ?? ''}`],
+    ['GET', '/files/a/content'],
+    ['DELETE', '/files/a'],
+    ['POST', '/files'],
+    ['GET', '/containers/sess_a/files'],
+    ['GET', '/containers/sess_a/files/cfile_YQ'],
+    ['GET', '/containers/sess_a/files/cfile_YQ/content'],
+    ['POST', '/containers/sess_a/files/cfile_YQ/promote'],
+    ['PUT', '/containers/sess_a/files/a'],
   ]
   for (const [method, path] of calls) {
     const answer = await front.call(path, { method, headers: { authorization: `Bearer ${MANAGEMENT_KEY}` } })
     t.equal(answer.status, 403, `${method} ${path}`)
-    t.match(await answer.json(), { error: { message: /inference/, metadata: { error_type: 'wrong_key_kind' } } })
+    t.match(await answer.json(), {
+      error: { message: /inference/, metadata: { error_type: 'wrong_key_kind' } },
+    })
   }
 })
 
@@ -216,9 +297,11 @@ t.test('an id that does not decode is answered as an unknown one', async (t) => 
 
 t.test('files.list 200: a purpose is asked for exactly, and pages keep it', async (t) => {
   const front = await openFilesFront(t)
-  const of = async (purpose: string | null): Promise<string> => storedFile(front.files, front.workspaceId, { purpose })
+  const of = async (purpose: string | null): Promise<string> =>
+    storedFile(front.files, front.workspaceId, { purpose })
   const ids = [await of('batch'), await of(null), await of('batch'), await of('user_data')]
-  const seen = async (query: string): Promise<readonly string[]> => (await page(front, query)).data.map(({ id }) => id)
+  const seen = async (query: string): Promise<readonly string[]> =>
+    (await page(front, query)).data.map(({ id }) => id)
   t.same(await seen('?purpose=batch'), [ids[0], ids[2]])
   t.same(await seen(`?purpose=batch&after=${ids[0] ?? ''}`), [ids[2]])
   t.same(await seen('?purpose=user_data'), [ids[1], ids[3]])

@@ -12,22 +12,52 @@ import { openFilesFront, type FilesFront } from '../../../support/files/files-fr
 import { KEY } from '../../../support/front.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
 import { text } from '../../../support/files/sessions.ts'
-import { answerOf, beginUpload, fieldPart, filePart, form, sendForm, type SendOptions } from '../../../support/files/upload-echo.ts'
+import {
+  answerOf,
+  beginUpload,
+  fieldPart,
+  filePart,
+  form,
+  sendForm,
+  type SendOptions,
+} from '../../../support/files/upload-echo.ts'
 
-function upload({ front }: FilesFront, content: string | Buffer = 'hello\n', more: SendOptions & { readonly purpose?: string } = {}) {
-  const parts = [...(more.purpose === undefined ? [] : [fieldPart('purpose', more.purpose)]), filePart(content, 'notes/a.txt')]
+function upload(
+  { front }: FilesFront,
+  content: string | Buffer = 'hello\n',
+  more: SendOptions & { readonly purpose?: string } = {},
+) {
+  const parts = [
+    ...(more.purpose === undefined ? [] : [fieldPart('purpose', more.purpose)]),
+    filePart(content, 'notes/a.txt'),
+  ]
   return sendForm(front.port, form(parts), { path: '/files', ...more })
 }
 
 t.test('files.upload 200: a file, in the shape of its caller', async (t) => {
   const stand = await openFilesFront(t)
-  const own = { type: 'file', filename: 'notes/a.txt', mime_type: 'text/plain', size_bytes: 6, downloadable: false, id: /^file_/, created_at: /^\d{4}-.*Z$/ }
+  const own = {
+    type: 'file',
+    filename: 'notes/a.txt',
+    mime_type: 'text/plain',
+    size_bytes: 6,
+    downloadable: false,
+    id: /^file_/,
+    created_at: /^\d{4}-.*Z$/,
+  }
   t.match(await upload(stand), { status: 200, body: { _shape: 'openrouter', ...own } })
   const anthropic = { 'anthropic-version': '2023-06-01', 'x-stainless-os': 'Linux' }
   t.match(await upload(stand, undefined, { headers: anthropic }), { body: { _shape: 'anthropic', ...own } })
   for (const headers of [{ 'x-stainless-retry-count': '0' }, { 'user-agent': 'OpenAI/Python 2.0' }]) {
     t.match((await upload(stand, undefined, { headers, purpose: 'batch' })).body, {
-      _shape: 'openai', object: 'file', bytes: 6, filename: 'notes/a.txt', purpose: 'batch', status: 'processed', id: /^file_/, created_at: Number,
+      _shape: 'openai',
+      object: 'file',
+      bytes: 6,
+      filename: 'notes/a.txt',
+      purpose: 'batch',
+      status: 'processed',
+      id: /^file_/,
+      created_at: Number,
     })
   }
 })
@@ -35,10 +65,22 @@ t.test('files.upload 200: a file, in the shape of its caller', async (t) => {
 t.test("files.upload 200: OpenAI's client creates, retrieves, lists and deletes a file", async (t) => {
   const { url } = await openFilesFront(t)
   const client = new OpenAI({ baseURL: url, apiKey: KEY, maxRetries: 0 })
-  const created = await client.files.create({ file: await toFile(text(300_000), 'über.txt'), purpose: 'assistants' })
-  t.match(created, { object: 'file', bytes: 300_000, filename: 'über.txt', purpose: 'assistants', status: 'processed' })
+  const created = await client.files.create({
+    file: await toFile(text(300_000), 'über.txt'),
+    purpose: 'assistants',
+  })
+  t.match(created, {
+    object: 'file',
+    bytes: 300_000,
+    filename: 'über.txt',
+    purpose: 'assistants',
+    status: 'processed',
+  })
   t.match(await client.files.retrieve(created.id), { id: created.id, bytes: 300_000 })
-  t.same((await client.files.list()).data.map(({ id }) => id), [created.id])
+  t.same(
+    (await client.files.list()).data.map(({ id }) => id),
+    [created.id],
+  )
   t.match(await client.files.delete(created.id), { deleted: true })
   t.same((await client.files.list()).data, [])
 })
@@ -52,9 +94,15 @@ t.test('files.upload 200: the type is that of the content, whatever the caller s
 t.test('files.upload 200, 400: a purpose is kept as it is, or refused', async (t) => {
   const stand = await openFilesFront(t)
   const headers = { 'user-agent': 'OpenAI/JS' }
-  t.match(await upload(stand, 'a', { headers, purpose: 'p'.repeat(PURPOSE_CHARS_MAX) }), { body: { purpose: 'p'.repeat(PURPOSE_CHARS_MAX) } })
+  t.match(await upload(stand, 'a', { headers, purpose: 'p'.repeat(PURPOSE_CHARS_MAX) }), {
+    body: { purpose: 'p'.repeat(PURPOSE_CHARS_MAX) },
+  })
   for (const purpose of ['p'.repeat(PURPOSE_CHARS_MAX + 1), 'p'.repeat(2_000), 'a\nb', 'a\0b']) {
-    t.match(await upload(stand, 'a', { headers, purpose }), { status: 400, type: 'form_invalid', message: /\/purpose is not valid/ })
+    t.match(await upload(stand, 'a', { headers, purpose }), {
+      status: 400,
+      type: 'form_invalid',
+      message: /\/purpose is not valid/,
+    })
   }
 })
 
@@ -63,11 +111,18 @@ t.test('files.upload 200: a repetition under the same key gets the first answer 
   const send = async (content: string): Promise<Response> => {
     const body = new FormData()
     body.set('file', new Blob([content]), 'a.txt')
-    return call('/files', { method: 'POST', body, headers: { 'idempotency-key': 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) } })
+    return call('/files', {
+      method: 'POST',
+      body,
+      headers: { 'idempotency-key': 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX) },
+    })
   }
   const [first, again, other] = [await send('one'), await send('one'), await send('two')]
   t.same([first.status, again.status, other.status], [200, 200, 400])
-  t.same([first, again].map(({ headers }) => headers.get('idempotent-replayed')), [null, 'true'])
+  t.same(
+    [first, again].map(({ headers }) => headers.get('idempotent-replayed')),
+    [null, 'true'],
+  )
   t.same(await again.json(), await first.json())
   t.match(await other.json(), { error: { metadata: { error_type: 'idempotency_mismatch' } } })
 })
@@ -75,31 +130,56 @@ t.test('files.upload 200: a repetition under the same key gets the first answer 
 t.test('files.upload 400: an empty file, and a content that is not accepted, by name', async (t) => {
   const stand = await openFilesFront(t)
   t.match(await upload(stand, ''), { status: 400, type: 'file_empty' })
-  const { status, type, message } = await upload(stand, Buffer.from('\x7fELF\x02\x01\x01' + '\0'.repeat(100), 'latin1'))
+  const { status, type, message } = await upload(
+    stand,
+    Buffer.from('\x7fELF\x02\x01\x01' + '\0'.repeat(100), 'latin1'),
+  )
   t.match({ status, type, message }, { status: 400, type: 'content_unsupported', message: /PDF/ })
 })
 
 t.test('files.upload 400: an Idempotency-Key that is empty or too long', async (t) => {
   const stand = await openFilesFront(t)
   for (const key of ['', 'x'.repeat(IDEMPOTENCY_KEY_CHARS_MAX + 1)]) {
-    t.match(await upload(stand, 'a', { headers: { 'idempotency-key': key } }), { status: 400, type: 'header_invalid', message: /idempotency-key/ })
+    t.match(await upload(stand, 'a', { headers: { 'idempotency-key': key } }), {
+      status: 400,
+      type: 'header_invalid',
+      message: /idempotency-key/,
+    })
   }
 })
 
 t.test('files.upload 400: an unknown provider, and one that the workspace has no key for', async (t) => {
   const stand = await openFilesFront(t, {
-    providerFiles: { of: (_workspaceId, provider) => Promise.resolve(fail('provider_key_missing', { fields: { provider, slug: provider } })) },
+    providerFiles: {
+      of: (_workspaceId, provider) =>
+        Promise.resolve(fail('provider_key_missing', { fields: { provider, slug: provider } })),
+    },
   })
-  t.match(await upload(stand, 'a', { path: '/files?provider=mistral' }), { status: 400, type: 'query_invalid' })
-  t.match(await upload(stand, 'a', { path: '/files?provider=openai' }), { status: 400, type: 'provider_key_missing', message: /openai/ })
+  t.match(await upload(stand, 'a', { path: '/files?provider=mistral' }), {
+    status: 400,
+    type: 'query_invalid',
+  })
+  t.match(await upload(stand, 'a', { path: '/files?provider=openai' }), {
+    status: 400,
+    type: 'provider_key_missing',
+    message: /openai/,
+  })
 })
 
-t.test('files.upload 403: a workspace that is not the key\'s, before its body is read; its own passes in any case', async (t) => {
-  const stand = await openFilesFront(t)
-  const client = beginUpload(stand.front.port, 1_000, { path: `/files?workspace_id=${stand.otherWorkspaceId}` })
-  t.match(await answerOf(client), { status: 403, type: 'workspace_forbidden' })
-  t.equal((await upload(stand, 'a', { path: `/files?workspace_id=${stand.workspaceId.toUpperCase()}` })).status, 200)
-})
+t.test(
+  "files.upload 403: a workspace that is not the key's, before its body is read; its own passes in any case",
+  async (t) => {
+    const stand = await openFilesFront(t)
+    const client = beginUpload(stand.front.port, 1_000, {
+      path: `/files?workspace_id=${stand.otherWorkspaceId}`,
+    })
+    t.match(await answerOf(client), { status: 403, type: 'workspace_forbidden' })
+    t.equal(
+      (await upload(stand, 'a', { path: `/files?workspace_id=${stand.workspaceId.toUpperCase()}` })).status,
+      200,
+    )
+  },
+)
 
 t.test('files.upload 403: a full workspace', async (t) => {
   const stand = await openFilesFront(t, { files: { quotaBytes: 100 } })
@@ -117,11 +197,16 @@ t.test('files.upload 413: by the announced length alone, and by the bytes that c
 t.test('files.upload 502: a provider that fails', async (t) => {
   const host = { store: () => Promise.resolve(fail('upstream_failed')) } as unknown as FileHost
   const stand = await openFilesFront(t, { providerFiles: { of: () => Promise.resolve(ok(host)) } })
-  t.match(await upload(stand, 'a', { path: '/files?provider=anthropic' }), { status: 502, type: 'upstream_failed' })
+  t.match(await upload(stand, 'a', { path: '/files?provider=anthropic' }), {
+    status: 502,
+    type: 'upstream_failed',
+  })
 })
 
 t.test('files.upload 503: no place for it, with the time to wait', async (t) => {
-  const { call } = await openFilesFront(t, { wrap: (parts) => ({ ...parts, intake: { open: () => fail('busy', { retryAfterS: 1 }) } }) })
+  const { call } = await openFilesFront(t, {
+    wrap: (parts) => ({ ...parts, intake: { open: () => fail('busy', { retryAfterS: 1 }) } }),
+  })
   const body = new FormData()
   body.set('file', new Blob(['a']), 'a.txt')
   const answer = await call('/files', { method: 'POST', body })
@@ -152,7 +237,9 @@ t.test('a caller who waits for 100-continue uploads', async (t) => {
 t.test('nothing is stored of an upload without a valid key, whatever it sends', async (t) => {
   const stand = await openFilesFront(t)
   const client = rawClient(stand.front.port)
-  client.send('POST /api/v1/files HTTP/1.1\r\nhost: a\r\nauthorization: Bearer nobody\r\ncontent-length: 50000000\r\n\r\n')
+  client.send(
+    'POST /api/v1/files HTTP/1.1\r\nhost: a\r\nauthorization: Bearer nobody\r\ncontent-length: 50000000\r\n\r\n',
+  )
   client.send(Buffer.alloc(1_000_000))
   t.match(await client.until(/401/), /key_unknown/)
   await client.closed()

@@ -1,6 +1,12 @@
 import t from 'tap'
 import { hashOfKey, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
-import { ALLOWED_MODEL_CHARS_MAX, ALLOWED_MODELS_MAX, KEY_USER_CHARS_MAX, KEYS_OFFSET_MAX, KEYS_PAGE } from '../../../../src/schemas/keys/key-limits.ts'
+import {
+  ALLOWED_MODEL_CHARS_MAX,
+  ALLOWED_MODELS_MAX,
+  KEY_USER_CHARS_MAX,
+  KEYS_OFFSET_MAX,
+  KEYS_PAGE,
+} from '../../../../src/schemas/keys/key-limits.ts'
 import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { createInternKey, insertKey } from '../../../../src/server/store/keys/api-keys.ts'
@@ -17,17 +23,41 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 t.test('keys.create 201: every member that existing clients require, and the key this once', async (t) => {
   const { call, make, workspace, works } = shared
-  const { data, key } = await make({ name: 'Team', external: { user: 'u-1', api_key: 'theirs' }, creator_user_id: 'ann', unknown: 'ignored' })
+  const { data, key } = await make({
+    name: 'Team',
+    external: { user: 'u-1', api_key: 'theirs' },
+    creator_user_id: 'ann',
+    unknown: 'ignored',
+  })
   const { hash, label, created_at, ...others } = data
   t.equal(hash, hashOfKey(key))
   t.match(key, new RegExp(`^${KEY_PREFIXES.inference}[A-Za-z0-9_-]{43}$`))
   t.match(label, /^sk-sluice-v1-.{3}\.\.\..{3}$/)
   t.match(created_at, INSTANT)
   t.same(others, {
-    name: 'Team', workspace_id: workspace.id, disabled: false, limit: null, limit_remaining: null, limit_reset: null, include_byok_in_limit: false,
-    usage: 0, usage_daily: 0, usage_weekly: 0, usage_monthly: 0, byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0,
-    creator_user_id: 'ann', external_user: 'u-1', updated_at: null, kind: 'inference', rate_limit_rpm: null, allowed_models: null,
-    scopes: null, intern_id: null,
+    name: 'Team',
+    workspace_id: workspace.id,
+    disabled: false,
+    limit: null,
+    limit_remaining: null,
+    limit_reset: null,
+    include_byok_in_limit: false,
+    usage: 0,
+    usage_daily: 0,
+    usage_weekly: 0,
+    usage_monthly: 0,
+    byok_usage: 0,
+    byok_usage_daily: 0,
+    byok_usage_weekly: 0,
+    byok_usage_monthly: 0,
+    creator_user_id: 'ann',
+    external_user: 'u-1',
+    updated_at: null,
+    kind: 'inference',
+    rate_limit_rpm: null,
+    allowed_models: null,
+    scopes: null,
+    intern_id: null,
   })
   t.equal(await works(key), 200)
   t.notMatch(JSON.stringify((await call('GET', '/keys')).body), key)
@@ -36,84 +66,165 @@ t.test('keys.create 201: every member that existing clients require, and the key
 t.test('a key has what it is made with: limit, resets, models, rate, expiry, workspace', async (t) => {
   const { make, look, store, other } = shared
   const input = {
-    limit: 0.1 + 0.2, limit_reset: 'weekly', include_byok_in_limit: true, expires_at: '2099-01-01T00:00:00+02:00', workspace_id: 'other',
-    rate_limit_rpm: 60, allowed_models: ['openai/*', 'cohere/embed-v4.0'],
+    limit: 0.1 + 0.2,
+    limit_reset: 'weekly',
+    include_byok_in_limit: true,
+    expires_at: '2099-01-01T00:00:00+02:00',
+    workspace_id: 'other',
+    rate_limit_rpm: 60,
+    allowed_models: ['openai/*', 'cohere/embed-v4.0'],
   }
   const { data } = await make(input)
-  t.match(data, { ...input, limit: 0.3, limit_remaining: 0.3, expires_at: '2098-12-31T22:00:00.000Z', workspace_id: other.id })
+  t.match(data, {
+    ...input,
+    limit: 0.3,
+    limit_remaining: 0.3,
+    expires_at: '2098-12-31T22:00:00.000Z',
+    workspace_id: other.id,
+  })
   t.same(await look(data.hash), data)
-  t.match(await store.sql`SELECT span, limit_nano FROM account_limits WHERE account_id = ${`k${data.hash}`}`, [{ span: 'weekly', limit_nano: '300000000' }])
+  t.match(
+    await store.sql`SELECT span, limit_nano FROM account_limits WHERE account_id = ${`k${data.hash}`}`,
+    [{ span: 'weekly', limit_nano: '300000000' }],
+  )
 })
 
 t.test('a management key is made for the organization', async (t) => {
   const { make, call, store } = shared
   const { data, key } = await make({ kind: 'management' })
-  t.match(await store.sql`SELECT workspace_id FROM api_keys WHERE hash = ${data.hash}`, [{ workspace_id: null }])
+  t.match(await store.sql`SELECT workspace_id FROM api_keys WHERE hash = ${data.hash}`, [
+    { workspace_id: null },
+  ])
   t.equal((await call('GET', '/keys', { key })).status, 200)
-  t.match(await call('POST', '/keys', { body: { name: 'k', kind: 'management', workspace_id: 'default' } }), { status: 400, type: 'body_invalid' })
+  t.match(await call('POST', '/keys', { body: { name: 'k', kind: 'management', workspace_id: 'default' } }), {
+    status: 400,
+    type: 'body_invalid',
+  })
 })
 
 t.test('keys.create 400: a body that lacks or breaks a member, each named', async (t) => {
   const { call } = shared
   const wrong: readonly [object, string][] = [
-    [{ name: undefined }, '/name'], [{ name: ' ' }, '/name'], [{ name: 'x'.repeat(NAME_CHARS_MAX + 1) }, '/name'], [{ kind: 'robot' }, '/kind'],
-    [{ limit: -1 }, '/limit'], [{ limit: '5' }, '/limit'], [{ limit: USD_MAX + 1 }, '/limit'], [{ limit_reset: 'hourly' }, '/limit_reset'],
-    [{ expires_at: '2099-01-01T00:00:00' }, '/expires_at'], [{ expires_at: '2099-02-30T00:00:00Z' }, '/expires_at'],
-    [{ expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'], [{ expires_at: '9999-12-31T23:59:59-00:01' }, '/expires_at'],
-    [{ rate_limit_rpm: 0 }, '/rate_limit_rpm'], [{ rate_limit_rpm: 1.5 }, '/rate_limit_rpm'],
-    [{ allowed_models: ['gpt'] }, '/allowed_models/0'], [{ allowed_models: ['a/b*'] }, '/allowed_models/0'],
+    [{ name: undefined }, '/name'],
+    [{ name: ' ' }, '/name'],
+    [{ name: 'x'.repeat(NAME_CHARS_MAX + 1) }, '/name'],
+    [{ kind: 'robot' }, '/kind'],
+    [{ limit: -1 }, '/limit'],
+    [{ limit: '5' }, '/limit'],
+    [{ limit: USD_MAX + 1 }, '/limit'],
+    [{ limit_reset: 'hourly' }, '/limit_reset'],
+    [{ expires_at: '2099-01-01T00:00:00' }, '/expires_at'],
+    [{ expires_at: '2099-02-30T00:00:00Z' }, '/expires_at'],
+    [{ expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'],
+    [{ expires_at: '9999-12-31T23:59:59-00:01' }, '/expires_at'],
+    [{ rate_limit_rpm: 0 }, '/rate_limit_rpm'],
+    [{ rate_limit_rpm: 1.5 }, '/rate_limit_rpm'],
+    [{ allowed_models: ['gpt'] }, '/allowed_models/0'],
+    [{ allowed_models: ['a/b*'] }, '/allowed_models/0'],
     [{ allowed_models: Array.from({ length: ALLOWED_MODELS_MAX + 1 }, () => 'a/b') }, '/allowed_models'],
-    [{ allowed_models: [`a/${'b'.repeat(ALLOWED_MODEL_CHARS_MAX)}`] }, '/allowed_models/0'], [{ external: {} }, '/external/user'],
-    [{ external: { user: 'u'.repeat(KEY_USER_CHARS_MAX + 1) } }, '/external/user'], [{ creator_user_id: 'a\u0000' }, '/creator_user_id'],
+    [{ allowed_models: [`a/${'b'.repeat(ALLOWED_MODEL_CHARS_MAX)}`] }, '/allowed_models/0'],
+    [{ external: {} }, '/external/user'],
+    [{ external: { user: 'u'.repeat(KEY_USER_CHARS_MAX + 1) } }, '/external/user'],
+    [{ creator_user_id: 'a\u0000' }, '/creator_user_id'],
   ]
   for (const [body, path] of wrong) {
     const refused = await call('POST', '/keys', { body: { name: 'k', ...body } })
-    t.match(refused, { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path }] } } } }, JSON.stringify(body).slice(0, 60))
+    t.match(
+      refused,
+      { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path }] } } } },
+      JSON.stringify(body).slice(0, 60),
+    )
   }
   for (const workspace_id of ['nowhere', 'no\u0000where', NOBODY]) {
-    t.match(await call('POST', '/keys', { body: { name: 'k', workspace_id } }), { status: 404, type: 'workspace_unknown' })
+    t.match(await call('POST', '/keys', { body: { name: 'k', workspace_id } }), {
+      status: 404,
+      type: 'workspace_unknown',
+    })
   }
 })
 
-t.test('an Idempotency-Key is refused, since no repetition could have the key: nothing is made', async (t) => {
-  const { call, make, store } = shared
-  const { data } = await make()
-  const before = [...await store.sql`SELECT count(*) FROM api_keys`]
-  const headers = { 'idempotency-key': 'once' }
-  for (const path of ['/keys', `/keys/${data.hash}/rotate`]) {
-    const refused = await call('POST', path, { body: { name: 'k' }, headers })
-    t.match(refused, { status: 400, type: 'header_invalid', body: { error: { metadata: { issues: [{ path: '/idempotency-key' }] } } } })
-  }
-  t.same([...await store.sql`SELECT count(*) FROM api_keys`], before)
-})
+t.test(
+  'an Idempotency-Key is refused, since no repetition could have the key: nothing is made',
+  async (t) => {
+    const { call, make, store } = shared
+    const { data } = await make()
+    const before = [...(await store.sql`SELECT count(*) FROM api_keys`)]
+    const headers = { 'idempotency-key': 'once' }
+    for (const path of ['/keys', `/keys/${data.hash}/rotate`]) {
+      const refused = await call('POST', path, { body: { name: 'k' }, headers })
+      t.match(refused, {
+        status: 400,
+        type: 'header_invalid',
+        body: { error: { metadata: { issues: [{ path: '/idempotency-key' }] } } },
+      })
+    }
+    t.same([...(await store.sql`SELECT count(*) FROM api_keys`)], before)
+  },
+)
 
 t.test('keys.create 403: an inference key, and one that is disabled', async (t) => {
   const { call, key, make } = shared
-  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: await key('inference') }), { status: 403, type: 'wrong_key_kind' })
+  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: await key('inference') }), {
+    status: 403,
+    type: 'wrong_key_kind',
+  })
   const made = await make({ kind: 'management' })
   t.equal((await call('PATCH', `/keys/${made.data.hash}`, { body: { disabled: true } })).status, 200)
-  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: made.key }), { status: 403, type: 'key_disabled' })
+  t.match(await call('POST', '/keys', { body: { name: 'k' }, key: made.key }), {
+    status: 403,
+    type: 'key_disabled',
+  })
   t.match(await call('GET', '/keys', { key: made.key }), { status: 401, type: 'key_disabled' })
 })
 
 t.test('only management keys see and change keys, their own workspace or not', async (t) => {
   const { call, make, intern, store, rotate } = shared
-  const [{ data: { hash }, key }, elsewhere] = [await make(), await make({ workspace_id: 'other' })]
-  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const [
+    {
+      data: { hash },
+      key,
+    },
+    elsewhere,
+  ] = [await make(), await make({ workspace_id: 'other' })]
+  const input = {
+    internId: await intern(),
+    organizationId: null,
+    name: 'k',
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
   const internKey = must(await createInternKey(store, input, CLI)).key
   for (const wrong of [key, elsewhere.key, (await rotate(elsewhere.data.hash)).key, internKey]) {
     for (const [method, path] of [
-      ['GET', '/keys'], ['GET', `/keys/${hash}`], ['PATCH', `/keys/${hash}`], ['DELETE', `/keys/${hash}`], ['POST', `/keys/${hash}/rotate`],
-      ['GET', `/keys/${NOBODY}`], ['GET', '/keys?workspace_id=nowhere'],
-    ] as const) t.match(await call(method, path, { key: wrong }), { status: 401, type: 'wrong_key_kind' }, `${method} ${path}`)
+      ['GET', '/keys'],
+      ['GET', `/keys/${hash}`],
+      ['PATCH', `/keys/${hash}`],
+      ['DELETE', `/keys/${hash}`],
+      ['POST', `/keys/${hash}/rotate`],
+      ['GET', `/keys/${NOBODY}`],
+      ['GET', '/keys?workspace_id=nowhere'],
+    ] as const)
+      t.match(
+        await call(method, path, { key: wrong }),
+        { status: 401, type: 'wrong_key_kind' },
+        `${method} ${path}`,
+      )
   }
 })
 
 t.test('keys.list 200: the keys of the organization, newest first, in pages', async (t) => {
   const { call, store, organizationId, workspace } = await openKeysFront(t)
-  const input = { kind: 'inference', name: 'n', organizationId, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const input = {
+    kind: 'inference',
+    name: 'n',
+    organizationId,
+    workspaceId: workspace.id,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
   const made: string[] = []
-  for (let n = 0; n < KEYS_PAGE; n++) made.push(await store.sql.begin(async (tx) => (await insertKey(tx, input)).apiKey.hash))
+  for (let n = 0; n < KEYS_PAGE; n++)
+    made.push(await store.sql.begin(async (tx) => (await insertKey(tx, input)).apiKey.hash))
   const page = async (offset: number): Promise<readonly unknown[]> => {
     const { status, body } = await call('GET', `/keys?offset=${offset}`)
     t.equal(status, 200)
@@ -127,11 +238,16 @@ t.test('keys.list 200: the keys of the organization, newest first, in pages', as
 
 t.test('disabled keys are listed when they are asked for, and a workspace has its own', async (t) => {
   const { call, make } = await openKeysFront(t)
-  const [here, there, off] = [await make(), await make({ workspace_id: 'other' }), await make({ workspace_id: 'other' })]
+  const [here, there, off] = [
+    await make(),
+    await make({ workspace_id: 'other' }),
+    await make({ workspace_id: 'other' }),
+  ]
   await call('PATCH', `/keys/${off.data.hash}`, { body: { disabled: true } })
   const hashes = async (query: string): Promise<readonly unknown[]> =>
     ((await call('GET', `/keys?${query}`)).body['data'] as { hash: string; kind: string }[])
-      .filter(({ kind }) => kind === 'inference').map(({ hash }) => hash)
+      .filter(({ kind }) => kind === 'inference')
+      .map(({ hash }) => hash)
   t.same(await hashes(''), [there.data.hash, here.data.hash])
   t.same(await hashes('include_disabled=true'), [off.data.hash, there.data.hash, here.data.hash])
   t.same(await hashes('workspace_id=other'), [there.data.hash])
@@ -141,82 +257,142 @@ t.test('disabled keys are listed when they are asked for, and a workspace has it
 t.test('keys.list 400: a workspace that is unknown or foreign, a number out of range', async (t) => {
   const { call, workspace, foreignKey } = shared
   t.match(await call('GET', '/keys?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
-  t.match(await call('GET', `/keys?workspace_id=${workspace.id}`, { key: foreignKey }), { status: 400, type: 'workspace_unknown' })
-  for (const query of ['offset=-1', 'offset=x', `offset=${KEYS_OFFSET_MAX + 1}`, 'include_disabled=maybe', 'workspace_id=']) {
+  t.match(await call('GET', `/keys?workspace_id=${workspace.id}`, { key: foreignKey }), {
+    status: 400,
+    type: 'workspace_unknown',
+  })
+  for (const query of [
+    'offset=-1',
+    'offset=x',
+    `offset=${KEYS_OFFSET_MAX + 1}`,
+    'include_disabled=maybe',
+    'workspace_id=',
+  ]) {
     t.match(await call('GET', `/keys?${query}`), { status: 400, type: 'query_invalid' }, query)
   }
 })
 
 t.test('keys.get 200: usage in the windows of today, and what is left of the limit', async (t) => {
   const { make, look, store } = await openKeysFront(t)
-  const { data: { hash } } = await make({ limit: 10, limit_reset: 'monthly' })
+  const {
+    data: { hash },
+  } = await make({ limit: 10, limit_reset: 'monthly' })
   await plantUsage(store, hash, { spent: 2_500_000_000, byok: 1_000_000_000, day: '2027-03-30' })
   const seen = async (day: string): Promise<unknown> => {
     await turnTo(store, day)
-    const { usage, usage_daily, usage_weekly, usage_monthly, byok_usage, byok_usage_daily, limit_remaining } = await look(hash)
+    const { usage, usage_daily, usage_weekly, usage_monthly, byok_usage, byok_usage_daily, limit_remaining } =
+      await look(hash)
     return [usage, usage_daily, usage_weekly, usage_monthly, byok_usage, byok_usage_daily, limit_remaining]
   }
   t.same(await seen('2027-03-30'), [2.5, 2.5, 2.5, 2.5, 1, 1, 7.5])
   t.same(await seen('2027-03-31'), [2.5, 0, 2.5, 2.5, 1, 0, 7.5])
   t.same(await seen('2027-04-01'), [2.5, 0, 2.5, 0, 1, 0, 10], 'the same week in another month')
   t.same(await seen('2027-04-05'), [2.5, 0, 0, 0, 1, 0, 10])
-  t.same(await seen('2027-03-29'), [2.5, 2.5, 2.5, 2.5, 1, 1, 7.5], 'a calendar that was set back ends no window')
+  t.same(
+    await seen('2027-03-29'),
+    [2.5, 2.5, 2.5, 2.5, 1, 1, 7.5],
+    'a calendar that was set back ends no window',
+  )
 })
 
-t.test('what is left of a limit counts own credentials where it says so, and is never below nothing', async (t) => {
-  const { make, look, store, call } = shared
-  const { data: { hash } } = await make({ limit: 3 })
-  await plantUsage(store, hash, { spent: 2_000_000_000, byok: 2_000_000_000 })
-  t.equal((await look(hash)).limit_remaining, 1)
-  await call('PATCH', `/keys/${hash}`, { body: { include_byok_in_limit: true } })
-  t.equal((await look(hash)).limit_remaining, 0)
-})
+t.test(
+  'what is left of a limit counts own credentials where it says so, and is never below nothing',
+  async (t) => {
+    const { make, look, store, call } = shared
+    const {
+      data: { hash },
+    } = await make({ limit: 3 })
+    await plantUsage(store, hash, { spent: 2_000_000_000, byok: 2_000_000_000 })
+    t.equal((await look(hash)).limit_remaining, 1)
+    await call('PATCH', `/keys/${hash}`, { body: { include_byok_in_limit: true } })
+    t.equal((await look(hash)).limit_remaining, 0)
+  },
+)
 
-for (const title of ['keys.get 404: GET', 'keys.update 404: PATCH', 'keys.delete 404: DELETE', 'keys.rotate 404: POST /rotate']) {
+for (const title of [
+  'keys.get 404: GET',
+  'keys.update 404: PATCH',
+  'keys.delete 404: DELETE',
+  'keys.rotate 404: POST /rotate',
+]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
-  t.test(`${title} of a key that is unknown, revoked or another organization's, all in the same words`, async (t) => {
-    const { call, make, foreignKey, works } = shared
-    const [{ data: { hash }, key }, gone] = [await make(), await make()]
-    await call('DELETE', `/keys/${gone.data.hash}`)
-    const body = method === 'PATCH' || method === 'POST' ? { body: {} } : {}
-    const paths = [NOBODY, gone.data.hash, 'x%00', hash.toUpperCase(), key]
-    const told = await Promise.all(paths.map((path) => call(method, `/keys/${path}${rest}`, body)))
-    told.push(await call(method, `/keys/${hash}${rest}`, { key: foreignKey, ...body }))
-    const text = (answer: typeof told[number]): unknown => (answer.body['error'] as { message: string }).message
-    t.same(told.map((answer) => [answer.status, answer.type, text(answer)]), told.map(() => [404, 'api_key_unknown', 'There is no such API key.']))
-    t.equal(await works(key), 200)
-  })
+  t.test(
+    `${title} of a key that is unknown, revoked or another organization's, all in the same words`,
+    async (t) => {
+      const { call, make, foreignKey, works } = shared
+      const [
+        {
+          data: { hash },
+          key,
+        },
+        gone,
+      ] = [await make(), await make()]
+      await call('DELETE', `/keys/${gone.data.hash}`)
+      const body = method === 'PATCH' || method === 'POST' ? { body: {} } : {}
+      const paths = [NOBODY, gone.data.hash, 'x%00', hash.toUpperCase(), key]
+      const told = await Promise.all(paths.map((path) => call(method, `/keys/${path}${rest}`, body)))
+      told.push(await call(method, `/keys/${hash}${rest}`, { key: foreignKey, ...body }))
+      const text = (answer: (typeof told)[number]): unknown =>
+        (answer.body['error'] as { message: string }).message
+      t.same(
+        told.map((answer) => [answer.status, answer.type, text(answer)]),
+        told.map(() => [404, 'api_key_unknown', 'There is no such API key.']),
+      )
+      t.equal(await works(key), 200)
+    },
+  )
 }
 
-t.test('keys.update 200: what is given changes, null takes away, the rest stays, and the front obeys', async (t) => {
-  const { call, make, works, look } = shared
-  const { data: { hash }, key } = await make({ limit: 5, limit_reset: 'daily', rate_limit_rpm: 60, allowed_models: ['a/b'] })
-  t.equal(await works(key), 200)
-  const change = async (body: object) => {
-    const { status, body: told } = await call('PATCH', `/keys/${hash}`, { body })
-    t.equal(status, 200)
-    t.same(await look(hash), told['data'])
-    return told['data']
-  }
-  t.match(await change({ name: 'other', disabled: true }), { name: 'other', disabled: true, limit: 5, limit_reset: 'daily', updated_at: INSTANT })
-  t.equal(await works(key), 401)
-  t.match(await change({ disabled: false, limit: 7.5 }), { name: 'other', disabled: false, limit: 7.5, limit_reset: 'daily', rate_limit_rpm: 60 })
-  t.equal(await works(key), 200)
-  const nothing = { limit_reset: null, rate_limit_rpm: null, allowed_models: null }
-  t.match(await change(nothing), { limit: 7.5, ...nothing })
-  const unlimited = { limit: null, limit_reset: 'weekly', allowed_models: [] }
-  t.match(await change(unlimited), { limit_remaining: null, ...unlimited })
-  t.match(await change({}), { name: 'other', limit_reset: 'weekly' })
-})
+t.test(
+  'keys.update 200: what is given changes, null takes away, the rest stays, and the front obeys',
+  async (t) => {
+    const { call, make, works, look } = shared
+    const {
+      data: { hash },
+      key,
+    } = await make({ limit: 5, limit_reset: 'daily', rate_limit_rpm: 60, allowed_models: ['a/b'] })
+    t.equal(await works(key), 200)
+    const change = async (body: object) => {
+      const { status, body: told } = await call('PATCH', `/keys/${hash}`, { body })
+      t.equal(status, 200)
+      t.same(await look(hash), told['data'])
+      return told['data']
+    }
+    t.match(await change({ name: 'other', disabled: true }), {
+      name: 'other',
+      disabled: true,
+      limit: 5,
+      limit_reset: 'daily',
+      updated_at: INSTANT,
+    })
+    t.equal(await works(key), 401)
+    t.match(await change({ disabled: false, limit: 7.5 }), {
+      name: 'other',
+      disabled: false,
+      limit: 7.5,
+      limit_reset: 'daily',
+      rate_limit_rpm: 60,
+    })
+    t.equal(await works(key), 200)
+    const nothing = { limit_reset: null, rate_limit_rpm: null, allowed_models: null }
+    t.match(await change(nothing), { limit: 7.5, ...nothing })
+    const unlimited = { limit: null, limit_reset: 'weekly', allowed_models: [] }
+    t.match(await change(unlimited), { limit_remaining: null, ...unlimited })
+    t.match(await change({}), { name: 'other', limit_reset: 'weekly' })
+  },
+)
 
 t.test('a limit moves with its resets, and its account says which change is the last', async (t) => {
   const { call, make, store } = await openKeysFront(t)
-  const { data: { hash } } = await make({ limit: 5 })
-  const limits = async () => [...await store.sql`SELECT span, limit_nano FROM account_limits`]
+  const {
+    data: { hash },
+  } = await make({ limit: 5 })
+  const limits = async () => [...(await store.sql`SELECT span, limit_nano FROM account_limits`)]
   t.same(await limits(), [{ span: 'lifetime', limit_nano: '5000000000' }])
   await call('PATCH', `/keys/${hash}`, { body: { limit_reset: 'daily' } })
   t.same(await limits(), [{ span: 'daily', limit_nano: '5000000000' }])
-  const [{ n, limits_epoch } = {}] = await store.sql`SELECT n, limits_epoch FROM epoch, accounts WHERE id = ${`k${hash}`}`
+  const [{ n, limits_epoch } = {}] =
+    await store.sql`SELECT n, limits_epoch FROM epoch, accounts WHERE id = ${`k${hash}`}`
   t.same([Number(n) > 0, n], [true, limits_epoch])
   await call('PATCH', `/keys/${hash}`, { body: { limit: null } })
   t.same(await limits(), [])
@@ -226,24 +402,47 @@ t.test('a limit moves with its resets, and its account says which change is the 
 
 t.test('keys.update 400: a body that breaks a member', async (t) => {
   const { call, make } = shared
-  const { data: { hash } } = await make()
-  for (const body of [{ name: 5 }, { disabled: 'no' }, { limit: -0.1 }, { limit_reset: 'lifetime' }, { allowed_models: ['*'] }, '[]']) {
-    t.match(await call('PATCH', `/keys/${hash}`, { body }), { status: 400, type: 'body_invalid' }, JSON.stringify(body))
+  const {
+    data: { hash },
+  } = await make()
+  for (const body of [
+    { name: 5 },
+    { disabled: 'no' },
+    { limit: -0.1 },
+    { limit_reset: 'lifetime' },
+    { allowed_models: ['*'] },
+    '[]',
+  ]) {
+    t.match(
+      await call('PATCH', `/keys/${hash}`, { body }),
+      { status: 400, type: 'body_invalid' },
+      JSON.stringify(body),
+    )
   }
 })
 
-t.test('keys.update 400: another intern than the key\'s own is refused by name, and its own is taken', async (t) => {
-  const { call, make, intern } = shared
-  const [first, second] = [await intern(), await intern()]
-  const [{ data: plain }, { data: own }] = [await make(), await make({ intern_id: first })]
-  const refused = { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path: '/intern_id', expected: /intern_id/ }] } } } }
-  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: 'x' } }), refused)
-  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { name: 'new', intern_id: first } }), refused)
-  t.match(await call('PATCH', `/keys/${own.hash}`, { body: { intern_id: second } }), refused)
-  const kept = { status: 200, body: { data: { name: 'new', intern_id: first } } }
-  t.match(await call('PATCH', `/keys/${own.hash}`, { body: { name: 'new', intern_id: first } }), kept)
-  t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: null } }), { status: 200, body: { data: { name: 'k' } } })
-})
+t.test(
+  "keys.update 400: another intern than the key's own is refused by name, and its own is taken",
+  async (t) => {
+    const { call, make, intern } = shared
+    const [first, second] = [await intern(), await intern()]
+    const [{ data: plain }, { data: own }] = [await make(), await make({ intern_id: first })]
+    const refused = {
+      status: 400,
+      type: 'body_invalid',
+      body: { error: { metadata: { issues: [{ path: '/intern_id', expected: /intern_id/ }] } } },
+    }
+    t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: 'x' } }), refused)
+    t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { name: 'new', intern_id: first } }), refused)
+    t.match(await call('PATCH', `/keys/${own.hash}`, { body: { intern_id: second } }), refused)
+    const kept = { status: 200, body: { data: { name: 'new', intern_id: first } } }
+    t.match(await call('PATCH', `/keys/${own.hash}`, { body: { name: 'new', intern_id: first } }), kept)
+    t.match(await call('PATCH', `/keys/${plain.hash}`, { body: { intern_id: null } }), {
+      status: 200,
+      body: { data: { name: 'k' } },
+    })
+  },
+)
 
 t.test('keys.delete 200: the key is refused from then on, also the one that asks', async (t) => {
   const { call, make, works } = shared
@@ -255,22 +454,31 @@ t.test('keys.delete 200: the key is refused from then on, also the one that asks
   t.match(await call('GET', '/keys', { key: own.key }), { status: 401, type: 'key_unknown' })
 })
 
-t.test('every change is audited by whom, with what was before and after, and never with the key', async (t) => {
-  const { call, make, rotate, store } = await openKeysFront(t)
-  const { data: { hash }, key } = await make({ limit: 5 })
-  await call('PATCH', `/keys/${hash}`, { body: { limit: 6 } })
-  const rotated = await rotate(hash)
-  await call('DELETE', `/keys/${hash}`)
-  const events = await auditOf(store)
-  const by = { actor: { kind: 'key', id: /^[0-9a-f]{64}$/ }, object_kind: 'key', outcome: 'changed' }
-  t.match(events, [
-    { ...by, operation: 'keys.create', object_id: hash, before: null, after: { limit: 5 } },
-    { ...by, operation: 'keys.update', object_id: hash, before: { limit: 5 }, after: { limit: 6 } },
-    {
-      ...by, operation: 'keys.rotate', object_id: hash, before: { expires_at: null },
-      after: { expires_at: rotated.previous.expires_at, successor: { hash: rotated.data.hash, limit: 6 } },
-    },
-    { ...by, operation: 'keys.delete', object_id: hash, after: null },
-  ])
-  for (const plain of [key, rotated.key]) t.notMatch(JSON.stringify(events), plain)
-})
+t.test(
+  'every change is audited by whom, with what was before and after, and never with the key',
+  async (t) => {
+    const { call, make, rotate, store } = await openKeysFront(t)
+    const {
+      data: { hash },
+      key,
+    } = await make({ limit: 5 })
+    await call('PATCH', `/keys/${hash}`, { body: { limit: 6 } })
+    const rotated = await rotate(hash)
+    await call('DELETE', `/keys/${hash}`)
+    const events = await auditOf(store)
+    const by = { actor: { kind: 'key', id: /^[0-9a-f]{64}$/ }, object_kind: 'key', outcome: 'changed' }
+    t.match(events, [
+      { ...by, operation: 'keys.create', object_id: hash, before: null, after: { limit: 5 } },
+      { ...by, operation: 'keys.update', object_id: hash, before: { limit: 5 }, after: { limit: 6 } },
+      {
+        ...by,
+        operation: 'keys.rotate',
+        object_id: hash,
+        before: { expires_at: null },
+        after: { expires_at: rotated.previous.expires_at, successor: { hash: rotated.data.hash, limit: 6 } },
+      },
+      { ...by, operation: 'keys.delete', object_id: hash, after: null },
+    ])
+    for (const plain of [key, rotated.key]) t.notMatch(JSON.stringify(events), plain)
+  },
+)

@@ -20,55 +20,104 @@ t.test('a key does what its scopes say, and is told the one that it lacks', asyn
   t.same(data.scopes, ['files:read'])
   t.match(await call('GET', '/key', { key }), { status: 200, body: { data: { scopes: ['files:read'] } } })
   const refused = await call('POST', '/embeddings', { key, body: { model: 'a/b', input: 'x' } })
-  t.match(refused, { status: 403, type: 'scope_missing', body: { error: { message: /lacks the scope `inference`/ } } })
-  t.match(await call('POST', '/videos', { key, body: { model: 'a/b', prompt: 'x' } }), { status: 400, type: 'scope_missing' }, 'which lists no 403')
+  t.match(refused, {
+    status: 403,
+    type: 'scope_missing',
+    body: { error: { message: /lacks the scope `inference`/ } },
+  })
+  t.match(
+    await call('POST', '/videos', { key, body: { model: 'a/b', prompt: 'x' } }),
+    { status: 400, type: 'scope_missing' },
+    'which lists no 403',
+  )
   const message = /`vault:write`/
-  t.match(await call('PUT', '/vault/secrets/a', { key, body: { value: 'x' } }), { status: 403, type: 'scope_missing', body: { error: { message } } })
-  t.match(await call('GET', '/vault/secrets', { key }), { status: 403, body: { error: { message: /`vault:use` or `vault:write`/ } } })
+  t.match(await call('PUT', '/vault/secrets/a', { key, body: { value: 'x' } }), {
+    status: 403,
+    type: 'scope_missing',
+    body: { error: { message } },
+  })
+  t.match(await call('GET', '/vault/secrets', { key }), {
+    status: 403,
+    body: { error: { message: /`vault:use` or `vault:write`/ } },
+  })
 })
 
 t.test('a scope that no operation needs is described as reserved, and no other is', async (t) => {
-  const needed = new Set(OPERATIONS.flatMap(({ access: { keys, keyScopes = [] } }) => (keys.some((kind) => kind !== 'management') ? keyScopes : [])))
-  t.same(KEY_SCOPES.filter((scope) => !needed.has(scope)), ['presets:write'])
-  const reserved = /presets:write`?,? (?:which )?is reserved: no operation needs it today, since management keys alone write presets/
+  const needed = new Set(
+    OPERATIONS.flatMap(({ access: { keys, keyScopes = [] } }) =>
+      keys.some((kind) => kind !== 'management') ? keyScopes : [],
+    ),
+  )
+  t.same(
+    KEY_SCOPES.filter((scope) => !needed.has(scope)),
+    ['presets:write'],
+  )
+  const reserved =
+    /presets:write`?,? (?:which )?is reserved: no operation needs it today, since management keys alone write presets/
   const { stdout: out } = await runVerb({}, ['keys', 'create', '--help'])
   const bodies = [CreateKeyBody, UpdateKeyBody].map(({ properties: { scopes } }) => JSON.stringify(scopes))
   const page = readFileSync(`${ROOT}docs/use/keys.md`, 'utf8')
   for (const text of [out, page, ...bodies]) t.match(text.replace(/\s+/g, ' '), reserved)
 })
 
-t.test('scopes are checked before the body is looked at, and a key of the wrong kind is told of its kind', async (t) => {
-  const { call, make } = shared
-  const { key } = await make({ scopes: [] })
-  t.match(await call('POST', '/embeddings', { key, body: 'no object' }), { status: 403, type: 'scope_missing' })
-  t.match(await call('GET', '/keys', { key }), { status: 401, type: 'wrong_key_kind' })
-})
+t.test(
+  'scopes are checked before the body is looked at, and a key of the wrong kind is told of its kind',
+  async (t) => {
+    const { call, make } = shared
+    const { key } = await make({ scopes: [] })
+    t.match(await call('POST', '/embeddings', { key, body: 'no object' }), {
+      status: 403,
+      type: 'scope_missing',
+    })
+    t.match(await call('GET', '/keys', { key }), { status: 401, type: 'wrong_key_kind' })
+  },
+)
 
 t.test('a change of scopes is obeyed, audited, goes with a rotation; null is all again', async (t) => {
   const { call, make, look, rotate, store } = shared
   const { data, key } = await make()
   const mayList = async () => (await call('GET', '/vault/secrets', { key })).type !== 'scope_missing'
   t.equal(await mayList(), true)
-  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: ['videos'] } }), { status: 200, body: { data: { scopes: ['videos'] } } })
+  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: ['videos'] } }), {
+    status: 200,
+    body: { data: { scopes: ['videos'] } },
+  })
   t.equal(await mayList(), false)
-  t.match((await auditOf(store)).at(-1), { operation: 'keys.update', before: { scopes: null }, after: { scopes: ['videos'] } })
+  t.match((await auditOf(store)).at(-1), {
+    operation: 'keys.update',
+    before: { scopes: null },
+    after: { scopes: ['videos'] },
+  })
   const rotated = await rotate(data.hash)
   t.same((await look(rotated.data.hash)).scopes, ['videos'])
-  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: null } }), { status: 200, body: { data: { scopes: null } } })
+  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: null } }), {
+    status: 200,
+    body: { data: { scopes: null } },
+  })
   t.equal(await mayList(), true)
 })
 
 t.test('keys.create 400: scopes that are none, twice the same, or of a management key', async (t) => {
   const { call, make } = shared
   for (const scopes of [['root'], ['videos', 'videos'], 'videos', [null]]) {
-    t.match(await call('POST', '/keys', { body: { name: 'k', scopes } }), { status: 400, type: 'body_invalid' }, JSON.stringify(scopes))
+    t.match(
+      await call('POST', '/keys', { body: { name: 'k', scopes } }),
+      { status: 400, type: 'body_invalid' },
+      JSON.stringify(scopes),
+    )
   }
-  t.match(await call('POST', '/keys', { body: { name: 'k', kind: 'management', scopes: [] } }), { status: 400, type: 'key_unscoped' })
+  t.match(await call('POST', '/keys', { body: { name: 'k', kind: 'management', scopes: [] } }), {
+    status: 400,
+    type: 'key_unscoped',
+  })
   const { data } = await make({ kind: 'management' })
-  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: ['videos'] } }), { status: 400, type: 'key_unscoped' })
+  t.match(await call('PATCH', `/keys/${data.hash}`, { body: { scopes: ['videos'] } }), {
+    status: 400,
+    type: 'key_unscoped',
+  })
 })
 
-t.test('keys.create 201: with intern_id the key is the intern\'s, in its workspace', async (t) => {
+t.test("keys.create 201: with intern_id the key is the intern's, in its workspace", async (t) => {
   const { make, intern, store } = shared
   const id = await intern()
   const { data, key } = await make({ intern_id: id, scopes: ['vault:use'] })
@@ -81,43 +130,69 @@ t.test('keys.create 201: with intern_id the key is the intern\'s, in its workspa
 t.test('keys.create 404: an intern of nobody, or of another organization; no key is made', async (t) => {
   const { call, foreignKey, intern, store } = shared
   const id = await intern()
-  const before = [...await store.sql`SELECT count(*) FROM api_keys`]
+  const before = [...(await store.sql`SELECT count(*) FROM api_keys`)]
   for (const intern_id of [newId(), 'none', 'no\u0000ne', '../x']) {
-    t.match(await call('POST', '/keys', { body: { name: 'k', intern_id } }), { status: 404, type: 'intern_unknown' }, intern_id)
+    t.match(
+      await call('POST', '/keys', { body: { name: 'k', intern_id } }),
+      { status: 404, type: 'intern_unknown' },
+      intern_id,
+    )
   }
-  t.match(await call('POST', '/keys', { body: { name: 'k', intern_id: id }, key: foreignKey }), { status: 404, type: 'intern_unknown' })
-  t.same([...await store.sql`SELECT count(*) FROM api_keys`], before)
+  t.match(await call('POST', '/keys', { body: { name: 'k', intern_id: id }, key: foreignKey }), {
+    status: 404,
+    type: 'intern_unknown',
+  })
+  t.same([...(await store.sql`SELECT count(*) FROM api_keys`)], before)
 })
 
 t.test('an intern_id that cannot be honoured is never ignored', async (t) => {
   const { call, intern } = shared
   const intern_id = await intern()
   const wrong: readonly [object, string][] = [
-    [{ intern_id, kind: 'inference' }, '/intern_id'], [{ intern_id, kind: 'management' }, '/intern_id'], [{ kind: 'intern' }, '/intern_id'],
-    [{ intern_id, workspace_id: 'default' }, '/workspace_id'], [{ intern_id: 7 }, '/intern_id'], [{ intern_id: '' }, '/intern_id'],
+    [{ intern_id, kind: 'inference' }, '/intern_id'],
+    [{ intern_id, kind: 'management' }, '/intern_id'],
+    [{ kind: 'intern' }, '/intern_id'],
+    [{ intern_id, workspace_id: 'default' }, '/workspace_id'],
+    [{ intern_id: 7 }, '/intern_id'],
+    [{ intern_id: '' }, '/intern_id'],
   ]
   for (const [body, path] of wrong) {
     const refused = await call('POST', '/keys', { body: { name: 'k', ...body } })
-    t.match(refused, { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path }] } } } }, JSON.stringify(body))
+    t.match(
+      refused,
+      { status: 400, type: 'body_invalid', body: { error: { metadata: { issues: [{ path }] } } } },
+      JSON.stringify(body),
+    )
   }
 })
 
-t.test('without vault:use the private endpoints of a model are left out; one that has no others is refused', async (t) => {
-  const [own, keyed, shared] = [{ ownWay: { destination: {} } }, { ownWay: { destination: null } }, {}]
-  const model = (...endpoints: readonly object[]) => ({ id: 'a/b', endpoints }) as unknown as CallableModel
-  const left = (scopes: readonly KeyScope[] | null, ...endpoints: readonly object[]): unknown => {
-    const callable = callableBy({ scopes }, model(...endpoints))
-    return callable.ok ? callable.value.endpoints : callable.failure.name
-  }
-  t.same(left(null, own, shared), [own, shared])
-  t.same(left(['inference', 'vault:use'], own, shared), [own, shared])
-  t.same(left(['inference'], own, keyed, shared), [keyed, shared])
-  t.equal(left(['inference'], own), 'scope_missing')
-})
+t.test(
+  'without vault:use the private endpoints of a model are left out; one that has no others is refused',
+  async (t) => {
+    const [own, keyed, shared] = [{ ownWay: { destination: {} } }, { ownWay: { destination: null } }, {}]
+    const model = (...endpoints: readonly object[]) => ({ id: 'a/b', endpoints }) as unknown as CallableModel
+    const left = (scopes: readonly KeyScope[] | null, ...endpoints: readonly object[]): unknown => {
+      const callable = callableBy({ scopes }, model(...endpoints))
+      return callable.ok ? callable.value.endpoints : callable.failure.name
+    }
+    t.same(left(null, own, shared), [own, shared])
+    t.same(left(['inference', 'vault:use'], own, shared), [own, shared])
+    t.same(left(['inference'], own, keyed, shared), [keyed, shared])
+    t.equal(left(['inference'], own), 'scope_missing')
+  },
+)
 
-t.test('every operation that inference or intern keys may call declares which scope it needs, or none', async (t) => {
-  const open = OPERATIONS.filter(({ access }) => access.keys.includes('inference') || access.keys.includes('intern'))
-  t.same(open.filter(({ access }) => access.keyScopes === undefined).map(({ id }) => id), [])
-  const used = new Set(OPERATIONS.flatMap(({ access }) => access.keyScopes ?? []))
-  t.same([...used].sort(), [...KEY_SCOPES].sort(), 'and no scope is without an operation')
-})
+t.test(
+  'every operation that inference or intern keys may call declares which scope it needs, or none',
+  async (t) => {
+    const open = OPERATIONS.filter(
+      ({ access }) => access.keys.includes('inference') || access.keys.includes('intern'),
+    )
+    t.same(
+      open.filter(({ access }) => access.keyScopes === undefined).map(({ id }) => id),
+      [],
+    )
+    const used = new Set(OPERATIONS.flatMap(({ access }) => access.keyScopes ?? []))
+    t.same([...used].sort(), [...KEY_SCOPES].sort(), 'and no scope is without an operation')
+  },
+)

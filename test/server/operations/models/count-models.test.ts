@@ -3,14 +3,26 @@ import { countModels } from '../../../../src/server/operations/models/count-mode
 import { catalogueOf } from '../../../support/models/catalogue.ts'
 import { FOUR_MODELS, read } from '../../../support/keys/model-reads.ts'
 
-t.test('models.count 200: the models of the output modalities, those that write text by default', async (t) => {
-  const catalogue = catalogueOf(t, FOUR_MODELS)
-  t.match(await read(countModels, catalogue), { status: 200, body: { data: { count: 2 } } })
-  t.match(await read(countModels, catalogue, { query: { output_modalities: 'all' } }), { body: { data: { count: 4 } } })
-  t.match(await read(countModels, catalogue, { query: { output_modalities: 'speech' } }), { body: { data: { count: 0 } } })
-})
+t.test(
+  'models.count 200: the models of the output modalities, those that write text by default',
+  async (t) => {
+    const catalogue = catalogueOf(t, FOUR_MODELS)
+    t.match(await read(countModels, catalogue), { status: 200, body: { data: { count: 2 } } })
+    t.match(await read(countModels, catalogue, { query: { output_modalities: 'all' } }), {
+      body: { data: { count: 4 } },
+    })
+    t.match(await read(countModels, catalogue, { query: { output_modalities: 'speech' } }), {
+      body: { data: { count: 0 } },
+    })
+  },
+)
 
 t.test('models.count 400: a list with an empty entry', async (t) => {
-  const { status, failure } = await read(countModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',text' } })
-  t.match({ status, failure }, { status: 400, failure: { metadata: { issues: [{ path: '/output_modalities' }] } } })
+  const { status, failure } = await read(countModels, catalogueOf(t, FOUR_MODELS), {
+    query: { output_modalities: ',text' },
+  })
+  t.match(
+    { status, failure },
+    { status: 400, failure: { metadata: { issues: [{ path: '/output_modalities' }] } } },
+  )
 })

@@ -12,7 +12,10 @@ t.test('embeddings.list_models 200: the models that embed, whole when no page is
 t.test('embeddings.list_models 200: pages', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   const first = await read(listEmbeddingModels, catalogue, { query: { limit: 1 } })
-  t.match(first, { body: { data: [{ id: 'acme/embed' }], links: { next: '/api/v1/embeddings/models?limit=1&offset=1' } } })
-  t.match(await read(listEmbeddingModels, catalogue, { query: { limit: 1, offset: 1 } }),
-    { body: { data: [{ id: 'other/embed' }], links: { next: null }, total_count: 2 } })
+  t.match(first, {
+    body: { data: [{ id: 'acme/embed' }], links: { next: '/api/v1/embeddings/models?limit=1&offset=1' } },
+  })
+  t.match(await read(listEmbeddingModels, catalogue, { query: { limit: 1, offset: 1 } }), {
+    body: { data: [{ id: 'other/embed' }], links: { next: null }, total_count: 2 },
+  })
 })

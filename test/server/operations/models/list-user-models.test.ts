@@ -6,13 +6,23 @@ import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 t.test('models.list_for_user 200: the list shape, in pages, by output modality', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)
   t.same(idsOf(await read(listUserModels, catalogue)), ['acme/chat', 'other/chat'])
-  t.match(await read(listUserModels, catalogue, { query: { output_modalities: 'all', limit: 3, offset: 0 } }),
-    { status: 200, body: { links: { next: '/api/v1/models/user?output_modalities=all&limit=3&offset=3' }, total_count: 4 } })
+  t.match(
+    await read(listUserModels, catalogue, { query: { output_modalities: 'all', limit: 3, offset: 0 } }),
+    {
+      status: 200,
+      body: { links: { next: '/api/v1/models/user?output_modalities=all&limit=3&offset=3' }, total_count: 4 },
+    },
+  )
 })
 
-t.test('models.list_for_user 400: a list with an empty entry, although the contract row lists no 400 (C2)', async (t) => {
-  t.match(await read(listUserModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',' } }), { status: 400 })
-})
+t.test(
+  'models.list_for_user 400: a list with an empty entry, although the contract row lists no 400 (C2)',
+  async (t) => {
+    t.match(await read(listUserModels, catalogueOf(t, FOUR_MODELS), { query: { output_modalities: ',' } }), {
+      status: 400,
+    })
+  },
+)
 
 t.test('a key with a list of models sees those alone, and their pages count those alone', async (t) => {
   const catalogue = catalogueOf(t, FOUR_MODELS)

@@ -8,20 +8,37 @@ type Test = Parameters<typeof catalogueOf>[0]
 
 /** A catalogue with a bug. */
 const BROKEN: ModelCatalogue = {
-  models: [], providers: [],
-  resolve: () => { throw new Error('bug') },
-  select: () => { throw new Error('bug') },
+  models: [],
+  providers: [],
+  resolve: () => {
+    throw new Error('bug')
+  },
+  select: () => {
+    throw new Error('bug')
+  },
 }
 
-const READS = ['/model/acme/chat', '/models', '/models/count', '/models/user', '/models/acme/chat/endpoints',
-  '/models/acme%2Fchat', '/embeddings/models', '/videos/models']
+const READS = [
+  '/model/acme/chat',
+  '/models',
+  '/models/count',
+  '/models/user',
+  '/models/acme/chat/endpoints',
+  '/models/acme%2Fchat',
+  '/embeddings/models',
+  '/videos/models',
+]
 
 t.test('every kind of key may read, and every read answers JSON', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const path of READS) {
     for (const key of ['inference', 'management', 'intern'] as const) {
       const { status, headers } = await front.get(path, { key })
-      t.match({ status, type: headers.get('content-type') }, { status: 200, type: /^application\/json/ }, `${path} ${key}`)
+      t.match(
+        { status, type: headers.get('content-type') },
+        { status: 200, type: /^application\/json/ },
+        `${path} ${key}`,
+      )
     }
   }
 })
@@ -30,7 +47,10 @@ t.test('every kind of key may read, and every read answers JSON', async (t) => {
 async function failureOf(t: Test, path: string, more: { key?: KeyName; models?: ModelCatalogue } = {}) {
   const front = await frontOf(t, more.models ?? catalogueOf(t, FOUR_MODELS))
   const { status, body } = await front.get(path, { key: more.key ?? 'inference' })
-  return [status, (body as { error: { code: number; metadata: { error_type: string } } }).error.metadata.error_type]
+  return [
+    status,
+    (body as { error: { code: number; metadata: { error_type: string } } }).error.metadata.error_type,
+  ]
 }
 
 t.test('models.get 403: a disabled key', async (t) => {
@@ -103,8 +123,16 @@ t.test('video.list_models 500: a bug in the catalogue', async (t) => {
 t.test('a variant is found with its colon plain and percent-encoded', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const slug of ['embed:floor', 'embed%3Afloor', 'embed%3afloor']) {
-    t.match(await front.get(`/model/acme/${slug}`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, slug)
-    t.match(await front.get(`/models/acme/${slug}/endpoints`), { status: 200, body: { data: { id: 'acme/embed:floor' } } }, slug)
+    t.match(
+      await front.get(`/model/acme/${slug}`),
+      { status: 200, body: { data: { id: 'acme/embed:floor' } } },
+      slug,
+    )
+    t.match(
+      await front.get(`/models/acme/${slug}/endpoints`),
+      { status: 200, body: { data: { id: 'acme/embed:floor' } } },
+      slug,
+    )
   }
 })
 
@@ -118,19 +146,39 @@ t.test('HEAD of a model has the headers of GET and no body', async (t) => {
 t.test('every bad value of the list query is told by its path, never by its value', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   for (const [name, value] of Object.entries({
-    limit: '1001', offset: '-1', sort: 'cheapest', context: '1.5', distillable: 'yes', zdr: '1', min_price: 'free', max_price: '-1',
-    min_age_days: 'old', min_coding_index: 'high', category: '', providers: 'a,,b',
+    limit: '1001',
+    offset: '-1',
+    sort: 'cheapest',
+    context: '1.5',
+    distillable: 'yes',
+    zdr: '1',
+    min_price: 'free',
+    max_price: '-1',
+    min_age_days: 'old',
+    min_coding_index: 'high',
+    category: '',
+    providers: 'a,,b',
   })) {
     const { status, headers, body } = await front.get(`/models?${name}=${encodeURIComponent(value)}`)
-    t.match({ status, body }, { status: 400, body: { error: { metadata: { issues: [{ path: `/${name}` }] } } } }, name)
+    t.match(
+      { status, body },
+      { status: 400, body: { error: { metadata: { issues: [{ path: `/${name}` }] } } } },
+      name,
+    )
     // The id of the request is random, and may hold any short text.
-    if (value.length > 2) t.notMatch(JSON.stringify(body).replace(headers.get('x-request-id') ?? '', ''), value, name)
+    if (value.length > 2)
+      t.notMatch(JSON.stringify(body).replace(headers.get('x-request-id') ?? '', ''), value, name)
   }
 })
 
 t.test('links.next can be followed as it is', async (t) => {
   const front = await frontOf(t, catalogueOf(t, FOUR_MODELS))
   const first = await front.get('/models?output_modalities=text%2Cembeddings&limit=3&q=e')
-  const { links: { next } } = first.body as { links: { next: string } }
-  t.match(await front.get(next.replace('/api/v1', '')), { status: 200, body: { data: [{}], links: { next: null }, total_count: 4 } })
+  const {
+    links: { next },
+  } = first.body as { links: { next: string } }
+  t.match(await front.get(next.replace('/api/v1', '')), {
+    status: 200,
+    body: { data: [{}], links: { next: null }, total_count: 4 },
+  })
 })

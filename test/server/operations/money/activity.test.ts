@@ -1,6 +1,10 @@
 import t from 'tap'
 import {
-  ACTIVITY_DAYS_DEFAULT, ACTIVITY_DAYS_MAX, ACTIVITY_OFFSET_MAX, ACTIVITY_PAGE_DEFAULT, ACTIVITY_PAGE_MAX,
+  ACTIVITY_DAYS_DEFAULT,
+  ACTIVITY_DAYS_MAX,
+  ACTIVITY_OFFSET_MAX,
+  ACTIVITY_PAGE_DEFAULT,
+  ACTIVITY_PAGE_MAX,
 } from '../../../../src/schemas/money/money-limits.ts'
 import { sumActivity } from '../../../../src/server/store/money/activity.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
@@ -19,12 +23,23 @@ t.test('activity.list 200: a row for each day, workspace, key and model, newest 
   const { status, body } = await call('GET', '/activity')
   t.equal(status, 200)
   t.same(rowsOf(body), [
-    [TODAY, workspace.id, KEY_A, 'm/1'], [TODAY, workspace.id, KEY_B, 'm/1'], [TODAY, other.id, KEY_B, 'm/2'], ['2024-02-29', workspace.id, KEY_A, 'm/1'],
+    [TODAY, workspace.id, KEY_A, 'm/1'],
+    [TODAY, workspace.id, KEY_B, 'm/1'],
+    [TODAY, other.id, KEY_B, 'm/2'],
+    ['2024-02-29', workspace.id, KEY_A, 'm/1'],
   ])
   t.match(body, { total_count: 4, from: '2024-02-01', to: TODAY })
   t.same((body['data'] as unknown[])[0], {
-    date: TODAY, workspace_id: workspace.id, key_hash: KEY_A, model: 'm/1', requests: 3, tokens: 30, milliseconds: 5, usage: 1.000000001,
-    byok_usage: 2e-9, forfeited: 0.5,
+    date: TODAY,
+    workspace_id: workspace.id,
+    key_hash: KEY_A,
+    model: 'm/1',
+    requests: 3,
+    tokens: 30,
+    milliseconds: 5,
+    usage: 1.000000001,
+    byok_usage: 2e-9,
+    forfeited: 0.5,
   })
 })
 
@@ -34,13 +49,21 @@ t.test('rows are found by day, workspace, key and model, and come by pages', asy
     rowsOf((await call('GET', `/activity?${query}`)).body).map(([day, , key, model]) => [day, key, model])
   t.same(await found('from=2024-01-01&to=2024-01-31'), [['2024-01-31', KEY_A, 'm/1']])
   t.same(await found('to=2024-02-28'), [['2024-01-31', KEY_A, 'm/1']])
-  t.same(await found('from=2024-03-01&model=m%2F1'), [[TODAY, KEY_A, 'm/1'], [TODAY, KEY_B, 'm/1']])
+  t.same(await found('from=2024-03-01&model=m%2F1'), [
+    [TODAY, KEY_A, 'm/1'],
+    [TODAY, KEY_B, 'm/1'],
+  ])
   for (const ref of ['other', other.id]) t.same(await found(`workspace_id=${ref}`), [[TODAY, KEY_B, 'm/2']])
   t.same(await found(`workspace_id=${workspace.id}&key_hash=${KEY_B}`), [[TODAY, KEY_B, 'm/1']])
   t.same(await found(`key_hash=${'0'.repeat(64)}`), [])
   const all = (await found('')) as unknown[]
-  const pages = await Promise.all([0, 1, 2, 3].map((offset) => call('GET', `/activity?limit=1&offset=${offset}`)))
-  t.same(pages.flatMap(({ body }) => rowsOf(body)).map(([day, , key, model]) => [day, key, model]), all)
+  const pages = await Promise.all(
+    [0, 1, 2, 3].map((offset) => call('GET', `/activity?limit=1&offset=${offset}`)),
+  )
+  t.same(
+    pages.flatMap(({ body }) => rowsOf(body)).map(([day, , key, model]) => [day, key, model]),
+    all,
+  )
   t.ok(pages.every(({ body }) => body['total_count'] === 4))
 })
 
@@ -58,65 +81,143 @@ t.test('the days are the last so many, or as many as there may be from the first
   t.same(await period('from=2022-01-01&to=2023-01-01'), ['2022-01-01', '2023-01-01'])
 })
 
-t.test('activity.list 400: days that are none, too many or in the wrong order, and pages that are none', async (t) => {
-  const { call } = await openInternsFront(t)
-  for (const query of [
-    'from=2024-02-30', 'to=2023-02-29', 'from=2024-13-01', 'from=yesterday', 'from=2024-1-1', 'from=0000-01-01', 'to=9999-12-31',
-    'from=2024-03-01&to=2024-02-29', 'from=2022-01-01&to=2023-01-02', 'limit=0', `limit=${ACTIVITY_PAGE_MAX + 1}`, 'offset=-1',
-    `offset=${ACTIVITY_OFFSET_MAX + 1}`, 'key_hash=abc', 'model=', 'model=%00', 'workspace_id=',
-  ]) t.match(await call('GET', `/activity?${query}`), { status: 400, type: 'query_invalid' }, query)
-  t.equal((await call('GET', `/activity?limit=${ACTIVITY_PAGE_MAX}&offset=${ACTIVITY_OFFSET_MAX}`)).status, 200)
-})
+t.test(
+  'activity.list 400: days that are none, too many or in the wrong order, and pages that are none',
+  async (t) => {
+    const { call } = await openInternsFront(t)
+    for (const query of [
+      'from=2024-02-30',
+      'to=2023-02-29',
+      'from=2024-13-01',
+      'from=yesterday',
+      'from=2024-1-1',
+      'from=0000-01-01',
+      'to=9999-12-31',
+      'from=2024-03-01&to=2024-02-29',
+      'from=2022-01-01&to=2023-01-02',
+      'limit=0',
+      `limit=${ACTIVITY_PAGE_MAX + 1}`,
+      'offset=-1',
+      `offset=${ACTIVITY_OFFSET_MAX + 1}`,
+      'key_hash=abc',
+      'model=',
+      'model=%00',
+      'workspace_id=',
+    ])
+      t.match(await call('GET', `/activity?${query}`), { status: 400, type: 'query_invalid' }, query)
+    t.equal(
+      (await call('GET', `/activity?limit=${ACTIVITY_PAGE_MAX}&offset=${ACTIVITY_OFFSET_MAX}`)).status,
+      200,
+    )
+  },
+)
 
 t.test('a page of activity has a default size', async (t) => {
   const front = await openInternsFront(t)
   await turnTo(front.store, TODAY)
-  for (let nth = 0; nth <= ACTIVITY_PAGE_DEFAULT; nth++) await insert(front.store, front, { model: `m/${nth}` })
-  const { data, total_count } = (await front.call('GET', '/activity')).body as { data: unknown[]; total_count: number }
+  for (let nth = 0; nth <= ACTIVITY_PAGE_DEFAULT; nth++)
+    await insert(front.store, front, { model: `m/${nth}` })
+  const { data, total_count } = (await front.call('GET', '/activity')).body as {
+    data: unknown[]
+    total_count: number
+  }
   t.same([data.length, total_count], [ACTIVITY_PAGE_DEFAULT, ACTIVITY_PAGE_DEFAULT + 1])
 })
 
-t.test('activity.list 404: a workspace that is unknown, deleted or another organization\'s; their rows are nobody else\'s', async (t) => {
-  const { call, store, workspace, other, foreignKey } = await stand(t)
-  await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
-  const told = await Promise.all([
-    call('GET', '/activity?workspace_id=nowhere'), call('GET', '/activity?workspace_id=other'), call('GET', `/activity?workspace_id=${other.id}`),
-    call('GET', `/activity?workspace_id=${workspace.id}`, { key: foreignKey }),
-  ])
-  t.same(told.map(({ status, type }) => [status, type]), told.map(() => [404, 'workspace_unknown']))
-  t.match(await call('GET', '/activity', { key: foreignKey }), { body: { data: [], total_count: 0 } })
-  t.match(await call('GET', '/activity'), { body: { total_count: 4 } }, 'what a deleted workspace spent stays')
-})
+t.test(
+  "activity.list 404: a workspace that is unknown, deleted or another organization's; their rows are nobody else's",
+  async (t) => {
+    const { call, store, workspace, other, foreignKey } = await stand(t)
+    await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
+    const told = await Promise.all([
+      call('GET', '/activity?workspace_id=nowhere'),
+      call('GET', '/activity?workspace_id=other'),
+      call('GET', `/activity?workspace_id=${other.id}`),
+      call('GET', `/activity?workspace_id=${workspace.id}`, { key: foreignKey }),
+    ])
+    t.same(
+      told.map(({ status, type }) => [status, type]),
+      told.map(() => [404, 'workspace_unknown']),
+    )
+    t.match(await call('GET', '/activity', { key: foreignKey }), { body: { data: [], total_count: 0 } })
+    t.match(
+      await call('GET', '/activity'),
+      { body: { total_count: 4 } },
+      'what a deleted workspace spent stays',
+    )
+  },
+)
 
 t.test('inference and intern keys are the wrong kind for activity', async (t) => {
   const { call, key, store, intern } = await openInternsFront(t)
-  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const input = {
+    internId: await intern(),
+    organizationId: null,
+    name: 'k',
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key])
     t.match(await call('GET', '/activity', { key: wrong }), { status: 403, type: 'wrong_key_kind' })
 })
 
 t.test('sums by day, key, workspace and model agree with their total', async (t) => {
   const { store, organizationId, workspace, other } = await stand(t)
-  const groups = { day: [TODAY, '2024-02-29'], key: [KEY_A, KEY_B], workspace: ['default', 'other'], model: ['m/1', 'm/2'] } as const
+  const groups = {
+    day: [TODAY, '2024-02-29'],
+    key: [KEY_A, KEY_B],
+    workspace: ['default', 'other'],
+    model: ['m/1', 'm/2'],
+  } as const
   for (const by of ['day', 'key', 'workspace', 'model'] as const) {
     const report = must(await sumActivity(store, { organizationId, by }))
-    t.same(report.groups.map(({ name }) => name), groups[by], by)
-    t.same(report.total, { requests: 12n, tokens: 120n, milliseconds: 20n, spentNano: 4_000_000_004n, byokNano: 8n, forfeitedNano: 2_000_000_000n })
-    t.equal(report.groups.reduce((sum, { spentNano }) => sum + spentNano, 0n), report.total.spentNano)
+    t.same(
+      report.groups.map(({ name }) => name),
+      groups[by],
+      by,
+    )
+    t.same(report.total, {
+      requests: 12n,
+      tokens: 120n,
+      milliseconds: 20n,
+      spentNano: 4_000_000_004n,
+      byokNano: 8n,
+      forfeitedNano: 2_000_000_000n,
+    })
+    t.equal(
+      report.groups.reduce((sum, { spentNano }) => sum + spentNano, 0n),
+      report.total.spentNano,
+    )
   }
-  t.match(must(await sumActivity(store, { organizationId, by: 'workspace' })).groups, [{ id: workspace.id }, { id: other.id }])
-  const none = must(await sumActivity(store, { organizationId, by: 'model', from: '2020-01-01', to: '2020-01-02' }))
+  t.match(must(await sumActivity(store, { organizationId, by: 'workspace' })).groups, [
+    { id: workspace.id },
+    { id: other.id },
+  ])
+  const none = must(
+    await sumActivity(store, { organizationId, by: 'model', from: '2020-01-01', to: '2020-01-02' }),
+  )
   t.same([none.groups, none.total.spentNano], [[], 0n])
-  t.match(must(await sumActivity(store, { organizationId, by: 'model', workspaceId: other.id })).groups, [{ name: 'm/2', requests: 3n }])
+  t.match(must(await sumActivity(store, { organizationId, by: 'model', workspaceId: other.id })).groups, [
+    { name: 'm/2', requests: 3n },
+  ])
 })
 
-type Row = { readonly day?: string; readonly workspaceId?: string; readonly key?: string; readonly model?: string }
+type Row = {
+  readonly day?: string
+  readonly workspaceId?: string
+  readonly key?: string
+  readonly model?: string
+}
 
 async function stand(t: Parameters<typeof openInternsFront>[0]): Promise<InternsFront> {
   const front = await openInternsFront(t)
   await turnTo(front.store, TODAY)
   const rows: readonly Row[] = [
-    {}, { key: KEY_B }, { day: '2024-02-29' }, { day: '2024-01-31' }, { workspaceId: front.other.id, key: KEY_B, model: 'm/2' },
+    {},
+    { key: KEY_B },
+    { day: '2024-02-29' },
+    { day: '2024-01-31' },
+    { workspaceId: front.other.id, key: KEY_B, model: 'm/2' },
   ]
   for (const row of rows) await insert(front.store, front, row)
   return front
@@ -129,7 +230,10 @@ async function insert(store: Store, { organizationId, workspace }: InternsFront,
     VALUES (${organizationId}, ${day}, ${workspaceId}, ${key}, ${model}, 3, 30, 5, 1000000001, 2, 500000000)`
 }
 
-function rowsOf(body: Readonly<Record<string, unknown>>): readonly (readonly [string, string, string, string])[] {
-  return (body['data'] as { date: string; workspace_id: string; key_hash: string; model: string }[])
-    .map((row) => [row.date, row.workspace_id, row.key_hash, row.model] as const)
+function rowsOf(
+  body: Readonly<Record<string, unknown>>,
+): readonly (readonly [string, string, string, string])[] {
+  return (body['data'] as { date: string; workspace_id: string; key_hash: string; model: string }[]).map(
+    (row) => [row.date, row.workspace_id, row.key_hash, row.model] as const,
+  )
 }

@@ -6,7 +6,11 @@ import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { setAccount, turnTo } from '../../../support/money/accounts.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
-import { openInternsFront, type Answered, type InternsFront } from '../../../support/workspaces/interns-front.ts'
+import {
+  openInternsFront,
+  type Answered,
+  type InternsFront,
+} from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
@@ -15,7 +19,12 @@ const TODAY = '2024-02-28'
 const INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 /** For tests that change nothing: their refusals need no store of their own. */
 const refusing = openInternsFront(t)
-const EVERY: readonly (readonly [string, string])[] = [['GET', ''], ['GET', '/daily'], ['PUT', '/daily'], ['DELETE', '/daily']]
+const EVERY: readonly (readonly [string, string])[] = [
+  ['GET', ''],
+  ['GET', '/daily'],
+  ['PUT', '/daily'],
+  ['DELETE', '/daily'],
+]
 
 t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by slug and by id', async (t) => {
   const { call, workspace, store } = await openInternsFront(t)
@@ -24,10 +33,26 @@ t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by s
   const data = dataOf(made)
   t.equal(made.status, 200)
   t.same(Object.keys(data), [
-    'id', 'workspace_id', 'limit_usd', 'reset_interval', 'created_at', 'updated_at', 'effective', 'spent_usd', 'lent_usd', 'resets_at',
+    'id',
+    'workspace_id',
+    'limit_usd',
+    'reset_interval',
+    'created_at',
+    'updated_at',
+    'effective',
+    'spent_usd',
+    'lent_usd',
+    'resets_at',
   ])
   t.match(made.body, {
-    data: { workspace_id: workspace.id, limit_usd: 250.5, reset_interval: 'monthly', effective: 'now', spent_usd: 0, lent_usd: 0 },
+    data: {
+      workspace_id: workspace.id,
+      limit_usd: 250.5,
+      reset_interval: 'monthly',
+      effective: 'now',
+      spent_usd: 0,
+      lent_usd: 0,
+    },
     include_byok_in_budgets: false,
   })
   for (const ref of ['default', workspace.id, workspace.id.toUpperCase()])
@@ -37,123 +62,226 @@ t.test('budgets.put 200: a budget is made and changed; budgets.get reads it by s
   t.ok(String(changed['updated_at']) > String(data['updated_at']))
 })
 
-t.test('budgets.get 200: what the window has spent, what fronts hold of it, and when it resets', async (t) => {
-  const front = await openInternsFront(t)
-  await turnTo(front.store, '2024-02-29')
-  await setAccount(front.store, workspaceAccount(front.workspace.id), {
-    day: '2024-02-29', daily_spent_nano: '1500000000', weekly_spent_nano: '2500000000', monthly_spent_nano: '3500000001', lifetime_spent_nano: '1',
-    daily_byok_nano: '100', daily_lent_nano: '20',
-  })
-  for (const [nth, interval] of INTERVALS.entries()) await put(front, interval, 100 * (nth + 1))
-  const read = async (interval: string): Promise<unknown> => dataOf(await front.call('GET', `/workspaces/default/budgets/${interval}`))
-  t.match(await read('daily'), { spent_usd: 1.5, lent_usd: 2e-8, resets_at: '2024-03-01T00:00:00.000Z' })
-  t.match(await read('weekly'), { spent_usd: 2.5, lent_usd: 0, resets_at: '2024-03-04T00:00:00.000Z' })
-  t.match(await read('monthly'), { spent_usd: 3.500000001, resets_at: '2024-03-01T00:00:00.000Z' })
-  t.match(await read('lifetime'), { spent_usd: 1e-9, resets_at: null })
-  await turnTo(front.store, '2024-03-01')
-  t.match(await read('daily'), { spent_usd: 0, lent_usd: 0, resets_at: '2024-03-02T00:00:00.000Z' })
-  t.match(await read('weekly'), { spent_usd: 2.5 })
-  t.match(await read('monthly'), { spent_usd: 0, resets_at: '2024-04-01T00:00:00.000Z' })
-})
+t.test(
+  'budgets.get 200: what the window has spent, what fronts hold of it, and when it resets',
+  async (t) => {
+    const front = await openInternsFront(t)
+    await turnTo(front.store, '2024-02-29')
+    await setAccount(front.store, workspaceAccount(front.workspace.id), {
+      day: '2024-02-29',
+      daily_spent_nano: '1500000000',
+      weekly_spent_nano: '2500000000',
+      monthly_spent_nano: '3500000001',
+      lifetime_spent_nano: '1',
+      daily_byok_nano: '100',
+      daily_lent_nano: '20',
+    })
+    for (const [nth, interval] of INTERVALS.entries()) await put(front, interval, 100 * (nth + 1))
+    const read = async (interval: string): Promise<unknown> =>
+      dataOf(await front.call('GET', `/workspaces/default/budgets/${interval}`))
+    t.match(await read('daily'), { spent_usd: 1.5, lent_usd: 2e-8, resets_at: '2024-03-01T00:00:00.000Z' })
+    t.match(await read('weekly'), { spent_usd: 2.5, lent_usd: 0, resets_at: '2024-03-04T00:00:00.000Z' })
+    t.match(await read('monthly'), { spent_usd: 3.500000001, resets_at: '2024-03-01T00:00:00.000Z' })
+    t.match(await read('lifetime'), { spent_usd: 1e-9, resets_at: null })
+    await turnTo(front.store, '2024-03-01')
+    t.match(await read('daily'), { spent_usd: 0, lent_usd: 0, resets_at: '2024-03-02T00:00:00.000Z' })
+    t.match(await read('weekly'), { spent_usd: 2.5 })
+    t.match(await read('monthly'), { spent_usd: 0, resets_at: '2024-04-01T00:00:00.000Z' })
+  },
+)
 
-t.test('budgets.list 200: all of a workspace, from the shortest interval to the longest, and none of another', async (t) => {
-  const front = await openInternsFront(t)
-  t.same((await front.call('GET', '/workspaces/default/budgets')).body, { data: [], include_byok_in_budgets: false })
-  for (const [interval, limit] of [['lifetime', 40], ['daily', 1], ['monthly', 3]] as const) await put(front, interval, limit)
-  await put(front, 'weekly', 7, {}, 'other')
-  const { status, body } = await front.call('GET', '/workspaces/default/budgets')
-  t.equal(status, 200)
-  t.match(body['data'], [{ reset_interval: 'daily', limit_usd: 1 }, { reset_interval: 'monthly' }, { reset_interval: 'lifetime' }])
-  t.equal((body['data'] as unknown[]).length, 3)
-  t.match((await front.call('GET', '/workspaces/other/budgets')).body, { data: [{ reset_interval: 'weekly', limit_usd: 7 }] })
-})
+t.test(
+  'budgets.list 200: all of a workspace, from the shortest interval to the longest, and none of another',
+  async (t) => {
+    const front = await openInternsFront(t)
+    t.same((await front.call('GET', '/workspaces/default/budgets')).body, {
+      data: [],
+      include_byok_in_budgets: false,
+    })
+    for (const [interval, limit] of [
+      ['lifetime', 40],
+      ['daily', 1],
+      ['monthly', 3],
+    ] as const)
+      await put(front, interval, limit)
+    await put(front, 'weekly', 7, {}, 'other')
+    const { status, body } = await front.call('GET', '/workspaces/default/budgets')
+    t.equal(status, 200)
+    t.match(body['data'], [
+      { reset_interval: 'daily', limit_usd: 1 },
+      { reset_interval: 'monthly' },
+      { reset_interval: 'lifetime' },
+    ])
+    t.equal((body['data'] as unknown[]).length, 3)
+    t.match((await front.call('GET', '/workspaces/other/budgets')).body, {
+      data: [{ reset_interval: 'weekly', limit_usd: 7 }],
+    })
+  },
+)
 
 t.test('budgets.put 400: a limit that is no amount above 0', async (t) => {
   const { call } = await openInternsFront(t)
   for (const body of [
-    {}, { limit_usd: null }, { limit_usd: '5' }, { limit_usd: 0 }, { limit_usd: -1 }, { limit_usd: 0.4e-9 }, { limit_usd: USD_MAX * 1.000001 },
-    { limit_usd: 5, include_byok_in_budgets: 'yes' }, '[]',
-  ]) t.match(await call('PUT', '/workspaces/default/budgets/daily', { body }), { status: 400, type: 'body_invalid' }, JSON.stringify(body))
+    {},
+    { limit_usd: null },
+    { limit_usd: '5' },
+    { limit_usd: 0 },
+    { limit_usd: -1 },
+    { limit_usd: 0.4e-9 },
+    { limit_usd: USD_MAX * 1.000001 },
+    { limit_usd: 5, include_byok_in_budgets: 'yes' },
+    '[]',
+  ])
+    t.match(
+      await call('PUT', '/workspaces/default/budgets/daily', { body }),
+      { status: 400, type: 'body_invalid' },
+      JSON.stringify(body),
+    )
   t.match(await call('GET', '/workspaces/default/budgets'), { body: { data: [] } })
-  for (const limit of [1e-9, USD_MAX]) t.match(dataOf(await put({ call }, 'daily', limit)), { limit_usd: limit })
+  for (const limit of [1e-9, USD_MAX])
+    t.match(dataOf(await put({ call }, 'daily', limit)), { limit_usd: limit })
 })
 
 t.test('a limit is the nearest whole nano-USD, and what else the body holds is ignored', async (t) => {
   const front = await openInternsFront(t)
-  t.match(dataOf(await put(front, 'daily', 0.1234567896, { id: NOBODY, reset_interval: 'weekly' })), { limit_usd: 0.12345679, reset_interval: 'daily' })
+  t.match(dataOf(await put(front, 'daily', 0.1234567896, { id: NOBODY, reset_interval: 'weekly' })), {
+    limit_usd: 0.12345679,
+    reset_interval: 'daily',
+  })
 })
 
 t.test('budgets.put 400: one that does not strictly decrease names the other one', async (t) => {
   const front = await openInternsFront(t)
   await put(front, 'weekly', 10)
   const refusals: readonly (readonly [string, number, string])[] = [
-    ['daily', 10, 'is not below the weekly budget, expected less than 10'], ['daily', 11, 'is not below the weekly budget'],
-    ['monthly', 10, 'is not above the weekly budget, expected more than 10'], ['lifetime', 9, 'is not above the weekly budget'],
+    ['daily', 10, 'is not below the weekly budget, expected less than 10'],
+    ['daily', 11, 'is not below the weekly budget'],
+    ['monthly', 10, 'is not above the weekly budget, expected more than 10'],
+    ['lifetime', 9, 'is not above the weekly budget'],
   ]
   for (const [interval, limit, words] of refusals) {
     const told = await put(front, interval, limit)
-    t.match(told, { status: 400, type: 'budgets_unordered', body: { error: { message: words, metadata: { issues: [{ path: '/limit_usd' }] } } } }, words)
+    t.match(
+      told,
+      {
+        status: 400,
+        type: 'budgets_unordered',
+        body: { error: { message: words, metadata: { issues: [{ path: '/limit_usd' }] } } },
+      },
+      words,
+    )
   }
-  for (const [interval, limit] of [['daily', 9.999999999], ['lifetime', 12], ['monthly', 11]] as const)
+  for (const [interval, limit] of [
+    ['daily', 9.999999999],
+    ['lifetime', 12],
+    ['monthly', 11],
+  ] as const)
     t.equal((await put(front, interval, limit)).status, 200, interval)
-  t.match(await put(front, 'weekly', 11), { status: 400, body: { error: { message: /is not below the monthly budget/ } } })
-  t.match(await put(front, 'weekly', 9), { status: 400, body: { error: { message: /is not above the daily budget/ } } })
-  t.match(await front.call('GET', '/workspaces/default/budgets/weekly'), { body: { data: { limit_usd: 10 } } }, 'what was refused changed nothing')
+  t.match(await put(front, 'weekly', 11), {
+    status: 400,
+    body: { error: { message: /is not below the monthly budget/ } },
+  })
+  t.match(await put(front, 'weekly', 9), {
+    status: 400,
+    body: { error: { message: /is not above the daily budget/ } },
+  })
+  t.match(
+    await front.call('GET', '/workspaces/default/budgets/weekly'),
+    { body: { data: { limit_usd: 10 } } },
+    'what was refused changed nothing',
+  )
 })
 
 t.test('two changes that race leave the budgets in order', async (t) => {
   const front = await openInternsFront(t)
   for (let round = 1; round <= 8; round++) {
-    await Promise.all(INTERVALS.map((interval) => front.call('DELETE', `/workspaces/default/budgets/${interval}`)))
-    const told = await Promise.all([put(front, 'daily', 5), put(front, 'weekly', 4), put(front, 'monthly', 5), put(front, 'lifetime', 3)])
+    await Promise.all(
+      INTERVALS.map((interval) => front.call('DELETE', `/workspaces/default/budgets/${interval}`)),
+    )
+    const told = await Promise.all([
+      put(front, 'daily', 5),
+      put(front, 'weekly', 4),
+      put(front, 'monthly', 5),
+      put(front, 'lifetime', 3),
+    ])
     t.ok(told.every(({ status, type }) => status === 200 || type === 'budgets_unordered'))
-    const { data } = (await front.call('GET', '/workspaces/default/budgets')).body as { data: { limit_usd: number }[] }
+    const { data } = (await front.call('GET', '/workspaces/default/budgets')).body as {
+      data: { limit_usd: number }[]
+    }
     const limits = data.map(({ limit_usd }) => limit_usd)
-    t.same(limits, limits.toSorted((one, other) => one - other))
+    t.same(
+      limits,
+      limits.toSorted((one, other) => one - other),
+    )
     t.equal(new Set(limits).size, limits.length)
     t.ok(limits.length > 0)
   }
 })
 
-t.test('budgets.delete 200: gone, also when none was there; the same interval made again finds what was spent', async (t) => {
-  const front = await openInternsFront(t)
-  const account = workspaceAccount(front.workspace.id)
-  await turnTo(front.store, TODAY)
-  await put(front, 'daily', 5)
-  await setAccount(front.store, account, { daily_spent_nano: '4000000000' })
-  const first = dataOf(await put(front, 'daily', 6))
-  for (let nth = 0; nth < 2; nth++)
-    t.match(await front.call('DELETE', '/workspaces/default/budgets/daily'), { status: 200, body: { deleted: true } })
-  t.match(await front.call('GET', '/workspaces/default/budgets/daily'), { status: 404, type: 'budget_unknown' })
-  const again = dataOf(await put(front, 'daily', 6))
-  t.match(again, { spent_usd: 4 })
-  t.not(again['id'], first['id'])
-})
+t.test(
+  'budgets.delete 200: gone, also when none was there; the same interval made again finds what was spent',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const account = workspaceAccount(front.workspace.id)
+    await turnTo(front.store, TODAY)
+    await put(front, 'daily', 5)
+    await setAccount(front.store, account, { daily_spent_nano: '4000000000' })
+    const first = dataOf(await put(front, 'daily', 6))
+    for (let nth = 0; nth < 2; nth++)
+      t.match(await front.call('DELETE', '/workspaces/default/budgets/daily'), {
+        status: 200,
+        body: { deleted: true },
+      })
+    t.match(await front.call('GET', '/workspaces/default/budgets/daily'), {
+      status: 404,
+      type: 'budget_unknown',
+    })
+    const again = dataOf(await put(front, 'daily', 6))
+    t.match(again, { spent_usd: 4 })
+    t.not(again['id'], first['id'])
+  },
+)
 
 for (const title of [
-  'budgets.list 404: GET ', 'budgets.get 404: GET /daily', 'budgets.put 404: PUT /daily', 'budgets.delete 404: DELETE /daily',
+  'budgets.list 404: GET ',
+  'budgets.get 404: GET /daily',
+  'budgets.put 404: PUT /daily',
+  'budgets.delete 404: DELETE /daily',
 ]) {
   const [method = '', rest = ''] = (title.split(': ')[1] ?? '').split(' ')
-  t.test(`${title} of a workspace that is unknown, deleted or another organization's, all in the same words`, async (t) => {
-    const { call, store, workspace, other, foreignKey } = await refusing
-    await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
-    const more = method === 'PUT' ? { body: { limit_usd: 5 } } : {}
-    const told = await Promise.all([
-      call(method, `/workspaces/nowhere/budgets${rest}`, more), call(method, `/workspaces/${NOBODY}/budgets${rest}`, more),
-      call(method, `/workspaces/other/budgets${rest}`, more), call(method, `/workspaces/${other.id}/budgets${rest}`, more),
-      call(method, `/workspaces/a%00b/budgets${rest}`, more), call(method, `/workspaces/${workspace.id}/budgets${rest}`, { key: foreignKey, ...more }),
-    ])
-    const withoutName = (text: string): string => text.replace(/ You asked for `[^`]*`\.$/, '')
-    const found = told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))])
-    t.same(found, told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']))
-    t.same(await store.sql`SELECT * FROM account_limits`, [])
-  })
+  t.test(
+    `${title} of a workspace that is unknown, deleted or another organization's, all in the same words`,
+    async (t) => {
+      const { call, store, workspace, other, foreignKey } = await refusing
+      await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
+      const more = method === 'PUT' ? { body: { limit_usd: 5 } } : {}
+      const told = await Promise.all([
+        call(method, `/workspaces/nowhere/budgets${rest}`, more),
+        call(method, `/workspaces/${NOBODY}/budgets${rest}`, more),
+        call(method, `/workspaces/other/budgets${rest}`, more),
+        call(method, `/workspaces/${other.id}/budgets${rest}`, more),
+        call(method, `/workspaces/a%00b/budgets${rest}`, more),
+        call(method, `/workspaces/${workspace.id}/budgets${rest}`, { key: foreignKey, ...more }),
+      ])
+      const withoutName = (text: string): string => text.replace(/ You asked for `[^`]*`\.$/, '')
+      const found = told.map(textOf).map(([status, type, text]) => [status, type, withoutName(String(text))])
+      t.same(
+        found,
+        told.map(() => [404, 'workspace_unknown', 'There is no such workspace.']),
+      )
+      t.same(await store.sql`SELECT * FROM account_limits`, [])
+    },
+  )
 }
 
 t.test('budgets.get 404: a workspace without a budget on that interval', async (t) => {
   const front = await openInternsFront(t)
   await put(front, 'daily', 5)
-  t.same(textOf(await front.call('GET', '/workspaces/default/budgets/weekly')), [404, 'budget_unknown', 'The workspace has no budget on this interval.'])
+  t.same(textOf(await front.call('GET', '/workspaces/default/budgets/weekly')), [
+    404,
+    'budget_unknown',
+    'The workspace has no budget on this interval.',
+  ])
 })
 
 for (const title of ['budgets.get 400: GET', 'budgets.put 400: PUT', 'budgets.delete 400: DELETE']) {
@@ -162,46 +290,83 @@ for (const title of ['budgets.get 400: GET', 'budgets.put 400: PUT', 'budgets.de
     const { call } = await refusing
     const more = method === 'PUT' ? { body: { limit_usd: 1 } } : {}
     for (const interval of ['yearly', 'Daily', 'null', '%00'])
-      t.match(await call(method, `/workspaces/default/budgets/${interval}`, more), { status: 400, type: 'params_invalid' }, interval)
+      t.match(
+        await call(method, `/workspaces/default/budgets/${interval}`, more),
+        { status: 400, type: 'params_invalid' },
+        interval,
+      )
   })
 }
 
 t.test('inference and intern keys are the wrong kind for every operation of budgets', async (t) => {
   const { call, key, store, intern } = await refusing
-  const input = { internId: await intern(), organizationId: null, name: 'k', rateLimitRpm: null, expiresAt: null }
+  const input = {
+    internId: await intern(),
+    organizationId: null,
+    name: 'k',
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
   for (const wrong of [await key('inference'), must(await createInternKey(store, input, CLI)).key]) {
     for (const [method, rest] of EVERY) {
-      const told = await call(method, `/workspaces/default/budgets${rest}`, { key: wrong, ...(method === 'PUT' && { body: { limit_usd: 1 } }) })
+      const told = await call(method, `/workspaces/default/budgets${rest}`, {
+        key: wrong,
+        ...(method === 'PUT' && { body: { limit_usd: 1 } }),
+      })
       t.match(told, { status: 401, type: 'wrong_key_kind' }, method + rest)
     }
   }
 })
 
-t.test('whether the workspace\'s own keys count is one flag of all budgets, and stays when it is left out', async (t) => {
-  const front = await openInternsFront(t)
-  await turnTo(front.store, TODAY)
-  await setAccount(front.store, workspaceAccount(front.workspace.id), { daily_spent_nano: '1', daily_byok_nano: '10', monthly_byok_nano: '100' })
-  await put(front, 'monthly', 10)
-  t.match(await put(front, 'daily', 5, { include_byok_in_budgets: true }), { body: { data: { spent_usd: 11e-9 }, include_byok_in_budgets: true } })
-  t.match(await put(front, 'daily', 6), { body: { include_byok_in_budgets: true } })
-  t.match((await front.call('GET', '/workspaces/default/budgets/monthly')).body, { data: { spent_usd: 100e-9 }, include_byok_in_budgets: true })
-  t.match(await front.call('GET', '/workspaces/default/budgets'), { body: { include_byok_in_budgets: true } })
-  t.match(await put(front, 'daily', 6, { include_byok_in_budgets: false }), { body: { data: { spent_usd: 1e-9 }, include_byok_in_budgets: false } })
-})
+t.test(
+  "whether the workspace's own keys count is one flag of all budgets, and stays when it is left out",
+  async (t) => {
+    const front = await openInternsFront(t)
+    await turnTo(front.store, TODAY)
+    await setAccount(front.store, workspaceAccount(front.workspace.id), {
+      daily_spent_nano: '1',
+      daily_byok_nano: '10',
+      monthly_byok_nano: '100',
+    })
+    await put(front, 'monthly', 10)
+    t.match(await put(front, 'daily', 5, { include_byok_in_budgets: true }), {
+      body: { data: { spent_usd: 11e-9 }, include_byok_in_budgets: true },
+    })
+    t.match(await put(front, 'daily', 6), { body: { include_byok_in_budgets: true } })
+    t.match((await front.call('GET', '/workspaces/default/budgets/monthly')).body, {
+      data: { spent_usd: 100e-9 },
+      include_byok_in_budgets: true,
+    })
+    t.match(await front.call('GET', '/workspaces/default/budgets'), {
+      body: { include_byok_in_budgets: true },
+    })
+    t.match(await put(front, 'daily', 6, { include_byok_in_budgets: false }), {
+      body: { data: { spent_usd: 1e-9 }, include_byok_in_budgets: false },
+    })
+  },
+)
 
-t.test('a limit below what is spent and lent is pending until it is not, and one that is exactly met is in force', async (t) => {
-  const front = await openInternsFront(t)
-  const account = workspaceAccount(front.workspace.id)
-  await turnTo(front.store, TODAY)
-  const effective = async (): Promise<unknown> => dataOf(await front.call('GET', '/workspaces/default/budgets/daily'))['effective']
-  await setAccount(front.store, account, { daily_spent_nano: '3000000000', daily_byok_nano: '9000000000', daily_lent_nano: '2000000001' })
-  t.match(dataOf(await put(front, 'daily', 5)), { effective: 'pending', lent_usd: 2.000000001 })
-  t.equal(await effective(), 'pending')
-  await setAccount(front.store, account, { daily_lent_nano: '2000000000' })
-  t.equal(await effective(), 'now')
-  await setAccount(front.store, account, { counts_byok: true })
-  t.equal(await effective(), 'pending')
-})
+t.test(
+  'a limit below what is spent and lent is pending until it is not, and one that is exactly met is in force',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const account = workspaceAccount(front.workspace.id)
+    await turnTo(front.store, TODAY)
+    const effective = async (): Promise<unknown> =>
+      dataOf(await front.call('GET', '/workspaces/default/budgets/daily'))['effective']
+    await setAccount(front.store, account, {
+      daily_spent_nano: '3000000000',
+      daily_byok_nano: '9000000000',
+      daily_lent_nano: '2000000001',
+    })
+    t.match(dataOf(await put(front, 'daily', 5)), { effective: 'pending', lent_usd: 2.000000001 })
+    t.equal(await effective(), 'pending')
+    await setAccount(front.store, account, { daily_lent_nano: '2000000000' })
+    t.equal(await effective(), 'now')
+    await setAccount(front.store, account, { counts_byok: true })
+    t.equal(await effective(), 'pending')
+  },
+)
 
 t.test('a limit is pending while a live front has not reported it', async (t) => {
   const front = await openInternsFront(t)
@@ -209,15 +374,30 @@ t.test('a limit is pending while a live front has not reported it', async (t) =>
   const id = newId()
   await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${id}, 'n', 1, 0, clock_timestamp())`
   const published: unknown[] = []
-  const budgets = openBudgets({ store, hints: { publish: (change) => Promise.resolve(void published.push(change)) }, obeyedWaitMs: 20 })
+  const budgets = openBudgets({
+    store,
+    hints: { publish: (change) => Promise.resolve(void published.push(change)) },
+    obeyedWaitMs: 20,
+  })
   const ref = { organizationId, workspace: 'default', span: 'daily' } as const
-  t.equal(must(await budgets.put(ref, { limitNano: 1n }, { ...CLI, operation: 'test' })).budget.isEffective, false)
+  t.equal(
+    must(await budgets.put(ref, { limitNano: 1n }, { ...CLI, operation: 'test' })).budget.isEffective,
+    false,
+  )
   t.match(published, [{ kind: 'workspace', id: front.workspace.id }])
-  t.match(await front.call('GET', '/workspaces/default/budgets'), { body: { data: [{ effective: 'pending' }] } })
+  t.match(await front.call('GET', '/workspaces/default/budgets'), {
+    body: { data: [{ effective: 'pending' }] },
+  })
   await store.sql`UPDATE fronts SET epoch = (SELECT n FROM epoch)`
-  t.match(await front.call('GET', '/workspaces/default/budgets/daily'), { body: { data: { effective: 'now' } } })
+  t.match(await front.call('GET', '/workspaces/default/budgets/daily'), {
+    body: { data: { effective: 'now' } },
+  })
   await store.sql`UPDATE fronts SET epoch = 0, heartbeat_at = clock_timestamp() - interval '1 day'`
-  t.match(await front.call('GET', '/workspaces/default/budgets/daily'), { body: { data: { effective: 'now' } } }, 'a dead front spends nothing')
+  t.match(
+    await front.call('GET', '/workspaces/default/budgets/daily'),
+    { body: { data: { effective: 'now' } } },
+    'a dead front spends nothing',
+  )
 })
 
 t.test('every change stands in the audit log and in the epoch; what changes nothing does not', async (t) => {
@@ -231,20 +411,45 @@ t.test('every change stands in the audit log and in the epoch; what changes noth
   await put(front, 'daily', 4, { include_byok_in_budgets: true })
   await put(front, 'weekly', 1)
   await call('DELETE', '/workspaces/default/budgets/daily')
-  const event = { workspace_id: workspace.id, object_kind: 'budget', object_id: id, outcome: 'changed', actor: { kind: 'key' } }
+  const event = {
+    workspace_id: workspace.id,
+    object_kind: 'budget',
+    object_id: id,
+    outcome: 'changed',
+    actor: { kind: 'key' },
+  }
   t.match(await auditOf(store), [
-    { ...event, operation: 'budgets.put', before: null, after: { reset_interval: 'daily', limit_usd: 5, include_byok_in_budgets: false } },
-    { ...event, operation: 'budgets.put', before: { limit_usd: 5 }, after: { limit_usd: 4, include_byok_in_budgets: true } },
+    {
+      ...event,
+      operation: 'budgets.put',
+      before: null,
+      after: { reset_interval: 'daily', limit_usd: 5, include_byok_in_budgets: false },
+    },
+    {
+      ...event,
+      operation: 'budgets.put',
+      before: { limit_usd: 5 },
+      after: { limit_usd: 4, include_byok_in_budgets: true },
+    },
     { ...event, operation: 'budgets.delete', before: { limit_usd: 4 }, after: null },
   ])
   t.equal((await auditOf(store)).length, 3)
   t.equal(await epoch(), before + 3)
-  const [account] = await store.sql`SELECT limits_epoch::int AS n FROM accounts WHERE id = ${workspaceAccount(workspace.id)}`
+  const [account] =
+    await store.sql`SELECT limits_epoch::int AS n FROM accounts WHERE id = ${workspaceAccount(workspace.id)}`
   t.equal(account?.['n'], before + 3)
 })
 
-function put({ call }: Pick<InternsFront, 'call'>, interval: string, limitUsd: number, more: object = {}, workspace = 'default'): Promise<Answered> {
-  return call('PUT', `/workspaces/${workspace}/budgets/${interval}`, { body: { limit_usd: limitUsd, ...more } })
+function put(
+  { call }: Pick<InternsFront, 'call'>,
+  interval: string,
+  limitUsd: number,
+  more: object = {},
+  workspace = 'default',
+): Promise<Answered> {
+  return call('PUT', `/workspaces/${workspace}/budgets/${interval}`, {
+    body: { limit_usd: limitUsd, ...more },
+  })
 }
 
 function dataOf({ body }: Answered): Readonly<Record<string, unknown>> {

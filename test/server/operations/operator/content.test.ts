@@ -36,27 +36,43 @@ interface Stand {
 /** A completed job with one clip that is stored for real, and an open one. */
 async function stand(t: Test): Promise<Stand> {
   let deps: TransferDeps | null = null
-  const { store, transfers, organizationId, workspaceId } = await openTransfers(t, { wrap: (made) => (deps = made) })
+  const { store, transfers, organizationId, workspaceId } = await openTransfers(t, {
+    wrap: (made) => (deps = made),
+  })
   if (deps === null) throw new Error('there are no parts')
   const owners = { ...OWNERS, organizationId, workspaceId }
-  const clip = must(await createVideoClips(deps).store({
-    workspaceId, objectId: `${DONE}-0-${randomBytes(4).toString('hex')}`, bytes: readerOf(LONG), bytesMax: VIDEO_CLIP_BYTES_MAX,
-    signal: new AbortController().signal,
-  }))
+  const clip = must(
+    await createVideoClips(deps).store({
+      workspaceId,
+      objectId: `${DONE}-0-${randomBytes(4).toString('hex')}`,
+      bytes: readerOf(LONG),
+      bytesMax: VIDEO_CLIP_BYTES_MAX,
+      signal: new AbortController().signal,
+    }),
+  )
   await insertClips(store, owners, DONE, [clip])
   await insertVideo(store, owners, { id: OPEN, provider: 'best' })
   const ports = {
-    transfers, videos: { ...memoryVideos(), ...openVideoReads({ store, views: new MemoryViews() }) },
+    transfers,
+    videos: { ...memoryVideos(), ...openVideoReads({ store, views: new MemoryViews() }) },
     admin: openAdmin({ store, operatorOrganization: null, version: 'v', wake: () => undefined }),
   }
   const front = await openVideosFront(t, { ports, keys: { organizationId: owners.organizationId } })
-  const elsewhere = await openVideosFront(t, { ports, keys: { organizationId: '00000000-0000-7000-8000-000000000009' } })
+  const elsewhere = await openVideosFront(t, {
+    ports,
+    keys: { organizationId: '00000000-0000-7000-8000-000000000009' },
+  })
   const noteClip = async () => fail('store_unavailable')
-  const unaudited = await openVideosFront(t, { ports: { ...ports, admin: { ...ports.admin, noteClip } }, keys: { organizationId: owners.organizationId } })
+  const unaudited = await openVideosFront(t, {
+    ports: { ...ports, admin: { ...ports.admin, noteClip } },
+    keys: { organizationId: owners.organizationId },
+  })
   const authorization = `Bearer ${MANAGEMENT_KEY}`
   return {
-    store, organizationId: owners.organizationId,
-    get: (path, headers = {}) => front.call(`/admin/jobs/${path}`, { headers: { authorization, ...headers } }),
+    store,
+    organizationId: owners.organizationId,
+    get: (path, headers = {}) =>
+      front.call(`/admin/jobs/${path}`, { headers: { authorization, ...headers } }),
     unaudited: (path) => unaudited.call(`/admin/jobs/${path}`, { headers: { authorization } }),
     foreign: (path) => elsewhere.call(`/admin/jobs/${path}`, { headers: { authorization } }),
   }
@@ -71,29 +87,50 @@ function typeOf({ body }: VideoReply): string | undefined {
   return body.error?.metadata.error_type
 }
 
-t.test('admin.get_job_content 200: a clip as it was made, whole and by ranges, each read in the audit log', async (t) => {
-  const { get, store, organizationId } = await stand(t)
-  const whole = await get(`${DONE}/content?index=0`, { 'x-request-id': 'a-look' })
-  t.same([whole.status, whole.headers.get('content-type'), whole.bytes.equals(LONG)], [200, 'video/mp4', true])
-  const part = await get(`${DONE}/content`, { range: 'bytes=65535-131072' })
-  t.same([part.status, part.bytes.equals(LONG.subarray(65_535, 131_073))], [206, true])
-  const event = { organization_id: organizationId, operation: 'admin.get_job_content', outcome: 'released', object_kind: 'video_clip', object_id: DONE }
-  t.match(await auditOf(store), [{ ...event, request_id: 'a-look', actor: { kind: 'key' }, after: { index: 0 } }, event])
-})
+t.test(
+  'admin.get_job_content 200: a clip as it was made, whole and by ranges, each read in the audit log',
+  async (t) => {
+    const { get, store, organizationId } = await stand(t)
+    const whole = await get(`${DONE}/content?index=0`, { 'x-request-id': 'a-look' })
+    t.same(
+      [whole.status, whole.headers.get('content-type'), whole.bytes.equals(LONG)],
+      [200, 'video/mp4', true],
+    )
+    const part = await get(`${DONE}/content`, { range: 'bytes=65535-131072' })
+    t.same([part.status, part.bytes.equals(LONG.subarray(65_535, 131_073))], [206, true])
+    const event = {
+      organization_id: organizationId,
+      operation: 'admin.get_job_content',
+      outcome: 'released',
+      object_kind: 'video_clip',
+      object_id: DONE,
+    }
+    t.match(await auditOf(store), [
+      { ...event, request_id: 'a-look', actor: { kind: 'key' }, after: { index: 0 } },
+      event,
+    ])
+  },
+)
 
-t.test('admin.get_job_content 400, 404, 410: an open job, what is nowhere or elsewhere, and a clip that is over; none is audited', async (t) => {
-  const { get, foreign, store } = await stand(t)
-  const told = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [(await answer).status, typeOf(await answer)]
-  t.same(await told(get(`${OPEN}/content`)), [400, 'video_unfinished'])
-  t.same(await told(get(`${DONE}/content?index=-1`)), [400, 'query_invalid'])
-  t.same(await told(get(`${DONE}/content?index=7`)), [404, 'video_output_unknown'])
-  t.same(await told(get(`${videoId(9)}/content`)), [404, 'video_unknown'])
-  t.same(await told(get('x/content')), [404, 'video_unknown'])
-  t.same(await told(foreign(`${DONE}/content`)), [404, 'video_unknown'])
-  await store.sql`DELETE FROM video_clips`
-  t.same(await told(get(`${DONE}/content`)), [410, 'video_expired'])
-  t.same(await auditOf(store), [])
-})
+t.test(
+  'admin.get_job_content 400, 404, 410: an open job, what is nowhere or elsewhere, and a clip that is over; none is audited',
+  async (t) => {
+    const { get, foreign, store } = await stand(t)
+    const told = async (answer: Promise<VideoReply>): Promise<readonly [number, string | undefined]> => [
+      (await answer).status,
+      typeOf(await answer),
+    ]
+    t.same(await told(get(`${OPEN}/content`)), [400, 'video_unfinished'])
+    t.same(await told(get(`${DONE}/content?index=-1`)), [400, 'query_invalid'])
+    t.same(await told(get(`${DONE}/content?index=7`)), [404, 'video_output_unknown'])
+    t.same(await told(get(`${videoId(9)}/content`)), [404, 'video_unknown'])
+    t.same(await told(get('x/content')), [404, 'video_unknown'])
+    t.same(await told(foreign(`${DONE}/content`)), [404, 'video_unknown'])
+    await store.sql`DELETE FROM video_clips`
+    t.same(await told(get(`${DONE}/content`)), [410, 'video_expired'])
+    t.same(await auditOf(store), [])
+  },
+)
 
 t.test('admin.get_job_content 500: a clip is shown to nobody while that cannot be audited', async (t) => {
   const { unaudited } = await stand(t)

@@ -1,38 +1,73 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT, ADMIN_PAGE_MAX } from '../../../../src/schemas/operator/admin-limits.ts'
+import {
+  ADMIN_LISTED_MAX,
+  ADMIN_PAGE_DEFAULT,
+  ADMIN_PAGE_MAX,
+} from '../../../../src/schemas/operator/admin-limits.ts'
 import { openAdminJobs } from '../../../support/operator/admin-jobs.ts'
 
-t.test('admin.list_jobs 200: jobs of all workspaces, newest first, each with what became of it', async (t) => {
-  const { add, claim, complete, fail, call, workspace, other } = await openAdminJobs(t)
-  const made = await add({ costNano: 2_500_000, callbackUrl: 'https://hooks.example/in?token=t' })
-  await complete(await claim('acme'))
-  const failed = await add({ provider: 'best', workspaceId: other.id })
-  await fail(await claim('best'), 'provider_failed: moderated')
-  const open = await add({ provider: 'calm' })
-  const { status, body } = await call('GET', '/admin/jobs')
-  t.equal(status, 200)
-  const NOTHING = { error: null, delivery: null, ended_at: null, cost_usd: null }
-  t.match(body, {
-    data: [
-      { ...NOTHING, id: open, provider: 'calm', status: 'pending', submissions: 0, polls: 0, workspace_id: workspace.id, workspace_slug: 'default' },
-      { id: failed, status: 'failed', error: { code: 'provider_failed', message: 'moderated' }, cost_usd: null, workspace_slug: 'other' },
-      { id: made, model: 'acme/clip', status: 'completed', error: null, cost_usd: 0.0025, delivery: { id: /^[0-9a-f-]{36}$/, state: 'waiting' } },
-    ],
-    total_count: 3,
-  })
-  const [, , ended] = body['data'] as { ended_at: string; updated_at: string }[]
-  t.equal(ended?.updated_at, ended?.ended_at)
-})
+t.test(
+  'admin.list_jobs 200: jobs of all workspaces, newest first, each with what became of it',
+  async (t) => {
+    const { add, claim, complete, fail, call, workspace, other } = await openAdminJobs(t)
+    const made = await add({ costNano: 2_500_000, callbackUrl: 'https://hooks.example/in?token=t' })
+    await complete(await claim('acme'))
+    const failed = await add({ provider: 'best', workspaceId: other.id })
+    await fail(await claim('best'), 'provider_failed: moderated')
+    const open = await add({ provider: 'calm' })
+    const { status, body } = await call('GET', '/admin/jobs')
+    t.equal(status, 200)
+    const NOTHING = { error: null, delivery: null, ended_at: null, cost_usd: null }
+    t.match(body, {
+      data: [
+        {
+          ...NOTHING,
+          id: open,
+          provider: 'calm',
+          status: 'pending',
+          submissions: 0,
+          polls: 0,
+          workspace_id: workspace.id,
+          workspace_slug: 'default',
+        },
+        {
+          id: failed,
+          status: 'failed',
+          error: { code: 'provider_failed', message: 'moderated' },
+          cost_usd: null,
+          workspace_slug: 'other',
+        },
+        {
+          id: made,
+          model: 'acme/clip',
+          status: 'completed',
+          error: null,
+          cost_usd: 0.0025,
+          delivery: { id: /^[0-9a-f-]{36}$/, state: 'waiting' },
+        },
+      ],
+      total_count: 3,
+    })
+    const [, , ended] = body['data'] as { ended_at: string; updated_at: string }[]
+    t.equal(ended?.updated_at, ended?.ended_at)
+  },
+)
 
 t.test('jobs are found by workspace, status and provider, alone and together, page by page', async (t) => {
   const { add, claim, submit, complete, list, other } = await openAdminJobs(t)
-  const [a, b, c, d] = [await add(), await add({ provider: 'best' }), await add({ workspaceId: other.id, provider: 'calm' }), await add({ provider: 'best' })]
+  const [a, b, c, d] = [
+    await add(),
+    await add({ provider: 'best' }),
+    await add({ workspaceId: other.id, provider: 'calm' }),
+    await add({ provider: 'best' }),
+  ]
   await complete(await claim('acme'))
   await submit(await claim('calm'), 'up-1')
   const found = async (query: string): Promise<readonly string[]> => (await list(query)).ids
   t.same(await list(), { ids: [d, c, b, a], count: 4 })
-  for (const ref of [other.id, other.id.toUpperCase(), 'other']) t.same(await found(`workspace_id=${ref}`), [c], ref)
+  for (const ref of [other.id, other.id.toUpperCase(), 'other'])
+    t.same(await found(`workspace_id=${ref}`), [c], ref)
   t.same(await found('status=pending'), [d, b])
   t.same(await found('status=in_progress'), [c])
   t.same(await found('status=completed'), [a])
@@ -61,39 +96,76 @@ t.test('admin.list_jobs 400: filters and pages that are none', async (t) => {
 
 t.test('admin.list_jobs 404: a workspace of nobody, and one of another organization', async (t) => {
   const { call, foreignKey, workspace } = await openAdminJobs(t)
-  t.match(await call('GET', `/admin/jobs?workspace_id=${randomUUID()}`), { status: 404, type: 'workspace_unknown' })
-  t.match(await call('GET', `/admin/jobs?workspace_id=${workspace.id}`, { key: foreignKey }), { status: 404, type: 'workspace_unknown' })
+  t.match(await call('GET', `/admin/jobs?workspace_id=${randomUUID()}`), {
+    status: 404,
+    type: 'workspace_unknown',
+  })
+  t.match(await call('GET', `/admin/jobs?workspace_id=${workspace.id}`, { key: foreignKey }), {
+    status: 404,
+    type: 'workspace_unknown',
+  })
 })
 
-t.test('another organization is shown no job, and a deleted workspace\'s are found by its UUID', async (t) => {
+t.test("another organization is shown no job, and a deleted workspace's are found by its UUID", async (t) => {
   const { add, call, foreignKey, list, other } = await openAdminJobs(t)
   const id = await add({ workspaceId: other.id })
-  t.match(await call('GET', '/admin/jobs', { key: foreignKey }), { status: 200, body: { data: [], total_count: 0 } })
+  t.match(await call('GET', '/admin/jobs', { key: foreignKey }), {
+    status: 200,
+    body: { data: [], total_count: 0 },
+  })
   t.match(await call('GET', `/admin/jobs/${id}`, { key: foreignKey }), { status: 404, type: 'video_unknown' })
   t.equal((await call('DELETE', `/workspaces/${other.id}`)).status, 200)
   t.same(await list(`workspace_id=${other.id}`), { ids: [id], count: 1 })
-  t.match((await call('GET', `/admin/jobs/${id}`)).body, { data: { id, workspace_slug: 'other', lease: { until: null } } })
+  t.match((await call('GET', `/admin/jobs/${id}`)).body, {
+    data: { id, workspace_slug: 'other', lease: { until: null } },
+  })
 })
 
-t.test('admin.get_job 200: an open job\'s way so far, who has it and what is held, and nothing of what was asked for', async (t) => {
-  const { add, claim, submit, call } = await openAdminJobs(t)
-  const id = await add({ costNano: 7_000, callbackUrl: 'https://hooks.example/in?token=t' })
-  await submit(await claim('acme'), 'up-1')
-  const { status, body } = await call('GET', `/admin/jobs/${id}`)
-  t.equal(status, 200)
-  t.match(body, {
-    data: {
-      id, status: 'in_progress', submissions: 1, upstream_id: 'up-1', upstream_model: 'clip', endpoint: 'acme/clip', is_byok: false, seconds: 4,
-      held_usd: 0.000007, cost_usd: null, request_id: `req_${id}`, lease: { attempt: 1, until: String }, callback_host: 'hooks.example', clips: [],
-      clips_made: 0, clips_expire_at: null, deliveries: [],
-    },
-  })
-  const { steps, updated_at: updatedAt } = body['data'] as { steps: { step: string; at: string }[]; updated_at: string }
-  t.same(steps.map(({ step }) => step), ['accepted', 'submitted', 'running'])
-  t.same(steps.map(({ at }) => at), steps.map(({ at }) => at).sort())
-  t.equal(updatedAt, steps.at(-1)?.at)
-  t.notMatch(JSON.stringify(body), /heron|token=t/)
-})
+t.test(
+  "admin.get_job 200: an open job's way so far, who has it and what is held, and nothing of what was asked for",
+  async (t) => {
+    const { add, claim, submit, call } = await openAdminJobs(t)
+    const id = await add({ costNano: 7_000, callbackUrl: 'https://hooks.example/in?token=t' })
+    await submit(await claim('acme'), 'up-1')
+    const { status, body } = await call('GET', `/admin/jobs/${id}`)
+    t.equal(status, 200)
+    t.match(body, {
+      data: {
+        id,
+        status: 'in_progress',
+        submissions: 1,
+        upstream_id: 'up-1',
+        upstream_model: 'clip',
+        endpoint: 'acme/clip',
+        is_byok: false,
+        seconds: 4,
+        held_usd: 0.000007,
+        cost_usd: null,
+        request_id: `req_${id}`,
+        lease: { attempt: 1, until: String },
+        callback_host: 'hooks.example',
+        clips: [],
+        clips_made: 0,
+        clips_expire_at: null,
+        deliveries: [],
+      },
+    })
+    const { steps, updated_at: updatedAt } = body['data'] as {
+      steps: { step: string; at: string }[]
+      updated_at: string
+    }
+    t.same(
+      steps.map(({ step }) => step),
+      ['accepted', 'submitted', 'running'],
+    )
+    t.same(
+      steps.map(({ at }) => at),
+      steps.map(({ at }) => at).sort(),
+    )
+    t.equal(updatedAt, steps.at(-1)?.at)
+    t.notMatch(JSON.stringify(body), /heron|token=t/)
+  },
+)
 
 t.test('admin.get_job 200: of an ended one its clips, its end and who was told of it', async (t) => {
   const { add, claim, submit, complete, call, workspace } = await openAdminJobs(t)
@@ -102,8 +174,24 @@ t.test('admin.get_job 200: of an ended one its clips, its end and who was told o
   const { body } = await call('GET', `/admin/jobs/${id}`)
   t.match(body, {
     data: {
-      id, status: 'completed', held_usd: null, lease: null, clips: [{ index: 0, bytes: 9, sha256: 'ab' }], clips_made: 1, clips_expire_at: String,
-      deliveries: [{ workspace_id: workspace.id, job_id: id, host: 'hooks.example', state: 'waiting', attempts: 0, due_at: String, ended_at: null }],
+      id,
+      status: 'completed',
+      held_usd: null,
+      lease: null,
+      clips: [{ index: 0, bytes: 9, sha256: 'ab' }],
+      clips_made: 1,
+      clips_expire_at: String,
+      deliveries: [
+        {
+          workspace_id: workspace.id,
+          job_id: id,
+          host: 'hooks.example',
+          state: 'waiting',
+          attempts: 0,
+          due_at: String,
+          ended_at: null,
+        },
+      ],
     },
   })
   t.equal((body['data'] as { steps: { step: string }[] }).steps.at(-1)?.step, 'ended')

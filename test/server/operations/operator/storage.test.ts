@@ -7,7 +7,15 @@ import { openFiles } from '../../../../src/server/store/files/files.ts'
 import { FACTS, storedFile } from '../../../support/files/files.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 
-const SWEEP = { uploads: 0, objects: 2, staging_files: 0, containers: 1, container_files: 3, recounted: 0, idempotency: 4 }
+const SWEEP = {
+  uploads: 0,
+  objects: 2,
+  staging_files: 0,
+  containers: 1,
+  container_files: 3,
+  recounted: 0,
+  idempotency: 4,
+}
 
 interface Stand extends InternsFront {
   put(workspaceId: string, sizeBytes: number): Promise<string>
@@ -15,13 +23,24 @@ interface Stand extends InternsFront {
 
 async function stand(t: Test): Promise<Stand> {
   const front = await openInternsFront(t)
-  const files = openFiles({ store: front.store, now: () => performance.now(), random: Math.random, quotaWaitMs: 0, idempotencyWaitMs: 0 })
+  const files = openFiles({
+    store: front.store,
+    now: () => performance.now(),
+    random: Math.random,
+    quotaWaitMs: 0,
+    idempotencyWaitMs: 0,
+  })
   t.teardown(async () => files.close())
   return { ...front, put: (workspaceId, sizeBytes) => storedFile(files, workspaceId, { sizeBytes }) }
 }
 
 /** A file that a sandbox has put, as a node writes its row: made empty, then filled. */
-async function contained({ store: { sql } }: Stand, workspaceId: string, sizeBytes: number, path: string = randomUUID()): Promise<void> {
+async function contained(
+  { store: { sql } }: Stand,
+  workspaceId: string,
+  sizeBytes: number,
+  path: string = randomUUID(),
+): Promise<void> {
   await sql`
     INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id)
     VALUES (${workspaceId}, 'box', ${path}, 0, ${randomUUID()})`
@@ -29,42 +48,70 @@ async function contained({ store: { sql } }: Stand, workspaceId: string, sizeByt
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes + ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
 
-t.test('admin.get_storage 200: files, container files and quota of each workspace, page by page', async (t) => {
-  const front = await stand(t)
-  const { call, workspace, other, store } = front
-  await front.put(workspace.id, 100)
-  await front.put(workspace.id, 20)
-  await contained(front, workspace.id, 7)
-  await store.sql`UPDATE workspaces SET storage_quota_bytes = 5000 WHERE id = ${other.id}`
-  const { status, body } = await call('GET', '/admin/storage')
-  t.equal(status, 200)
-  t.same(body, {
-    data: {
-      workspaces: [
-        {
-          workspace_id: workspace.id, slug: 'default', name: 'Default', files: 2, bytes: 2 * COUNTED_BYTES_MIN, containers_bytes: 2 * COUNTED_BYTES_MIN,
-          quota_bytes: STORAGE_QUOTA_BYTES_DEFAULT,
-        },
-        { workspace_id: other.id, slug: 'other', name: 'Other', files: 0, bytes: 0, containers_bytes: 0, quota_bytes: 5_000 },
-      ],
-      sweep: null,
-    },
-    total_count: 2,
-  })
-  t.match((await call('GET', '/admin/storage?limit=1&offset=1')).body, { data: { workspaces: [{ slug: 'other' }] }, total_count: 2 })
-})
+t.test(
+  'admin.get_storage 200: files, container files and quota of each workspace, page by page',
+  async (t) => {
+    const front = await stand(t)
+    const { call, workspace, other, store } = front
+    await front.put(workspace.id, 100)
+    await front.put(workspace.id, 20)
+    await contained(front, workspace.id, 7)
+    await store.sql`UPDATE workspaces SET storage_quota_bytes = 5000 WHERE id = ${other.id}`
+    const { status, body } = await call('GET', '/admin/storage')
+    t.equal(status, 200)
+    t.same(body, {
+      data: {
+        workspaces: [
+          {
+            workspace_id: workspace.id,
+            slug: 'default',
+            name: 'Default',
+            files: 2,
+            bytes: 2 * COUNTED_BYTES_MIN,
+            containers_bytes: 2 * COUNTED_BYTES_MIN,
+            quota_bytes: STORAGE_QUOTA_BYTES_DEFAULT,
+          },
+          {
+            workspace_id: other.id,
+            slug: 'other',
+            name: 'Other',
+            files: 0,
+            bytes: 0,
+            containers_bytes: 0,
+            quota_bytes: 5_000,
+          },
+        ],
+        sweep: null,
+      },
+      total_count: 2,
+    })
+    t.match((await call('GET', '/admin/storage?limit=1&offset=1')).body, {
+      data: { workspaces: [{ slug: 'other' }] },
+      total_count: 2,
+    })
+  },
+)
 
-t.test('the last whole sweep of any runner is told to the organization that operates the installation, and to no other', async (t) => {
-  const { call, store: { sql }, foreignKey } = await stand(t)
-  await keepSweep(sql, { node: 'a', slot: 0 }, { ...SWEEP, objects: 9 })
-  await keepSweep(sql, { node: 'b', slot: 1 }, { ...SWEEP, objects: 8 })
-  await keepSweep(sql, { node: 'a', slot: 0 }, SWEEP)
-  t.match((await call('GET', '/admin/storage')).body, { data: { sweep: { ended_at: /^\d{4}-.*Z$/, report: SWEEP } } })
-  const foreign = (await call('GET', '/admin/storage', { key: foreignKey })).body
-  t.match(foreign, { data: { workspaces: [{ slug: 'default' }], sweep: null }, total_count: 1 })
-  t.equal((await sql`SELECT 1 FROM sweep_reports`).count, 2, 'one for each runner')
-  t.match(await lastSweep(sql), { report: SWEEP })
-})
+t.test(
+  'the last whole sweep of any runner is told to the organization that operates the installation, and to no other',
+  async (t) => {
+    const {
+      call,
+      store: { sql },
+      foreignKey,
+    } = await stand(t)
+    await keepSweep(sql, { node: 'a', slot: 0 }, { ...SWEEP, objects: 9 })
+    await keepSweep(sql, { node: 'b', slot: 1 }, { ...SWEEP, objects: 8 })
+    await keepSweep(sql, { node: 'a', slot: 0 }, SWEEP)
+    t.match((await call('GET', '/admin/storage')).body, {
+      data: { sweep: { ended_at: /^\d{4}-.*Z$/, report: SWEEP } },
+    })
+    const foreign = (await call('GET', '/admin/storage', { key: foreignKey })).body
+    t.match(foreign, { data: { workspaces: [{ slug: 'default' }], sweep: null }, total_count: 1 })
+    t.equal((await sql`SELECT 1 FROM sweep_reports`).count, 2, 'one for each runner')
+    t.match(await lastSweep(sql), { report: SWEEP })
+  },
+)
 
 t.test('admin.get_storage 400: pages that are none', async (t) => {
   const { call } = await stand(t)
@@ -73,21 +120,32 @@ t.test('admin.get_storage 400: pages that are none', async (t) => {
   }
 })
 
-t.test('what container files are is kept as they come, change and go: they are not added up for each look', async (t) => {
-  const front = await stand(t)
-  const { call, store: { sql }, workspace: { id } } = front
-  const bytes = async () => ((await call('GET', '/admin/storage?limit=1')).body as { data: { workspaces: [{ containers_bytes: number }] } })
-    .data.workspaces[0].containers_bytes
-  await front.put(id, 1)
-  await contained(front, id, 70_000, 'a')
-  await contained(front, id, 100_000, 'b')
-  t.equal(await bytes(), 170_000 + COUNTED_BYTES_MIN, 'with the folder of the container')
-  await sql`UPDATE container_files SET size_bytes = 40000 WHERE path = 'b'`
-  await sql`UPDATE container_files SET writing_until = now()`
-  t.equal(await bytes(), 110_000 + COUNTED_BYTES_MIN)
-  await sql`DELETE FROM container_files WHERE path = 'a'`
-  t.equal(await bytes(), 40_000 + COUNTED_BYTES_MIN)
-})
+t.test(
+  'what container files are is kept as they come, change and go: they are not added up for each look',
+  async (t) => {
+    const front = await stand(t)
+    const {
+      call,
+      store: { sql },
+      workspace: { id },
+    } = front
+    const bytes = async () =>
+      (
+        (await call('GET', '/admin/storage?limit=1')).body as {
+          data: { workspaces: [{ containers_bytes: number }] }
+        }
+      ).data.workspaces[0].containers_bytes
+    await front.put(id, 1)
+    await contained(front, id, 70_000, 'a')
+    await contained(front, id, 100_000, 'b')
+    t.equal(await bytes(), 170_000 + COUNTED_BYTES_MIN, 'with the folder of the container')
+    await sql`UPDATE container_files SET size_bytes = 40000 WHERE path = 'b'`
+    await sql`UPDATE container_files SET writing_until = now()`
+    t.equal(await bytes(), 110_000 + COUNTED_BYTES_MIN)
+    await sql`DELETE FROM container_files WHERE path = 'a'`
+    t.equal(await bytes(), 40_000 + COUNTED_BYTES_MIN)
+  },
+)
 
 t.test('files are counted up to a number, whatever there is of them', async (t) => {
   const { call, store, workspace } = await stand(t)
@@ -95,5 +153,7 @@ t.test('files are counted up to a number, whatever there is of them', async (t) 
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     SELECT 'file_' || n, ${workspace.id}, 'ready', now(), 'a', 'text/plain', 0, ${FACTS.sha256}, ${FACTS.dataKeyId}, false, now()
     FROM generate_series(1, ${ADMIN_FILES_COUNTED_MAX + 1}::int) n`
-  t.match((await call('GET', '/admin/storage?limit=1')).body, { data: { workspaces: [{ files: ADMIN_FILES_COUNTED_MAX }] } })
+  t.match((await call('GET', '/admin/storage?limit=1')).body, {
+    data: { workspaces: [{ files: ADMIN_FILES_COUNTED_MAX }] },
+  })
 })

@@ -26,38 +26,70 @@ async function stand(t: Test): Promise<Stand> {
     async put(workspaceId, result) {
       const told = delivery(workspaceId)
       await outboxed(store, [told])
-      const [row] = await store.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries WHERE idempotency_key = ${told.idempotencyKey}`
+      const [row] = await store.sql<
+        { id: string }[]
+      >`SELECT id FROM webhook_deliveries WHERE idempotency_key = ${told.idempotencyKey}`
       const { id } = present(row)
       if (result === undefined) return id
       const claims = await deliveries.claim(input())
       for (const claim of claims.filter((one) => one.id === id)) await deliveries.book(claim, result, null)
-      await deliveries.release(claims.filter((one) => one.id !== id), -1)
+      await deliveries.release(
+        claims.filter((one) => one.id !== id),
+        -1,
+      )
       return id
     },
     list: (query = '') => listedBy(front, `/admin/webhooks?${query}`),
   }
 }
 
-t.test('admin.list_webhooks 200: deliveries of all workspaces, newest first, and of their addresses the host alone', async (t) => {
-  const { put, call, workspace, other } = await stand(t)
-  const dead = await put(workspace.id, FAILED)
-  const made = await put(other.id, { kind: 'delivered', status: 204 })
-  const waiting = await put(workspace.id)
-  const { status, body } = await call('GET', '/admin/webhooks')
-  t.equal(status, 200)
-  t.match(body, {
-    data: [
-      {
-        id: waiting, workspace_slug: 'default', host: 'hooks.example', state: 'waiting', attempts: 0, last_status: null, last_reason: null,
-        due_at: String, ended_at: null,
-      },
-      { id: made, workspace_id: other.id, workspace_slug: 'other', state: 'delivered', attempts: 1, last_status: 204, due_at: null, ended_at: String },
-      { id: dead, state: 'dead', attempts: 1, last_status: 500, last_reason: 'status', due_at: null, ended_at: String },
-    ],
-    total_count: 3,
-  })
-  t.notMatch(JSON.stringify(body), /token/)
-})
+t.test(
+  'admin.list_webhooks 200: deliveries of all workspaces, newest first, and of their addresses the host alone',
+  async (t) => {
+    const { put, call, workspace, other } = await stand(t)
+    const dead = await put(workspace.id, FAILED)
+    const made = await put(other.id, { kind: 'delivered', status: 204 })
+    const waiting = await put(workspace.id)
+    const { status, body } = await call('GET', '/admin/webhooks')
+    t.equal(status, 200)
+    t.match(body, {
+      data: [
+        {
+          id: waiting,
+          workspace_slug: 'default',
+          host: 'hooks.example',
+          state: 'waiting',
+          attempts: 0,
+          last_status: null,
+          last_reason: null,
+          due_at: String,
+          ended_at: null,
+        },
+        {
+          id: made,
+          workspace_id: other.id,
+          workspace_slug: 'other',
+          state: 'delivered',
+          attempts: 1,
+          last_status: 204,
+          due_at: null,
+          ended_at: String,
+        },
+        {
+          id: dead,
+          state: 'dead',
+          attempts: 1,
+          last_status: 500,
+          last_reason: 'status',
+          due_at: null,
+          ended_at: String,
+        },
+      ],
+      total_count: 3,
+    })
+    t.notMatch(JSON.stringify(body), /token/)
+  },
+)
 
 t.test('deliveries are found by workspace and state, alone and together, page by page', async (t) => {
   const { put, list, workspace, other } = await stand(t)
@@ -72,64 +104,115 @@ t.test('deliveries are found by workspace and state, alone and together, page by
   t.same(await list('limit=1&offset=1'), { ids: [b], count: 3 })
 })
 
-t.test('admin.list_webhooks 400, 404: filters that are none, workspaces of nobody and of others, who are shown nothing', async (t) => {
-  const { put, call, workspace, foreignKey } = await stand(t)
-  await put(workspace.id)
-  for (const query of ['state=failed', 'limit=0', 'offset=-1']) {
-    t.match(await call('GET', `/admin/webhooks?${query}`), { status: 400, type: 'query_invalid' }, query)
-  }
-  t.match(await call('GET', `/admin/webhooks?workspace_id=${randomUUID()}`), { status: 404, type: 'workspace_unknown' })
-  t.match(await call('GET', `/admin/webhooks?workspace_id=${workspace.id}`, { key: foreignKey }), { status: 404, type: 'workspace_unknown' })
-  t.match(await call('GET', '/admin/webhooks', { key: foreignKey }), { status: 200, body: { data: [], total_count: 0 } })
-})
+t.test(
+  'admin.list_webhooks 400, 404: filters that are none, workspaces of nobody and of others, who are shown nothing',
+  async (t) => {
+    const { put, call, workspace, foreignKey } = await stand(t)
+    await put(workspace.id)
+    for (const query of ['state=failed', 'limit=0', 'offset=-1']) {
+      t.match(await call('GET', `/admin/webhooks?${query}`), { status: 400, type: 'query_invalid' }, query)
+    }
+    t.match(await call('GET', `/admin/webhooks?workspace_id=${randomUUID()}`), {
+      status: 404,
+      type: 'workspace_unknown',
+    })
+    t.match(await call('GET', `/admin/webhooks?workspace_id=${workspace.id}`, { key: foreignKey }), {
+      status: 404,
+      type: 'workspace_unknown',
+    })
+    t.match(await call('GET', '/admin/webhooks', { key: foreignKey }), {
+      status: 200,
+      body: { data: [], total_count: 0 },
+    })
+  },
+)
 
-t.test('admin.replay_webhook 200: a delivery is due again with all its attempts, runners are told, and it is audited', async (t) => {
-  const { put, call, store, woken, workspace, organizationId } = await stand(t)
-  const id = await put(workspace.id, FAILED)
-  t.match(await call('POST', `/admin/webhooks/${id}/replay`, { headers: { 'x-request-id': 'once-more' } }), { status: 200, body: { data: { replayed: 1 } } })
-  t.same(woken, [{ kind: 'webhooks' }])
-  t.match(await openDeliveries({ store }).claim(input()), [{ id, tries: 0 }])
-  t.match(await auditOf(store), [{
-    organization_id: organizationId, workspace_id: workspace.id, operation: 'admin.replay_webhook', request_id: 'once-more', actor: { kind: 'key' },
-    object_kind: 'webhook_delivery', object_id: id, before: { state: 'dead', tries: 1 }, after: { state: 'waiting', tries: 0 },
-  }])
-})
+t.test(
+  'admin.replay_webhook 200: a delivery is due again with all its attempts, runners are told, and it is audited',
+  async (t) => {
+    const { put, call, store, woken, workspace, organizationId } = await stand(t)
+    const id = await put(workspace.id, FAILED)
+    t.match(
+      await call('POST', `/admin/webhooks/${id}/replay`, { headers: { 'x-request-id': 'once-more' } }),
+      { status: 200, body: { data: { replayed: 1 } } },
+    )
+    t.same(woken, [{ kind: 'webhooks' }])
+    t.match(await openDeliveries({ store }).claim(input()), [{ id, tries: 0 }])
+    t.match(await auditOf(store), [
+      {
+        organization_id: organizationId,
+        workspace_id: workspace.id,
+        operation: 'admin.replay_webhook',
+        request_id: 'once-more',
+        actor: { kind: 'key' },
+        object_kind: 'webhook_delivery',
+        object_id: id,
+        before: { state: 'dead', tries: 1 },
+        after: { state: 'waiting', tries: 0 },
+      },
+    ])
+  },
+)
 
-t.test('admin.replay_webhook 404, 409: what is nowhere, elsewhere or of a deleted workspace, and what waits anyway', async (t) => {
-  const { put, call, store, woken, workspace, other, foreignKey } = await stand(t)
-  const [dead, waiting, gone] = [await put(workspace.id, FAILED), await put(workspace.id), await put(other.id, FAILED)]
-  await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
-  const replay = (id: string, key?: string) => call('POST', `/admin/webhooks/${id}/replay`, key === undefined ? {} : { key })
-  t.match(await replay(waiting), { status: 409, type: 'delivery_waiting' })
-  for (const id of [randomUUID(), 'x', 'dead%00']) t.match(await replay(id), { status: 404, type: 'delivery_unknown' }, id)
-  t.match(await replay(gone), { status: 404, type: 'delivery_unknown' })
-  for (const id of [dead, waiting]) t.match(await replay(id, foreignKey), { status: 404, type: 'delivery_unknown' })
-  t.same([woken, await auditOf(store)], [[], []])
-  t.match(await store.sql`SELECT state FROM webhook_deliveries WHERE id = ${dead}`, [{ state: 'dead' }])
-})
+t.test(
+  'admin.replay_webhook 404, 409: what is nowhere, elsewhere or of a deleted workspace, and what waits anyway',
+  async (t) => {
+    const { put, call, store, woken, workspace, other, foreignKey } = await stand(t)
+    const [dead, waiting, gone] = [
+      await put(workspace.id, FAILED),
+      await put(workspace.id),
+      await put(other.id, FAILED),
+    ]
+    await store.sql`UPDATE workspaces SET deleted_at = clock_timestamp() WHERE id = ${other.id}`
+    const replay = (id: string, key?: string) =>
+      call('POST', `/admin/webhooks/${id}/replay`, key === undefined ? {} : { key })
+    t.match(await replay(waiting), { status: 409, type: 'delivery_waiting' })
+    for (const id of [randomUUID(), 'x', 'dead%00'])
+      t.match(await replay(id), { status: 404, type: 'delivery_unknown' }, id)
+    t.match(await replay(gone), { status: 404, type: 'delivery_unknown' })
+    for (const id of [dead, waiting])
+      t.match(await replay(id, foreignKey), { status: 404, type: 'delivery_unknown' })
+    t.same([woken, await auditOf(store)], [[], []])
+    t.match(await store.sql`SELECT state FROM webhook_deliveries WHERE id = ${dead}`, [{ state: 'dead' }])
+  },
+)
 
-t.test('admin.replay_dead_webhooks 200: all dead letters of a workspace or of the organization, and of nobody else', async (t) => {
-  const { put, call, list, store, workspace, other, foreignKey } = await stand(t)
-  const [a, b] = [await put(workspace.id, FAILED), await put(other.id, FAILED)]
-  await put(workspace.id, { kind: 'delivered', status: 200 })
-  const replay = async (body: object, key?: string): Promise<unknown> =>
-    (await call('POST', '/admin/webhooks/replay', { body, ...(key !== undefined && { key }) })).body['data']
-  t.same(await replay({}, foreignKey), { replayed: 0, has_more: false })
-  t.same(await replay({ workspace_id: 'other' }), { replayed: 1, has_more: false })
-  t.same(await list('state=dead'), { ids: [a], count: 1 })
-  t.same(await replay({}), { replayed: 1, has_more: false })
-  t.same((await list('state=waiting')).ids, [b, a])
-  t.same(await replay({}), { replayed: 0, has_more: false })
-  t.match(await auditOf(store), [{ operation: 'admin.replay_dead_webhooks', object_id: b }, { operation: 'admin.replay_dead_webhooks', object_id: a }])
-})
+t.test(
+  'admin.replay_dead_webhooks 200: all dead letters of a workspace or of the organization, and of nobody else',
+  async (t) => {
+    const { put, call, list, store, workspace, other, foreignKey } = await stand(t)
+    const [a, b] = [await put(workspace.id, FAILED), await put(other.id, FAILED)]
+    await put(workspace.id, { kind: 'delivered', status: 200 })
+    const replay = async (body: object, key?: string): Promise<unknown> =>
+      (await call('POST', '/admin/webhooks/replay', { body, ...(key !== undefined && { key }) })).body['data']
+    t.same(await replay({}, foreignKey), { replayed: 0, has_more: false })
+    t.same(await replay({ workspace_id: 'other' }), { replayed: 1, has_more: false })
+    t.same(await list('state=dead'), { ids: [a], count: 1 })
+    t.same(await replay({}), { replayed: 1, has_more: false })
+    t.same((await list('state=waiting')).ids, [b, a])
+    t.same(await replay({}), { replayed: 0, has_more: false })
+    t.match(await auditOf(store), [
+      { operation: 'admin.replay_dead_webhooks', object_id: b },
+      { operation: 'admin.replay_dead_webhooks', object_id: a },
+    ])
+  },
+)
 
-t.test('admin.replay_dead_webhooks 400, 404: a workspace that can be none, and those of nobody and of others', async (t) => {
-  const { call, workspace, foreignKey } = await stand(t)
-  const replay = (body: unknown, key?: string) => call('POST', '/admin/webhooks/replay', { body, ...(key !== undefined && { key }) })
-  for (const body of [{ workspace_id: 5 }, { workspace_id: '' }, []]) t.match(await replay(body), { status: 400, type: 'body_invalid' })
-  t.match(await replay({ workspace_id: 'nowhere' }), { status: 404, type: 'workspace_unknown' })
-  t.match(await replay({ workspace_id: workspace.id }, foreignKey), { status: 404, type: 'workspace_unknown' })
-})
+t.test(
+  'admin.replay_dead_webhooks 400, 404: a workspace that can be none, and those of nobody and of others',
+  async (t) => {
+    const { call, workspace, foreignKey } = await stand(t)
+    const replay = (body: unknown, key?: string) =>
+      call('POST', '/admin/webhooks/replay', { body, ...(key !== undefined && { key }) })
+    for (const body of [{ workspace_id: 5 }, { workspace_id: '' }, []])
+      t.match(await replay(body), { status: 400, type: 'body_invalid' })
+    t.match(await replay({ workspace_id: 'nowhere' }), { status: 404, type: 'workspace_unknown' })
+    t.match(await replay({ workspace_id: workspace.id }, foreignKey), {
+      status: 404,
+      type: 'workspace_unknown',
+    })
+  },
+)
 
 t.test('one call replays so many dead letters, and says that there are more', async (t) => {
   const { call, store, workspace } = await stand(t)
@@ -137,7 +220,8 @@ t.test('one call replays so many dead letters, and says that there are more', as
     INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body, state, ended_at)
     SELECT gen_random_uuid(), ${workspace.id}, 'j', 'k' || n, 'https://hooks.example/', 'hooks.example', '{}', 'dead', now()
     FROM generate_series(1, ${ADMIN_REPLAYED_MAX + 1}::int) n`
-  const replay = async (): Promise<unknown> => (await call('POST', '/admin/webhooks/replay', { body: {} })).body['data']
+  const replay = async (): Promise<unknown> =>
+    (await call('POST', '/admin/webhooks/replay', { body: {} })).body['data']
   t.same(await replay(), { replayed: ADMIN_REPLAYED_MAX, has_more: true })
   t.same(await replay(), { replayed: 1, has_more: false })
 })

@@ -1,6 +1,10 @@
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { PRESETS_OFFSET_MAX, PRESETS_PAGE_DEFAULT, PRESETS_PAGE_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
+import {
+  PRESETS_OFFSET_MAX,
+  PRESETS_PAGE_DEFAULT,
+  PRESETS_PAGE_MAX,
+} from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import type { PresetActor, PresetInput } from '../../../../src/server/ports/presets/presets.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
@@ -16,10 +20,19 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const front = await openInternsFront(t)
 const { call, store, organizationId, workspace, other, foreignKey } = front
 const presets = openPresets(store, () => Promise.resolve())
-const by: PresetActor = { actor: { kind: 'key', id: 'c'.repeat(64) }, requestId: 'r', operation: 'test', organizationId }
+const by: PresetActor = {
+  actor: { kind: 'key', id: 'c'.repeat(64) },
+  requestId: 'r',
+  operation: 'test',
+  organizationId,
+}
 
 /** Saves versions with these models. */
-async function saved(slug: string, models: readonly string[], more: { readonly workspaceId?: string; readonly input?: Partial<PresetInput> } = {}) {
+async function saved(
+  slug: string,
+  models: readonly string[],
+  more: { readonly workspaceId?: string; readonly input?: Partial<PresetInput> } = {},
+) {
   const { workspaceId = workspace.id, input } = more
   for (const model of models) must(await presets.put({ workspaceId, slug }, presetInput(model, input), by))
   return `/presets/${slug}`
@@ -31,15 +44,30 @@ const dataOf = ({ body }: Answered) => body['data'] as Readonly<Record<string, u
 const found = ({ status, type, body }: Answered) => (status < 300 ? body['data'] : [status, type])
 
 t.test('presets.get 200: every key that existing clients require, with the designated version', async (t) => {
-  const path = await saved('whole', ['a', 'b'], { input: { config: { model: 'm', temperature: 0.5, metadata: { a: 'b' } }, systemPrompt: 'Be brief' } })
-  const { id, designated_version_id, created_at, updated_at, designated_version, ...others } = dataOf(await get(path))
+  const path = await saved('whole', ['a', 'b'], {
+    input: { config: { model: 'm', temperature: 0.5, metadata: { a: 'b' } }, systemPrompt: 'Be brief' },
+  })
+  const { id, designated_version_id, created_at, updated_at, designated_version, ...others } = dataOf(
+    await get(path),
+  )
   t.same(others, {
-    name: 'whole', slug: 'whole', description: null, status: 'active', status_updated_at: null, creator_user_id: by.actor.id, workspace_id: workspace.id,
+    name: 'whole',
+    slug: 'whole',
+    description: null,
+    status: 'active',
+    status_updated_at: null,
+    creator_user_id: by.actor.id,
+    workspace_id: workspace.id,
   })
   t.match([created_at, updated_at], [INSTANT, INSTANT])
   const { created_at: born, ...version } = designated_version as Readonly<Record<string, unknown>>
   t.same(version, {
-    id: designated_version_id, preset_id: id, creator_id: by.actor.id, updated_at: born, version: 2, system_prompt: 'Be brief',
+    id: designated_version_id,
+    preset_id: id,
+    creator_id: by.actor.id,
+    updated_at: born,
+    version: 2,
+    system_prompt: 'Be brief',
     config: { model: 'm', temperature: 0.5, metadata: { a: 'b' } },
   })
 })
@@ -55,47 +83,93 @@ t.test('presets.list 200: by slug, archived ones too, page by page, without conf
   t.same(await list(''), [['Z', 'a.b', 'b', 'z'], 4])
   t.same(await list('&limit=2&offset=1'), [['a.b', 'b'], 4])
   t.same(await list('&offset=4'), [[], 4])
-  const [first] = (await get(`/presets?workspace_id=${other.id.toUpperCase()}&limit=1`)).body['data'] as object[]
+  const [first] = (await get(`/presets?workspace_id=${other.id.toUpperCase()}&limit=1`)).body[
+    'data'
+  ] as object[]
   t.match(first, { slug: 'Z', designated_version_id: String })
   t.notOk('designated_version' in (first ?? {}))
 })
 
 t.test('a page has the default number, and ends at its limits', async (t) => {
   const place = { workspaceId: other.id }
-  await Promise.all(Array.from({ length: PRESETS_PAGE_DEFAULT + 1 }, (_, n) => saved(`page-${n}`, ['m'], place)))
+  await Promise.all(
+    Array.from({ length: PRESETS_PAGE_DEFAULT + 1 }, (_, n) => saved(`page-${n}`, ['m'], place)),
+  )
   t.equal(((await get('/presets?workspace_id=other')).body['data'] as unknown[]).length, PRESETS_PAGE_DEFAULT)
   t.equal((await get(`/presets?limit=${PRESETS_PAGE_MAX}&offset=${PRESETS_OFFSET_MAX}`)).status, 200)
 })
 
-t.test('presets.list 400: pages beyond the limits, and workspaces that are not the key’s to see', async (t) => {
-  for (const query of [`limit=${PRESETS_PAGE_MAX + 1}`, 'limit=0', `offset=${PRESETS_OFFSET_MAX + 1}`, 'offset=-1', 'limit=x']) {
-    t.equal((await get(`/presets?${query}`)).status, 400, query)
-  }
-  t.match(await get('/presets?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
-  t.match(await get(`/presets?workspace_id=${workspace.id}`, foreignKey), { status: 400, type: 'workspace_unknown' })
-  const key = await front.key('inference')
-  for (const reference of ['other', 'nowhere', other.id]) {
-    t.match(await get(`/presets?workspace_id=${reference}`, key), { status: 400, type: 'workspace_forbidden' }, 'alike, or it would learn which there are')
-  }
-  t.equal((await get('/presets?workspace_id=default', key)).status, 200, 'its own')
-})
+t.test(
+  'presets.list 400: pages beyond the limits, and workspaces that are not the key’s to see',
+  async (t) => {
+    for (const query of [
+      `limit=${PRESETS_PAGE_MAX + 1}`,
+      'limit=0',
+      `offset=${PRESETS_OFFSET_MAX + 1}`,
+      'offset=-1',
+      'limit=x',
+    ]) {
+      t.equal((await get(`/presets?${query}`)).status, 400, query)
+    }
+    t.match(await get('/presets?workspace_id=nowhere'), { status: 400, type: 'workspace_unknown' })
+    t.match(await get(`/presets?workspace_id=${workspace.id}`, foreignKey), {
+      status: 400,
+      type: 'workspace_unknown',
+    })
+    const key = await front.key('inference')
+    for (const reference of ['other', 'nowhere', other.id]) {
+      t.match(
+        await get(`/presets?workspace_id=${reference}`, key),
+        { status: 400, type: 'workspace_forbidden' },
+        'alike, or it would learn which there are',
+      )
+    }
+    t.equal((await get('/presets?workspace_id=default', key)).status, 200, 'its own')
+  },
+)
 
 t.test('presets.list_versions 200: ascending by number, page by page', async (t) => {
   const path = await saved('many', ['a', 'b', 'c', 'd'])
   const list = async (query: string) => {
     const { body } = await get(`${path}/versions${query}`)
-    return [(body['data'] as { version: number; config: unknown }[]).map(({ version, config }) => [version, config]), body['total_count']]
+    return [
+      (body['data'] as { version: number; config: unknown }[]).map(({ version, config }) => [
+        version,
+        config,
+      ]),
+      body['total_count'],
+    ]
   }
-  t.same(await list(''), [[[1, { model: 'a' }], [2, { model: 'b' }], [3, { model: 'c' }], [4, { model: 'd' }]], 4])
-  t.same(await list('?limit=2&offset=1'), [[[2, { model: 'b' }], [3, { model: 'c' }]], 4])
+  t.same(await list(''), [
+    [
+      [1, { model: 'a' }],
+      [2, { model: 'b' }],
+      [3, { model: 'c' }],
+      [4, { model: 'd' }],
+    ],
+    4,
+  ])
+  t.same(await list('?limit=2&offset=1'), [
+    [
+      [2, { model: 'b' }],
+      [3, { model: 'c' }],
+    ],
+    4,
+  ])
   t.same(await list(`?offset=${PRESETS_OFFSET_MAX}`), [[], 4])
 })
 
 t.test('a page of large versions ends by its bytes, and the next one begins behind it', async (t) => {
-  const path = await saved('large', ['a', 'b', 'c'], { input: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) } })
+  const path = await saved('large', ['a', 'b', 'c'], {
+    input: { systemPrompt: 'x'.repeat(LIST_PAGE_BYTES_MAX / 2) },
+  })
   const list = async (query: string) => {
     const { body } = await get(`${path}/versions${query}`)
-    return [(body['data'] as { version: number }[]).map(({ version }) => version), body['total_count'], body['has_more']]
+    return [
+      (body['data'] as { version: number }[]).map(({ version }) => version),
+      body['total_count'],
+      body['has_more'],
+    ]
   }
   t.same(await list(''), [[1, 2], 3, true])
   t.same(await list('?offset=2'), [[3], 3, false])
@@ -104,13 +178,20 @@ t.test('a page of large versions ends by its bytes, and the next one begins behi
 
 t.test('presets.get_version 200: one version, whichever is designated', async (t) => {
   const path = await saved('one', ['a', 'b'])
-  t.match(await get(`${path}/versions/1`), { status: 200, body: { data: { version: 1, config: { model: 'a' }, system_prompt: null } } })
+  t.match(await get(`${path}/versions/1`), {
+    status: 200,
+    body: { data: { version: 1, config: { model: 'a' }, system_prompt: null } },
+  })
 })
 
 t.test('presets.get_version 404: what is no number of a version, and a preset that is none', async (t) => {
   const path = await saved('numbers', ['a'])
   for (const version of ['0', '2', '-1', '01', '1.0', '1e0', 'latest', '9'.repeat(30), '%00']) {
-    t.match(await get(`${path}/versions/${version}`), { status: 404, type: 'preset_version_unknown' }, version)
+    t.match(
+      await get(`${path}/versions/${version}`),
+      { status: 404, type: 'preset_version_unknown' },
+      version,
+    )
   }
   t.match(await get('/presets/nothing/versions/1'), { status: 404, type: 'preset_unknown' })
 })
@@ -120,7 +201,10 @@ t.test('presets.get 404: a preset of nobody, of another workspace and of another
   t.match(await get('/presets/nothing'), { status: 404, type: 'preset_unknown' })
   t.match(await get(`${path}?workspace_id=other`), { status: 404, type: 'preset_unknown' })
   t.match(await get(path, foreignKey), { status: 404, type: 'preset_unknown' })
-  t.match(await get(`${path}?workspace_id=${workspace.id}`, foreignKey), { status: 404, type: 'workspace_unknown' })
+  t.match(await get(`${path}?workspace_id=${workspace.id}`, foreignKey), {
+    status: 404,
+    type: 'workspace_unknown',
+  })
 })
 
 t.test('presets.list_versions 404: a preset that is none', async (t) => {
@@ -128,7 +212,8 @@ t.test('presets.list_versions 404: a preset that is none', async (t) => {
 })
 
 t.test('presets.get 400: a slug that none can have', async (t) => {
-  for (const slug of ['a%20b', 'a%2Fb', '%00', 'a'.repeat(200)]) t.match(await get(`/presets/${slug}`), { status: 400 }, slug)
+  for (const slug of ['a%20b', 'a%2Fb', '%00', 'a'.repeat(200)])
+    t.match(await get(`/presets/${slug}`), { status: 400 }, slug)
 })
 
 t.test('presets.list_versions 400: a page beyond the limits', async (t) => {
@@ -137,23 +222,40 @@ t.test('presets.list_versions 400: a page beyond the limits', async (t) => {
 
 t.test('presets.get_version 400: another workspace than the key’s', async (t) => {
   const path = await saved('forbidden', ['a'])
-  t.match(await get(`${path}/versions/1?workspace_id=other`, await front.key('inference')), { status: 400, type: 'workspace_forbidden' })
-})
-
-t.test('presets.designate 200: a roll back, which one row of the log of changes tells of; a second time changes nothing', async (t) => {
-  const path = await saved('rolled', ['a', 'b', 'c'])
-  const count = async () => (await auditOf(store)).length
-  const before = await count()
-  const rolled = dataOf(await post(`${path}/designate`, { version: 1 }))
-  t.match(rolled, { slug: 'rolled', designated_version: { version: 1, config: { model: 'a' } } })
-  t.match(dataOf(await get(path)), { designated_version_id: rolled['designated_version_id'], designated_version: { version: 1 } })
-  t.match(dataOf(await post(`${path}/designate`, { version: 1 })), { designated_version: { version: 1 } })
-  t.equal(await count(), before + 1)
-  t.match((await auditOf(store)).filter((event) => (event as { operation: string }).operation === 'presets.designate').at(-1), {
-    object_kind: 'preset', object_id: rolled['id'], workspace_id: workspace.id,
-    before: { designated_version: 3 }, after: { slug: 'rolled', designated_version: 1 },
+  t.match(await get(`${path}/versions/1?workspace_id=other`, await front.key('inference')), {
+    status: 400,
+    type: 'workspace_forbidden',
   })
 })
+
+t.test(
+  'presets.designate 200: a roll back, which one row of the log of changes tells of; a second time changes nothing',
+  async (t) => {
+    const path = await saved('rolled', ['a', 'b', 'c'])
+    const count = async () => (await auditOf(store)).length
+    const before = await count()
+    const rolled = dataOf(await post(`${path}/designate`, { version: 1 }))
+    t.match(rolled, { slug: 'rolled', designated_version: { version: 1, config: { model: 'a' } } })
+    t.match(dataOf(await get(path)), {
+      designated_version_id: rolled['designated_version_id'],
+      designated_version: { version: 1 },
+    })
+    t.match(dataOf(await post(`${path}/designate`, { version: 1 })), { designated_version: { version: 1 } })
+    t.equal(await count(), before + 1)
+    t.match(
+      (await auditOf(store))
+        .filter((event) => (event as { operation: string }).operation === 'presets.designate')
+        .at(-1),
+      {
+        object_kind: 'preset',
+        object_id: rolled['id'],
+        workspace_id: workspace.id,
+        before: { designated_version: 3 },
+        after: { slug: 'rolled', designated_version: 1 },
+      },
+    )
+  },
+)
 
 t.test('presets.designate 400: a version that is no whole number above 0', async (t) => {
   const path = await saved('wrong', ['a'])
@@ -162,12 +264,21 @@ t.test('presets.designate 400: a version that is no whole number above 0', async
   }
 })
 
-t.test('presets.designate 404: a version that there is not, and a preset of another organization', async (t) => {
-  const path = await saved('short', ['a'])
-  t.match(await post(`${path}/designate`, { version: 2 }), { status: 404, type: 'preset_version_unknown' })
-  t.match(await post(`${path}/designate`, { version: Number.MAX_SAFE_INTEGER }), { status: 404, type: 'preset_version_unknown' })
-  t.match(await call('POST', `${path}/designate`, { body: { version: 1 }, key: foreignKey }), { status: 404, type: 'preset_unknown' })
-})
+t.test(
+  'presets.designate 404: a version that there is not, and a preset of another organization',
+  async (t) => {
+    const path = await saved('short', ['a'])
+    t.match(await post(`${path}/designate`, { version: 2 }), { status: 404, type: 'preset_version_unknown' })
+    t.match(await post(`${path}/designate`, { version: Number.MAX_SAFE_INTEGER }), {
+      status: 404,
+      type: 'preset_version_unknown',
+    })
+    t.match(await call('POST', `${path}/designate`, { body: { version: 1 }, key: foreignKey }), {
+      status: 404,
+      type: 'preset_unknown',
+    })
+  },
+)
 
 t.test('presets.designate 409: an archived preset', async (t) => {
   const path = await saved('stored', ['a', 'b'])
@@ -177,12 +288,18 @@ t.test('presets.designate 409: an archived preset', async (t) => {
 
 t.test('presets.archive 200: it stays to be read, and is active again with its next version', async (t) => {
   const path = await saved('old', ['a'])
-  t.match(dataOf(await post(`${path}/archive`)), { status: 'archived', status_updated_at: INSTANT, designated_version: { version: 1 } })
+  t.match(dataOf(await post(`${path}/archive`)), {
+    status: 'archived',
+    status_updated_at: INSTANT,
+    designated_version: { version: 1 },
+  })
   t.match(dataOf(await post(`${path}/archive`)), { status: 'archived' })
   t.match(dataOf(await get(path)), { status: 'archived' })
   await saved('old', ['b'])
   t.match(dataOf(await get(path)), { status: 'active', designated_version: { version: 2 } })
-  const events = (await auditOf(store)).filter((event) => (event as { operation: string }).operation === 'presets.archive')
+  const events = (await auditOf(store)).filter(
+    (event) => (event as { operation: string }).operation === 'presets.archive',
+  )
   t.equal(events.filter((event) => (event as { after: { slug: string } }).after.slug === 'old').length, 1)
 })
 
@@ -202,31 +319,58 @@ t.test('presets.archive 409: somebody else holds the preset for longer than the 
   })
 })
 
-t.test('presets.diff 200: fields added, removed and changed, the system prompt, and what the last request had ignored', async (t) => {
-  const path = await saved('compared', ['a'], {
-    input: { config: { model: 'a', top_p: 1, text: { format: { type: 'text' }, verbosity: 'low' }, tools: [1, 2] }, systemPrompt: 'One' },
-  })
-  await saved('compared', ['b'], {
-    input: {
-      config: { text: { verbosity: 'low', format: { type: 'text' } }, model: 'b', tools: [2, 1], temperature: 0 }, systemPrompt: null,
+t.test(
+  'presets.diff 200: fields added, removed and changed, the system prompt, and what the last request had ignored',
+  async (t) => {
+    const path = await saved('compared', ['a'], {
+      input: {
+        config: { model: 'a', top_p: 1, text: { format: { type: 'text' }, verbosity: 'low' }, tools: [1, 2] },
+        systemPrompt: 'One',
+      },
+    })
+    await saved('compared', ['b'], {
+      input: {
+        config: {
+          text: { verbosity: 'low', format: { type: 'text' } },
+          model: 'b',
+          tools: [2, 1],
+          temperature: 0,
+        },
+        systemPrompt: null,
+        ignored: ['input', 'user'],
+      },
+    })
+    const whole = {
+      from: 1,
+      to: 2,
+      added: { temperature: 0 },
+      removed: { top_p: 1 },
+      changed: { model: { from: 'a', to: 'b' }, tools: { from: [1, 2], to: [2, 1] } },
+      system_prompt: { from: 'One', to: null },
       ignored: ['input', 'user'],
-    },
-  })
-  const whole = {
-    from: 1, to: 2, added: { temperature: 0 }, removed: { top_p: 1 }, changed: { model: { from: 'a', to: 'b' }, tools: { from: [1, 2], to: [2, 1] } },
-    system_prompt: { from: 'One', to: null }, ignored: ['input', 'user'],
-  }
-  t.same(dataOf(await get(`${path}/diff`)), whole)
-  t.same(dataOf(await get(`${path}/diff?from=1&to=2`)), whole)
-  t.same(dataOf(await get(`${path}/diff?from=2&to=2`)), {
-    from: 2, to: 2, added: {}, removed: {}, changed: {}, system_prompt: null, ignored: ['input', 'user'],
-  })
-  t.match(dataOf(await get(`${path}/diff?from=2&to=1`)), { added: { top_p: 1 }, removed: { temperature: 0 }, ignored: [] })
-  must(await presets.designate({ workspaceId: workspace.id, slug: 'compared' }, 1, by))
-  const first = { from: null, to: 1, added: { model: 'a' }, system_prompt: { from: null, to: 'One' } }
-  t.match(dataOf(await get(`${path}/diff`)), first, 'there is none before it')
-  t.match(dataOf(await get(`${path}/diff?from=2`)), { from: 2, to: 1 })
-})
+    }
+    t.same(dataOf(await get(`${path}/diff`)), whole)
+    t.same(dataOf(await get(`${path}/diff?from=1&to=2`)), whole)
+    t.same(dataOf(await get(`${path}/diff?from=2&to=2`)), {
+      from: 2,
+      to: 2,
+      added: {},
+      removed: {},
+      changed: {},
+      system_prompt: null,
+      ignored: ['input', 'user'],
+    })
+    t.match(dataOf(await get(`${path}/diff?from=2&to=1`)), {
+      added: { top_p: 1 },
+      removed: { temperature: 0 },
+      ignored: [],
+    })
+    must(await presets.designate({ workspaceId: workspace.id, slug: 'compared' }, 1, by))
+    const first = { from: null, to: 1, added: { model: 'a' }, system_prompt: { from: null, to: 'One' } }
+    t.match(dataOf(await get(`${path}/diff`)), first, 'there is none before it')
+    t.match(dataOf(await get(`${path}/diff?from=2`)), { from: 2, to: 1 })
+  },
+)
 
 t.test('presets.diff 404: a version that there is not, and a preset of nobody', async (t) => {
   const path = await saved('lacking', ['a', 'b'])
@@ -238,19 +382,30 @@ t.test('presets.diff 404: a version that there is not, and a preset of nobody', 
 
 t.test('presets.diff 400: what is no number of a version', async (t) => {
   const path = await saved('unnumbered', ['a'])
-  for (const query of ['from=0', 'to=x', 'from=1.5', 'to=']) t.equal((await get(`${path}/diff?${query}`)).status, 400, query)
+  for (const query of ['from=0', 'to=x', 'from=1.5', 'to='])
+    t.equal((await get(`${path}/diff?${query}`)).status, 400, query)
 })
 
 t.test('inference and intern keys read the presets of their own workspace, and change none', async (t) => {
   const path = await saved('readable', ['a', 'b'])
   const intern = await front.intern()
-  const internKey = must(await createInternKey(store, { name: 'k', rateLimitRpm: null, expiresAt: null, internId: intern, organizationId }, by))
+  const internKey = must(
+    await createInternKey(
+      store,
+      { name: 'k', rateLimitRpm: null, expiresAt: null, internId: intern, organizationId },
+      by,
+    ),
+  )
   for (const key of [await front.key('inference'), internKey.key]) {
-    for (const read of ['', '/versions', '/versions/1', '/diff']) t.equal((await get(path + read, key)).status, 200, read)
+    for (const read of ['', '/versions', '/versions/1', '/diff'])
+      t.equal((await get(path + read, key)).status, 200, read)
     t.equal((await get('/presets', key)).status, 200)
     t.equal((await get(`/presets?workspace_id=${workspace.id}`, key)).status, 200, 'their own by its name')
     t.match(await call('POST', `${path}/archive`, { key }), { status: 403, type: 'wrong_key_kind' })
-    t.match(await call('POST', `${path}/designate`, { key, body: { version: 1 } }), { status: 403, type: 'wrong_key_kind' })
+    t.match(await call('POST', `${path}/designate`, { key, body: { version: 1 } }), {
+      status: 403,
+      type: 'wrong_key_kind',
+    })
   }
 })
 

@@ -7,27 +7,45 @@ import { patient } from '../../../support/front.ts'
 import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
 
-/** Shared: every test has slugs of its own. Without deadlines: 200 requests at once wait for each other, for seconds on a loaded machine. */
+/**
+ * Shared: every test has slugs of its own. Without deadlines: 200 requests at once wait for each other, for
+ * seconds on a loaded machine.
+ */
 const front = await openInternsFront(t, {}, { timers: patient() })
 const { call, key, store, workspace, other, foreignKey } = front
-const internKey = must(await createInternKey(
-  store, { name: 'k', rateLimitRpm: null, expiresAt: null, internId: await front.intern(), organizationId: front.organizationId }, CLI,
-)).key
+const internKey = must(
+  await createInternKey(
+    store,
+    {
+      name: 'k',
+      rateLimitRpm: null,
+      expiresAt: null,
+      internId: await front.intern(),
+      organizationId: front.organizationId,
+    },
+    CLI,
+  ),
+).key
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const FORMS = [
   {
-    form: 'responses', needs: { input: 'x' }, titles: {
+    form: 'responses',
+    needs: { input: 'x' },
+    titles: {
       400: 'presets.create_from_responses 400: slugs, bodies and queries that are refused leave nothing',
       403: 'presets.create_from_responses 403: inference and intern keys may not save',
       404: 'presets.create_from_responses 404: workspaces that are unknown or of another organization',
       409: 'presets.create_from_responses 409: the same key and body have the first answer again, another body has none',
-      header: 'presets.create_from_responses 400: a session id of the header is too long, unless the body has one',
+      header:
+        'presets.create_from_responses 400: a session id of the header is too long, unless the body has one',
     },
   },
   {
-    form: 'chat/completions', needs: { messages: [] }, titles: {
+    form: 'chat/completions',
+    needs: { messages: [] },
+    titles: {
       400: 'presets.create_from_chat 400: slugs, bodies and queries that are refused leave nothing',
       403: 'presets.create_from_chat 403: inference and intern keys may not save',
       404: 'presets.create_from_chat 404: workspaces that are unknown or of another organization',
@@ -36,59 +54,131 @@ const FORMS = [
     },
   },
   {
-    form: 'messages', needs: { messages: null }, titles: {
+    form: 'messages',
+    needs: { messages: null },
+    titles: {
       400: 'presets.create_from_messages 400: slugs, bodies and queries that are refused leave nothing',
       403: 'presets.create_from_messages 403: inference and intern keys may not save',
       404: 'presets.create_from_messages 404: workspaces that are unknown or of another organization',
       409: 'presets.create_from_messages 409: the same key and body have the first answer again, another body has none',
-      header: 'presets.create_from_messages 400: a session id of the header is too long, unless the body has one',
+      header:
+        'presets.create_from_messages 400: a session id of the header is too long, unless the body has one',
     },
   },
 ]
 
-type Data = Readonly<Record<string, unknown>> & { readonly designated_version: Readonly<Record<string, unknown>> }
+type Data = Readonly<Record<string, unknown>> & {
+  readonly designated_version: Readonly<Record<string, unknown>>
+}
 const dataOf = ({ status, body }: Answered): Data => {
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`)
   return body['data'] as Data
 }
-const save = (slug: string, body: object, more: { readonly query?: string; readonly headers?: Record<string, string>; readonly key?: string } = {}) =>
-  call('POST', `/presets/${slug}/responses${more.query ?? ''}`, { body, ...more })
-const pathsOf = ({ body }: Answered) => (body['error'] as { metadata: { issues?: { path: string }[] } }).metadata.issues?.map(({ path }) => path)
+const save = (
+  slug: string,
+  body: object,
+  more: { readonly query?: string; readonly headers?: Record<string, string>; readonly key?: string } = {},
+) => call('POST', `/presets/${slug}/responses${more.query ?? ''}`, { body, ...more })
+const pathsOf = ({ body }: Answered) =>
+  (body['error'] as { metadata: { issues?: { path: string }[] } }).metadata.issues?.map(({ path }) => path)
 
-t.test('presets.create_from_responses 200: a new slug is a preset with version 1, with every key that existing clients require', async (t) => {
-  const data = dataOf(await save('first', { model: 'acme/text', instructions: 'Be brief.', input: 'Hello', temperature: 0.2 }))
-  const { id, created_at, updated_at, creator_user_id, designated_version_id, designated_version, ...others } = data
-  t.same(others, { name: 'first', slug: 'first', description: null, status: 'active', status_updated_at: null, workspace_id: workspace.id })
-  t.match([id, created_at, updated_at, creator_user_id], [UUID, INSTANT, INSTANT, /^[0-9a-f]{64}$/])
-  const { id: versionId, created_at: versionCreated, updated_at: versionUpdated, ...version } = designated_version
-  t.equal(versionId, designated_version_id)
-  t.match([versionId, versionCreated, versionUpdated], [UUID, INSTANT, INSTANT])
-  t.same(version, {
-    preset_id: id, version: 1, system_prompt: 'Be brief.', config: { model: 'acme/text', temperature: 0.2 }, creator_id: creator_user_id,
-  })
-})
+t.test(
+  'presets.create_from_responses 200: a new slug is a preset with version 1, with every key that existing clients require',
+  async (t) => {
+    const data = dataOf(
+      await save('first', {
+        model: 'acme/text',
+        instructions: 'Be brief.',
+        input: 'Hello',
+        temperature: 0.2,
+      }),
+    )
+    const {
+      id,
+      created_at,
+      updated_at,
+      creator_user_id,
+      designated_version_id,
+      designated_version,
+      ...others
+    } = data
+    t.same(others, {
+      name: 'first',
+      slug: 'first',
+      description: null,
+      status: 'active',
+      status_updated_at: null,
+      workspace_id: workspace.id,
+    })
+    t.match([id, created_at, updated_at, creator_user_id], [UUID, INSTANT, INSTANT, /^[0-9a-f]{64}$/])
+    const {
+      id: versionId,
+      created_at: versionCreated,
+      updated_at: versionUpdated,
+      ...version
+    } = designated_version
+    t.equal(versionId, designated_version_id)
+    t.match([versionId, versionCreated, versionUpdated], [UUID, INSTANT, INSTANT])
+    t.same(version, {
+      preset_id: id,
+      version: 1,
+      system_prompt: 'Be brief.',
+      config: { model: 'acme/text', temperature: 0.2 },
+      creator_id: creator_user_id,
+    })
+  },
+)
 
-t.test('presets.create_from_chat 200: the next version of a slug, designated, with the messages of the system as its prompt', async (t) => {
-  const first = dataOf(await save('grows-by-chat', { model: 'a/b' }))
-  const chat = dataOf(await call('POST', '/presets/grows-by-chat/chat/completions', {
-    body: { model: 'a/c', max_tokens: 5, messages: [{ role: 'system', content: 'S' }, { role: 'user', content: 'hi' }] },
-  }))
-  t.match(chat, { id: first['id'], created_at: first['created_at'], designated_version: { version: 2, system_prompt: 'S' } })
-  t.same(chat.designated_version['config'], { model: 'a/c', max_tokens: 5 })
-})
+t.test(
+  'presets.create_from_chat 200: the next version of a slug, designated, with the messages of the system as its prompt',
+  async (t) => {
+    const first = dataOf(await save('grows-by-chat', { model: 'a/b' }))
+    const chat = dataOf(
+      await call('POST', '/presets/grows-by-chat/chat/completions', {
+        body: {
+          model: 'a/c',
+          max_tokens: 5,
+          messages: [
+            { role: 'system', content: 'S' },
+            { role: 'user', content: 'hi' },
+          ],
+        },
+      }),
+    )
+    t.match(chat, {
+      id: first['id'],
+      created_at: first['created_at'],
+      designated_version: { version: 2, system_prompt: 'S' },
+    })
+    t.same(chat.designated_version['config'], { model: 'a/c', max_tokens: 5 })
+  },
+)
 
-t.test('presets.create_from_messages 200: the next version of a slug, designated, with `system` as its prompt', async (t) => {
-  const first = dataOf(await save('grows-by-messages', { model: 'a/b' }))
-  const body = { model: 'a/d', max_tokens: 6, system: [{ type: 'text', text: 'T' }, { type: 'text', text: 'U' }], messages: [] }
-  const second = dataOf(await call('POST', '/presets/grows-by-messages/messages', { body }))
-  t.match(second, { id: first['id'], designated_version: { version: 2, system_prompt: 'T\n\nU' } })
-  t.same(second.designated_version['config'], { model: 'a/d', max_tokens: 6 })
-})
+t.test(
+  'presets.create_from_messages 200: the next version of a slug, designated, with `system` as its prompt',
+  async (t) => {
+    const first = dataOf(await save('grows-by-messages', { model: 'a/b' }))
+    const body = {
+      model: 'a/d',
+      max_tokens: 6,
+      system: [
+        { type: 'text', text: 'T' },
+        { type: 'text', text: 'U' },
+      ],
+      messages: [],
+    }
+    const second = dataOf(await call('POST', '/presets/grows-by-messages/messages', { body }))
+    t.match(second, { id: first['id'], designated_version: { version: 2, system_prompt: 'T\n\nU' } })
+    t.same(second.designated_version['config'], { model: 'a/d', max_tokens: 6 })
+  },
+)
 
 t.test('what was kept is read as it was sent: its order, its NUL characters, its empty prompt', async (t) => {
-  const config = '{"tools":[{"type":"custom","z":"a\\u0000b","a":1}],"model":"a/b","metadata":{"z":"1","a":"2"}}'
+  const config =
+    '{"tools":[{"type":"custom","z":"a\\u0000b","a":1}],"model":"a/b","metadata":{"z":"1","a":"2"}}'
   const made = await fetch(`${front.url}/presets/as-sent/responses`, {
-    method: 'POST', headers: { authorization: `Bearer ${await key('management')}`, 'content-type': 'application/json' },
+    method: 'POST',
+    headers: { authorization: `Bearer ${await key('management')}`, 'content-type': 'application/json' },
     body: config.replace(/}$/, ',"instructions":""}'),
   })
   t.ok((await made.text()).includes(`"config":${config},`))
@@ -98,18 +188,26 @@ t.test('what was kept is read as it was sent: its order, its NUL characters, its
 })
 
 t.test('a request of four megabytes of history is saved', async (t) => {
-  const input = Array.from({ length: 40_000 }, (_, i) => ({ role: 'user', content: `${i} ${'x'.repeat(60)}` }))
+  const input = Array.from({ length: 40_000 }, (_, i) => ({
+    role: 'user',
+    content: `${i} ${'x'.repeat(60)}`,
+  }))
   t.ok(JSON.stringify({ input }).length < JSON_BODY_BYTES_MAX)
-  t.same(dataOf(await save('history', { model: 'a/b', input })).designated_version['config'], { model: 'a/b' })
+  t.same(dataOf(await save('history', { model: 'a/b', input })).designated_version['config'], {
+    model: 'a/b',
+  })
 })
 
-t.test('the workspace is the default one, or that of the query by UUID or slug, and each has its own slugs', async (t) => {
-  t.equal(dataOf(await save('whose', {}))['workspace_id'], workspace.id)
-  const bySlug = dataOf(await save('whose', {}, { query: '?workspace_id=other' }))
-  t.match(bySlug, { workspace_id: other.id, designated_version: { version: 1 } })
-  const byId = dataOf(await save('whose', {}, { query: `?workspace_id=${other.id.toUpperCase()}` }))
-  t.match(byId, { id: bySlug['id'], designated_version: { version: 2 } })
-})
+t.test(
+  'the workspace is the default one, or that of the query by UUID or slug, and each has its own slugs',
+  async (t) => {
+    t.equal(dataOf(await save('whose', {}))['workspace_id'], workspace.id)
+    const bySlug = dataOf(await save('whose', {}, { query: '?workspace_id=other' }))
+    t.match(bySlug, { workspace_id: other.id, designated_version: { version: 1 } })
+    const byId = dataOf(await save('whose', {}, { query: `?workspace_id=${other.id.toUpperCase()}` }))
+    t.match(byId, { id: bySlug['id'], designated_version: { version: 2 } })
+  },
+)
 
 t.test('two organizations have the same slug side by side', async (t) => {
   const own = dataOf(await save('both', { model: 'a/own' }))
@@ -119,8 +217,15 @@ t.test('two organizations have the same slug side by side', async (t) => {
 })
 
 for (const { form, needs, titles } of FORMS) {
-  const post = (slug: string, more: object = {}, options: { query?: string; headers?: Record<string, string>; key?: string } = {}) =>
-    call('POST', `/presets/${slug}/${form}${options.query ?? ''}`, { ...options, body: { ...needs, ...more } })
+  const post = (
+    slug: string,
+    more: object = {},
+    options: { query?: string; headers?: Record<string, string>; key?: string } = {},
+  ) =>
+    call('POST', `/presets/${slug}/${form}${options.query ?? ''}`, {
+      ...options,
+      body: { ...needs, ...more },
+    })
 
   t.test(titles[400], async (t) => {
     const before = await countsOf()
@@ -129,31 +234,52 @@ for (const { form, needs, titles } of FORMS) {
       t.match([slug, refused.status, refused.type], [slug, 400, 'params_invalid'])
     }
     const wrong = await post('wrong', { temperature: 'hot', provider: { zrd: true } })
-    t.same([wrong.status, wrong.type, pathsOf(wrong)], [400, 'body_invalid', ['/temperature', '/provider/zrd']])
-    t.match(await post('wrong', { model: 'x'.repeat(PRESET_BYTES_MAX) }), { status: 400, type: 'preset_too_large' })
-    t.match(await post('wrong', { previous_response_id: 'r' }), { status: 400, type: 'previous_response_unsupported' })
+    t.same(
+      [wrong.status, wrong.type, pathsOf(wrong)],
+      [400, 'body_invalid', ['/temperature', '/provider/zrd']],
+    )
+    t.match(await post('wrong', { model: 'x'.repeat(PRESET_BYTES_MAX) }), {
+      status: 400,
+      type: 'preset_too_large',
+    })
+    t.match(await post('wrong', { previous_response_id: 'r' }), {
+      status: 400,
+      type: 'previous_response_unsupported',
+    })
     t.match(await post('wrong', {}, { query: '?workspace_id=' }), { status: 400, type: 'query_invalid' })
     t.same(await countsOf(), before)
   })
 
   t.test(titles.header, async (t) => {
     const long = { 'x-session-id': 'a'.repeat(SESSION_ID_CHARS_MAX + 1) }
-    t.match(await post(`session-${form.slice(0, 4)}`, {}, { headers: long }), { status: 400, type: 'header_invalid' })
-    t.match(await post(`session-${form.slice(0, 4)}`, { session_id: 's' }, { headers: long }), { status: 200 })
+    t.match(await post(`session-${form.slice(0, 4)}`, {}, { headers: long }), {
+      status: 400,
+      type: 'header_invalid',
+    })
+    t.match(await post(`session-${form.slice(0, 4)}`, { session_id: 's' }, { headers: long }), {
+      status: 200,
+    })
   })
 
   t.test(titles[403], async (t) => {
     const before = await countsOf()
-    for (const other of [await key('inference'), internKey]) t.match(await post('kinds', {}, { key: other }), { status: 403, type: 'wrong_key_kind' })
+    for (const other of [await key('inference'), internKey])
+      t.match(await post('kinds', {}, { key: other }), { status: 403, type: 'wrong_key_kind' })
     t.same(await countsOf(), before)
   })
 
   t.test(titles[404], async (t) => {
     const before = await countsOf()
     for (const reference of ['nowhere', '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e']) {
-      t.match(await post('kinds', {}, { query: `?workspace_id=${reference}` }), { status: 404, type: 'workspace_unknown' })
+      t.match(await post('kinds', {}, { query: `?workspace_id=${reference}` }), {
+        status: 404,
+        type: 'workspace_unknown',
+      })
     }
-    t.match(await post('kinds', {}, { query: `?workspace_id=${other.id}`, key: foreignKey }), { status: 404, type: 'workspace_unknown' })
+    t.match(await post('kinds', {}, { query: `?workspace_id=${other.id}`, key: foreignKey }), {
+      status: 404,
+      type: 'workspace_unknown',
+    })
     t.same(await countsOf(), before)
   })
 
@@ -169,39 +295,87 @@ for (const { form, needs, titles } of FORMS) {
   })
 }
 
-t.test('the log of changes has one row for each version, with the operation and never a prompt or a config', async (t) => {
-  for (const { form, needs } of FORMS) {
-    const body = { ...needs, model: 'a/b', system: 'secret-prompt', instructions: 'secret-prompt', messages: [{ role: 'system', content: 'secret-prompt' }] }
-    dataOf(await call('POST', '/presets/logged/' + form, { body: form === 'responses' ? { ...body, messages: undefined } : body }))
-  }
-  const events = (await auditOf(store)).filter((event) => JSON.stringify(event).includes('logged'))
-  t.match(events, FORMS.map(({ titles }) => ({ operation: titles[400].split(' ')[0], object_kind: 'preset', outcome: 'changed' })))
-  t.equal(events.length, FORMS.length)
-  t.notMatch(JSON.stringify(events), /secret-prompt/)
-})
+t.test(
+  'the log of changes has one row for each version, with the operation and never a prompt or a config',
+  async (t) => {
+    for (const { form, needs } of FORMS) {
+      const body = {
+        ...needs,
+        model: 'a/b',
+        system: 'secret-prompt',
+        instructions: 'secret-prompt',
+        messages: [{ role: 'system', content: 'secret-prompt' }],
+      }
+      dataOf(
+        await call('POST', '/presets/logged/' + form, {
+          body: form === 'responses' ? { ...body, messages: undefined } : body,
+        }),
+      )
+    }
+    const events = (await auditOf(store)).filter((event) => JSON.stringify(event).includes('logged'))
+    t.match(
+      events,
+      FORMS.map(({ titles }) => ({
+        operation: titles[400].split(' ')[0],
+        object_kind: 'preset',
+        outcome: 'changed',
+      })),
+    )
+    t.equal(events.length, FORMS.length)
+    t.notMatch(JSON.stringify(events), /secret-prompt/)
+  },
+)
 
-t.test('200 requests at once on a new slug, of all three forms, are one preset with versions 1 to n', async (t) => {
-  const sent = Array.from({ length: 67 }, () => FORMS).flat().slice(0, 200)
-  const answers = await Promise.all(sent.map(({ form, needs }, i) => call('POST', `/presets/at-once/${form}`, { body: { ...needs, model: `m/${i}` } })))
-  t.same(answers.filter(({ status }) => status !== 200 && status !== 409), [])
-  const saved = answers.filter(({ status }) => status === 200).map(dataOf)
-  t.equal(new Set(saved.map(({ id }) => id)).size, 1)
-  const versions = saved.map(({ designated_version: { version } }) => Number(version)).sort((a, b) => a - b)
-  t.same(versions, Array.from({ length: saved.length }, (_, i) => i + 1))
-  const [row] = await store.sql<{ designated: number; latest: number; versions: number }[]>`
+t.test(
+  '200 requests at once on a new slug, of all three forms, are one preset with versions 1 to n',
+  async (t) => {
+    const sent = Array.from({ length: 67 }, () => FORMS)
+      .flat()
+      .slice(0, 200)
+    const answers = await Promise.all(
+      sent.map(({ form, needs }, i) =>
+        call('POST', `/presets/at-once/${form}`, { body: { ...needs, model: `m/${i}` } }),
+      ),
+    )
+    t.same(
+      answers.filter(({ status }) => status !== 200 && status !== 409),
+      [],
+    )
+    const saved = answers.filter(({ status }) => status === 200).map(dataOf)
+    t.equal(new Set(saved.map(({ id }) => id)).size, 1)
+    const versions = saved.map(({ designated_version: { version } }) => Number(version)).sort((a, b) => a - b)
+    t.same(
+      versions,
+      Array.from({ length: saved.length }, (_, i) => i + 1),
+    )
+    const [row] = await store.sql<{ designated: number; latest: number; versions: number }[]>`
     SELECT designated_version AS designated, latest_version AS latest, (SELECT count(*)::int FROM preset_versions WHERE preset_id = p.id) AS versions
     FROM presets p WHERE slug = 'at-once'`
-  t.same({ ...row }, { designated: saved.length, latest: saved.length, versions: saved.length })
-})
+    t.same({ ...row }, { designated: saved.length, latest: saved.length, versions: saved.length })
+  },
+)
 
 t.test('what is no object, or no JSON, is refused', async (t) => {
-  for (const body of ['[]', 'null', '"x"', '5', '', '{', '{"model":"\\ud800"}', `{"tools":${'['.repeat(70)}${']'.repeat(70)}}`]) {
+  for (const body of [
+    '[]',
+    'null',
+    '"x"',
+    '5',
+    '',
+    '{',
+    '{"model":"\\ud800"}',
+    `{"tools":${'['.repeat(70)}${']'.repeat(70)}}`,
+  ]) {
     const refused = await call('POST', '/presets/no-object/responses', { body })
     t.match([body, refused.status], [body, 400])
   }
   t.match(await save('no-object', {}, { headers: { 'content-type': 'text/plain' } }), { status: 400 })
   t.match((await call('POST', '/presets/no-object/responses')).status, 400, 'no body at all')
-  t.match(dataOf(await save('no-object', {})).designated_version, { version: 1, config: {}, system_prompt: null })
+  t.match(dataOf(await save('no-object', {})).designated_version, {
+    version: 1,
+    config: {},
+    system_prompt: null,
+  })
 })
 
 async function countsOf(): Promise<object> {

@@ -6,7 +6,12 @@ import { SECRETS_PER_VAULT_MAX, VAULT_BODY_BYTES_MAX } from '../../../../src/sch
 import { Timers } from '../../../../src/server/http/timers.ts'
 import type { Vaults } from '../../../../src/server/ports/vault/vault.ts'
 import { KEY } from '../../../support/front.ts'
-import { HOST, openVaultFront, type VaultFront, type VaultFrontOptions } from '../../../support/vault/vault-front.ts'
+import {
+  HOST,
+  openVaultFront,
+  type VaultFront,
+  type VaultFrontOptions,
+} from '../../../support/vault/vault-front.ts'
 
 const SECRET = { hosts: [HOST], value: 'v' }
 
@@ -45,8 +50,14 @@ const GOOD: readonly (readonly [string, number, Route])[] = [
 const front = await openVaultFront(t)
 /** A second passes in 25 ms. */
 const hurried = await openVaultFront(t, { http: { timers: new Timers(() => performance.now() * 40) } })
-const away = await openVaultFront(t, everyCall(() => Promise.resolve(fail('store_unavailable'))))
-const silent = await openVaultFront(t, everyCall(() => new Promise(() => undefined), 50))
+const away = await openVaultFront(
+  t,
+  everyCall(() => Promise.resolve(fail('store_unavailable'))),
+)
+const silent = await openVaultFront(
+  t,
+  everyCall(() => new Promise(() => undefined), 50),
+)
 for (const [title, status, route] of GOOD) {
   t.test(title, async (t) => {
     const answer = await ask(front, route)
@@ -63,7 +74,10 @@ const MISSING: readonly (readonly [string, Route])[] = [
 ]
 for (const [title, route] of MISSING) {
   t.test(title, async (t) => {
-    t.match(await ask(front, route), { status: 404, json: { error: { metadata: { error_type: 'secret_unknown' } } } })
+    t.match(await ask(front, route), {
+      status: 404,
+      json: { error: { metadata: { error_type: 'secret_unknown' } } },
+    })
   })
 }
 
@@ -86,7 +100,10 @@ const OUTSIDE: readonly (readonly [string, Route])[] = [
 for (const [title, route] of OUTSIDE) {
   t.test(title, async (t) => {
     const closed = await openVaultFront(t, { facts: { isInProgramme: false } })
-    t.match(await ask(closed, route), { status: 404, json: { error: { metadata: { error_type: 'programme_closed' } } } })
+    t.match(await ask(closed, route), {
+      status: 404,
+      json: { error: { metadata: { error_type: 'programme_closed' } } },
+    })
   })
 }
 
@@ -94,11 +111,17 @@ const INVALID: readonly (readonly [string, Route])[] = [
   ['vault.list_secrets 400: a page that is too large', { ...LIST, path: '/secrets?limit=101' }],
   ['vault.put_secret 400: no hosts', { ...PUT, body: { hosts: [], value: 'v' } }],
   ['vault.delete_secret 400: no name', { ...DELETE, path: '/secrets/A' }],
-  ['vault.list_intern_secrets 400: a page that is too far', { ...LIST_INTERN, path: '/interns/I/secrets?offset=10001' }],
+  [
+    'vault.list_intern_secrets 400: a page that is too far',
+    { ...LIST_INTERN, path: '/interns/I/secrets?offset=10001' },
+  ],
   ['vault.put_intern_secret 400: no value', { ...PUT_INTERN, body: { hosts: [HOST] } }],
   ['vault.delete_intern_secret 400: no name', { ...DELETE_INTERN, path: '/interns/I/secrets/a__b' }],
   ['vault.copy_secrets 400: no names', { ...COPY, body: { names: [] } }],
-  ['vault.list_effective_secrets 400: a page of nothing', { ...EFFECTIVE, path: '/interns/I/effective-secrets?limit=0' }],
+  [
+    'vault.list_effective_secrets 400: a page of nothing',
+    { ...EFFECTIVE, path: '/interns/I/effective-secrets?limit=0' },
+  ],
 ]
 for (const [title, route] of INVALID) {
   t.test(title, async (t) => {
@@ -137,7 +160,11 @@ t.test('vault.put_intern_secret 409: the vault is full', async (t) => {
     WHERE name = 'first'`
   const answer = await call('PUT', `/interns/${intern.internId}/secrets/one_more`, { body: SECRET })
   t.match(answer, { status: 409, json: { error: { metadata: { error_type: 'vault_full' } } } })
-  t.equal((await call('PUT', `/interns/${intern.internId}/secrets/n5`, { body: SECRET })).status, 200, 'a replacement fits')
+  t.equal(
+    (await call('PUT', `/interns/${intern.internId}/secrets/n5`, { body: SECRET })).status,
+    200,
+    'a replacement fits',
+  )
   t.match(await vaults.list(intern, { limit: 1, offset: 0 }), { ok: true })
 })
 
@@ -148,7 +175,10 @@ t.test('vault.copy_secrets 409: a secret without hosts, and an intern in transfe
   await call('PUT', '/secrets/good', { body: SECRET })
   await store.sql`UPDATE secrets SET hosts = NULL, fingerprint = NULL WHERE name = 'legacy'`
   const names = ['good', 'legacy']
-  t.match(await call('POST', path, { body: { names } }), { status: 409, json: { error: { metadata: { error_type: 'secret_uncopyable' } } } })
+  t.match(await call('POST', path, { body: { names } }), {
+    status: 409,
+    json: { error: { metadata: { error_type: 'secret_uncopyable' } } },
+  })
   await store.sql`UPDATE interns SET is_in_transfer = true WHERE id = ${otherIntern.internId}`
   const moved = await call('POST', path, { body: { names: ['good'] } })
   t.match(moved, { status: 409, json: { error: { metadata: { error_type: 'intern_in_transfer' } } } })
@@ -176,18 +206,31 @@ for (const [title, route] of AWAY) {
 /** A vault whose every method but `see` does the same. */
 function everyCall(act: () => Promise<Outcome<never>>, deadlineMs?: number): VaultFrontOptions {
   return {
-    vaults: (vaults: Vaults) => ({ see: (scope) => vaults.see(scope), list: act, effective: act, put: act, remove: act, copy: act }),
-    ...(deadlineMs !== undefined && { operations: (all) => all.map((operation) => ({ ...operation, deadlineMs })) }),
+    vaults: (vaults: Vaults) => ({
+      see: (scope) => vaults.see(scope),
+      list: act,
+      effective: act,
+      put: act,
+      remove: act,
+      copy: act,
+    }),
+    ...(deadlineMs !== undefined && {
+      operations: (all) => all.map((operation) => ({ ...operation, deadlineMs })),
+    }),
   }
 }
 
 /** Announces a body, sends nothing of it, and waits for the answer. */
 async function stalled({ front: { port } }: VaultFront, method: string, path: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  const headers = ['host: a', `authorization: Bearer ${KEY}`, 'content-type: application/json', 'content-length: 9']
+  const headers = [
+    'host: a',
+    `authorization: Bearer ${KEY}`,
+    'content-type: application/json',
+    'content-length: 9',
+  ]
   socket.write(`${method} /api/v1/vault${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n{`)
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   socket.destroy()
   return bytes.toString()
 }
-

@@ -14,7 +14,10 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 import { openVideosFront } from '../../../support/videos/videos-front.ts'
 
 /** The status of an error and its type. */
-const refused = (status: number, type: string, more: object = {}): object => ({ status, body: { error: { metadata: { error_type: type, ...more } } } })
+const refused = (status: number, type: string, more: object = {}): object => ({
+  status,
+  body: { error: { metadata: { error_type: type, ...more } } },
+})
 
 const BODY = { model: 'acme/clip', prompt: 'A paper boat' }
 
@@ -27,17 +30,41 @@ t.test('video.create 202: a job that is pending, and where to poll it', async (t
   t.equal(reply.headers.get('x-sluice-unpriced'), null)
 })
 
-t.test('video.create 202: the job is wished for at the first endpoint that is set up, at its price', async (t) => {
-  const front = await openVideosFront(t)
-  await front.post({ ...BODY, model: 'acme/c', duration: 8, resolution: '1080p', user: 'u' }, { 'x-session-id': 's' })
-  const [input] = front.videos.inputs
-  t.match(input, {
-    workspaceId: 'w', sessionId: 's', callbackUrl: null, once: null, costNano: 1_600_000_000, isUnpriced: false,
-    key: { hash: hashOfKey(KEY) },
-    target: { model: 'acme/clip', provider: 'second', endpoint: 'second/clip-2', upstreamModel: 'clip-2', ownSecret: null },
-    request: { prompt: 'A paper boat', seconds: 8, resolution: '1080p', aspectRatio: '16:9', size: { width: 1920, height: 1080 }, user: 'u' },
-  })
-})
+t.test(
+  'video.create 202: the job is wished for at the first endpoint that is set up, at its price',
+  async (t) => {
+    const front = await openVideosFront(t)
+    await front.post(
+      { ...BODY, model: 'acme/c', duration: 8, resolution: '1080p', user: 'u' },
+      { 'x-session-id': 's' },
+    )
+    const [input] = front.videos.inputs
+    t.match(input, {
+      workspaceId: 'w',
+      sessionId: 's',
+      callbackUrl: null,
+      once: null,
+      costNano: 1_600_000_000,
+      isUnpriced: false,
+      key: { hash: hashOfKey(KEY) },
+      target: {
+        model: 'acme/clip',
+        provider: 'second',
+        endpoint: 'second/clip-2',
+        upstreamModel: 'clip-2',
+        ownSecret: null,
+      },
+      request: {
+        prompt: 'A paper boat',
+        seconds: 8,
+        resolution: '1080p',
+        aspectRatio: '16:9',
+        size: { width: 1920, height: 1080 },
+        user: 'u',
+      },
+    })
+  },
+)
 
 t.test('video.create 202: a model without a price is free, and said to be so', async (t) => {
   const front = await openVideosFront(t)
@@ -46,29 +73,51 @@ t.test('video.create 202: a model without a price is free, and said to be so', a
   t.match(front.videos.inputs[0], { costNano: 0, isUnpriced: true })
 })
 
-t.test('video.create 202: under a limit an unpriced endpoint is passed over while another one is left', async (t) => {
-  const endpoints = [{ provider: 'talk', upstream_model: 'a' }, { provider: 'talk', upstream_model: 'b', video: { pricing_skus: { per_video: '1' } } }]
-  const models = catalogueOf(t, {
-    providers: [{ slug: 'talk', protocol: 'local' }], models: [{ id: 'acme/clip', name: 'C', architecture: { output_modalities: ['video'] }, endpoints }],
-  })
-  const money = { ...NO_LIMITS, accountId: 'a' }
-  const [open, limited] = await Promise.all([
-    openVideosFront(t, { ports: { models } }), openVideosFront(t, { ports: { models }, keys: { money: { ...money, isKeyLimited: true } } }),
-  ])
-  await open.post(BODY)
-  await limited.post(BODY)
-  t.match([open.videos.inputs[0], limited.videos.inputs[0]], [
-    { target: { upstreamModel: 'a' }, isUnpriced: true }, { target: { upstreamModel: 'b' }, isUnpriced: false, costNano: 1_000_000_000 }])
-})
+t.test(
+  'video.create 202: under a limit an unpriced endpoint is passed over while another one is left',
+  async (t) => {
+    const endpoints = [
+      { provider: 'talk', upstream_model: 'a' },
+      { provider: 'talk', upstream_model: 'b', video: { pricing_skus: { per_video: '1' } } },
+    ]
+    const models = catalogueOf(t, {
+      providers: [{ slug: 'talk', protocol: 'local' }],
+      models: [{ id: 'acme/clip', name: 'C', architecture: { output_modalities: ['video'] }, endpoints }],
+    })
+    const money = { ...NO_LIMITS, accountId: 'a' }
+    const [open, limited] = await Promise.all([
+      openVideosFront(t, { ports: { models } }),
+      openVideosFront(t, { ports: { models }, keys: { money: { ...money, isKeyLimited: true } } }),
+    ])
+    await open.post(BODY)
+    await limited.post(BODY)
+    t.match(
+      [open.videos.inputs[0], limited.videos.inputs[0]],
+      [
+        { target: { upstreamModel: 'a' }, isUnpriced: true },
+        { target: { upstreamModel: 'b' }, isUnpriced: false, costNano: 1_000_000_000 },
+      ],
+    )
+  },
+)
 
-t.test('video.create 202: unknown fields are ignored, session_id wins over its header, trace is told', async (t) => {
-  const front = await openVideosFront(t)
-  const body = { ...BODY, session_id: 'body', trace: { trace_id: 't' }, unknown: 'x', provider: { order: ['first'] } }
-  const reply = await front.post(body, { 'x-session-id': 'head' })
-  t.equal(reply.status, 202)
-  t.equal(front.videos.inputs[0]?.sessionId, 'body')
-  t.same(front.traced, [{ trace_id: 't' }])
-})
+t.test(
+  'video.create 202: unknown fields are ignored, session_id wins over its header, trace is told',
+  async (t) => {
+    const front = await openVideosFront(t)
+    const body = {
+      ...BODY,
+      session_id: 'body',
+      trace: { trace_id: 't' },
+      unknown: 'x',
+      provider: { order: ['first'] },
+    }
+    const reply = await front.post(body, { 'x-session-id': 'head' })
+    t.equal(reply.status, 202)
+    t.equal(front.videos.inputs[0]?.sessionId, 'body')
+    t.same(front.traced, [{ trace_id: 't' }])
+  },
+)
 
 t.test('video.create 202: a callback to a public address is taken', async (t) => {
   const front = await openVideosFront(t)
@@ -77,7 +126,13 @@ t.test('video.create 202: a callback to a public address is taken', async (t) =>
 })
 
 const REFUSED_CALLBACKS = [
-  'http://hooks.example/', 'https://u:p@hooks.example/', 'https://10.0.0.1/', 'https://inside.example/', 'https://hooks.example:22/', 'x', '',
+  'http://hooks.example/',
+  'https://u:p@hooks.example/',
+  'https://10.0.0.1/',
+  'https://inside.example/',
+  'https://hooks.example:22/',
+  'x',
+  '',
 ]
 
 for (const url of REFUSED_CALLBACKS) {
@@ -93,9 +148,14 @@ t.test('video.create 500: a job is not made once its caller was told that the ti
   let go: (looked: Outcome<null>) => void = () => undefined
   const looked = new Promise<Outcome<null>>((resolve) => (go = resolve))
   const egress: Pick<Egress, 'vetted'> = { vetted: () => ok({ check: () => looked } as never) }
-  const operations = OPERATIONS.map((operation) => (operation.id === 'video.create' ? { ...operation, deadlineMs: 20 } : operation))
+  const operations = OPERATIONS.map((operation) =>
+    operation.id === 'video.create' ? { ...operation, deadlineMs: 20 } : operation,
+  )
   const front = await openVideosFront(t, { operations, ports: { egress } })
-  t.match(await front.post({ ...BODY, callback_url: 'https://slow.example/v' }), refused(500, 'deadline_exceeded'))
+  t.match(
+    await front.post({ ...BODY, callback_url: 'https://slow.example/v' }),
+    refused(500, 'deadline_exceeded'),
+  )
   go(ok(null))
   await looked
   for (let turn = 0; turn < 5; turn++) await nextTurn()
@@ -128,27 +188,45 @@ t.test('video.create 400: what is wrong is named, never shown', async (t) => {
   t.notMatch(reply.bytes.toString(), 'canary')
   const sets = await front.post({ ...BODY, duration: 5, resolution: '480p' })
   t.match(sets.body.error?.metadata, {
-    error_type: 'video_unsupported', issues: [{ path: '/duration', expected: 'one of 4, 8' }, { path: '/resolution', expected: 'one of "720p", "1080p"' }],
+    error_type: 'video_unsupported',
+    issues: [
+      { path: '/duration', expected: 'one of 4, 8' },
+      { path: '/resolution', expected: 'one of "720p", "1080p"' },
+    ],
   })
 })
 
-t.test('video.create 400: a text model, a session id that is too long, and a body that is not JSON', async (t) => {
-  const front = await openVideosFront(t)
-  t.match(await front.post({ ...BODY, model: 'acme/chat' }), refused(400, 'model_unfit'))
-  t.match(await front.post(BODY, { 'x-session-id': 's'.repeat(257) }), refused(400, 'header_invalid'))
-  t.match(await front.post('{'), refused(400, 'body_malformed'))
-})
+t.test(
+  'video.create 400: a text model, a session id that is too long, and a body that is not JSON',
+  async (t) => {
+    const front = await openVideosFront(t)
+    t.match(await front.post({ ...BODY, model: 'acme/chat' }), refused(400, 'model_unfit'))
+    t.match(await front.post(BODY, { 'x-session-id': 's'.repeat(257) }), refused(400, 'header_invalid'))
+    t.match(await front.post('{'), refused(400, 'body_malformed'))
+  },
+)
 
 t.test('video.create 400: a body that is too large, since the operation lists no 413', async (t) => {
   const front = await openVideosFront(t)
-  t.match(await front.post({ ...BODY, user: 'u'.repeat(JSON_BODY_BYTES_MAX) }), refused(400, 'body_too_large'))
+  t.match(
+    await front.post({ ...BODY, user: 'u'.repeat(JSON_BODY_BYTES_MAX) }),
+    refused(400, 'body_too_large'),
+  )
 })
 
 t.test('video.create 402, 429: what the store refuses for money, and for too many open jobs', async (t) => {
   const front = await openVideosFront(t)
-  for (const [name, status] of [['credit_exhausted', 402], ['key_limit_exceeded', 402], ['budget_exceeded', 402], ['video_jobs_full', 429]] as const) {
+  for (const [name, status] of [
+    ['credit_exhausted', 402],
+    ['key_limit_exceeded', 402],
+    ['budget_exceeded', 402],
+    ['video_jobs_full', 429],
+  ] as const) {
     front.videos.refuse({ name, fields: { interval: 'daily', limit: 7 } })
-    t.match(await front.post(BODY), { status, body: { error: { code: status, metadata: { error_type: name } } } })
+    t.match(await front.post(BODY), {
+      status,
+      body: { error: { code: status, metadata: { error_type: name } } },
+    })
   }
 })
 
@@ -174,43 +252,74 @@ t.test('video.create 500: a store that is away, with the two members of video er
   t.match(body, { error: { code: 500 }, sluice_metadata: null, user_id: null })
 })
 
-t.test('errors of the stages before carry the two members too, and those of other operations do not', async (t) => {
-  const front = await openVideosFront(t)
-  const { body } = await front.call('/videos', { method: 'POST', headers: { authorization: 'Bearer sk-sluice-v1-nobody' } })
-  t.match(body, { error: { code: 401 }, sluice_metadata: null, user_id: null })
-  t.notOk('user_id' in (await front.call('/model/a/b')).body)
-})
+t.test(
+  'errors of the stages before carry the two members too, and those of other operations do not',
+  async (t) => {
+    const front = await openVideosFront(t)
+    const { body } = await front.call('/videos', {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-sluice-v1-nobody' },
+    })
+    t.match(body, { error: { code: 401 }, sluice_metadata: null, user_id: null })
+    t.notOk('user_id' in (await front.call('/model/a/b')).body)
+  },
+)
 
-t.test('a job goes on from a completed one of the workspace, at the provider and with the credential that made it', async (t) => {
-  const front = await openVideosFront(t)
-  const first = (await front.post(BODY)).body.id ?? ''
-  const again = { ...BODY, previous_job_id: first }
-  t.match(await front.post(again), refused(400, 'video_unfinished'))
-  front.videos.put({ id: first, status: 'completed' })
-  t.equal((await front.post(again)).status, 202)
-  t.equal(front.videos.inputs[1]?.request.previousUpstreamId, `up-${first}`)
-  front.videos.put({ id: first }, { previous: { provider: 'second', upstreamId: 'x', ownSecret: 'second_api_key', seconds: 5, costNano: 0 } })
-  t.match(await front.post(again), refused(400, 'video_previous_unfit'))
-  front.videos.put({ id: first, workspaceId: 'another' })
-  t.match(await front.post(again), refused(404, 'video_unknown'))
-  t.match(await front.post({ ...again, model: 'acme/any' }), { status: 400, body: { error: { metadata: { issues: [{ path: '/previous_job_id' }] } } } })
-})
+t.test(
+  'a job goes on from a completed one of the workspace, at the provider and with the credential that made it',
+  async (t) => {
+    const front = await openVideosFront(t)
+    const first = (await front.post(BODY)).body.id ?? ''
+    const again = { ...BODY, previous_job_id: first }
+    t.match(await front.post(again), refused(400, 'video_unfinished'))
+    front.videos.put({ id: first, status: 'completed' })
+    t.equal((await front.post(again)).status, 202)
+    t.equal(front.videos.inputs[1]?.request.previousUpstreamId, `up-${first}`)
+    front.videos.put(
+      { id: first },
+      {
+        previous: {
+          provider: 'second',
+          upstreamId: 'x',
+          ownSecret: 'second_api_key',
+          seconds: 5,
+          costNano: 0,
+        },
+      },
+    )
+    t.match(await front.post(again), refused(400, 'video_previous_unfit'))
+    front.videos.put({ id: first, workspaceId: 'another' })
+    t.match(await front.post(again), refused(404, 'video_unknown'))
+    t.match(await front.post({ ...again, model: 'acme/any' }), {
+      status: 400,
+      body: { error: { metadata: { issues: [{ path: '/previous_job_id' }] } } },
+    })
+  },
+)
 
 t.test('a remix is as long as the clip that it is of and costs no less, whatever is asked for', async (t) => {
   const front = await openVideosFront(t)
   const first = (await front.post({ ...BODY, duration: 8, resolution: '1080p' })).body.id ?? ''
   front.videos.put({ id: first, status: 'completed' })
   const remix = { ...BODY, previous_job_id: first, resolution: '720p' }
-  t.match(await front.post({ ...remix, duration: 4 }), { status: 400, body: { error: { metadata: { issues: [{ path: '/duration', expected: '8' }] } } } })
+  t.match(await front.post({ ...remix, duration: 4 }), {
+    status: 400,
+    body: { error: { metadata: { issues: [{ path: '/duration', expected: '8' }] } } },
+  })
   t.equal((await front.post(remix)).status, 202)
   t.match(front.videos.inputs[1], { costNano: 1_600_000_000, request: { seconds: 8 } })
 })
 
 t.test('the same submission under one Idempotency-Key makes one job; another body is refused', async (t) => {
-  const idempotency = openIdempotency({ store: await openTestStore(t), now: () => performance.now(), random: Math.random })
+  const idempotency = openIdempotency({
+    store: await openTestStore(t),
+    now: () => performance.now(),
+    random: Math.random,
+  })
   t.teardown(() => idempotency.close())
   const front = await openVideosFront(t, { ports: { idempotency } })
-  const send = (body: unknown, key = KEY) => front.post(body, { 'idempotency-key': 'once', authorization: `Bearer ${key}` })
+  const send = (body: unknown, key = KEY) =>
+    front.post(body, { 'idempotency-key': 'once', authorization: `Bearer ${key}` })
   const [one, two] = await Promise.all([send(BODY), send(BODY)])
   t.same([one.status, two.status, one.body.id], [202, 202, two.body.id])
   t.same([one, two].map(({ headers }) => headers.get('idempotent-replayed')).sort(), [null, 'true'].sort())
@@ -220,12 +329,24 @@ t.test('the same submission under one Idempotency-Key makes one job; another bod
 })
 
 t.test('the store is given the answer to keep, and the hash of the body', async (t) => {
-  const idempotency = openIdempotency({ store: await openTestStore(t), now: () => performance.now(), random: Math.random })
+  const idempotency = openIdempotency({
+    store: await openTestStore(t),
+    now: () => performance.now(),
+    random: Math.random,
+  })
   t.teardown(() => idempotency.close())
   const front = await openVideosFront(t, { ports: { idempotency } })
   const { body } = await front.post(BODY, { 'idempotency-key': 'once' })
   const once = front.videos.inputs[0]?.once
   t.match(once?.bodySha256, /^[0-9a-f]{64}$/)
-  const view = { id: body.id ?? '', workspaceId: 'w', status: 'pending', generationId: null, error: null, outputs: 0, usage: null } as const
+  const view = {
+    id: body.id ?? '',
+    workspaceId: 'w',
+    status: 'pending',
+    generationId: null,
+    error: null,
+    outputs: 0,
+    usage: null,
+  } as const
   t.same(JSON.parse(once?.answer(view) ?? ''), body)
 })

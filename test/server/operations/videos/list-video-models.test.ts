@@ -10,32 +10,81 @@ import { FOUR_MODELS, idsOf, read } from '../../../support/keys/model-reads.ts'
 
 const VIDEO = { output_modalities: ['video'] }
 const FULL = {
-  id: 'acme/clip', name: 'Clip', canonical_slug: 'acme/clip-2026', description: 'Makes clips', created: '2026-01-02', hugging_face_id: 'acme/c',
-  architecture: VIDEO, variants: ['fast'],
+  id: 'acme/clip',
+  name: 'Clip',
+  canonical_slug: 'acme/clip-2026',
+  description: 'Makes clips',
+  created: '2026-01-02',
+  hugging_face_id: 'acme/c',
+  architecture: VIDEO,
+  variants: ['fast'],
   video: {
-    durations: [4, 8], resolutions: ['720p', '4K'], aspect_ratios: ['16:9'], sizes: ['1280x720'], frame_images: ['first_frame', 'last_frame'],
-    generate_audio: true, seed: false, creativity: [0, 1], upscale_factor: { min: 1.5, max: 3 }, passthrough_parameters: ['negativePrompt'],
+    durations: [4, 8],
+    resolutions: ['720p', '4K'],
+    aspect_ratios: ['16:9'],
+    sizes: ['1280x720'],
+    frame_images: ['first_frame', 'last_frame'],
+    generate_audio: true,
+    seed: false,
+    creativity: [0, 1],
+    upscale_factor: { min: 1.5, max: 3 },
+    passthrough_parameters: ['negativePrompt'],
     pricing_skus: { duration_seconds: '0.40', duration_seconds_4k: '0.6' },
   },
   endpoints: [{ provider: 'near', upstream_model: 'clip' }],
 }
-const BARE = { id: 'acme/bare', name: 'Bare', architecture: VIDEO, endpoints: [{ provider: 'here', upstream_model: 'bare' }] }
+const BARE = {
+  id: 'acme/bare',
+  name: 'Bare',
+  architecture: VIDEO,
+  endpoints: [{ provider: 'here', upstream_model: 'bare' }],
+}
 const DOCUMENT = { ...FOUR_MODELS, models: [...FOUR_MODELS.models, FULL, BARE] }
-const NULLABLE = ['creativity', 'generate_audio', 'seed', 'supported_aspect_ratios', 'supported_durations', 'supported_frame_images',
-  'supported_resolutions', 'supported_sizes', 'upscale_factor', 'pricing_skus']
+const NULLABLE = [
+  'creativity',
+  'generate_audio',
+  'seed',
+  'supported_aspect_ratios',
+  'supported_durations',
+  'supported_frame_images',
+  'supported_resolutions',
+  'supported_sizes',
+  'upscale_factor',
+  'pricing_skus',
+]
 
 t.test('video.list_models 200: the models that make videos, with all that each takes', async (t) => {
-  t.same((await read(listVideoModels, catalogueOf(t, DOCUMENT))).body, { data: [
-    {
-      id: 'acme/clip', canonical_slug: 'acme/clip-2026', name: 'Clip', created: 1_767_312_000, description: 'Makes clips', hugging_face_id: 'acme/c',
-      allowed_passthrough_parameters: ['negativePrompt'], creativity: [0, 1], generate_audio: true, seed: false,
-      pricing_skus: { duration_seconds: '0.40', duration_seconds_4k: '0.6' }, supported_aspect_ratios: ['16:9'], supported_durations: [4, 8],
-      supported_frame_images: ['first_frame', 'last_frame'], supported_resolutions: ['720p', '4K'], supported_sizes: ['1280x720'],
-      upscale_factor: { min: 1.5, max: 3 },
-    },
-    { id: 'acme/bare', canonical_slug: 'acme/bare', name: 'Bare', created: 0, allowed_passthrough_parameters: [],
-      ...Object.fromEntries(NULLABLE.map((name) => [name, null])) },
-  ] })
+  t.same((await read(listVideoModels, catalogueOf(t, DOCUMENT))).body, {
+    data: [
+      {
+        id: 'acme/clip',
+        canonical_slug: 'acme/clip-2026',
+        name: 'Clip',
+        created: 1_767_312_000,
+        description: 'Makes clips',
+        hugging_face_id: 'acme/c',
+        allowed_passthrough_parameters: ['negativePrompt'],
+        creativity: [0, 1],
+        generate_audio: true,
+        seed: false,
+        pricing_skus: { duration_seconds: '0.40', duration_seconds_4k: '0.6' },
+        supported_aspect_ratios: ['16:9'],
+        supported_durations: [4, 8],
+        supported_frame_images: ['first_frame', 'last_frame'],
+        supported_resolutions: ['720p', '4K'],
+        supported_sizes: ['1280x720'],
+        upscale_factor: { min: 1.5, max: 3 },
+      },
+      {
+        id: 'acme/bare',
+        canonical_slug: 'acme/bare',
+        name: 'Bare',
+        created: 0,
+        allowed_passthrough_parameters: [],
+        ...Object.fromEntries(NULLABLE.map((name) => [name, null])),
+      },
+    ],
+  })
 })
 
 t.test('video.list_models 200: none, in a catalogue without video', async (t) => {
@@ -49,16 +98,24 @@ t.test('what is nullable is never absent: clients refuse a video model without i
 
 t.test('a model list filters on video, and the text models that it shows unasked are without', async (t) => {
   const catalogue = catalogueOf(t, DOCUMENT)
-  t.same(idsOf(await read(listModels, catalogue, { query: { output_modalities: 'video' } })), ['acme/clip', 'acme/bare'])
+  t.same(idsOf(await read(listModels, catalogue, { query: { output_modalities: 'video' } })), [
+    'acme/clip',
+    'acme/bare',
+  ])
   t.same(idsOf(await read(listModels, catalogue)), ['acme/chat', 'other/chat'])
 })
 
 t.test('the list wins over a path that takes any id, whichever was declared first', async (t) => {
   const anyId = { ...listVideoModels, id: 'any', path: '/videos/{id}' }
-  for (const operations of [[anyId, listVideoModels], [listVideoModels, anyId]]) {
+  for (const operations of [
+    [anyId, listVideoModels],
+    [listVideoModels, anyId],
+  ]) {
     const table = buildRouteTable(operations)
     t.match(table.find('get', '/api/v1/videos/models'), { route: { operation: { id: 'video.list_models' } } })
-    t.match(table.find('head', '/api/v1/videos/models/'), { route: { operation: { id: 'video.list_models' } } })
+    t.match(table.find('head', '/api/v1/videos/models/'), {
+      route: { operation: { id: 'video.list_models' } },
+    })
     t.match(table.find('get', '/api/v1/videos/vid_1'), { route: { operation: { id: 'any' } } })
   }
 })
@@ -66,6 +123,10 @@ t.test('the list wins over a path that takes any id, whichever was declared firs
 t.test('a video model cannot be embedded with', async (t) => {
   const models = catalogueOf(t, DOCUMENT)
   const ports = { models, privateModels: { of: () => null } } as never
-  const call = { body: { model: 'acme/clip', input: 'x' }, key: { allowedModels: null, scopes: null, workspaceId: 'w' }, headers: {} } as never
+  const call = {
+    body: { model: 'acme/clip', input: 'x' },
+    key: { allowedModels: null, scopes: null, workspaceId: 'w' },
+    headers: {},
+  } as never
   t.match(await createEmbeddings.run(call, ports), { ok: false, failure: { name: 'model_unfit' } })
 })

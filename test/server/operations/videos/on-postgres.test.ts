@@ -16,9 +16,16 @@ interface Stand extends VideoStand {
 async function open(t: Test): Promise<Stand> {
   const stand = await openVideoStand(t)
   const { store, views, owners } = stand
-  const cancel = openVideoCancel({ store, views, context: { log: SILENT, origin: 'https://sluice.example', clipsKeptMs: 1_000 } })
+  const cancel = openVideoCancel({
+    store,
+    views,
+    context: { log: SILENT, origin: 'https://sluice.example', clipsKeptMs: 1_000 },
+  })
   const { hash: _hash, kind: _kind, ...facts } = videoKey(owners)
-  const front = await openVideosFront(t, { keys: facts, ports: { videos: stand.open({ store, cancel }), idempotency: stand.openAnswers() } })
+  const front = await openVideosFront(t, {
+    keys: facts,
+    ports: { videos: stand.open({ store, cancel }), idempotency: stand.openAnswers() },
+  })
   return { ...stand, front }
 }
 
@@ -31,20 +38,32 @@ t.test('a job is submitted, polled, listed and cancelled', async (t) => {
   t.same((await front.call(`/videos/${id}`)).body, submitted.body)
   t.same((await front.call('/videos')).body, { data: [submitted.body], has_more: false, last_id: id })
   t.match(await front.call(`/videos/${id}/content`), { status: 400 })
-  t.match(await front.call(`/videos/${id}`, { method: 'DELETE' }), { status: 200, body: { id, status: 'cancelled' } })
-  t.match(await front.call(`/videos/${id}`, { method: 'DELETE' }), { status: 400, body: { error: { metadata: { error_type: 'video_ended' } } } })
+  t.match(await front.call(`/videos/${id}`, { method: 'DELETE' }), {
+    status: 200,
+    body: { id, status: 'cancelled' },
+  })
+  t.match(await front.call(`/videos/${id}`, { method: 'DELETE' }), {
+    status: 400,
+    body: { error: { metadata: { error_type: 'video_ended' } } },
+  })
   t.match((await front.call(`/videos/${id}`)).body, { status: 'cancelled' })
 })
 
-t.test('two equal submissions at once under one Idempotency-Key make one row, and get the same answer', async (t) => {
-  const { front, count } = await open(t)
-  const send = (body: unknown) => front.post(body, { 'idempotency-key': 'once' })
-  const [one, two] = await Promise.all([send(BODY), send(BODY)])
-  t.same([one.status, two.status], [202, 202])
-  t.same(one.body, two.body)
-  t.equal(await count(), 1)
-  t.match(await send({ ...BODY, prompt: 'Another' }), { status: 400, body: { error: { metadata: { error_type: 'idempotency_mismatch' } } } })
-})
+t.test(
+  'two equal submissions at once under one Idempotency-Key make one row, and get the same answer',
+  async (t) => {
+    const { front, count } = await open(t)
+    const send = (body: unknown) => front.post(body, { 'idempotency-key': 'once' })
+    const [one, two] = await Promise.all([send(BODY), send(BODY)])
+    t.same([one.status, two.status], [202, 202])
+    t.same(one.body, two.body)
+    t.equal(await count(), 1)
+    t.match(await send({ ...BODY, prompt: 'Another' }), {
+      status: 400,
+      body: { error: { metadata: { error_type: 'idempotency_mismatch' } } },
+    })
+  },
+)
 
 t.test('ids that no job can have are unknown, whatever they hold', async (t) => {
   const { front } = await open(t)
@@ -62,25 +81,39 @@ t.test('texts that a database could choke on are stored as they are', async (t) 
   t.equal((await front.post({ ...BODY, prompt, user: '\u0000' })).status, 202)
   const [row] = await store.sql<{ request: string }[]>`SELECT request FROM video_jobs`
   t.equal((JSON.parse(row?.request ?? '{}') as { prompt: string }).prompt, prompt)
-  t.match(await front.post({ ...BODY, session_id: 'a\u0000' }), { status: 400, body: { error: { metadata: { error_type: 'body_invalid' } } } })
+  t.match(await front.post({ ...BODY, session_id: 'a\u0000' }), {
+    status: 400,
+    body: { error: { metadata: { error_type: 'body_invalid' } } },
+  })
 })
 
-t.test('without an address of its own a job calls back to the workspace\'s default', async (t) => {
+t.test("without an address of its own a job calls back to the workspace's default", async (t) => {
   const { front, store, owners } = await open(t)
   await store.sql`UPDATE workspaces SET default_callback_url = 'https://hooks.example/all' WHERE id = ${owners.workspaceId}`
   await front.post(BODY)
   await front.post({ ...BODY, callback_url: 'https://hooks.example/one' })
-  const rows = await store.sql<{ callback_url: string }[]>`SELECT callback_url FROM video_jobs ORDER BY callback_url`
-  t.same(rows.map((row) => row.callback_url), ['https://hooks.example/all', 'https://hooks.example/one'])
+  const rows = await store.sql<
+    { callback_url: string }[]
+  >`SELECT callback_url FROM video_jobs ORDER BY callback_url`
+  t.same(
+    rows.map((row) => row.callback_url),
+    ['https://hooks.example/all', 'https://hooks.example/one'],
+  )
 })
 
-t.test('video.create 402: a job whose cost nobody has told is refused under a limit, and its endpoint named', async (t) => {
-  const { front, store, owners } = await open(t)
-  await limitCredit(store.sql, owners.organizationId, 1_000_000)
-  const { status, body } = await front.post({ ...BODY, model: 'acme/any' })
-  const metadata = { error_type: 'cost_unbounded', limit_source: 'credit' }
-  t.match({ status, body }, { status: 402, body: { error: { message: /no price for local\/any/, metadata } } })
-})
+t.test(
+  'video.create 402: a job whose cost nobody has told is refused under a limit, and its endpoint named',
+  async (t) => {
+    const { front, store, owners } = await open(t)
+    await limitCredit(store.sql, owners.organizationId, 1_000_000)
+    const { status, body } = await front.post({ ...BODY, model: 'acme/any' })
+    const metadata = { error_type: 'cost_unbounded', limit_source: 'credit' }
+    t.match(
+      { status, body },
+      { status: 402, body: { error: { message: /no price for local\/any/, metadata } } },
+    )
+  },
+)
 
 t.test('video.create 429: a workspace has at most so many open jobs', async (t) => {
   const { front, store, owners } = await open(t)
@@ -91,5 +124,8 @@ t.test('video.create 429: a workspace has at most so many open jobs', async (t) 
       gen_random_uuid(), 1, 0, true, gen_random_uuid(), current_date, now() + interval '1 day'
     FROM generate_series(1, ${VIDEO_JOBS_OPEN_MAX}) AS n`
   const { status, body } = await front.post(BODY)
-  t.match({ status, body }, { status: 429, body: { error: { metadata: { error_type: 'video_jobs_full' } }, user_id: null } })
+  t.match(
+    { status, body },
+    { status: 429, body: { error: { metadata: { error_type: 'video_jobs_full' } }, user_id: null } },
+  )
 })

@@ -31,10 +31,17 @@ interface Outcome {
 }
 
 /** What somebody does with the keys of a workspace. */
-const MOVES: Readonly<Record<string, (front: KeysFront, place: { readonly slug: string; readonly hash: string }) => Promise<Outcome>>> = {
-  rotation: ({ call }, { hash }) => told(call('POST', `/keys/${hash}/rotate`, { body: { overlap_seconds: 60 } })),
+const MOVES: Readonly<
+  Record<
+    string,
+    (front: KeysFront, place: { readonly slug: string; readonly hash: string }) => Promise<Outcome>
+  >
+> = {
+  rotation: ({ call }, { hash }) =>
+    told(call('POST', `/keys/${hash}/rotate`, { body: { overlap_seconds: 60 } })),
   create: ({ call }, { slug }) => told(call('POST', '/keys', { body: { name: 'late', workspace_id: slug } })),
-  change: ({ call }, { hash }) => told(call('PATCH', `/keys/${hash}`, { body: { limit: 2, disabled: false } })),
+  change: ({ call }, { hash }) =>
+    told(call('PATCH', `/keys/${hash}`, { body: { limit: 2, disabled: false } })),
 }
 
 async function told(answer: ReturnType<KeysFront['call']>): Promise<Outcome> {
@@ -45,8 +52,13 @@ async function told(answer: ReturnType<KeysFront['call']>): Promise<Outcome> {
 const ALL_MOVES = Object.values(MOVES)
 
 async function workspaceWithKey(front: KeysFront, slug: string) {
-  const workspace = must(await createWorkspace(front.store, { organizationId: front.organizationId, name: slug, slug }))
-  const { data: { hash }, key } = await front.make({ workspace_id: slug })
+  const workspace = must(
+    await createWorkspace(front.store, { organizationId: front.organizationId, name: slug, slug }),
+  )
+  const {
+    data: { hash },
+    key,
+  } = await front.make({ workspace_id: slug })
   return { workspace, slug, hash, key }
 }
 
@@ -55,76 +67,107 @@ async function liveKeys({ sql }: Store, workspaceId: string): Promise<number> {
   return (await sql`SELECT 1 FROM api_keys WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`).length
 }
 
-t.test('a rotation, a new key and a change that come while the workspace is deleted find nothing there', async (t) => {
-  const front = await openKeysFront(t)
-  const { store, organizationId } = front
-  for (const [name, move] of Object.entries(MOVES)) {
-    const place = await workspaceWithKey(front, name)
-    let late: Promise<Outcome | null> = Promise.resolve(null)
-    await store.sql.begin(async (tx) => {
-      must(await removeWorkspace(tx, { ref: { organizationId, reference: name }, mayBeDefault: false, by: BY }))
-      late = move(front, place)
-      await untilWaiting(store, 1)
-    })
-    const gone = name === 'create' ? { status: 404, type: 'workspace_unknown' } : { status: 404, type: 'api_key_unknown' }
-    t.match(await late, gone, name)
-    t.equal(await liveKeys(store, place.workspace.id), 0)
-  }
-  t.equal((await store.sql`SELECT 1 FROM account_limits`).length, 0)
-})
+t.test(
+  'a rotation, a new key and a change that come while the workspace is deleted find nothing there',
+  async (t) => {
+    const front = await openKeysFront(t)
+    const { store, organizationId } = front
+    for (const [name, move] of Object.entries(MOVES)) {
+      const place = await workspaceWithKey(front, name)
+      let late: Promise<Outcome | null> = Promise.resolve(null)
+      await store.sql.begin(async (tx) => {
+        must(
+          await removeWorkspace(tx, {
+            ref: { organizationId, reference: name },
+            mayBeDefault: false,
+            by: BY,
+          }),
+        )
+        late = move(front, place)
+        await untilWaiting(store, 1)
+      })
+      const gone =
+        name === 'create'
+          ? { status: 404, type: 'workspace_unknown' }
+          : { status: 404, type: 'api_key_unknown' }
+      t.match(await late, gone, name)
+      t.equal(await liveKeys(store, place.workspace.id), 0)
+    }
+    t.equal((await store.sql`SELECT 1 FROM account_limits`).length, 0)
+  },
+)
 
-t.test('a rotation, a new key and a change that are not done yet when the workspace is deleted are done, and end with it', async (t) => {
-  const front = await openKeysFront(t)
-  const { store, call, works } = front
-  for (const [name, move] of Object.entries(MOVES)) {
-    const place = await workspaceWithKey(front, name)
-    let both: Promise<readonly Outcome[]> = Promise.resolve([])
-    await store.sql.begin(async (tx) => {
-      // Every change counts the epoch on as its last step.
-      await tx`SELECT 1 FROM epoch FOR UPDATE`
-      const early = move(front, place)
-      await untilWaiting(store, 1)
-      both = Promise.all([early, told(call('DELETE', `/workspaces/${name}`))])
-      await untilWaiting(store, 2)
-    })
-    const [early, deletion] = await both
-    t.ok(early !== undefined && [200, 201].includes(early.status), name)
-    t.equal(deletion?.status, 200)
-    t.equal(await liveKeys(store, place.workspace.id), 0)
-    for (const key of [place.key, early?.key]) if (typeof key === 'string') t.equal(await works(key), 401)
-  }
-})
+t.test(
+  'a rotation, a new key and a change that are not done yet when the workspace is deleted are done, and end with it',
+  async (t) => {
+    const front = await openKeysFront(t)
+    const { store, call, works } = front
+    for (const [name, move] of Object.entries(MOVES)) {
+      const place = await workspaceWithKey(front, name)
+      let both: Promise<readonly Outcome[]> = Promise.resolve([])
+      await store.sql.begin(async (tx) => {
+        // Every change counts the epoch on as its last step.
+        await tx`SELECT 1 FROM epoch FOR UPDATE`
+        const early = move(front, place)
+        await untilWaiting(store, 1)
+        both = Promise.all([early, told(call('DELETE', `/workspaces/${name}`))])
+        await untilWaiting(store, 2)
+      })
+      const [early, deletion] = await both
+      t.ok(early !== undefined && [200, 201].includes(early.status), name)
+      t.equal(deletion?.status, 200)
+      t.equal(await liveKeys(store, place.workspace.id), 0)
+      for (const key of [place.key, early?.key]) if (typeof key === 'string') t.equal(await works(key), 401)
+    }
+  },
+)
 
-t.test('whoever comes first, a deletion and all that is done to keys meanwhile come to an end, and no key outlives it', async (t) => {
-  const front = await openKeysFront(t)
-  for (let race = 0; race < RACES; race++) {
-    const place = await workspaceWithKey(front, `team-${race}`)
-    const moves = [...ALL_MOVES, ...ALL_MOVES].map((move) => move(front, place))
-    const [deletion, ...others] = await Promise.all([told(front.call('DELETE', `/workspaces/${place.slug}`)), ...moves])
-    t.equal(deletion.status, 200)
-    t.same(others.filter(({ status }) => ![200, 201, 400, 404].includes(status)), [])
-    t.equal(await liveKeys(front.store, place.workspace.id), 0)
-    for (const { key } of [place, ...others]) if (typeof key === 'string') t.equal(await front.works(key), 401)
-  }
-})
+t.test(
+  'whoever comes first, a deletion and all that is done to keys meanwhile come to an end, and no key outlives it',
+  async (t) => {
+    const front = await openKeysFront(t)
+    for (let race = 0; race < RACES; race++) {
+      const place = await workspaceWithKey(front, `team-${race}`)
+      const moves = [...ALL_MOVES, ...ALL_MOVES].map((move) => move(front, place))
+      const [deletion, ...others] = await Promise.all([
+        told(front.call('DELETE', `/workspaces/${place.slug}`)),
+        ...moves,
+      ])
+      t.equal(deletion.status, 200)
+      t.same(
+        others.filter(({ status }) => ![200, 201, 400, 404].includes(status)),
+        [],
+      )
+      t.equal(await liveKeys(front.store, place.workspace.id), 0)
+      for (const { key } of [place, ...others])
+        if (typeof key === 'string') t.equal(await front.works(key), 401)
+    }
+  },
+)
 
-t.test('calls that are under way while their workspace is deleted are answered and charged, and later ones are refused', async (t) => {
-  const { call, first, remove, spend, account } = await payingFront(t)
-  t.equal((await call()).status, 200)
-  let answerNow: () => void = () => undefined
-  first.script((exchange) => void (answerNow = () => answers()(exchange)))
-  const underWay = call()
-  await first.arrived(2)
-  await remove()
-  const late = await call()
-  t.match([late.status, late.body.error?.metadata['error_type']], [401, 'key_unknown'])
-  answerNow()
-  t.match(await underWay, { status: 200, body: { usage: { cost: 0.000_004 } } })
-  t.equal(first.calls.length, 2)
-  const { rows, leases, imbalances } = await spend.books()
-  t.same(rows, [['usage', 4_000, 'first'], ['usage', 4_000, 'first']])
-  t.same([leases, imbalances, await account()], [0, [], 8_000])
-})
+t.test(
+  'calls that are under way while their workspace is deleted are answered and charged, and later ones are refused',
+  async (t) => {
+    const { call, first, remove, spend, account } = await payingFront(t)
+    t.equal((await call()).status, 200)
+    let answerNow: () => void = () => undefined
+    first.script((exchange) => void (answerNow = () => answers()(exchange)))
+    const underWay = call()
+    await first.arrived(2)
+    await remove()
+    const late = await call()
+    t.match([late.status, late.body.error?.metadata['error_type']], [401, 'key_unknown'])
+    answerNow()
+    t.match(await underWay, { status: 200, body: { usage: { cost: 0.000_004 } } })
+    t.equal(first.calls.length, 2)
+    const { rows, leases, imbalances } = await spend.books()
+    t.same(rows, [
+      ['usage', 4_000, 'first'],
+      ['usage', 4_000, 'first'],
+    ])
+    t.same([leases, imbalances, await account()], [0, [], 8_000])
+  },
+)
 
 /** A front with a key whose workspace has a budget, and is not the only one. */
 async function payingFront(t: Test) {
@@ -132,8 +175,17 @@ async function payingFront(t: Test) {
   // The day that it counts does not end meanwhile.
   await turnTo(store.sql, '2024-02-28')
   const { organization } = must(await createOrganization(store, { name: 'o' }))
-  const workspace = must(await createWorkspace(store, { organizationId: organization.id, name: 'Team', slug: 'team' }))
-  const request = { kind: 'inference', name: 'k', organizationId: organization.id, workspaceId: workspace.id, rateLimitRpm: null, expiresAt: null } as const
+  const workspace = must(
+    await createWorkspace(store, { organizationId: organization.id, name: 'Team', slug: 'team' }),
+  )
+  const request = {
+    kind: 'inference',
+    name: 'k',
+    organizationId: organization.id,
+    workspaceId: workspace.id,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
   const { key } = must(await createKey(store, request, CLI))
   const accountId = workspaceAccount(workspace.id)
   await setLimit(store.sql, accountId, 'daily', 1e9)
@@ -146,15 +198,26 @@ async function payingFront(t: Test) {
   const front = await openEmbeddings(t, { spend, access })
   const workspaces = openWorkspaces(store, hints.publish)
   return {
-    ...front, spend,
+    ...front,
+    spend,
     call: () => front.post({ model: 'acme/one', input: 'one two three' }, { authorization: `Bearer ${key}` }),
-    remove: async () => must(await workspaces.remove({ organizationId: organization.id, reference: 'team' }, false, BY)),
-    account: async () => Number((await store.sql`SELECT daily_spent_nano FROM accounts WHERE id = ${accountId}`)[0]?.['daily_spent_nano']),
+    remove: async () =>
+      must(await workspaces.remove({ organizationId: organization.id, reference: 'team' }, false, BY)),
+    account: async () =>
+      Number(
+        (await store.sql`SELECT daily_spent_nano FROM accounts WHERE id = ${accountId}`)[0]?.[
+          'daily_spent_nano'
+        ],
+      ),
   }
 }
 
-/** Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the view stands still. */
+/**
+ * Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the
+ * view stands still.
+ */
 async function untilWaiting({ sql }: Store, count: number): Promise<void> {
-  const waiting = () => sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  const waiting = () =>
+    sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
   while ((await waiting()).length < count) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -19,106 +19,197 @@ const CONFIRMED = '?confirm_default_workspace_deletion=true'
 
 /** A new inference key of a workspace. */
 async function keyOf(front: InternsFront, workspaceId: string): Promise<string> {
-  const input = { kind: 'inference', name: 'k', organizationId: front.organizationId, workspaceId, rateLimitRpm: null, expiresAt: null } as const
+  const input = {
+    kind: 'inference',
+    name: 'k',
+    organizationId: front.organizationId,
+    workspaceId,
+    rateLimitRpm: null,
+    expiresAt: null,
+  } as const
   return (await front.store.sql.begin((tx) => insertKey(tx, input))).key
 }
 
-t.test('workspaces.delete 200: its keys are unknown at once, those of interns too, and the slug is free', async (t) => {
-  const front = await openInternsFront(t)
-  const { call, store, organizationId, other } = front
-  const key = await keyOf(front, other.id)
-  const intern = await front.intern({ workspace_id: 'other' })
-  const internKey = must(await createInternKey(store, { name: 'i', rateLimitRpm: null, expiresAt: null, internId: intern, organizationId }, CLI)).key
-  const asked = () => Promise.all([key, internKey].map(async (one) => (await call('GET', '/workspaces/other', { key: one })).type))
-  t.same(await asked(), ['wrong_key_kind', 'wrong_key_kind'])
-  t.match(await call('DELETE', '/workspaces/other'), { status: 200, body: { deleted: true } })
-  t.same(await asked(), ['key_unknown', 'key_unknown'])
-  t.match(await call('GET', `/interns/${intern}`), { status: 404, type: 'intern_unknown' })
-  t.equal((await call('POST', '/workspaces', { body: { name: 'Other', slug: 'other' } })).status, 201)
-})
+t.test(
+  'workspaces.delete 200: its keys are unknown at once, those of interns too, and the slug is free',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const { call, store, organizationId, other } = front
+    const key = await keyOf(front, other.id)
+    const intern = await front.intern({ workspace_id: 'other' })
+    const internKey = must(
+      await createInternKey(
+        store,
+        { name: 'i', rateLimitRpm: null, expiresAt: null, internId: intern, organizationId },
+        CLI,
+      ),
+    ).key
+    const asked = () =>
+      Promise.all(
+        [key, internKey].map(async (one) => (await call('GET', '/workspaces/other', { key: one })).type),
+      )
+    t.same(await asked(), ['wrong_key_kind', 'wrong_key_kind'])
+    t.match(await call('DELETE', '/workspaces/other'), { status: 200, body: { deleted: true } })
+    t.same(await asked(), ['key_unknown', 'key_unknown'])
+    t.match(await call('GET', `/interns/${intern}`), { status: 404, type: 'intern_unknown' })
+    t.equal((await call('POST', '/workspaces', { body: { name: 'Other', slug: 'other' } })).status, 201)
+  },
+)
 
-t.test('a front that never hears of a deletion refuses the keys once it looks: the store gives none of a deleted workspace', async (t) => {
-  const front = await openInternsFront(t)
-  const { call, store, other } = front
-  const key = await keyOf(front, other.id)
-  await removalOf(front, 'other')
-  await store.sql`UPDATE api_keys SET revoked_at = NULL WHERE workspace_id = ${other.id}`
-  t.match(await call('GET', '/workspaces', { key }), { status: 401, type: 'key_unknown' })
-})
+t.test(
+  'a front that never hears of a deletion refuses the keys once it looks: the store gives none of a deleted workspace',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const { call, store, other } = front
+    const key = await keyOf(front, other.id)
+    await removalOf(front, 'other')
+    await store.sql`UPDATE api_keys SET revoked_at = NULL WHERE workspace_id = ${other.id}`
+    t.match(await call('GET', '/workspaces', { key }), { status: 401, type: 'key_unknown' })
+  },
+)
 
-t.test('workspaces.delete 400: the default workspace without the confirmation, and the only one whatever is confirmed', async (t) => {
-  const { call } = await openInternsFront(t)
-  const told = await call('DELETE', '/workspaces/default')
-  t.match(told, { status: 400, type: 'default_workspace_kept', body: { error: { message: /confirm_default_workspace_deletion=true/ } } })
-  t.match(await call('DELETE', '/workspaces/default?confirm_default_workspace_deletion=perhaps'), { status: 400, type: 'query_invalid' })
-  t.equal((await call('DELETE', '/workspaces/other')).status, 200)
-  const only = await call('DELETE', `/workspaces/default${CONFIRMED}`)
-  t.match(only, { status: 400, type: 'default_workspace_kept', body: { error: { message: /only one/ } } })
-})
+t.test(
+  'workspaces.delete 400: the default workspace without the confirmation, and the only one whatever is confirmed',
+  async (t) => {
+    const { call } = await openInternsFront(t)
+    const told = await call('DELETE', '/workspaces/default')
+    t.match(told, {
+      status: 400,
+      type: 'default_workspace_kept',
+      body: { error: { message: /confirm_default_workspace_deletion=true/ } },
+    })
+    t.match(await call('DELETE', '/workspaces/default?confirm_default_workspace_deletion=perhaps'), {
+      status: 400,
+      type: 'query_invalid',
+    })
+    t.equal((await call('DELETE', '/workspaces/other')).status, 200)
+    const only = await call('DELETE', `/workspaces/default${CONFIRMED}`)
+    t.match(only, { status: 400, type: 'default_workspace_kept', body: { error: { message: /only one/ } } })
+  },
+)
 
 t.test('the oldest other workspace becomes the default, and management keys act in it', async (t) => {
   const front = await openInternsFront(t)
   const { call, store, organizationId, other } = front
   must(await createWorkspace(store, { organizationId, name: 'Young', slug: 'young' }))
   t.equal((await call('DELETE', `/workspaces/default${CONFIRMED}`)).status, 200)
-  t.match(await listWorkspaces(store, organizationId), { value: [{ id: other.id, isDefault: true }, { slug: 'young', isDefault: false }] })
-  t.match((await call('POST', '/interns', { body: { name: 'Ada', provision: false } })).body, { workspace_id: other.id })
+  t.match(await listWorkspaces(store, organizationId), {
+    value: [
+      { id: other.id, isDefault: true },
+      { slug: 'young', isDefault: false },
+    ],
+  })
+  t.match((await call('POST', '/interns', { body: { name: 'Ada', provision: false } })).body, {
+    workspace_id: other.id,
+  })
   t.match(await findWorkspace(store.sql, null, organizationId), { value: { id: other.id } })
 })
 
 t.test('two deletions at once leave the organization one workspace, the default', async (t) => {
   const { call, store, organizationId } = await openInternsFront(t)
-  const told = await Promise.all(['default', 'other'].map((slug) => call('DELETE', `/workspaces/${slug}${CONFIRMED}`)))
+  const told = await Promise.all(
+    ['default', 'other'].map((slug) => call('DELETE', `/workspaces/${slug}${CONFIRMED}`)),
+  )
   t.same(told.map(({ status }) => status).sort(), [200, 400])
   t.match(await listWorkspaces(store, organizationId), { value: [{ isDefault: true }] })
   t.equal(must(await listWorkspaces(store, organizationId)).length, 1)
 })
 
-t.test('vaults, interns, members and data keys go with their workspace, and the log of changes names them', async (t) => {
-  const front = await openInternsFront(t)
-  const { call, store, organizationId, other } = front
-  await front.intern({ workspace_id: 'other' })
-  const kept = await front.intern()
-  must(await createAttachableVault(store, { organizationId, workspaceId: other.id, name: 'team' }, CLI))
-  const [vaultId, keyId] = await secretIn(front, 'team')
-  must(await addMember(store, { workspace: other, userName: 'ann', role: 'admin' }, CLI))
-  await store.sql`INSERT INTO data_keys (id, workspace_id, purpose, root_key_id, wrapped) VALUES (${newId()}, ${other.id}, 'files', 'r', '')`
-  await keyOf(front, other.id)
-  await call('DELETE', '/workspaces/other')
-  const left = await store.sql`
+t.test(
+  'vaults, interns, members and data keys go with their workspace, and the log of changes names them',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const { call, store, organizationId, other } = front
+    await front.intern({ workspace_id: 'other' })
+    const kept = await front.intern()
+    must(await createAttachableVault(store, { organizationId, workspaceId: other.id, name: 'team' }, CLI))
+    const [vaultId, keyId] = await secretIn(front, 'team')
+    must(await addMember(store, { workspace: other, userName: 'ann', role: 'admin' }, CLI))
+    await store.sql`INSERT INTO data_keys (id, workspace_id, purpose, root_key_id, wrapped) VALUES (${newId()}, ${other.id}, 'files', 'r', '')`
+    await keyOf(front, other.id)
+    await call('DELETE', '/workspaces/other')
+    const left = await store.sql`
     SELECT 1 FROM secrets UNION ALL SELECT 1 FROM vault_keys WHERE id = ${keyId} UNION ALL SELECT 1 FROM vaults WHERE workspace_id = ${other.id}
     UNION ALL SELECT 1 FROM interns WHERE workspace_id = ${other.id} UNION ALL SELECT 1 FROM member_grants UNION ALL SELECT 1 FROM data_keys`
-  t.equal(left.length, 0)
-  t.equal((await call('GET', `/interns/${kept}`)).status, 200, 'another workspace keeps its own')
-  const events = (await auditOf(store)).filter((event) => (event as { operation: string }).operation === 'workspaces.delete')
-  t.match(events.find((event) => (event as { object_id: string }).object_id === vaultId), {
-    object_kind: 'vault', before: { kind: 'attachable', name: 'team', secrets: ['s'] }, after: null,
-  })
-  t.same(events.map((event) => (event as { object_kind: string }).object_kind).sort(), ['intern', 'key', 'vault', 'vault', 'workspace'])
-  t.equal((await store.sql`SELECT 1 FROM accounts WHERE id = ${`w${other.id}`}`).length, 1, 'what was spent stays')
-})
+    t.equal(left.length, 0)
+    t.equal((await call('GET', `/interns/${kept}`)).status, 200, 'another workspace keeps its own')
+    const events = (await auditOf(store)).filter(
+      (event) => (event as { operation: string }).operation === 'workspaces.delete',
+    )
+    t.match(
+      events.find((event) => (event as { object_id: string }).object_id === vaultId),
+      {
+        object_kind: 'vault',
+        before: { kind: 'attachable', name: 'team', secrets: ['s'] },
+        after: null,
+      },
+    )
+    t.same(events.map((event) => (event as { object_kind: string }).object_kind).sort(), [
+      'intern',
+      'key',
+      'vault',
+      'vault',
+      'workspace',
+    ])
+    t.equal(
+      (await store.sql`SELECT 1 FROM accounts WHERE id = ${`w${other.id}`}`).length,
+      1,
+      'what was spent stays',
+    )
+  },
+)
 
-t.test('files are given up with their bytes for the sweep, and an upload under way ends without a file', async (t) => {
-  const front = await openInternsFront(t)
-  const { call, store, other, workspace } = front
-  const files = openFiles({ store, now: () => performance.now(), random: Math.random, quotaWaitMs: 0, idempotencyWaitMs: 0 })
-  t.teardown(() => files.close())
-  const [stored, kept] = [await storedFile(files, other.id), await storedFile(files, workspace.id)]
-  const upload = await begun(files, other.id, 7)
-  await call('DELETE', '/workspaces/other')
-  const facts = { filename: 'b', mimeType: 'text/plain', sizeBytes: 1, sha256: 'b'.repeat(64), dataKeyId: newId(), isDownloadable: false, purpose: null }
-  t.match(await files.commit(upload, facts), { failure: { name: 'upload_lost' } })
-  t.match(await files.begin({ workspaceId: other.id, reserveBytes: 0, idempotency: null }), { failure: { name: 'quota_exceeded' } })
-  t.match(await files.get(other.id, stored), { failure: { name: 'file_unknown' } })
-  t.match(await files.get(workspace.id, kept), { ok: true })
-  t.match(await files.usage(other.id), { value: { usedBytes: 0, reservedBytes: 0 } })
-  t.same(must(await openFileSweep(store).claimStale(10)).map(({ id }) => id).sort(), [stored, upload.id].sort())
-})
+t.test(
+  'files are given up with their bytes for the sweep, and an upload under way ends without a file',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const { call, store, other, workspace } = front
+    const files = openFiles({
+      store,
+      now: () => performance.now(),
+      random: Math.random,
+      quotaWaitMs: 0,
+      idempotencyWaitMs: 0,
+    })
+    t.teardown(() => files.close())
+    const [stored, kept] = [await storedFile(files, other.id), await storedFile(files, workspace.id)]
+    const upload = await begun(files, other.id, 7)
+    await call('DELETE', '/workspaces/other')
+    const facts = {
+      filename: 'b',
+      mimeType: 'text/plain',
+      sizeBytes: 1,
+      sha256: 'b'.repeat(64),
+      dataKeyId: newId(),
+      isDownloadable: false,
+      purpose: null,
+    }
+    t.match(await files.commit(upload, facts), { failure: { name: 'upload_lost' } })
+    t.match(await files.begin({ workspaceId: other.id, reserveBytes: 0, idempotency: null }), {
+      failure: { name: 'quota_exceeded' },
+    })
+    t.match(await files.get(other.id, stored), { failure: { name: 'file_unknown' } })
+    t.match(await files.get(workspace.id, kept), { ok: true })
+    t.match(await files.usage(other.id), { value: { usedBytes: 0, reservedBytes: 0 } })
+    t.same(
+      must(await openFileSweep(store).claimStale(10))
+        .map(({ id }) => id)
+        .sort(),
+      [stored, upload.id].sort(),
+    )
+  },
+)
 
 t.test('an upload that waits for the quota while the workspace ends gets none', async (t) => {
   const front = await openInternsFront(t)
   const { store, other } = front
-  const files = openFiles({ store, now: () => performance.now(), random: Math.random, quotaWaitMs: 0, idempotencyWaitMs: 0 })
+  const files = openFiles({
+    store,
+    now: () => performance.now(),
+    random: Math.random,
+    quotaWaitMs: 0,
+    idempotencyWaitMs: 0,
+  })
   t.teardown(() => files.close())
   must(await files.usage(other.id))
   let begun: Promise<unknown> = Promise.resolve()
@@ -131,28 +222,51 @@ t.test('an upload that waits for the quota while the workspace ends gets none', 
   t.match(await begun, { failure: { name: 'quota_exceeded' } })
 })
 
-t.test('private endpoints are disabled and no longer validated, leave the fronts, and cannot be enabled there again', async (t) => {
-  const front = await openInternsFront(t)
-  const { store, organizationId, other } = front
-  const endpoints = openPrivateEndpoints({ store, hints: testHints() })
-  const by = { ...CLI, operation: 'test' }
-  const input = {
-    organizationId, modelPermaslug: 'a/b', providerSlug: 'p', upstreamModelId: 'm', baseUrl: 'https://a.example', declaredRegion: null, declaredZdr: null,
-    pricing: null, secretName: null, idempotency: null,
-  }
-  const [active, draft] = [must(await endpoints.create(input, by)).endpoint, must(await endpoints.create(input, by)).endpoint]
-  await store.sql`
+t.test(
+  'private endpoints are disabled and no longer validated, leave the fronts, and cannot be enabled there again',
+  async (t) => {
+    const front = await openInternsFront(t)
+    const { store, organizationId, other } = front
+    const endpoints = openPrivateEndpoints({ store, hints: testHints() })
+    const by = { ...CLI, operation: 'test' }
+    const input = {
+      organizationId,
+      modelPermaslug: 'a/b',
+      providerSlug: 'p',
+      upstreamModelId: 'm',
+      baseUrl: 'https://a.example',
+      declaredRegion: null,
+      declaredZdr: null,
+      pricing: null,
+      secretName: null,
+      idempotency: null,
+    }
+    const [active, draft] = [
+      must(await endpoints.create(input, by)).endpoint,
+      must(await endpoints.create(input, by)).endpoint,
+    ]
+    await store.sql`
     UPDATE private_endpoints SET workspace_id = ${other.id}, status = CASE WHEN id = ${active.id} THEN 'active' ELSE 'draft' END,
       validation = ${store.sql.json({ passed: true, checks: [], workspace_id: other.id })}, validated_config = 1, validated_at = now()`
-  await removalOf(front, 'other')
-  t.match(await endpoints.get({ organizationId, id: active.id }), { value: { status: 'disabled' } })
-  t.match(await endpoints.get({ organizationId, id: draft.id }), { value: { status: 'draft', workspaceId: null } })
-  t.match(await endpoints.enable({ organizationId, id: active.id }, by), { failure: { name: 'workspace_unknown' } })
-  t.match(await endpoints.claimActivation({ organizationId, id: draft.id }), { failure: { name: 'not_validated' } })
-  const told = await store.sql`SELECT 1 FROM invalidations WHERE kind = 'private_endpoint' AND id = ${other.id}`
-  t.equal(told.length, 1)
-  t.match(await endpoints.facts({ organizationId, workspaceId: other.id, secret: null }), { value: { exists: false } })
-})
+    await removalOf(front, 'other')
+    t.match(await endpoints.get({ organizationId, id: active.id }), { value: { status: 'disabled' } })
+    t.match(await endpoints.get({ organizationId, id: draft.id }), {
+      value: { status: 'draft', workspaceId: null },
+    })
+    t.match(await endpoints.enable({ organizationId, id: active.id }, by), {
+      failure: { name: 'workspace_unknown' },
+    })
+    t.match(await endpoints.claimActivation({ organizationId, id: draft.id }), {
+      failure: { name: 'not_validated' },
+    })
+    const told =
+      await store.sql`SELECT 1 FROM invalidations WHERE kind = 'private_endpoint' AND id = ${other.id}`
+    t.equal(told.length, 1)
+    t.match(await endpoints.facts({ organizationId, workspaceId: other.id, secret: null }), {
+      value: { exists: false },
+    })
+  },
+)
 
 t.test('what is made in a workspace while it is deleted is refused, and does not outlive it', async (t) => {
   const front = await openInternsFront(t)
@@ -161,8 +275,12 @@ t.test('what is made in a workspace while it is deleted is refused, and does not
   await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM workspaces WHERE id = ${other.id} FOR NO KEY UPDATE`
     made = Promise.all([
-      call('POST', '/interns', { body: { name: 'Ada', provision: false, workspace_id: 'other' } }).then(({ type }) => type),
-      createAttachableVault(store, { organizationId, workspaceId: other.id, name: 'team' }, CLI).then((one) => (one.ok ? 'made' : one.failure.name)),
+      call('POST', '/interns', { body: { name: 'Ada', provision: false, workspace_id: 'other' } }).then(
+        ({ type }) => type,
+      ),
+      createAttachableVault(store, { organizationId, workspaceId: other.id, name: 'team' }, CLI).then(
+        (one) => (one.ok ? 'made' : one.failure.name),
+      ),
     ])
     await untilWaiting(store, 2)
     await tx`UPDATE workspaces SET deleted_at = now() WHERE id = ${other.id}`
@@ -184,8 +302,12 @@ async function secretIn({ store }: InternsFront, name: string): Promise<readonly
   return [vaultId, keyId]
 }
 
-/** Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the view stands still. */
+/**
+ * Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the
+ * view stands still.
+ */
 async function untilWaiting({ sql }: InternsFront['store'], count: number): Promise<void> {
-  const waiting = () => sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+  const waiting = () =>
+    sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
   while ((await waiting()).length < count) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { GRANTED_AT_ONCE, SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../../src/schemas/scim/mapping-limits.ts'
+import {
+  GRANTED_AT_ONCE,
+  SYNC_LEASE_MS,
+  SYNC_POLL_MS,
+  SYNC_RETRY_MS,
+} from '../../../../src/schemas/scim/mapping-limits.ts'
 import { ok } from '../../../../src/schemas/failures.ts'
 import type { SyncJob } from '../../../../src/server/ports/scim/directory.ts'
 import type { SyncWork } from '../../../../src/server/ports/scim/sync-work.ts'
@@ -10,7 +15,13 @@ import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts
 import { openSyncWork } from '../../../../src/server/store/scim/sync-work.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { CLI } from '../../../support/audit/audit.ts'
-import { grantsIn, plantGroup, plantMapping, plantMembers, plantUsers } from '../../../support/scim/directory.ts'
+import {
+  grantsIn,
+  plantGroup,
+  plantMapping,
+  plantMembers,
+  plantUsers,
+} from '../../../support/scim/directory.ts'
 import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
@@ -38,22 +49,25 @@ t.test('a sync goes on when the store is back', async (t) => {
   t.match(await ended(await startSync()), { status: 'succeeded', syncedGroups: 1 })
 })
 
-t.test('an error of ours ends the sync with a message that tells nothing of it, and the runner goes on', async (t) => {
-  const { work, startSync, ended } = await openDirectory(t)
-  let isBroken = true
-  start(t, {
-    ...work,
-    step(...step) {
-      if (!isBroken) return work.step(...step)
-      isBroken = false
-      throw new Error('SELECT secret')
-    },
-  })
-  const job = await ended(await startSync())
-  t.match(job, { status: 'failed', errorMessage: /^The sync ended by an error of Sluice/ })
-  t.notMatch(job.errorMessage, /SELECT/)
-  t.match(await ended(await startSync()), { status: 'succeeded' })
-})
+t.test(
+  'an error of ours ends the sync with a message that tells nothing of it, and the runner goes on',
+  async (t) => {
+    const { work, startSync, ended } = await openDirectory(t)
+    let isBroken = true
+    start(t, {
+      ...work,
+      step(...step) {
+        if (!isBroken) return work.step(...step)
+        isBroken = false
+        throw new Error('SELECT secret')
+      },
+    })
+    const job = await ended(await startSync())
+    t.match(job, { status: 'failed', errorMessage: /^The sync ended by an error of Sluice/ })
+    t.notMatch(job.errorMessage, /SELECT/)
+    t.match(await ended(await startSync()), { status: 'succeeded' })
+  },
+)
 
 t.test('a runner that ends gives back what it is at, and waits for the step under way', async (t) => {
   const { work, startSync, ended } = await openDirectory(t)
@@ -72,7 +86,11 @@ t.test('a runner that ends gives back what it is at, and waits for the step unde
 
 t.test('a sync whose runner is killed within a transaction is ended by another runner', async (t) => {
   const { store, workspace, work, groupId, organizationId, startSync, ended } = await openDirectory(t)
-  const many = await plantUsers(store, organizationId, Array.from({ length: GRANTED_AT_ONCE + 9 }, (_, n) => `u${n}`))
+  const many = await plantUsers(
+    store,
+    organizationId,
+    Array.from({ length: GRANTED_AT_ONCE + 9 }, (_, n) => `u${n}`),
+  )
   await plantMembers(store, groupId, many)
   const held = await store.sql.reserve()
   await held`BEGIN`
@@ -80,8 +98,13 @@ t.test('a sync whose runner is killed within a transaction is ended by another r
   const id = await startSync()
   const { child } = spawnServer(process.execPath, [PROCESS, store.options.url, '300'])
   t.teardown(() => child.kill('SIGKILL'))
-  await until(async () => (await store.sql`
-    SELECT 1 FROM pg_stat_activity WHERE application_name = 'sluice-doomed' AND datname = current_database() AND wait_event_type = 'Lock'`).length === 1)
+  await until(
+    async () =>
+      (
+        await store.sql`
+    SELECT 1 FROM pg_stat_activity WHERE application_name = 'sluice-doomed' AND datname = current_database() AND wait_event_type = 'Lock'`
+      ).length === 1,
+  )
   t.equal((await grantsIn(store, workspace.id)).length, GRANTED_AT_ONCE, 'the first portion')
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
@@ -108,13 +131,26 @@ function start(t: Test, work: SyncWork): void {
 
 async function openDirectory(t: Test) {
   const store = await openTestStore(t)
-  const { organization: { id: organizationId }, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const groupId = await plantGroup(store, organizationId, 'all', await plantUsers(store, organizationId, ['ann']))
+  const {
+    organization: { id: organizationId },
+    workspace,
+  } = must(await createOrganization(store, { name: 'o' }))
+  const groupId = await plantGroup(
+    store,
+    organizationId,
+    'all',
+    await plantUsers(store, organizationId, ['ann']),
+  )
   await plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: 'admin' })
   const mappings = openGroupMappings(store)
   return {
-    store, workspace, organizationId, groupId, work: openSyncWork(store),
-    startSync: async () => must(await mappings.startSync({ ...CLI, operation: 'test.sync', organizationId })).id,
+    store,
+    workspace,
+    organizationId,
+    groupId,
+    work: openSyncWork(store),
+    startSync: async () =>
+      must(await mappings.startSync({ ...CLI, operation: 'test.sync', organizationId })).id,
     async ended(id: string): Promise<SyncJob> {
       const read = async () => must(await mappings.syncJob(organizationId, id))
       await until(async () => (await read()).finishedAt !== null)

@@ -7,7 +7,10 @@ t.test('waits behind failures grow from the shortest to the longest, never to no
   for (const random of [() => 0, () => 0.999]) {
     const waits = [0, 1, 2, 5, 20, 1_000].map((fails) => backoffMs({ random }, fails))
     t.ok(waits.every((ms) => ms >= limits.VIDEO_BACKOFF_FIRST_MS / 2 && ms <= limits.VIDEO_BACKOFF_MAX_MS))
-    t.same(waits, [...waits].sort((a, b) => a - b))
+    t.same(
+      waits,
+      [...waits].sort((a, b) => a - b),
+    )
   }
 })
 

@@ -3,7 +3,10 @@ import { fail, ok, type FailureName } from '../../../../src/schemas/failures.ts'
 import * as limits from '../../../../src/schemas/videos/video-limits.ts'
 import { bytesOf, scripted, videoWorld } from '../../../support/videos/video-world.ts'
 
-const SOURCES = [{ kind: 'content' as const, index: 0 }, { kind: 'content' as const, index: 1 }]
+const SOURCES = [
+  { kind: 'content' as const, index: 0 },
+  { kind: 'content' as const, index: 1 },
+]
 
 /** A world with one job that its provider has made. */
 function madeWorld(sources = SOURCES.slice(0, 1)) {
@@ -17,7 +20,9 @@ for (const name of ['upstream_failed', 'upstream_slow'] as const) {
   t.test(`a clip that cannot be fetched is tried until the job expires: ${name}`, async (t) => {
     const { provider, world } = madeWorld()
     provider.onDownload = () => fail(name)
-    Object.assign(world.rows.get('a') ?? {}, { expiresAtMs: (world.rows.get('a')?.createdAtMs ?? 0) + 900_000 })
+    Object.assign(world.rows.get('a') ?? {}, {
+      expiresAtMs: (world.rows.get('a')?.createdAtMs ?? 0) + 900_000,
+    })
     world.runner()
     await world.clock.advance(890_000)
     t.equal(world.rows.get('a')?.state, 'storing')
@@ -38,14 +43,17 @@ for (const name of ['upstream_invalid', 'destination_refused', 'video_clip_gone'
 }
 
 for (const name of ['deadline_exceeded', 'internal'] satisfies FailureName[]) {
-  t.test(`a clip that ends the thread which renders it is tried VIDEO_STORE_TRIES_MAX times: ${name}`, async (t) => {
-    const { provider, world } = madeWorld()
-    provider.onDownload = () => fail(name)
-    world.runner()
-    await world.clock.advance(600_000)
-    t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: / })
-    t.equal(provider.calls.length, limits.VIDEO_STORE_TRIES_MAX)
-  })
+  t.test(
+    `a clip that ends the thread which renders it is tried VIDEO_STORE_TRIES_MAX times: ${name}`,
+    async (t) => {
+      const { provider, world } = madeWorld()
+      provider.onDownload = () => fail(name)
+      world.runner()
+      await world.clock.advance(600_000)
+      t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^result_invalid: / })
+      t.equal(provider.calls.length, limits.VIDEO_STORE_TRIES_MAX)
+    },
+  )
 }
 
 for (const name of ['video_clip_invalid', 'file_too_large', 'file_empty'] satisfies FailureName[]) {
@@ -58,7 +66,12 @@ for (const name of ['video_clip_invalid', 'file_too_large', 'file_empty'] satisf
   })
 }
 
-for (const name of ['storage_full', 'storage_unavailable', 'busy', 'data_key_unavailable'] satisfies FailureName[]) {
+for (const name of [
+  'storage_full',
+  'storage_unavailable',
+  'busy',
+  'data_key_unavailable',
+] satisfies FailureName[]) {
   t.test(`trouble of ours fails no job: ${name}`, async (t) => {
     const { world } = madeWorld()
     let tries = 0
@@ -88,7 +101,10 @@ t.test('each try has an object of its own, and what is stored is not stored agai
   await world.clock.advance(10_000)
   t.equal(new Set(world.stored).size, 4)
   t.ok(world.stored.every((id) => /^[A-Za-z0-9_-]{1,128}$/.test(id)))
-  t.same(world.stored.map((id) => id.split('-')[1]), ['0', '1', '1', '1'])
+  t.same(
+    world.stored.map((id) => id.split('-')[1]),
+    ['0', '1', '1', '1'],
+  )
   t.match(world.rows.get('a')?.end, { kind: 'completed', clips: { length: 2 } })
 })
 
@@ -122,7 +138,13 @@ t.test('a few jobs of a provider are fetched at once, and the others wait for th
     busy--
     return ok(bytesOf('clip'))
   }
-  for (let n = 0; n < 30; n++) world.add({ id: `job-${n}`, state: 'storing', upstreamId: `up-${n}`, made: { sources: SOURCES.slice(0, 1) } })
+  for (let n = 0; n < 30; n++)
+    world.add({
+      id: `job-${n}`,
+      state: 'storing',
+      upstreamId: `up-${n}`,
+      made: { sources: SOURCES.slice(0, 1) },
+    })
   world.runner()
   await world.clock.advance(10_000)
   t.equal(most, limits.VIDEO_STORES_MAX)

@@ -23,20 +23,27 @@ t.test('a job that is held stays held as long as the store answers', async (t) =
   t.equal(row.attempt, 1)
 })
 
-t.test('a process that stood still beyond its lease calls nobody and writes nothing for the job, and another has it', async (t) => {
-  const { provider, world, row } = running()
-  world.runner()
-  await world.clock.advance(3_000)
-  const calls = provider.calls.length
-  world.clock.stall(20_000)
-  // Somebody else has taken it meanwhile.
-  Object.assign(row, { attempt: 2, leaseUntil: Infinity })
-  world.calls.length = 0
-  await world.clock.advance(30_000)
-  t.equal(provider.calls.length, calls)
-  t.notOk(world.calls.some((call) => ['made', 'end', 'submitting', 'submitted', 'unsubmitted', 'release', 'renew'].includes(call)))
-  t.equal(row.attempt, 2)
-})
+t.test(
+  'a process that stood still beyond its lease calls nobody and writes nothing for the job, and another has it',
+  async (t) => {
+    const { provider, world, row } = running()
+    world.runner()
+    await world.clock.advance(3_000)
+    const calls = provider.calls.length
+    world.clock.stall(20_000)
+    // Somebody else has taken it meanwhile.
+    Object.assign(row, { attempt: 2, leaseUntil: Infinity })
+    world.calls.length = 0
+    await world.clock.advance(30_000)
+    t.equal(provider.calls.length, calls)
+    t.notOk(
+      world.calls.some((call) =>
+        ['made', 'end', 'submitting', 'submitted', 'unsubmitted', 'release', 'renew'].includes(call),
+      ),
+    )
+    t.equal(row.attempt, 2)
+  },
+)
 
 t.test('a process that stood still finds its jobs again when nobody took them', async (t) => {
   const { world, row } = running()
@@ -76,7 +83,7 @@ t.test('a store that does not renew has its jobs left alone before their leases 
   t.ok(latest <= leaseUntil - 7_777_777 - limits.VIDEO_LEASE_MARGIN_MS)
 })
 
-t.test('a renewal that says a job is another\'s lets go of it', async (t) => {
+t.test("a renewal that says a job is another's lets go of it", async (t) => {
   const { provider, world, row } = running()
   const runner = world.runner()
   await world.clock.advance(1_000)
@@ -141,7 +148,10 @@ for (const [state, more] of [
     world.cancel('a')
     world.wake({ kind: 'cancelled', id: 'a' })
     await world.clock.advance(1)
-    t.same(Object.values(runner.held).reduce((sum, count) => sum + count), 0)
+    t.same(
+      Object.values(runner.held).reduce((sum, count) => sum + count),
+      0,
+    )
     const calls = provider.calls.filter((call) => !call.startsWith('cancel')).length
     await world.clock.advance(60_000)
     t.equal(provider.calls.filter((call) => !call.startsWith('cancel')).length, calls)
@@ -149,22 +159,25 @@ for (const [state, more] of [
   })
 }
 
-t.test('a job that is cancelled while its submission is under way is stopped by the id that comes', async (t) => {
-  const provider = scripted('tokens')
-  const world = videoWorld([provider])
-  provider.onSubmit = async () => {
-    await new Promise<void>((resolve) => void world.clock.after(1_000, resolve))
-    return { kind: 'taken', upstreamId: 'late' }
-  }
-  world.add({ id: 'a' })
-  world.runner()
-  await world.clock.advance(500)
-  world.cancel('a')
-  world.wake({ kind: 'cancelled', id: 'a' })
-  await world.clock.advance(2_000)
-  t.same(provider.calls, ['submit a', 'cancel late'])
-  t.equal(world.rows.get('a')?.state, 'cancelled')
-})
+t.test(
+  'a job that is cancelled while its submission is under way is stopped by the id that comes',
+  async (t) => {
+    const provider = scripted('tokens')
+    const world = videoWorld([provider])
+    provider.onSubmit = async () => {
+      await new Promise<void>((resolve) => void world.clock.after(1_000, resolve))
+      return { kind: 'taken', upstreamId: 'late' }
+    }
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(500)
+    world.cancel('a')
+    world.wake({ kind: 'cancelled', id: 'a' })
+    await world.clock.advance(2_000)
+    t.same(provider.calls, ['submit a', 'cancel late'])
+    t.equal(world.rows.get('a')?.state, 'cancelled')
+  },
+)
 
 t.test('a provider that cannot even be asked to stop ends no process', async (t) => {
   const provider = scripted('tokens')
@@ -210,7 +223,10 @@ t.test('a runner that closes gives back what it holds, lets calls end, and begin
     isClosed = true
   })
   await world.clock.advance(100)
-  t.ok((world.rows.get('b')?.leaseUntil ?? Infinity) <= world.clock.now() + 7_777_777, 'another may have it now')
+  t.ok(
+    (world.rows.get('b')?.leaseUntil ?? Infinity) <= world.clock.now() + 7_777_777,
+    'another may have it now',
+  )
   t.notOk(isClosed)
   world.add({ id: 'c' })
   await world.clock.advance(3_000)
@@ -242,7 +258,10 @@ t.test('two runners share the jobs, and neither does what the other one does', a
   await world.clock.advance(60_000)
   t.equal(provider.calls.filter((call) => call.startsWith('submit')).length, 500)
   t.ok([...world.rows.values()].every(({ state }) => state === 'completed'))
-  t.same([one.held, other.held].map(({ running: held }) => held), [0, 0])
+  t.same(
+    [one.held, other.held].map(({ running: held }) => held),
+    [0, 0],
+  )
 })
 
 t.test('a young job of a provider that this runner does not know waits for one that knows it', async (t) => {
@@ -299,7 +318,8 @@ t.test('a renewal that was answered late counts from its asking', async (t) => {
 t.test('a claim that was answered when its lease was as good as over is worth nothing', async (t) => {
   const { provider, world } = running()
   world.fault = (method) => {
-    if (method === 'claim' && world.counted.length === 0) world.clock.stall(limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
+    if (method === 'claim' && world.counted.length === 0)
+      world.clock.stall(limits.VIDEO_LEASE_MS - limits.VIDEO_LEASE_MARGIN_MS)
     return 'none'
   }
   const runner = world.runner()
@@ -309,7 +329,10 @@ t.test('a claim that was answered when its lease was as good as over is worth no
   t.same(provider.calls, [])
 })
 
-for (const [method, polled] of [['made', { kind: 'made', sources: [{ kind: 'content', index: 0 }] }], ['end', { kind: 'failed', error: 'e' }]] as const) {
+for (const [method, polled] of [
+  ['made', { kind: 'made', sources: [{ kind: 'content', index: 0 }] }],
+  ['end', { kind: 'failed', error: 'e' }],
+] as const) {
   t.test(`a store that is away is not asked for a job whose lease is over: ${method}`, async (t) => {
     const { provider, world, row } = running()
     world.runner()
@@ -326,7 +349,7 @@ for (const [method, polled] of [['made', { kind: 'made', sources: [{ kind: 'cont
   })
 }
 
-t.test('an expired job that is another\'s by now is not stopped at its provider', async (t) => {
+t.test("an expired job that is another's by now is not stopped at its provider", async (t) => {
   const { provider, world, row } = running()
   Object.assign(row, { expiresAtMs: row.createdAtMs + 5_000 })
   world.fault = (method) => {

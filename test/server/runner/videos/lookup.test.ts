@@ -33,7 +33,12 @@ t.test('a partial list is enough to take a job over', async (t) => {
 
 t.test('a row that another runner left in submission is looked for, not submitted', async (t) => {
   const { provider, world, submits } = doubtful()
-  world.add({ id: 'a', state: 'submitting', submissions: 1, submittedAtMs: world.rows.get('a')?.createdAtMs ?? 0 })
+  world.add({
+    id: 'a',
+    state: 'submitting',
+    submissions: 1,
+    submittedAtMs: world.rows.get('a')?.createdAtMs ?? 0,
+  })
   provider.onLookup = () => ({ kind: 'complete', upstreamIds: ['up-a'] })
   world.runner()
   await world.clock.advance(1_000)
@@ -41,36 +46,42 @@ t.test('a row that another runner left in submission is looked for, not submitte
   t.equal(submits(), 0)
 })
 
-t.test('it is submitted again when a whole list shows none, 60 s after the call\'s deadline and no earlier', async (t) => {
-  const { provider, world, submits } = doubtful()
-  world.runner()
-  await world.clock.advance(SURELY_MS - 1_000)
-  t.equal(submits(), 1)
-  t.ok(provider.calls.filter((call) => call === 'lookup a').length > 1)
-  provider.onSubmit = () => ({ kind: 'taken', upstreamId: 'up-2' })
-  await world.clock.advance(3_000)
-  t.equal(submits(), 2)
-  t.equal(world.rows.get('a')?.upstreamId, 'up-2')
-})
+t.test(
+  "it is submitted again when a whole list shows none, 60 s after the call's deadline and no earlier",
+  async (t) => {
+    const { provider, world, submits } = doubtful()
+    world.runner()
+    await world.clock.advance(SURELY_MS - 1_000)
+    t.equal(submits(), 1)
+    t.ok(provider.calls.filter((call) => call === 'lookup a').length > 1)
+    provider.onSubmit = () => ({ kind: 'taken', upstreamId: 'up-2' })
+    await world.clock.advance(3_000)
+    t.equal(submits(), 2)
+    t.equal(world.rows.get('a')?.upstreamId, 'up-2')
+  },
+)
 
-t.test('no list that was asked for before the job surely is in it has it submitted again, however late it comes', async (t) => {
-  const { provider, world, submits } = doubtful()
-  const endsAt: number[] = []
-  let askedAt = 0
-  provider.onLookup = async () => {
-    askedAt = world.clock.now()
-    await new Promise<void>((resolve) => void world.clock.after(10_000, resolve))
-    return { kind: 'complete', upstreamIds: [] }
-  }
-  provider.onSubmit = (_order, times) => {
-    if (endsAt.push(times.endsAt) > 1) return { kind: 'taken', upstreamId: 'up-2' }
-    return { kind: 'unknown', error: 'reset' }
-  }
-  world.runner()
-  for (let ms = 0; submits() < 2 && ms < 200_000; ms += 100) await world.clock.advance(100)
-  t.equal(submits(), 2)
-  t.ok(askedAt >= (endsAt[0] ?? Infinity) + limits.VIDEO_LOOKUP_QUIET_MS)
-})
+t.test(
+  'no list that was asked for before the job surely is in it has it submitted again, however late it comes',
+  async (t) => {
+    const { provider, world, submits } = doubtful()
+    const endsAt: number[] = []
+    let askedAt = 0
+    provider.onLookup = async () => {
+      askedAt = world.clock.now()
+      await new Promise<void>((resolve) => void world.clock.after(10_000, resolve))
+      return { kind: 'complete', upstreamIds: [] }
+    }
+    provider.onSubmit = (_order, times) => {
+      if (endsAt.push(times.endsAt) > 1) return { kind: 'taken', upstreamId: 'up-2' }
+      return { kind: 'unknown', error: 'reset' }
+    }
+    world.runner()
+    for (let ms = 0; submits() < 2 && ms < 200_000; ms += 100) await world.clock.advance(100)
+    t.equal(submits(), 2)
+    t.ok(askedAt >= (endsAt[0] ?? Infinity) + limits.VIDEO_LOOKUP_QUIET_MS)
+  },
+)
 
 t.test('a provider whose list is always at once right is not waited for so long', async (t) => {
   const { provider, world, submits } = doubtful()
@@ -84,7 +95,9 @@ for (const kind of ['partial', 'unavailable'] as const) {
   t.test(`it is never submitted again for a list that is ${kind}; it expires`, async (t) => {
     const { provider, world, submits } = doubtful()
     provider.onLookup = () => (kind === 'partial' ? { kind, upstreamIds: [] } : { kind, error: 'HTTP 500' })
-    Object.assign(world.rows.get('a') ?? {}, { expiresAtMs: (world.rows.get('a')?.createdAtMs ?? 0) + 600_000 })
+    Object.assign(world.rows.get('a') ?? {}, {
+      expiresAtMs: (world.rows.get('a')?.createdAtMs ?? 0) + 600_000,
+    })
     world.runner()
     await world.clock.advance(599_000)
     t.equal(submits(), 1)
@@ -100,7 +113,8 @@ t.test('jobs of other rows are passed over, also when a row takes one meanwhile'
   provider.onLookup = () => ({ kind: 'complete', upstreamIds: ['up-b', 'up-c', 'up-d'] })
   world.fault = (method) => {
     // Between the question which are owned and the taking of one.
-    if (method === 'submitted' && !world.rows.has('c')) world.add({ id: 'c', state: 'running', upstreamId: 'up-c', leaseUntil: Infinity })
+    if (method === 'submitted' && !world.rows.has('c'))
+      world.add({ id: 'c', state: 'running', upstreamId: 'up-c', leaseUntil: Infinity })
     return 'none'
   }
   world.runner()
@@ -118,7 +132,7 @@ t.test('a list of nothing but jobs of others counts as none', async (t) => {
   t.notOk(world.calls.includes('submitted'), 'the index need not refuse what a look has shown')
 })
 
-t.test('who was given another row\'s job by the provider looks for its own', async (t) => {
+t.test("who was given another row's job by the provider looks for its own", async (t) => {
   const { provider, world, submits } = doubtful()
   world.add({ id: 'b', state: 'running', upstreamId: 'up-a', leaseUntil: Infinity })
   provider.onSubmit = () => ({ kind: 'taken', upstreamId: 'up-a' })
@@ -129,14 +143,17 @@ t.test('who was given another row\'s job by the provider looks for its own', asy
   t.equal(submits(), 1)
 })
 
-t.test('the list is asked for from before the submission, by as much as a provider\'s clock may be behind', async (t) => {
-  const { provider, world } = doubtful()
-  let since = 0
-  provider.onLookup = (_order, sinceMs) => {
-    since = sinceMs
-    return { kind: 'complete', upstreamIds: ['up-a'] }
-  }
-  world.runner()
-  await world.clock.advance(5_000)
-  t.equal(since, (world.rows.get('a')?.submittedAtMs ?? 0) - limits.VIDEO_LOOKUP_SKEW_MS)
-})
+t.test(
+  "the list is asked for from before the submission, by as much as a provider's clock may be behind",
+  async (t) => {
+    const { provider, world } = doubtful()
+    let since = 0
+    provider.onLookup = (_order, sinceMs) => {
+      since = sinceMs
+      return { kind: 'complete', upstreamIds: ['up-a'] }
+    }
+    world.runner()
+    await world.clock.advance(5_000)
+    t.equal(since, (world.rows.get('a')?.submittedAtMs ?? 0) - limits.VIDEO_LOOKUP_SKEW_MS)
+  },
+)

@@ -3,25 +3,34 @@ import * as limits from '../../../../src/schemas/videos/video-limits.ts'
 import { scripted, VIDEO, videoWorld } from '../../../support/videos/video-world.ts'
 
 const RUNNING = { kind: 'running', retryInMs: null } as const
-const made = (count: number) => ({ kind: 'made' as const, sources: Array.from({ length: count }, (_, index) => ({ kind: 'content' as const, index })) })
-
-t.test('polls begin soon, come less often as a job gets older, and never less often than the provider wants', async (t) => {
-  const provider = scripted('tokens')
-  const at: number[] = []
-  const world = videoWorld([provider], { random: () => 0 })
-  provider.onPoll = () => {
-    at.push(world.clock.now())
-    return RUNNING
-  }
-  world.add({ id: 'a' })
-  world.runner()
-  await world.clock.advance(120_000)
-  const gaps = at.slice(1).map((when, n) => when - (at[n] ?? 0))
-  t.ok((at[0] ?? 0) < 1_000 + VIDEO.pollFirstMs + 50)
-  t.same(gaps, [...gaps].sort((a, b) => a - b))
-  t.ok((gaps[0] ?? 0) < 1_100)
-  t.equal(gaps.at(-1), VIDEO.pollMaxMs)
+const made = (count: number) => ({
+  kind: 'made' as const,
+  sources: Array.from({ length: count }, (_, index) => ({ kind: 'content' as const, index })),
 })
+
+t.test(
+  'polls begin soon, come less often as a job gets older, and never less often than the provider wants',
+  async (t) => {
+    const provider = scripted('tokens')
+    const at: number[] = []
+    const world = videoWorld([provider], { random: () => 0 })
+    provider.onPoll = () => {
+      at.push(world.clock.now())
+      return RUNNING
+    }
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(120_000)
+    const gaps = at.slice(1).map((when, n) => when - (at[n] ?? 0))
+    t.ok((at[0] ?? 0) < 1_000 + VIDEO.pollFirstMs + 50)
+    t.same(
+      gaps,
+      [...gaps].sort((a, b) => a - b),
+    )
+    t.ok((gaps[0] ?? 0) < 1_100)
+    t.equal(gaps.at(-1), VIDEO.pollMaxMs)
+  },
+)
 
 t.test('a provider that asks for more time gets it, within reason', async (t) => {
   const provider = scripted('tokens')
@@ -59,7 +68,8 @@ t.test('a row counts the polls of its job, also those of the runner before', asy
 t.test('what is not available is asked less and less often, and the job goes on', async (t) => {
   const provider = scripted('tokens')
   let polls = 0
-  provider.onPoll = () => (++polls < 6 ? { kind: 'unavailable', retryInMs: null, error: 'HTTP 503' } : made(1))
+  provider.onPoll = () =>
+    ++polls < 6 ? { kind: 'unavailable', retryInMs: null, error: 'HTTP 503' } : made(1)
   const world = videoWorld([provider])
   world.add({ id: 'a' })
   world.runner()
@@ -76,7 +86,11 @@ t.test('what the provider says has failed fails, and costs nothing', async (t) =
   world.add({ id: 'a' })
   world.runner()
   await world.clock.advance(3_000)
-  t.same(world.rows.get('a')?.end, { kind: 'failed', error: 'provider_failed: moderated', mayHaveCost: false })
+  t.same(world.rows.get('a')?.end, {
+    kind: 'failed',
+    error: 'provider_failed: moderated',
+    mayHaveCost: false,
+  })
 })
 
 for (const count of [0, limits.VIDEO_CLIPS_MAX + 1]) {
@@ -122,7 +136,8 @@ t.test('when polls are short, jobs of a small workspace do not wait behind those
   provider.onPoll = () => RUNNING
   const world = videoWorld([provider])
   world.polls = { liveRunners: 1, take: async () => ({ granted: 1, retryAfterMs: 100 }) }
-  for (let n = 0; n < 100; n++) world.add({ id: `big-${n}`, workspaceId: 'big', state: 'running', upstreamId: `big-${n}` })
+  for (let n = 0; n < 100; n++)
+    world.add({ id: `big-${n}`, workspaceId: 'big', state: 'running', upstreamId: `big-${n}` })
   world.add({ id: 'small', workspaceId: 'small', state: 'running', upstreamId: 'small' })
   world.runner()
   await world.clock.advance(500)
@@ -133,7 +148,10 @@ t.test('with more jobs than the provider lets us poll, each is polled less often
   const provider = scripted('tokens', { concurrency: 100, pollsPerSecond: 2 })
   provider.onPoll = () => RUNNING
   const world = videoWorld([provider], { random: () => 0 })
-  world.polls = { liveRunners: 2, take: async (_provider, _perSecond, want) => ({ granted: want, retryAfterMs: 0 }) }
+  world.polls = {
+    liveRunners: 2,
+    take: async (_provider, _perSecond, want) => ({ granted: want, retryAfterMs: 0 }),
+  }
   for (let n = 0; n < 40; n++) world.add({ id: `job-${n}`, state: 'running', upstreamId: `up-${n}` })
   world.runner()
   await world.clock.advance(39_000)
@@ -142,14 +160,21 @@ t.test('with more jobs than the provider lets us poll, each is polled less often
   t.equal(provider.calls.length, 80)
 })
 
-t.test('a provider that never answers delays nobody else\'s jobs', async (t) => {
+t.test("a provider that never answers delays nobody else's jobs", async (t) => {
   const hanging = scripted('hangs', { concurrency: 8 })
   const good = scripted('tokens')
   const world = videoWorld([hanging, good])
-  const never = (times: { readonly endsAt: number }) => new Promise<void>((resolve) => void world.clock.after(times.endsAt - world.clock.now(), resolve))
+  const never = (times: { readonly endsAt: number }) =>
+    new Promise<void>((resolve) => void world.clock.after(times.endsAt - world.clock.now(), resolve))
   hanging.onSubmit = async (_order, times) => never(times).then(() => ({ kind: 'unknown', error: 'timeout' }))
-  hanging.onPoll = async (_id, _order, times) => never(times).then(() => ({ kind: 'unavailable', retryInMs: null, error: 'timeout' }))
-  for (let n = 0; n < 300; n++) world.add({ id: `hangs-${n}`, provider: 'hangs', ...(n % 2 === 0 ? {} : { state: 'running', upstreamId: `up-${n}` }) })
+  hanging.onPoll = async (_id, _order, times) =>
+    never(times).then(() => ({ kind: 'unavailable', retryInMs: null, error: 'timeout' }))
+  for (let n = 0; n < 300; n++)
+    world.add({
+      id: `hangs-${n}`,
+      provider: 'hangs',
+      ...(n % 2 === 0 ? {} : { state: 'running', upstreamId: `up-${n}` }),
+    })
   for (let n = 0; n < 100; n++) world.add({ id: `good-${n}` })
   world.runner()
   await world.clock.advance(4_000)
@@ -167,31 +192,45 @@ t.test('ten thousand jobs that wait have one timer between them', async (t) => {
   t.ok(world.clock.waiting <= 4, `${world.clock.waiting} timers`)
 })
 
-t.test('at a provider that takes a single call, submissions without end leave polls their turns, and polls leave submissions theirs', async (t) => {
-  const provider = scripted('tokens', { concurrency: 1 })
-  const world = videoWorld([provider])
-  const slowly = async <T>(answer: T): Promise<T> => {
-    await new Promise<void>((resolve) => void world.clock.after(300, resolve))
-    return answer
-  }
-  provider.onSubmit = ({ jobId }) => slowly(jobId === 'a' ? { kind: 'taken', upstreamId: 'up-a' } : { kind: 'unsent', retryInMs: 0, error: 'full' })
-  provider.onPoll = () => slowly({ kind: 'running', retryInMs: null })
-  world.add({ id: 'a' })
-  world.runner()
-  await world.clock.advance(1_000)
-  for (let n = 0; n < 300; n++) world.add({ id: `job-${n}` })
-  await world.clock.advance(60_000)
-  const polls = provider.calls.filter((call) => call === 'poll up-a').length
-  t.ok(polls > 5, `polled ${polls} times`)
-  t.ok(provider.calls.length - polls > 100)
-})
+t.test(
+  'at a provider that takes a single call, submissions without end leave polls their turns, and polls leave submissions theirs',
+  async (t) => {
+    const provider = scripted('tokens', { concurrency: 1 })
+    const world = videoWorld([provider])
+    const slowly = async <T>(answer: T): Promise<T> => {
+      await new Promise<void>((resolve) => void world.clock.after(300, resolve))
+      return answer
+    }
+    provider.onSubmit = ({ jobId }) =>
+      slowly(
+        jobId === 'a'
+          ? { kind: 'taken', upstreamId: 'up-a' }
+          : { kind: 'unsent', retryInMs: 0, error: 'full' },
+      )
+    provider.onPoll = () => slowly({ kind: 'running', retryInMs: null })
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(1_000)
+    for (let n = 0; n < 300; n++) world.add({ id: `job-${n}` })
+    await world.clock.advance(60_000)
+    const polls = provider.calls.filter((call) => call === 'poll up-a').length
+    t.ok(polls > 5, `polled ${polls} times`)
+    t.ok(provider.calls.length - polls > 100)
+  },
+)
 
 t.test('a clip whose address is longer than any is not kept: rows and runners would carry it', async (t) => {
   const provider = scripted('tokens')
-  provider.onPoll = () => ({ kind: 'made', sources: [{ kind: 'url', url: `https://clips.test/${'x'.repeat(limits.VIDEO_URL_CHARS_MAX)}` }] })
+  provider.onPoll = () => ({
+    kind: 'made',
+    sources: [{ kind: 'url', url: `https://clips.test/${'x'.repeat(limits.VIDEO_URL_CHARS_MAX)}` }],
+  })
   const world = videoWorld([provider])
   world.add({ id: 'a' })
   world.runner()
   await world.clock.advance(5_000)
-  t.match(world.rows.get('a'), { made: null, end: { kind: 'failed', error: /^provider_invalid: /, mayHaveCost: true } })
+  t.match(world.rows.get('a'), {
+    made: null,
+    end: { kind: 'failed', error: /^provider_invalid: /, mayHaveCost: true },
+  })
 })

@@ -7,14 +7,18 @@ import { bytesOf, POSTGRES_AHEAD_MS, scripted, videoWorld } from '../../../suppo
 
 const submits = (calls: readonly string[]): number => calls.filter((call) => call.startsWith('submit')).length
 
-t.test('what the provider refuses fails at once, with the provider\'s words and no cost', async (t) => {
+t.test("what the provider refuses fails at once, with the provider's words and no cost", async (t) => {
   const provider = scripted('tokens')
   provider.onSubmit = () => ({ kind: 'refused', error: 'moderated: the prompt is not allowed' })
   const world = videoWorld([provider])
   world.add({ id: 'a' })
   world.runner()
   await world.clock.advance(1_000)
-  t.same(world.rows.get('a')?.end, { kind: 'failed', error: 'moderated: the prompt is not allowed', mayHaveCost: false })
+  t.same(world.rows.get('a')?.end, {
+    kind: 'failed',
+    error: 'moderated: the prompt is not allowed',
+    mayHaveCost: false,
+  })
   const ended = world.log.events.filter(({ event }) => event === 'video.ended')
   t.match(ended, [{ fields: { id: 'a', status: 'failed', failure: 'moderated' } }])
   t.notMatch(JSON.stringify(ended), 'not allowed')
@@ -32,25 +36,34 @@ t.test('a long text of a provider is cut', async (t) => {
 })
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(`what was surely not sent is sent again after as long as the provider asks: ${submit}`, async (t) => {
-    const provider = scripted('tokens', { submit })
-    let tries = 0
-    provider.onSubmit = ({ jobId }) => (tries++ === 0 ? { kind: 'unsent', retryInMs: 5_000, error: '' } : { kind: 'taken', upstreamId: `up-${jobId}` })
-    const world = videoWorld([provider])
-    world.add({ id: 'a' })
-    world.runner()
-    await world.clock.advance(4_900)
-    t.equal(world.rows.get('a')?.state, 'accepted')
-    t.equal(submits(provider.calls), 1)
-    await world.clock.advance(1_000)
-    t.equal(world.rows.get('a')?.state, 'running')
-  })
+  t.test(
+    `what was surely not sent is sent again after as long as the provider asks: ${submit}`,
+    async (t) => {
+      const provider = scripted('tokens', { submit })
+      let tries = 0
+      provider.onSubmit = ({ jobId }) =>
+        tries++ === 0
+          ? { kind: 'unsent', retryInMs: 5_000, error: '' }
+          : { kind: 'taken', upstreamId: `up-${jobId}` }
+      const world = videoWorld([provider])
+      world.add({ id: 'a' })
+      world.runner()
+      await world.clock.advance(4_900)
+      t.equal(world.rows.get('a')?.state, 'accepted')
+      t.equal(submits(provider.calls), 1)
+      await world.clock.advance(1_000)
+      t.equal(world.rows.get('a')?.state, 'running')
+    },
+  )
 }
 
 t.test('a provider that asks for a year is not waited for so long', async (t) => {
   const provider = scripted('tokens')
   let tries = 0
-  provider.onSubmit = () => (tries++ === 0 ? { kind: 'unsent', retryInMs: 31_536_000_000, error: '' } : { kind: 'taken', upstreamId: 'up' })
+  provider.onSubmit = () =>
+    tries++ === 0
+      ? { kind: 'unsent', retryInMs: 31_536_000_000, error: '' }
+      : { kind: 'taken', upstreamId: 'up' }
   const world = videoWorld([provider])
   world.add({ id: 'a' })
   world.runner()
@@ -73,16 +86,26 @@ t.test('token: an unknown outcome repeats the same token until the provider answ
   t.match(world.rows.get('a'), { state: 'completed', submissions: 4 })
 })
 
-t.test('blind: an unknown outcome ends the job, never submits again, and tells the operator of the cost', async (t) => {
-  const provider = scripted('tokens', { submit: 'blind' })
-  provider.onSubmit = () => ({ kind: 'unknown', error: 'provider_outcome_unknown: the answer did not come' })
-  const world = videoWorld([provider])
-  world.add({ id: 'a' })
-  world.runner()
-  await world.clock.advance(200_000)
-  t.same(world.rows.get('a')?.end, { kind: 'failed', error: 'provider_outcome_unknown: the answer did not come', mayHaveCost: true })
-  t.equal(submits(provider.calls), 1)
-})
+t.test(
+  'blind: an unknown outcome ends the job, never submits again, and tells the operator of the cost',
+  async (t) => {
+    const provider = scripted('tokens', { submit: 'blind' })
+    provider.onSubmit = () => ({
+      kind: 'unknown',
+      error: 'provider_outcome_unknown: the answer did not come',
+    })
+    const world = videoWorld([provider])
+    world.add({ id: 'a' })
+    world.runner()
+    await world.clock.advance(200_000)
+    t.same(world.rows.get('a')?.end, {
+      kind: 'failed',
+      error: 'provider_outcome_unknown: the answer did not come',
+      mayHaveCost: true,
+    })
+    t.equal(submits(provider.calls), 1)
+  },
+)
 
 t.test('blind: a row that another runner left in submission is ended without a call', async (t) => {
   const provider = scripted('tokens', { submit: 'blind' })
@@ -90,7 +113,11 @@ t.test('blind: a row that another runner left in submission is ended without a c
   world.add({ id: 'a', state: 'submitting', submissions: 1 })
   world.runner()
   await world.clock.advance(1_000)
-  t.match(world.rows.get('a')?.end, { kind: 'failed', error: /^provider_outcome_unknown: /, mayHaveCost: true })
+  t.match(world.rows.get('a')?.end, {
+    kind: 'failed',
+    error: /^provider_outcome_unknown: /,
+    mayHaveCost: true,
+  })
   t.same(provider.calls, [])
 })
 
@@ -187,17 +214,29 @@ t.test('the clock of Postgres is another one: nothing is compared with ours', as
 t.test('what is large of a request is read for the calls that send it, and held for no other', async (t) => {
   const provider = scripted('tokens')
   const world = videoWorld([provider])
-  const attached = { frames: [{ frame: 'first_frame' as const, url: 'data:image/png;base64,AAAA' }], references: [], passthrough: { tone: 'warm' } }
+  const attached = {
+    frames: [{ frame: 'first_frame' as const, url: 'data:image/png;base64,AAAA' }],
+    references: [],
+    passthrough: { tone: 'warm' },
+  }
   const seen: unknown[] = []
-  const see = (call: string, { request: { frames, passthrough } }: VideoOrder): void => void seen.push([call, frames.length, passthrough])
+  const see = (call: string, { request: { frames, passthrough } }: VideoOrder): void =>
+    void seen.push([call, frames.length, passthrough])
   provider.onSubmit = (order) => (see('submit', order), { kind: 'taken', upstreamId: 'up' })
-  provider.onPoll = (_id, order) => (see('poll', order), { kind: 'made', sources: [{ kind: 'content', index: 0 }] })
+  provider.onPoll = (_id, order) => (
+    see('poll', order),
+    { kind: 'made', sources: [{ kind: 'content', index: 0 }] }
+  )
   provider.onDownload = (order) => (see('download', order), ok(bytesOf('clip')))
   world.add({ id: 'a', attached })
   world.runner()
   await world.clock.advance(10_000)
   t.equal(world.rows.get('a')?.state, 'completed')
-  t.same(seen, [['submit', 1, { tone: 'warm' }], ['poll', 0, {}], ['download', 1, { tone: 'warm' }]])
+  t.same(seen, [
+    ['submit', 1, { tone: 'warm' }],
+    ['poll', 0, {}],
+    ['download', 1, { tone: 'warm' }],
+  ])
 })
 
 t.test('a job that was cancelled while its call was prepared is not submitted', async (t) => {
@@ -232,73 +271,99 @@ t.test('a call that is still prepared when the runner has ended is not made', as
   t.same(provider.calls, [])
 })
 
-t.test('a call that is still prepared when a runner that closes cuts off is left to another runner: its answer might not be heard', async (t) => {
-  const provider = scripted('tokens', { submit: 'blind' })
-  const world = videoWorld([provider])
-  const { submit } = provider
-  provider.submit = async (order, times) => {
-    await new Promise<void>((resolve) => void world.clock.after(8_000, resolve))
-    return submit(order, times)
-  }
-  world.add({ id: 'a', attached: { frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }], references: [], passthrough: {} } })
-  const runner = world.runner()
-  await world.clock.advance(100)
-  const closed = runner.close(10_000)
-  await world.clock.advance(9_000)
-  t.same(provider.calls, [])
-  await closed
-  t.match(world.rows.get('a'), { state: 'accepted', end: null })
-})
+t.test(
+  'a call that is still prepared when a runner that closes cuts off is left to another runner: its answer might not be heard',
+  async (t) => {
+    const provider = scripted('tokens', { submit: 'blind' })
+    const world = videoWorld([provider])
+    const { submit } = provider
+    provider.submit = async (order, times) => {
+      await new Promise<void>((resolve) => void world.clock.after(8_000, resolve))
+      return submit(order, times)
+    }
+    world.add({
+      id: 'a',
+      attached: {
+        frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }],
+        references: [],
+        passthrough: {},
+      },
+    })
+    const runner = world.runner()
+    await world.clock.advance(100)
+    const closed = runner.close(10_000)
+    await world.clock.advance(9_000)
+    t.same(provider.calls, [])
+    await closed
+    t.match(world.rows.get('a'), { state: 'accepted', end: null })
+  },
+)
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(`a submission of which nobody heard that it was written is made all the same: ${submit}`, async (t) => {
-    const provider = scripted('tokens', { submit })
-    const world = videoWorld([provider])
-    let tries = 0
-    world.fault = (method) => (method === 'submitting' && tries++ === 0 ? 'unheard' : 'none')
-    world.add({ id: 'a' })
-    world.runner()
-    await world.clock.advance(20_000)
-    t.equal(submits(provider.calls), 1)
-    t.equal(world.rows.get('a')?.state, 'completed')
-  })
+  t.test(
+    `a submission of which nobody heard that it was written is made all the same: ${submit}`,
+    async (t) => {
+      const provider = scripted('tokens', { submit })
+      const world = videoWorld([provider])
+      let tries = 0
+      world.fault = (method) => (method === 'submitting' && tries++ === 0 ? 'unheard' : 'none')
+      world.add({ id: 'a' })
+      world.runner()
+      await world.clock.advance(20_000)
+      t.equal(submits(provider.calls), 1)
+      t.equal(world.rows.get('a')?.state, 'completed')
+    },
+  )
 }
 
 for (const submit of ['token', 'lookup', 'blind'] as const) {
-  t.test(`a job whose images come as late as they may is submitted, with all of the call's time: ${submit}`, async (t) => {
-    const provider = scripted('tokens', { submit })
-    const world = videoWorld([provider])
-    const { submit: send } = provider
-    let leftMs = 0
-    provider.submit = async (order, times) => {
-      await new Promise<void>((resolve) => void world.clock.after(VIDEO_IMAGES_MS, resolve))
-      leftMs = times.endsAt - world.clock.now()
-      return send(order, times)
-    }
-    world.add({ id: 'a', attached: { frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }], references: [], passthrough: {} } })
-    world.runner()
-    await world.clock.advance(2 * VIDEO_IMAGES_MS)
-    t.equal(submits(provider.calls), 1)
-    t.equal(world.rows.get('a')?.state, 'completed')
-    t.ok(leftMs > provider.video.submitTimeoutMs - limits.VIDEO_LEASE_MS)
-  })
+  t.test(
+    `a job whose images come as late as they may is submitted, with all of the call's time: ${submit}`,
+    async (t) => {
+      const provider = scripted('tokens', { submit })
+      const world = videoWorld([provider])
+      const { submit: send } = provider
+      let leftMs = 0
+      provider.submit = async (order, times) => {
+        await new Promise<void>((resolve) => void world.clock.after(VIDEO_IMAGES_MS, resolve))
+        leftMs = times.endsAt - world.clock.now()
+        return send(order, times)
+      }
+      world.add({
+        id: 'a',
+        attached: {
+          frames: [{ frame: 'first_frame', url: 'https://images.test/slow.png' }],
+          references: [],
+          passthrough: {},
+        },
+      })
+      world.runner()
+      await world.clock.advance(2 * VIDEO_IMAGES_MS)
+      t.equal(submits(provider.calls), 1)
+      t.equal(world.rows.get('a')?.state, 'completed')
+      t.ok(leftMs > provider.video.submitTimeoutMs - limits.VIDEO_LEASE_MS)
+    },
+  )
 
-  t.test(`a taken job whose id the store cannot be told for a while is nobody else's so long, and told when it can: ${submit}`, async (t) => {
-    const provider = scripted('tokens', { submit })
-    provider.onPoll = () => ({ kind: 'running', retryInMs: null })
-    const world = videoWorld([provider])
-    let isAway = false
-    provider.onSubmit = () => {
-      isAway = true
-      return { kind: 'taken', upstreamId: 'up' }
-    }
-    world.fault = () => (isAway ? 'lost' : 'none')
-    world.add({ id: 'a' })
-    world.runner()
-    await world.clock.advance(limits.VIDEO_LEASE_MS + 2_000)
-    isAway = false
-    await world.clock.advance(60_000)
-    t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up', submissions: 1, end: null })
-    t.equal(submits(provider.calls), 1)
-  })
+  t.test(
+    `a taken job whose id the store cannot be told for a while is nobody else's so long, and told when it can: ${submit}`,
+    async (t) => {
+      const provider = scripted('tokens', { submit })
+      provider.onPoll = () => ({ kind: 'running', retryInMs: null })
+      const world = videoWorld([provider])
+      let isAway = false
+      provider.onSubmit = () => {
+        isAway = true
+        return { kind: 'taken', upstreamId: 'up' }
+      }
+      world.fault = () => (isAway ? 'lost' : 'none')
+      world.add({ id: 'a' })
+      world.runner()
+      await world.clock.advance(limits.VIDEO_LEASE_MS + 2_000)
+      isAway = false
+      await world.clock.advance(60_000)
+      t.match(world.rows.get('a'), { state: 'running', upstreamId: 'up', submissions: 1, end: null })
+      t.equal(submits(provider.calls), 1)
+    },
+  )
 }

@@ -11,10 +11,16 @@ const [LONG_MS, SHORT_MS] = [20_000, 250]
 const HEAD_MS = 5_000
 
 /** What one attempt at a receiver that answers so comes to. */
-async function outcomeOf({ receiver, start, tell, outcomes }: WebhookStand, answer: Answer, attemptMs = LONG_MS): Promise<string | undefined> {
+async function outcomeOf(
+  { receiver, start, tell, outcomes }: WebhookStand,
+  answer: Answer,
+  attemptMs = LONG_MS,
+): Promise<string | undefined> {
   receiver.answerWith(answer)
   await tell()
-  const sender = start({ timing: { attemptMs, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [3_600_000] } })
+  const sender = start({
+    timing: { attemptMs, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [3_600_000] },
+  })
   await until(() => outcomes.length > 0)
   await sender.close()
   return outcomes[0]
@@ -36,10 +42,13 @@ function endless(res: ServerResponse): () => number {
 t.test('2xx with a body that never ends is delivered, and its connection is given up', async (t) => {
   const stand = await openWebhookStand(t)
   let taken = (): number => 0
-  t.equal(await outcomeOf(stand, (res) => {
-    res.writeHead(200)
-    taken = endless(res)
-  }), 'delivered')
+  t.equal(
+    await outcomeOf(stand, (res) => {
+      res.writeHead(200)
+      taken = endless(res)
+    }),
+    'delivered',
+  )
   await until(() => stand.receiver.open === 0)
   t.ok(taken() > WEBHOOK_ANSWER_BYTES_MAX)
   t.equal(stand.egress.load.calls, 0)
@@ -58,32 +67,49 @@ t.test('a receiver that never answers has taken its time', async (t) => {
 t.test('a receiver that drips its headers has taken its time', async (t) => {
   let drip: NodeJS.Timeout | undefined
   t.teardown(() => clearInterval(drip))
-  t.equal(await outcomeOf(await openWebhookStand(t), (res) => {
-    res.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ')
-    drip = setInterval(() => res.socket?.write('a'), 20)
-  }, SHORT_MS), 'timeout')
+  t.equal(
+    await outcomeOf(
+      await openWebhookStand(t),
+      (res) => {
+        res.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ')
+        drip = setInterval(() => res.socket?.write('a'), 20)
+      },
+      SHORT_MS,
+    ),
+    'timeout',
+  )
 })
 
 t.test('headers without end are no answer', async (t) => {
-  t.equal(await outcomeOf(await openWebhookStand(t), (res) => {
-    res.socket?.write('HTTP/1.1 200 OK\r\n')
-    for (let nth = 0; nth < 400; nth++) res.socket?.write(`x-${nth}: ${'a'.repeat(1_000)}\r\n`)
-  }), 'unreachable')
+  t.equal(
+    await outcomeOf(await openWebhookStand(t), (res) => {
+      res.socket?.write('HTTP/1.1 200 OK\r\n')
+      for (let nth = 0; nth < 400; nth++) res.socket?.write(`x-${nth}: ${'a'.repeat(1_000)}\r\n`)
+    }),
+    'unreachable',
+  )
 })
 
 t.test('informational answers without end are none', async (t) => {
   let going: NodeJS.Timeout | undefined
   t.teardown(() => clearInterval(going))
   const stand = await openWebhookStand(t)
-  const outcome = await outcomeOf(stand, (res) => {
-    going = setInterval(() => res.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 10)
-  }, SHORT_MS)
+  const outcome = await outcomeOf(
+    stand,
+    (res) => {
+      going = setInterval(() => res.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 10)
+    },
+    SHORT_MS,
+  )
   t.match(outcome, /^(timeout|unreachable)$/)
 })
 
 t.test('a reset, an answer that is no HTTP and a closed port are no answer', async (t) => {
   t.equal(await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.destroy()), 'unreachable')
-  t.equal(await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.end('SSH-2.0-hello\r\n')), 'unreachable')
+  t.equal(
+    await outcomeOf(await openWebhookStand(t), (res) => void res.socket?.end('SSH-2.0-hello\r\n')),
+    'unreachable',
+  )
   const closed = await openWebhookStand(t)
   await closed.receiver.close()
   t.equal(await outcomeOf(closed, () => undefined), 'unreachable')
@@ -94,7 +120,13 @@ t.test('a redirect is a failure, and nobody comes to where it leads', async (t) 
   t.teardown(() => trap.close())
   for (const status of [301, 302, 303, 307, 308, 304, 300]) {
     const stand = await openWebhookStand(t)
-    t.equal(await outcomeOf(stand, (res) => void res.writeHead(status, { location: `http://127.0.0.1:${trap.port}/` }).end()), 'redirect')
+    t.equal(
+      await outcomeOf(
+        stand,
+        (res) => void res.writeHead(status, { location: `http://127.0.0.1:${trap.port}/` }).end(),
+      ),
+      'redirect',
+    )
     t.equal(stand.receiver.received.length, 1)
   }
   t.equal(trap.connections, 0)
@@ -110,28 +142,45 @@ t.test('a certificate of another name or of nobody is refused before anything is
   t.equal(stand.receiver.received.length, 0)
 })
 
-t.test('a name that leads to a private address by now is refused, and delivered to when it does no more', async (t) => {
-  let address = '10.0.0.1'
-  const stand = await openWebhookStand(t, { allow: ['127.0.0.1'], resolve: () => Promise.resolve([address]) })
-  await stand.tell()
-  stand.start()
-  await until(() => stand.outcomes.length > 1)
-  t.equal(stand.receiver.connections, 0)
-  address = '127.0.0.1'
-  t.match(await stand.settled(), [{ state: 'delivered' }])
-  t.equal(stand.outcomes[0], 'refused')
-})
+t.test(
+  'a name that leads to a private address by now is refused, and delivered to when it does no more',
+  async (t) => {
+    let address = '10.0.0.1'
+    const stand = await openWebhookStand(t, {
+      allow: ['127.0.0.1'],
+      resolve: () => Promise.resolve([address]),
+    })
+    await stand.tell()
+    stand.start()
+    await until(() => stand.outcomes.length > 1)
+    t.equal(stand.receiver.connections, 0)
+    address = '127.0.0.1'
+    t.match(await stand.settled(), [{ state: 'delivered' }])
+    t.equal(stand.outcomes[0], 'refused')
+  },
+)
 
 t.test('what is no address for webhooks is refused without a connection', async (t) => {
   const stand = await openWebhookStand(t, { allow: ['http:127.0.0.0/8'] })
   const { port } = stand.receiver
   const urls = [
-    `http://a.hooks.example:${port}/`, `https://user@a.hooks.example:${port}/`, 'https://a.hooks.example:22/', 'ftp://a.hooks.example/', 'nowhere', '',
-    `https://[::1]:${port}/`, 'https://10.0.0.1/', 'https://a.hooks.example:6379/', `https://a.hooks.exam ple:${port}/`,
+    `http://a.hooks.example:${port}/`,
+    `https://user@a.hooks.example:${port}/`,
+    'https://a.hooks.example:22/',
+    'ftp://a.hooks.example/',
+    'nowhere',
+    '',
+    `https://[::1]:${port}/`,
+    'https://10.0.0.1/',
+    'https://a.hooks.example:6379/',
+    `https://a.hooks.exam ple:${port}/`,
   ]
   for (const url of urls) await stand.tell({ url })
   stand.start({ timing: { attemptMs: LONG_MS, leaseMs: 60_000, sweepMs: 20, pauseMs: 10, delaysMs: [] } })
   const rows = await stand.settled()
-  t.same(rows.map(({ state, last_reason: reason }) => `${state} ${String(reason)}`), urls.map(() => 'dead refused'))
+  t.same(
+    rows.map(({ state, last_reason: reason }) => `${state} ${String(reason)}`),
+    urls.map(() => 'dead refused'),
+  )
   t.equal(stand.receiver.connections, 0)
 })

@@ -1,6 +1,11 @@
 import t from 'tap'
 import {
-  WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_CALLS_MAX, WEBHOOK_HOST_CALLS_MAX, WEBHOOK_LEASE_MS, WEBHOOK_SWEEP_MS, WEBHOOK_WORKSPACE_CALLS_MAX,
+  WEBHOOK_ATTEMPT_MS_MAX,
+  WEBHOOK_CALLS_MAX,
+  WEBHOOK_HOST_CALLS_MAX,
+  WEBHOOK_LEASE_MS,
+  WEBHOOK_SWEEP_MS,
+  WEBHOOK_WORKSPACE_CALLS_MAX,
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openDeliveries } from '../../../../src/server/store/webhooks/deliveries.ts'
 import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/timing.ts'
@@ -22,7 +27,11 @@ t.test('a receiver gets what was written, and verifies it in either form', async
   const { path, headers, body } = present(receiver.received[0])
   t.equal(path, '/in?token=hush')
   t.equal(body.toString(), told.body)
-  t.match(headers, { 'content-type': 'application/json', 'user-agent': /^sluice-webhooks/, 'x-sluice-idempotency-key': told.idempotencyKey })
+  t.match(headers, {
+    'content-type': 'application/json',
+    'user-agent': /^sluice-webhooks/,
+    'x-sluice-idempotency-key': told.idempotencyKey,
+  })
   const [secret] = must(await secrets.current(workspaceId))
   t.ok(verifiesAsB5(present(secret).text, headers, body))
   t.ok(verifiesAsStandard(present(secret).text, headers, body))
@@ -30,11 +39,15 @@ t.test('a receiver gets what was written, and verifies it in either form', async
 
 t.test('every attempt has the same id, key and bytes', async (t) => {
   const { receiver, start, tell, settled } = await openWebhookStand(t)
-  receiver.answerWith((res, nth) => (nth < 4 ? res.writeHead(nth % 2 === 0 ? 500 : 429).end('no') : res.end('yes')))
+  receiver.answerWith((res, nth) =>
+    nth < 4 ? res.writeHead(nth % 2 === 0 ? 500 : 429).end('no') : res.end('yes'),
+  )
   await tell()
   start()
   t.match(await settled(), [{ state: 'delivered', tries: 5 }])
-  const seen = receiver.received.map(({ headers, body }) => JSON.stringify([headers['webhook-id'], headers['x-sluice-idempotency-key'], body.toString()]))
+  const seen = receiver.received.map(({ headers, body }) =>
+    JSON.stringify([headers['webhook-id'], headers['x-sluice-idempotency-key'], body.toString()]),
+  )
   t.equal(seen.length, 5)
   t.equal(new Set(seen).size, 1)
 })
@@ -46,7 +59,10 @@ t.test('after eight failed attempts it is a dead letter that is told of', async 
   start()
   t.match(await settled(), [{ state: 'dead', tries: 8, last_status: 503, last_reason: 'status' }])
   t.equal(receiver.received.length, 8)
-  t.match(log.events.filter(({ event }) => event === 'webhook_dead'), [{ fields: { reason: 'status', status: 503, host: 'a.hooks.example', tries: 8 } }])
+  t.match(
+    log.events.filter(({ event }) => event === 'webhook_dead'),
+    [{ fields: { reason: 'status', status: 503, host: 'a.hooks.example', tries: 8 } }],
+  )
   t.equal(outcomes.filter((outcome) => outcome === 'status').length, 8)
 })
 
@@ -64,7 +80,10 @@ t.test('410 ends a delivery, and what else waits for that address is not sent', 
     { state: 'delivered' },
   ])
   await sender.close()
-  t.same(receiver.received.map(({ path }) => path), ['/gone', '/here'])
+  t.same(
+    receiver.received.map(({ path }) => path),
+    ['/gone', '/here'],
+  )
 })
 
 t.test('a receiver that hangs delays no other', async (t) => {
@@ -78,7 +97,8 @@ t.test('a receiver that hangs delays no other', async (t) => {
   let seen = await rows()
   while (seen.some(({ url, state }) => url.includes('live') && state !== 'delivered')) seen = await rows()
   t.equal(seen.filter(({ state, tries }) => state === 'waiting' && tries === 0).length, 40)
-  const hanging = (): number => receiver.received.filter(({ headers: { host } }) => host?.startsWith('dead.')).length
+  const hanging = (): number =>
+    receiver.received.filter(({ headers: { host } }) => host?.startsWith('dead.')).length
   await until(() => hanging() >= WEBHOOK_HOST_CALLS_MAX)
   t.equal(hanging(), WEBHOOK_HOST_CALLS_MAX)
   await receiver.close()
@@ -89,7 +109,8 @@ t.test('one workspace and a runner have no more attempts under way than their li
   const { receiver, start, tell, store } = await openWebhookStand(t)
   receiver.answerWith(() => undefined)
   const hosts = Math.ceil(WEBHOOK_WORKSPACE_CALLS_MAX / WEBHOOK_HOST_CALLS_MAX) + 1
-  for (let nth = 0; nth < hosts * (WEBHOOK_HOST_CALLS_MAX + 1); nth++) await tell({ url: receiver.url(`host-${nth % hosts}`) })
+  for (let nth = 0; nth < hosts * (WEBHOOK_HOST_CALLS_MAX + 1); nth++)
+    await tell({ url: receiver.url(`host-${nth % hosts}`) })
   const deliveries = openDeliveries({ store })
   const asked: DeliveryInput[] = []
   const sender = start({
@@ -144,7 +165,10 @@ t.test('Retry-After puts the next attempt off', async (t) => {
   await tell()
   start({
     timing: { ...COMPRESSED, retryAfterMsMax: 7_200_000 },
-    deliveries: { ...deliveries, book: (claim, result, dueInMs) => (booked.push(dueInMs), deliveries.book(claim, result, dueInMs)) },
+    deliveries: {
+      ...deliveries,
+      book: (claim, result, dueInMs) => (booked.push(dueInMs), deliveries.book(claim, result, dueInMs)),
+    },
   })
   await until(() => booked.length === 1)
   t.same(booked, [3_600_000])
@@ -156,8 +180,13 @@ t.test('a runner that dies between answer and booking is the only cause of a sec
   await tell()
   let bury: (() => void) | null = null
   let claims = 0
-  const claim: Deliveries['claim'] = (input) => (claims++ === 0 ? deliveries.claim(input) : Promise.resolve([]))
-  const dying: Deliveries = { ...deliveries, claim, book: () => new Promise<boolean>((done) => (bury = () => done(false))) }
+  const claim: Deliveries['claim'] = (input) =>
+    claims++ === 0 ? deliveries.claim(input) : Promise.resolve([])
+  const dying: Deliveries = {
+    ...deliveries,
+    claim,
+    book: () => new Promise<boolean>((done) => (bury = () => done(false))),
+  }
   void start({ deliveries: dying })
   await until(() => bury !== null)
   await store.sql`UPDATE webhook_deliveries SET lease_until = '-infinity'`
@@ -190,7 +219,12 @@ t.test('a store that is away is asked again, and told of once', async (t) => {
   const deliveries = openDeliveries({ store })
   let failures = 0
   await tell()
-  start({ deliveries: { ...deliveries, claim: (input) => (failures++ < 5 ? Promise.reject(new Error('away')) : deliveries.claim(input)) } })
+  start({
+    deliveries: {
+      ...deliveries,
+      claim: (input) => (failures++ < 5 ? Promise.reject(new Error('away')) : deliveries.claim(input)),
+    },
+  })
   t.match(await settled(), [{ state: 'delivered' }])
   t.equal(log.events.filter(({ event }) => event === 'webhook_claim_failed').length, 1)
 })
@@ -200,12 +234,20 @@ t.test('what cannot be signed or sent for a reason of ours counts for no attempt
   let asked = 0
   await tell()
   start({
-    secrets: { current: (id) => (asked++ < 3 ? Promise.resolve({ ok: false, failure: { name: 'data_key_unavailable' } }) : secrets.current(id)) },
+    secrets: {
+      current: (id) =>
+        asked++ < 3
+          ? Promise.resolve({ ok: false, failure: { name: 'data_key_unavailable' } })
+          : secrets.current(id),
+    },
     egress: {
       vetted(destination) {
         const way = egress.vetted(destination)
         if (!way.ok || asked > 6) return way
-        return { ok: true, value: { ...way.value, exchange: () => Promise.resolve({ ok: false, failure: { name: 'busy' } }) } }
+        return {
+          ok: true,
+          value: { ...way.value, exchange: () => Promise.resolve({ ok: false, failure: { name: 'busy' } }) },
+        }
       },
     },
   })
@@ -260,7 +302,10 @@ t.test('a sender that ends while it begins what it has claimed gives the rest ba
   })
   await until(() => closing !== null)
   await closing
-  t.match((await rows()).map(({ state, tries }) => `${state} ${tries}`), Array.from({ length: 10 }, () => 'waiting 0'))
+  t.match(
+    (await rows()).map(({ state, tries }) => `${state} ${tries}`),
+    Array.from({ length: 10 }, () => 'waiting 0'),
+  )
   t.equal((await deliveries.claim(input({ perHostMax: 99 }))).length, 10)
 })
 
@@ -278,7 +323,11 @@ t.test('neither the address nor the secret is in the log', async (t) => {
 })
 
 t.test('the times are those of the contract', async (t) => {
-  t.match(WEBHOOK_TIMING, { attemptMs: WEBHOOK_ATTEMPT_MS_MAX, leaseMs: WEBHOOK_LEASE_MS, sweepMs: WEBHOOK_SWEEP_MS })
+  t.match(WEBHOOK_TIMING, {
+    attemptMs: WEBHOOK_ATTEMPT_MS_MAX,
+    leaseMs: WEBHOOK_LEASE_MS,
+    sweepMs: WEBHOOK_SWEEP_MS,
+  })
   t.equal(WEBHOOK_ATTEMPT_MS_MAX, 15_000)
 })
 
@@ -288,13 +337,15 @@ t.test('what was not ready to be sent before its lease was as good as over is le
   let asked = 0
   const slow = {
     async current(workspaceId: string) {
-      if (asked++ === 0) await new Promise((resolve) => setTimeout(resolve, 2 * (timing.leaseMs - timing.attemptMs)))
+      if (asked++ === 0)
+        await new Promise((resolve) => setTimeout(resolve, 2 * (timing.leaseMs - timing.attemptMs)))
       return secrets.current(workspaceId)
     },
   }
   await tell()
   start({ secrets: slow, timing })
   t.match(await settled(), [{ state: 'delivered', tries: 1 }])
-  while (!log.events.some(({ event }) => event === 'webhook_postponed')) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!log.events.some(({ event }) => event === 'webhook_postponed'))
+    await new Promise((resolve) => setTimeout(resolve, 10))
   t.equal(receiver.received.length, 1)
 })

@@ -16,7 +16,10 @@ async function stand(t: Test): Promise<{ store: Store; organizationId: string }>
   return { store, organizationId: must(await createOrganization(store, { name: 'o' })).organization.id }
 }
 
-/** So many rows of one actor, the oldest of which alone is of the object `first`; each is a second later than the one before. */
+/**
+ * So many rows of one actor, the oldest of which alone is of the object `first`; each is a second later than
+ * the one before.
+ */
 async function fill({ sql }: Store, organizationId: string, count: number): Promise<void> {
   await sql`
     INSERT INTO audit (organization_id, n, at, operation, outcome, object_kind, object_id, actor_id, text, hash)
@@ -24,24 +27,48 @@ async function fill({ sql }: Store, organizationId: string, count: number): Prom
       CASE k WHEN 1 THEN 'first' ELSE 'thing' END, 'o' || k, 'ann', '{"n": ' || k || '}', '' FROM generate_series(1, ${count}::int) k`
 }
 
-t.test('a search that finds little looks at so many rows, says where it ended, and finds the rest from there', async (t) => {
-  const { store, organizationId } = await stand(t)
-  await fill(store, organizationId, AUDIT_LOOKED_MAX + 5)
-  const query: AuditQuery = { organizationId, actorId: 'ann', objectKind: 'first', limit: 10 }
-  t.same(must(await findAudit(store, query)), { rows: [], nextBefore: 6 })
-  t.match(must(await findAudit(store, { ...query, before: 6 })), { rows: [{ n: 1 }], nextBefore: null })
-  t.same(must(await findAudit(store, { ...query, before: AUDIT_LOOKED_MAX + 1 })).rows.map(({ n }) => n), [1], 'as many as it looks at')
-  t.match(must(await findAudit(store, { organizationId, objectKind: 'first', limit: 10 })), { rows: [{ n: 1 }], nextBefore: null }, 'one wish has an index')
-})
+t.test(
+  'a search that finds little looks at so many rows, says where it ended, and finds the rest from there',
+  async (t) => {
+    const { store, organizationId } = await stand(t)
+    await fill(store, organizationId, AUDIT_LOOKED_MAX + 5)
+    const query: AuditQuery = { organizationId, actorId: 'ann', objectKind: 'first', limit: 10 }
+    t.same(must(await findAudit(store, query)), { rows: [], nextBefore: 6 })
+    t.match(must(await findAudit(store, { ...query, before: 6 })), { rows: [{ n: 1 }], nextBefore: null })
+    t.same(
+      must(await findAudit(store, { ...query, before: AUDIT_LOOKED_MAX + 1 })).rows.map(({ n }) => n),
+      [1],
+      'as many as it looks at',
+    )
+    t.match(
+      must(await findAudit(store, { organizationId, objectKind: 'first', limit: 10 })),
+      { rows: [{ n: 1 }], nextBefore: null },
+      'one wish has an index',
+    )
+  },
+)
 
 t.test('of two organizations each finds its own events, whatever it looks for', async (t) => {
   const { store, organizationId } = await stand(t)
   const foreign = must(await createOrganization(store, { name: 'foreign' })).organization.id
-  const more = { actor: { kind: 'key', id: 'k' }, objectKind: 'preset', objectId: 'same', operation: 'presets.archive' } as const
-  for (const id of [organizationId, foreign]) await store.sql.begin((tx) => appendAudit(tx, auditEvent(id, more)))
+  const more = {
+    actor: { kind: 'key', id: 'k' },
+    objectKind: 'preset',
+    objectId: 'same',
+    operation: 'presets.archive',
+  } as const
+  for (const id of [organizationId, foreign])
+    await store.sql.begin((tx) => appendAudit(tx, auditEvent(id, more)))
   const inputs: readonly Partial<AuditQuery>[] = [
-    {}, { actorId: 'k' }, { objectKind: 'preset' }, { objectId: 'same' }, { operation: 'presets.archive' }, { outcome: 'changed' },
-    { before: 9 }, { since: '2020-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' }, { actorId: 'k', objectKind: 'preset', operation: 'presets.archive' },
+    {},
+    { actorId: 'k' },
+    { objectKind: 'preset' },
+    { objectId: 'same' },
+    { operation: 'presets.archive' },
+    { outcome: 'changed' },
+    { before: 9 },
+    { since: '2020-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' },
+    { actorId: 'k', objectKind: 'preset', operation: 'presets.archive' },
   ]
   for (const input of inputs) {
     const { rows } = must(await findAudit(store, { organizationId, limit: 9, ...input }))
@@ -71,7 +98,10 @@ t.test('the time of the log does not go back with the clock', async (t) => {
   await store.sql`UPDATE audit_heads SET at = '2099-01-01T00:00:00Z'`
   await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId), auditEvent(organizationId)))
   const { rows } = must(await findAudit(store, { organizationId, limit: 9, since: '2098-12-31T23:59:59Z' }))
-  t.same(rows.map(({ text }) => (JSON.parse(text) as { at: string }).at), Array(2).fill('2099-01-01T00:00:00.000000Z'))
+  t.same(
+    rows.map(({ text }) => (JSON.parse(text) as { at: string }).at),
+    Array(2).fill('2099-01-01T00:00:00.000000Z'),
+  )
   t.same(must(await verifyAudit(store, organizationId)), { checked: 3, faults: [] })
 })
 
@@ -81,7 +111,9 @@ t.test('a page of large events ends early, with one at least, and the next begin
   for (const share of [0.1, 2, 0.6, 0.6, 0.6])
     await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId, { after: large(share) })))
   const pageOf = async (before?: number): Promise<unknown> => {
-    const { rows, nextBefore } = must(await findAudit(store, { organizationId, limit: 10, ...(before !== undefined && { before }) }))
+    const { rows, nextBefore } = must(
+      await findAudit(store, { organizationId, limit: 10, ...(before !== undefined && { before }) }),
+    )
     return [rows.map(({ n }) => n), nextBefore]
   }
   t.same(await pageOf(), [[5, 4], 4])

@@ -32,17 +32,31 @@ t.test('a chain that nobody touched is whole, and tells all that it was told', a
   t.same(must(await verifyAudit(store, null)), { checked: 10, faults: [] })
   const rows: AuditRow[] = []
   must(await readAudit(store, organizationId, (row) => rows.push(row)))
-  t.same(rows.map(({ n }) => n), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-  t.match(JSON.parse(rows[2]?.text ?? ''), { n: 3, object_id: 'o3', actor: { kind: 'system', id: null }, after: { name: 'a' }, before: null })
+  t.same(
+    rows.map(({ n }) => n),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  )
+  t.match(JSON.parse(rows[2]?.text ?? ''), {
+    n: 3,
+    object_id: 'o3',
+    actor: { kind: 'system', id: null },
+    after: { name: 'a' },
+    before: null,
+  })
 })
 
 const TAMPERINGS: readonly (readonly [string, string, number, AuditFault['problem']])[] = [
   ['the text', `UPDATE audit SET text = replace(text, 'o4', 'o5') WHERE n = 4`, 4, 'edited'],
   ['a byte of white space', `UPDATE audit SET text = text || ' ' WHERE n = 4`, 4, 'edited'],
   ['the hash', `UPDATE audit SET hash = sha256('x') WHERE n = 4`, 4, 'edited'],
-  ['an event with its own hash made anew', `
+  [
+    'an event with its own hash made anew',
+    `
     UPDATE audit a SET text = replace(a.text, 'o4', 'o9'), object_id = 'o9', hash = sha256(p.hash || convert_to(replace(a.text, 'o4', 'o9'), 'UTF8'))
-    FROM audit p WHERE a.n = 4 AND p.n = 3`, 5, 'edited'],
+    FROM audit p WHERE a.n = 4 AND p.n = 3`,
+    5,
+    'edited',
+  ],
   ['the time', `UPDATE audit SET at = at + interval '1 microsecond' WHERE n = 4`, 4, 'edited'],
   ['the operation column', `UPDATE audit SET operation = 'x' WHERE n = 4`, 4, 'edited'],
   ['the outcome column', `UPDATE audit SET outcome = 'x' WHERE n = 4`, 4, 'edited'],
@@ -60,7 +74,12 @@ for (const [what, statement, n, problem] of TAMPERINGS) {
   })
 }
 
-for (const [what, where, n] of [['first', 'n = 1', 1], ['middle', 'n = 5', 5], ['last', 'n = 10', 10], ['last three', 'n > 7', 8]] as const) {
+for (const [what, where, n] of [
+  ['first', 'n = 1', 1],
+  ['middle', 'n = 5', 5],
+  ['last', 'n = 10', 10],
+  ['last three', 'n > 7', 8],
+] as const) {
   t.test(`dropping the ${what} of the events is found there`, async (t) => {
     const { store, organizationId } = await chainOfTen(t)
     await store.sql.unsafe(`DELETE FROM audit WHERE ${where}`)
@@ -102,7 +121,13 @@ t.test('moving an event to another organization is found in both', async (t) => 
   await store.sql.begin((tx) => appendAudit(tx, auditEvent(other)))
   await store.sql`UPDATE audit SET organization_id = ${other}, n = 2 WHERE n = 10`
   const { faults } = must(await verifyAudit(store, null))
-  t.same(faults.map((fault) => [fault.organizationId, fault.n]).sort(), [[organizationId, 10], [other, 2]].sort())
+  t.same(
+    faults.map((fault) => [fault.organizationId, fault.n]).sort(),
+    [
+      [organizationId, 10],
+      [other, 2],
+    ].sort(),
+  )
 })
 
 t.test('adding an event in SQL behind the newest is found there', async (t) => {
@@ -127,7 +152,11 @@ t.test('many that append at once make one chain without gaps', async (t) => {
   const { store, organizationId } = await chainOfTen(t)
   const other = await organization(store, 'p')
   const both = [auditEvent(organizationId), auditEvent(other)]
-  await Promise.all(Array.from({ length: 100 }, (_, n) => store.sql.begin((tx) => appendAudit(tx, ...(n % 2 === 0 ? both : [...both].reverse())))))
+  await Promise.all(
+    Array.from({ length: 100 }, (_, n) =>
+      store.sql.begin((tx) => appendAudit(tx, ...(n % 2 === 0 ? both : [...both].reverse()))),
+    ),
+  )
   t.same(must(await verifyAudit(store, null)), { checked: 210, faults: [] })
 })
 
@@ -136,7 +165,13 @@ t.test('the log is read page by page, newest first, by what an event is of', asy
   const first = must(await findAudit(store, { organizationId, limit: 6 }))
   t.match(first, { nextBefore: 5, rows: [{ n: 10 }, { n: 9 }] })
   const before = first.rows.at(-1)?.n ?? 0
-  t.match(must(await findAudit(store, { organizationId, limit: 6, before })), { nextBefore: null, rows: [{ n: 4 }, {}, {}, { n: 1 }] })
-  t.match(must(await findAudit(store, { organizationId, limit: 6, objectKind: 'thing', objectId: 'o7' })).rows, [{ n: 7 }])
+  t.match(must(await findAudit(store, { organizationId, limit: 6, before })), {
+    nextBefore: null,
+    rows: [{ n: 4 }, {}, {}, { n: 1 }],
+  })
+  t.match(
+    must(await findAudit(store, { organizationId, limit: 6, objectKind: 'thing', objectId: 'o7' })).rows,
+    [{ n: 7 }],
+  )
   t.same(must(await findAudit(store, { organizationId, limit: 6, operation: 'other' })).rows, [])
 })

@@ -40,7 +40,8 @@ async function poll(feed: RunningEpochFeed): Promise<void> {
   while (!(await feed.poll())) continue
 }
 
-const idsOf = (heard: readonly Change[]): string[] => heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
+const idsOf = (heard: readonly Change[]): string[] =>
+  heard.map((change) => (change.kind === 'everything' ? '*' : change.id))
 
 t.test('two changes that commit in the opposite order of their start are both heard', async (t) => {
   const store = await openTestStore(t)
@@ -159,43 +160,50 @@ t.test('more changes than one poll reads drop everything', async (t) => {
 })
 
 for (const away of ['cut', 'freeze'] as const) {
-  t.test(`polls of a store behind a ${away} fail in time, and the first good one tells what was missed`, async (t) => {
-    const { direct, store, relay } = await openFarStore(t)
-    const { feed, heard } = await follow(t, store)
-    const goodAt = feed.lastGoodPollAtMs
-    t.ok(goodAt > 0)
-    await relay[away]()
-    await change(direct, 'missed')
-    await feed.poll()
-    t.equal(feed.lastGoodPollAtMs, goodAt)
-    t.same(idsOf(heard), [])
-    await relay.restore()
-    while (feed.lastGoodPollAtMs === goodAt) await feed.poll()
-    t.same(idsOf(heard), ['missed'])
-  })
+  t.test(
+    `polls of a store behind a ${away} fail in time, and the first good one tells what was missed`,
+    async (t) => {
+      const { direct, store, relay } = await openFarStore(t)
+      const { feed, heard } = await follow(t, store)
+      const goodAt = feed.lastGoodPollAtMs
+      t.ok(goodAt > 0)
+      await relay[away]()
+      await change(direct, 'missed')
+      await feed.poll()
+      t.equal(feed.lastGoodPollAtMs, goodAt)
+      t.same(idsOf(heard), [])
+      await relay.restore()
+      while (feed.lastGoodPollAtMs === goodAt) await feed.poll()
+      t.same(idsOf(heard), ['missed'])
+    },
+  )
 }
 
-t.test('one slow poll is no outage, as when the loop is blocked while a front starts; a second one is', async (t) => {
-  const { store, relay } = await openFarStore(t)
-  const log = keptLog()
-  const told = (): readonly string[] => log.events.map(({ event }) => event).filter((event) => event.startsWith('epoch.'))
-  const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
-  t.teardown(() => feed.close())
-  for (const end = performance.now() + EPOCH_POLL_TIMEOUT_MS + 100; performance.now() < end;);
-  const bounded = waitLong()
-  t.equal(await feed.poll(), true)
-  bounded()
-  t.same(told(), [])
-  await relay.freeze()
-  t.equal(await feed.poll(), false)
-  t.same(told(), [])
-  await feed.poll()
-  await feed.poll()
-  t.same(told(), ['epoch.away'])
-  await relay.restore()
-  while (!(await feed.poll()));
-  t.same(told(), ['epoch.away', 'epoch.back'])
-})
+t.test(
+  'one slow poll is no outage, as when the loop is blocked while a front starts; a second one is',
+  async (t) => {
+    const { store, relay } = await openFarStore(t)
+    const log = keptLog()
+    const told = (): readonly string[] =>
+      log.events.map(({ event }) => event).filter((event) => event.startsWith('epoch.'))
+    const feed = openEpochFeed({ store, hints: null, log, pollMs: NEVER_MS })
+    t.teardown(() => feed.close())
+    for (const end = performance.now() + EPOCH_POLL_TIMEOUT_MS + 100; performance.now() < end;);
+    const bounded = waitLong()
+    t.equal(await feed.poll(), true)
+    bounded()
+    t.same(told(), [])
+    await relay.freeze()
+    t.equal(await feed.poll(), false)
+    t.same(told(), [])
+    await feed.poll()
+    await feed.poll()
+    t.same(told(), ['epoch.away'])
+    await relay.restore()
+    while (!(await feed.poll()));
+    t.same(told(), ['epoch.away', 'epoch.back'])
+  },
+)
 
 t.test('a store that is away from the start was away since then, and not since 1970', async (t) => {
   const { store, relay } = await openFarStore(t)

@@ -24,7 +24,10 @@ async function chores(t: Tap, ...ids: readonly string[]): Promise<Store> {
 t.test('of many claimers of one row one gets it', async (t) => {
   const { sql } = await chores(t, 'a')
   const claims = await Promise.all(Array.from({ length: 20 }, () => rows.claim(sql, 'a', LONG_MS)))
-  t.same(claims.filter((claim) => claim !== null), [{ id: 'a', attempt: 1, state: 'queued' }])
+  t.same(
+    claims.filter((claim) => claim !== null),
+    [{ id: 'a', attempt: 1, state: 'queued' }],
+  )
 })
 
 t.test('a claimer whose lease ran out and was taken over cannot write any more', async (t) => {
@@ -62,7 +65,10 @@ t.test('a row without work left is neither due nor claimed', async (t) => {
 
 t.test('a released row is due again at its time, and its giver is fenced off', async (t) => {
   const { sql } = await chores(t, 'now', 'later')
-  for (const [id, dueInMs] of [['now', SPENT_MS], ['later', LONG_MS]] as const) {
+  for (const [id, dueInMs] of [
+    ['now', SPENT_MS],
+    ['later', LONG_MS],
+  ] as const) {
     const claim = present(await rows.claim(sql, id, LONG_MS))
     t.equal(await rows.release(sql, claim, dueInMs), true)
     t.equal(await rows.advance(sql, claim, 'done'), null)
@@ -73,10 +79,13 @@ t.test('a released row is due again at its time, and its giver is fenced off', a
 t.test('an advance is part of the transaction that it stands in', async (t) => {
   const { sql } = await chores(t, 'a')
   const claim = present(await rows.claim(sql, 'a', LONG_MS))
-  await t.rejects(sql.begin(async (tx) => {
-    await rows.advance(tx, claim, 'done')
-    throw new Error('undo')
-  }), /undo/)
+  await t.rejects(
+    sql.begin(async (tx) => {
+      await rows.advance(tx, claim, 'done')
+      throw new Error('undo')
+    }),
+    /undo/,
+  )
   t.ok(await rows.advance(sql, claim, 'running'))
 })
 
@@ -84,10 +93,15 @@ t.test('claims that are renewed together keep what each has counted, where the t
   const { sql } = await chores(t, 'a', 'b', 'c')
   await sql`ALTER TABLE chores ADD COLUMN looks integer NOT NULL DEFAULT 9`
   const counted = guardedRows<State>({ table: 'chores', claimable: ['queued', 'running'], kept: 'looks' })
-  const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(async (id) => present(await counted.claim(sql, id, LONG_MS))))
+  const [a, b, c] = await Promise.all(
+    ['a', 'b', 'c'].map(async (id) => present(await counted.claim(sql, id, LONG_MS))),
+  )
   const claims = [{ ...present(a), kept: 4 }, present(b), { ...present(c), attempt: 7, kept: 5 }]
   t.same(await counted.renewAll(sql, claims, LONG_MS), ['c'])
-  t.same((await sql`SELECT looks FROM chores ORDER BY id`).map(({ looks }) => looks as number), [4, 9, 9])
+  t.same(
+    (await sql`SELECT looks FROM chores ORDER BY id`).map(({ looks }) => looks as number),
+    [4, 9, 9],
+  )
   t.same(await rows.renewAll(sql, claims, LONG_MS), ['c'], 'and not where it does not')
 })
 
@@ -96,7 +110,9 @@ t.test('the lease is counted from the claim, not from the begin of its transacti
   const [row] = await sql.begin(async (tx) => {
     await tx`SELECT pg_sleep(0.05)`
     await rows.claim(tx, 'a', LONG_MS)
-    return tx<{ isLate: boolean }[]>`SELECT lease_until >= now() + interval '1 hour 50 ms' AS "isLate" FROM chores`
+    return tx<
+      { isLate: boolean }[]
+    >`SELECT lease_until >= now() + interval '1 hour 50 ms' AS "isLate" FROM chores`
   })
   t.equal(row?.isLate, true)
 })

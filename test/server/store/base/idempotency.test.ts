@@ -1,12 +1,26 @@
 import t from 'tap'
 import type { Outcome } from '../../../../src/schemas/failures.ts'
 import type { Repeatable } from '../../../../src/schemas/idempotency.ts'
-import { KEPT_ANSWER_BYTES_MAX, TURN_LEASE_MS, TURN_RENEW_MS, WAITING_REPEATS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
+import {
+  KEPT_ANSWER_BYTES_MAX,
+  TURN_LEASE_MS,
+  TURN_RENEW_MS,
+  WAITING_REPEATS_MAX,
+} from '../../../../src/schemas/limits/idempotency-limits.ts'
 import type { IdempotencyClaim, ClaimOrAnswer } from '../../../../src/server/ports/idempotency.ts'
-import { keepAnswer, openIdempotency, type IdempotencyOptions, type IdempotencyStore } from '../../../../src/server/store/base/idempotency.ts'
+import {
+  keepAnswer,
+  openIdempotency,
+  type IdempotencyOptions,
+  type IdempotencyStore,
+} from '../../../../src/server/store/base/idempotency.ts'
 import { FACTS, openFileStand, untilBusy, type FileStand } from '../../../support/files/files.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
-import { agedRows, IDEMPOTENCY, IDEMPOTENCY_KEPT } from '../../../../src/server/store/lifecycle/retention/aged-rows.ts'
+import {
+  agedRows,
+  IDEMPOTENCY,
+  IDEMPOTENCY_KEPT,
+} from '../../../../src/server/store/lifecycle/retention/aged-rows.ts'
 import { must } from '../../../support/must.ts'
 import { runStep } from '../../../support/operator/retention.ts'
 
@@ -23,11 +37,21 @@ interface Stand extends FileStand {
   openAnswers(more?: Partial<IdempotencyOptions>): IdempotencyStore
 }
 
-async function openStand(t: Parameters<typeof openFileStand>[0], more: Partial<IdempotencyOptions> = {}): Promise<Stand> {
+async function openStand(
+  t: Parameters<typeof openFileStand>[0],
+  more: Partial<IdempotencyOptions> = {},
+): Promise<Stand> {
   const stand = await openFileStand(t)
   const openAnswers = (again: Partial<IdempotencyOptions> = {}): IdempotencyStore => {
     const answers = openIdempotency({
-      store: stand.store, now: () => performance.now(), random: Math.random, waitMs: 0, leaseMs: NEVER_MS, renewMs: NEVER_MS, ...more, ...again,
+      store: stand.store,
+      now: () => performance.now(),
+      random: Math.random,
+      waitMs: 0,
+      leaseMs: NEVER_MS,
+      renewMs: NEVER_MS,
+      ...more,
+      ...again,
     })
     t.teardown(async () => answers.close())
     return answers
@@ -49,28 +73,33 @@ t.test('a repetition gets the answer of the first call', async (t) => {
   t.same(await begin(), { ok: true, value: { kind: 'replay', answer: ANSWER } })
 })
 
-t.test('another request under the key is a mismatch, while the first runs and when it has answered; another key is not', async (t) => {
-  const { answers, begin, first } = await openStand(t)
-  const turn = await first()
-  t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
-  await answers.remember(turn, ANSWER)
-  t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
-  t.match(await begin({ key: 'twice' }), { value: { kind: 'first' } })
-  t.match(await begin({ apiKeyHash: 'c'.repeat(64) }), { value: { kind: 'first' } })
-})
+t.test(
+  'another request under the key is a mismatch, while the first runs and when it has answered; another key is not',
+  async (t) => {
+    const { answers, begin, first } = await openStand(t)
+    const turn = await first()
+    t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
+    await answers.remember(turn, ANSWER)
+    t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
+    t.match(await begin({ key: 'twice' }), { value: { kind: 'first' } })
+    t.match(await begin({ apiKeyHash: 'c'.repeat(64) }), { value: { kind: 'first' } })
+  },
+)
 
 t.test('of many that race in two processes one is the first, and the others get its answer', async (t) => {
   const { answers, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
   const processes = [answers, openAnswers()]
   let firsts = 0
-  const ends = await Promise.all(Array.from({ length: 12 }, async (_, nth) => {
-    const own = processes[nth % 2] ?? answers
-    const begun = must(await own.begin({ idempotency: KEY, holder: 'w' }))
-    if (begun.kind === 'replay') return begun.answer
-    firsts++
-    await own.remember(begun.turn, ANSWER)
-    return ANSWER
-  }))
+  const ends = await Promise.all(
+    Array.from({ length: 12 }, async (_, nth) => {
+      const own = processes[nth % 2] ?? answers
+      const begun = must(await own.begin({ idempotency: KEY, holder: 'w' }))
+      if (begun.kind === 'replay') return begun.answer
+      firsts++
+      await own.remember(begun.turn, ANSWER)
+      return ANSWER
+    }),
+  )
   t.equal(firsts, 1)
   t.same(ends, Array(12).fill(ANSWER))
 })
@@ -92,17 +121,20 @@ t.test('repetitions beyond a number are told at once that too many wait', async 
   t.equal(replays.length, WAITING_REPEATS_MAX)
 })
 
-t.test('when the first call fails the next one is the first, and what the failed one still says is not heard', async (t) => {
-  const { store, answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
-  const turn = await first()
-  const waiting = begin()
-  await answers.forget(turn)
-  const next = turnOf(await waiting)
-  await answers.remember(turn, { ...ANSWER, json: '"late"' })
-  t.notOk(await keepAnswer(store.sql, turn, { ...ANSWER, json: '"late"' }))
-  await answers.remember(next, ANSWER)
-  t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
-})
+t.test(
+  'when the first call fails the next one is the first, and what the failed one still says is not heard',
+  async (t) => {
+    const { store, answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
+    const turn = await first()
+    const waiting = begin()
+    await answers.forget(turn)
+    const next = turnOf(await waiting)
+    await answers.remember(turn, { ...ANSWER, json: '"late"' })
+    t.notOk(await keepAnswer(store.sql, turn, { ...ANSWER, json: '"late"' }))
+    await answers.remember(next, ANSWER)
+    t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
+  },
+)
 
 t.test('a caller that left while it became the first leaves no turn behind', async (t) => {
   const { answers, begin } = await openStand(t, { waitMs: NEVER_MS })
@@ -113,22 +145,26 @@ t.test('a caller that left while it became the first leaves no turn behind', asy
   t.match(await begin(), { value: { kind: 'first' } })
 })
 
-t.test('a key whose process died is taken over when its lease has run out, within the time that a repetition waits', async (t) => {
-  const { store, first, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
-  const dead = await first()
-  await store.sql`UPDATE idempotency SET lease_until = clock_timestamp() + interval '50 ms'`
-  const next = turnOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
-  t.equal(next.attempt, dead.attempt + 1)
-  t.notOk(await keepAnswer(store.sql, dead, ANSWER))
-  t.ok(TURN_RENEW_MS * 2 < TURN_LEASE_MS)
-})
+t.test(
+  'a key whose process died is taken over when its lease has run out, within the time that a repetition waits',
+  async (t) => {
+    const { store, first, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
+    const dead = await first()
+    await store.sql`UPDATE idempotency SET lease_until = clock_timestamp() + interval '50 ms'`
+    const next = turnOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
+    t.equal(next.attempt, dead.attempt + 1)
+    t.notOk(await keepAnswer(store.sql, dead, ANSWER))
+    t.ok(TURN_RENEW_MS * 2 < TURN_LEASE_MS)
+  },
+)
 
 t.test('a call that takes longer than a lease keeps its key', async (t) => {
   const { store, answers } = await openStand(t, { leaseMs: 60_000, renewMs: 5 })
   const turn = turnOf(await answers.begin({ idempotency: KEY, holder: 'w' }))
   const [begun] = await store.sql`SELECT lease_until FROM idempotency WHERE id = ${turn.id}`
   for (let isRenewed = false; !isRenewed;) {
-    const [row] = await store.sql`SELECT lease_until > ${begun?.['lease_until']} AS "isLater" FROM idempotency WHERE id = ${turn.id}`
+    const [row] =
+      await store.sql`SELECT lease_until > ${begun?.['lease_until']} AS "isLater" FROM idempotency WHERE id = ${turn.id}`
     isRenewed = row?.['isLater'] === true
   }
   await answers.remember(turn, ANSWER)
@@ -136,10 +172,21 @@ t.test('a call that takes longer than a lease keeps its key', async (t) => {
 
 t.test('an answer that comes while the store is away is kept when it is back', async (t) => {
   const { begin, openAnswers, store } = await openStand(t, { waitMs: NEVER_MS })
-  const away = openStore({ url: 'postgres://nobody@127.0.0.1:1/nothing', poolMax: 1, applicationName: 'test' })
+  const away = openStore({
+    url: 'postgres://nobody@127.0.0.1:1/nothing',
+    poolMax: 1,
+    applicationName: 'test',
+  })
   t.teardown(() => away.close())
   let isAway = false
-  const own = openAnswers({ store: { get sql() { return isAway ? away.sql : store.sql } } as typeof store, renewMs: 5 })
+  const own = openAnswers({
+    store: {
+      get sql() {
+        return isAway ? away.sql : store.sql
+      },
+    } as typeof store,
+    renewMs: 5,
+  })
   const turn = turnOf(await own.begin({ idempotency: KEY, holder: 'w' }))
   isAway = true
   await own.remember(turn, ANSWER)
@@ -147,13 +194,16 @@ t.test('an answer that comes while the store is away is kept when it is back', a
   t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
 })
 
-t.test('an answer can be kept in the transaction that makes what it tells of, and is then not written over', async (t) => {
-  const { store, answers, begin, first } = await openStand(t)
-  const turn = await first()
-  await store.sql.begin(async (tx) => t.ok(await keepAnswer(tx, turn, ANSWER)))
-  await answers.remember(turn, { ...ANSWER, json: '"second"' })
-  t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
-})
+t.test(
+  'an answer can be kept in the transaction that makes what it tells of, and is then not written over',
+  async (t) => {
+    const { store, answers, begin, first } = await openStand(t)
+    const turn = await first()
+    await store.sql.begin(async (tx) => t.ok(await keepAnswer(tx, turn, ANSWER)))
+    await answers.remember(turn, { ...ANSWER, json: '"second"' })
+    t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
+  },
+)
 
 t.test('a key that a file has is taken for all else, and the other way round', async (t) => {
   const { answers, begin, first, files, workspaceId } = await openStand(t)

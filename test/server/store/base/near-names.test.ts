@@ -1,7 +1,10 @@
 /** What is told of a name that is not there: the name, and those near it that the asker may see. C39. */
 import t from 'tap'
 import { textOf, type Outcome } from '../../../../src/schemas/failures.ts'
-import { createOrganization, findOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import {
+  createOrganization,
+  findOrganization,
+} from '../../../../src/server/store/workspaces/organizations.ts'
 import { openPresetRows, openPresets } from '../../../../src/server/store/presets/presets.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { findWorkspace, workspaceIdOf } from '../../../../src/server/store/base/find-workspace.ts'
@@ -14,7 +17,10 @@ const told = (outcome: Outcome<unknown>): string => (outcome.ok ? 'found' : text
 const store = await openTestStore(t)
 const { organization: own, workspace } = must(await createOrganization(store, { name: 'Acme' }))
 const { organization: other } = must(await createOrganization(store, { name: 'Acmes' }))
-for (const [{ id: organizationId }, slug] of [[own, 'production'], [other, 'productions']] as const) {
+for (const [{ id: organizationId }, slug] of [
+  [own, 'production'],
+  [other, 'productions'],
+] as const) {
   must(await createWorkspace(store, { organizationId, name: slug, slug }))
 }
 
@@ -22,19 +28,37 @@ t.test('an organization hears of its own workspaces alone, the command line of a
   const own1 = 'There is no such workspace. You asked for `prodction`. Nearest: `production`.'
   t.equal(told(await findWorkspace(store.sql, 'prodction', own.id)), own1)
   t.equal(told(await workspaceIdOf(store.sql, own.id, 'prodction')), own1)
-  t.equal(told(await findWorkspace(store.sql, 'prodction', null)), own1.replace('`production`.', '`production`, `productions`.'))
-  t.equal(told(await findWorkspace(store.sql, 'far-away', own.id)), 'There is no such workspace. You asked for `far-away`.')
-  t.match(told(await findWorkspace(store.sql, 'no\0where', own.id)), /^There is no such workspace\. You asked for `no where`\.$/)
+  t.equal(
+    told(await findWorkspace(store.sql, 'prodction', null)),
+    own1.replace('`production`.', '`production`, `productions`.'),
+  )
+  t.equal(
+    told(await findWorkspace(store.sql, 'far-away', own.id)),
+    'There is no such workspace. You asked for `far-away`.',
+  )
+  t.match(
+    told(await findWorkspace(store.sql, 'no\0where', own.id)),
+    /^There is no such workspace\. You asked for `no where`\.$/,
+  )
 })
 
 t.test('an organization that is misspelt is told with those near', async (t) => {
-  t.equal(told(await findOrganization(store.sql, 'Amce')), 'There is no such organization. You asked for `Amce`. Nearest: `Acme`.')
+  t.equal(
+    told(await findOrganization(store.sql, 'Amce')),
+    'There is no such organization. You asked for `Amce`. Nearest: `Acme`.',
+  )
 })
 
 t.test('a preset that is not there is told with those of its workspace that can be used', async (t) => {
-  const by = { actor: { kind: 'cli', id: null }, requestId: null, operation: 'presets.put', organizationId: own.id } as const
+  const by = {
+    actor: { kind: 'cli', id: null },
+    requestId: null,
+    operation: 'presets.put',
+    organizationId: own.id,
+  } as const
   const presets = openPresets(store, () => Promise.resolve())
-  for (const slug of ['support-search', 'support-searches']) must(await presets.put({ workspaceId: workspace.id, slug }, presetInput('m'), by))
+  for (const slug of ['support-search', 'support-searches'])
+    must(await presets.put({ workspaceId: workspace.id, slug }, presetInput('m'), by))
   must(await presets.archive({ workspaceId: workspace.id, slug: 'support-searches' }, by))
   const text = 'There is no such preset. You asked for `suport-search`. Nearest: `support-search`.'
   const ref = { workspaceId: workspace.id, slug: 'suport-search' }

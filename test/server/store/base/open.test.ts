@@ -1,11 +1,20 @@
 import t, { type Test } from 'tap'
-import { openStore, StoreSlow, type Sql, type Store, type StoreOptions } from '../../../../src/server/store/base/open.ts'
+import {
+  openStore,
+  StoreSlow,
+  type Sql,
+  type Store,
+  type StoreOptions,
+} from '../../../../src/server/store/base/open.ts'
 import { isAway, isLockSlow } from '../../../../src/server/store/base/translate.ts'
 import { openFarStore } from '../../../support/stores/away.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(() => null, (problem: unknown) => problem)
+  return work.then(
+    () => null,
+    (problem: unknown) => problem,
+  )
 }
 
 /** The library's own: another one after the connections were replaced. */
@@ -18,7 +27,11 @@ async function clientOf(store: Store): Promise<Sql> {
 
 t.test('of several hosts the next is asked when one does not answer', async (t) => {
   const { url } = await openTestDatabase(t)
-  const store = openStore({ url: url.replace('@', '@127.0.0.1:1,'), poolMax: 1, applicationName: 'sluice-test' })
+  const store = openStore({
+    url: url.replace('@', '@127.0.0.1:1,'),
+    poolMax: 1,
+    applicationName: 'sluice-test',
+  })
   t.teardown(() => store.close())
   t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
 })
@@ -41,9 +54,14 @@ t.test('work that cannot even be begun has failed, and nothing of it comes later
   process.on('unhandledRejection', note)
   t.teardown(() => process.off('unhandledRejection', note))
   const bug = new Error('a bug')
-  t.equal(await problemOf(store.within(10, () => {
-    throw bug
-  })), bug)
+  t.equal(
+    await problemOf(
+      store.within(10, () => {
+        throw bug
+      }),
+    ),
+    bug,
+  )
   await new Promise((resolve) => setTimeout(resolve, 50))
   t.same(late, [])
 })
@@ -54,7 +72,7 @@ t.test('a cut store is away, and answers as soon as it is back', async (t) => {
   await relay.cut()
   t.ok(isAway(await problemOf(store.within(2_000, (sql) => sql`SELECT 1`))))
   await relay.restore()
-  while (await problemOf(store.within(2_000, (sql) => sql`SELECT 1`)) !== null) continue
+  while ((await problemOf(store.within(2_000, (sql) => sql`SELECT 1`))) !== null) continue
   t.pass('it is back')
 })
 
@@ -64,23 +82,32 @@ t.test('connections that swallow everything are replaced', async (t) => {
   await kept`SELECT 1`
   const hung = await clientOf(store)
   relay.freeze()
-  while (await clientOf(store) === hung) t.ok(isAway(await problemOf(store.within(200, (sql) => sql`SELECT 1`))))
+  while ((await clientOf(store)) === hung)
+    t.ok(isAway(await problemOf(store.within(200, (sql) => sql`SELECT 1`))))
   await relay.restore()
-  while (await problemOf(store.within(2_000, (sql) => sql`SELECT 1`)) !== null) continue
+  while ((await problemOf(store.within(2_000, (sql) => sql`SELECT 1`))) !== null) continue
   t.ok(isAway(await problemOf(hung`SELECT 1`)), 'the old client is closed')
-  t.equal(await problemOf(kept`SELECT 1`.execute()), null, 'whoever kept the client of the store has the new connections')
+  t.equal(
+    await problemOf(kept`SELECT 1`.execute()),
+    null,
+    'whoever kept the client of the store has the new connections',
+  )
   t.equal(await problemOf(kept.begin((tx) => tx`SELECT 1`)), null)
 })
 
 t.test('connections that all wait for a lock are alive', async (t) => {
   const { options } = await openTestStore(t)
   let cuts = 0
-  // What is wrong is so each time; a machine that stands still for what the silence is longer than a lock is so now and then.
+  // What is wrong is so each time; a machine that stands still for what the silence is longer than a lock is
+  // so now and then.
   for (let tried = 0; tried < 3 && cuts === tried; tried++) if (await isCutByLock(t, options)) cuts += 1
   t.ok(cuts < 3, 'nobody was cut')
 })
 
-/** @returns whether connections that all waited for a lock, until Postgres told each that it was for too long, were replaced */
+/**
+ * @returns whether connections that all waited for a lock, until Postgres told each that it was for too long,
+ * were replaced
+ */
 async function isCutByLock(t: Test, options: StoreOptions): Promise<boolean> {
   const [store, holder] = [openStore({ ...options, poolMax: 2 }), openStore({ ...options, poolMax: 1 })]
   t.teardown(() => Promise.all([store.close(), holder.close()]))
@@ -89,41 +116,62 @@ async function isCutByLock(t: Test, options: StoreOptions): Promise<boolean> {
   let isOdd = false
   const waiters = await holder.sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(1)`
-    const waiting = [0, 1].map(() => problemOf(store.sql.begin((other) => other`SELECT pg_advisory_xact_lock(1)`)))
+    const waiting = [0, 1].map(() =>
+      problemOf(store.sql.begin((other) => other`SELECT pg_advisory_xact_lock(1)`)),
+    )
     let left = waiting.length
     for (const one of waiting) void one.then(() => left--)
-    while (left > 0) isOdd ||= !(await problemOf(store.within(200, (sql) => sql`SELECT 1`)) instanceof StoreSlow || left < 2)
+    while (left > 0)
+      isOdd ||= !(
+        (await problemOf(store.within(200, (sql) => sql`SELECT 1`))) instanceof StoreSlow || left < 2
+      )
     return Promise.all(waiting)
   })
-  return isOdd || await clientOf(store) !== client || !waiters.every((problem) => isLockSlow(problem))
+  return isOdd || (await clientOf(store)) !== client || !waiters.every((problem) => isLockSlow(problem))
 }
 
-for (const [what, problem] of [['', null], [' and fail', 'SELECT nonsense']] as const) {
-  t.test(`connections whose transactions end${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
-    const { options } = await openTestStore(t)
-    const cuts: number[] = []
-    // What is wrong is so each time; a machine that stands still for longer than the silence is so now and then.
-    for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
-      const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), problem)
-      if (cut > 0) cuts.push(cut)
-    }
-    t.ok(cuts.length < 3, `${cuts.join()} were cut`)
-  })
+for (const [what, problem] of [
+  ['', null],
+  [' and fail', 'SELECT nonsense'],
+] as const) {
+  t.test(
+    `connections whose transactions end${what} are alive, though nothing of \`within\` gets its turn`,
+    async (t) => {
+      const { options } = await openTestStore(t)
+      const cuts: number[] = []
+      // What is wrong is so each time; a machine that stands still for longer than the silence is so now and
+      // then.
+      for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
+        const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), problem)
+        if (cut > 0) cuts.push(cut)
+      }
+      t.ok(cuts.length < 3, `${cuts.join()} were cut`)
+    },
+  )
 }
 
-/** @returns how many of a dozen transactions, one behind the other, were cut for the silence between them, and their connections */
+/**
+ * @returns how many of a dozen transactions, one behind the other, were cut for the silence between them, and
+ * their connections
+ */
 async function cutOf(store: Store, problem: string | null): Promise<number> {
   try {
     const client = await clientOf(store)
-    const busy = Promise.all(Array.from({ length: 12 }, () => problemOf(store.sql.begin(async (tx) => {
-      await tx`SELECT pg_sleep(0.1)`
-      if (problem !== null) await tx.unsafe(problem)
-    }))))
+    const busy = Promise.all(
+      Array.from({ length: 12 }, () =>
+        problemOf(
+          store.sql.begin(async (tx) => {
+            await tx`SELECT pg_sleep(0.1)`
+            if (problem !== null) await tx.unsafe(problem)
+          }),
+        ),
+      ),
+    )
     let isBusy = true
     void busy.then(() => (isBusy = false))
     // Each asks behind all transactions, and is late.
     while (isBusy) await problemOf(store.within(30, (sql) => sql`SELECT 1`))
-    return (await busy).filter((one) => isAway(one)).length + (await clientOf(store) === client ? 0 : 1)
+    return (await busy).filter((one) => isAway(one)).length + ((await clientOf(store)) === client ? 0 : 1)
   } finally {
     await store.close()
   }

@@ -34,21 +34,30 @@ t.test('fronts hear of every change of a secret that an active endpoint uses', a
   await stand.put('used')
   await stand.put('used')
   must(await stand.vaults.remove(stand.workspace, 'used', BY))
-  t.match(stand.told, [1, 2, 3].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })))
+  t.match(
+    stand.told,
+    [1, 2, 3].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
+  )
   const rows = await stand.store.sql`SELECT 1 FROM invalidations WHERE kind = 'vault'`
   t.equal(rows.length, 3, 'also those who hear no hint')
 })
 
-t.test('fronts hear of every change of a workspace\'s key for a provider, and of none in other vaults', async (t) => {
-  const stand = await opened(t)
-  await stand.put('openai_api_key')
-  must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))
-  await stand.put('openai_api_key', stand.intern)
-  await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
-  t.match(stand.told, [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })))
-})
+t.test(
+  "fronts hear of every change of a workspace's key for a provider, and of none in other vaults",
+  async (t) => {
+    const stand = await opened(t)
+    await stand.put('openai_api_key')
+    must(await stand.vaults.remove(stand.workspace, 'openai_api_key', BY))
+    await stand.put('openai_api_key', stand.intern)
+    await stand.put('openai_api_key', { ...stand.workspace, attachableId: await stand.addVault('team') })
+    t.match(
+      stand.told,
+      [1, 2].map(() => ({ kind: 'vault', id: stand.workspace.workspaceId })),
+    )
+  },
+)
 
-t.test('secrets that no active endpoint uses are nobody\'s news', async (t) => {
+t.test("secrets that no active endpoint uses are nobody's news", async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'draft', 'draft')
   await endpoint(stand, 'disabled', 'disabled')
@@ -60,35 +69,45 @@ t.test('secrets that no active endpoint uses are nobody\'s news', async (t) => {
 t.test('a change that failed is none', async (t) => {
   const stand = await opened(t)
   await endpoint(stand, 'used')
-  t.match(await stand.vaults.remove(stand.workspace, 'used', BY), { ok: false, failure: { name: 'secret_unknown' } })
+  t.match(await stand.vaults.remove(stand.workspace, 'used', BY), {
+    ok: false,
+    failure: { name: 'secret_unknown' },
+  })
   t.same(stand.told, [])
 })
 
-t.test('an endpoint cannot become active beside a change of its secret: it is before it, or after it', async (t) => {
-  const stand = await opened(t)
-  const { store, workspace: scope } = stand
-  await endpoint(stand, 'used', 'disabled')
-  const [row] = await store.sql<{ id: string }[]>`SELECT id FROM private_endpoints`
-  const ref = { organizationId: scope.organizationId, id: row?.id ?? '' }
-  const endpoints = openPrivateEndpoints({ store, hints: { publish: () => Promise.resolve() } })
-  const [began, go] = [gate(), gate()]
-  const changing = changingSecrets({ store, publish: null }, { scope, names: ['used'] }, async () => {
-    began.open()
-    await go.opened
-    return ok(null)
-  })
-  await began.opened
-  let isEnabled = false
-  const enabling = endpoints.enable(ref, { ...BY, operation: 'private_endpoints.enable' }).then((outcome) => {
-    isEnabled = true
-    return outcome
-  })
-  for (;;) {
-    const [waiting] = await store.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`
-    if ((waiting?.count ?? 0) > 0 || isEnabled) break
-  }
-  t.equal(isEnabled, false)
-  go.open()
-  must(await changing)
-  t.equal(must(await enabling).status, 'active')
-})
+t.test(
+  'an endpoint cannot become active beside a change of its secret: it is before it, or after it',
+  async (t) => {
+    const stand = await opened(t)
+    const { store, workspace: scope } = stand
+    await endpoint(stand, 'used', 'disabled')
+    const [row] = await store.sql<{ id: string }[]>`SELECT id FROM private_endpoints`
+    const ref = { organizationId: scope.organizationId, id: row?.id ?? '' }
+    const endpoints = openPrivateEndpoints({ store, hints: { publish: () => Promise.resolve() } })
+    const [began, go] = [gate(), gate()]
+    const changing = changingSecrets({ store, publish: null }, { scope, names: ['used'] }, async () => {
+      began.open()
+      await go.opened
+      return ok(null)
+    })
+    await began.opened
+    let isEnabled = false
+    const enabling = endpoints
+      .enable(ref, { ...BY, operation: 'private_endpoints.enable' })
+      .then((outcome) => {
+        isEnabled = true
+        return outcome
+      })
+    for (;;) {
+      const [waiting] = await store.sql<
+        { count: number }[]
+      >`SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`
+      if ((waiting?.count ?? 0) > 0 || isEnabled) break
+    }
+    t.equal(isEnabled, false)
+    go.open()
+    must(await changing)
+    t.equal(must(await enabling).status, 'active')
+  },
+)

@@ -37,9 +37,12 @@ async function standOf(t: Test, options: Partial<FilesOptions> = {}): Promise<St
   return {
     ...stand,
     claim,
-    put: async (path, sizeBytes) => void must(await sizes.release(must(await claim(path, sizeBytes)), sizeBytes)),
+    put: async (path, sizeBytes) =>
+      void must(await sizes.release(must(await claim(path, sizeBytes)), sizeBytes)),
     async takeAway(path) {
-      const due = must(await sizes.due({ ageMs: 0, after: null, countMax: 100 })).find((row) => row.path === path)
+      const due = must(await sizes.due({ ageMs: 0, after: null, countMax: 100 })).find(
+        (row) => row.path === path,
+      )
       if (due === undefined) throw new Error(`nothing is counted at ${path}`)
       t.equal(must(await sizes.recount(due, 'nothing')), true)
     },
@@ -50,15 +53,18 @@ async function standOf(t: Test, options: Partial<FilesOptions> = {}): Promise<St
   }
 }
 
-t.test('a container file of 1 byte ten folders deep counts 44 KiB beside the folder of its container, and 4 KiB where they are', async (t) => {
-  const { put, used } = await standOf(t)
-  await put(TEN_DEEP, 1)
-  t.same(await used(), [OWN_FOLDER + 44 * 1_024, 0])
-  await put('a/b/c/d/e/f/g/h/i/j/other', 1)
-  t.same(await used(), [OWN_FOLDER + 48 * 1_024, 0])
-  await put('a/b/c/d/new/file', 5_000)
-  t.same(await used(), [OWN_FOLDER + 52 * 1_024 + 5_000, 0])
-})
+t.test(
+  'a container file of 1 byte ten folders deep counts 44 KiB beside the folder of its container, and 4 KiB where they are',
+  async (t) => {
+    const { put, used } = await standOf(t)
+    await put(TEN_DEEP, 1)
+    t.same(await used(), [OWN_FOLDER + 44 * 1_024, 0])
+    await put('a/b/c/d/e/f/g/h/i/j/other', 1)
+    t.same(await used(), [OWN_FOLDER + 48 * 1_024, 0])
+    await put('a/b/c/d/new/file', 5_000)
+    t.same(await used(), [OWN_FOLDER + 52 * 1_024 + 5_000, 0])
+  },
+)
 
 t.test('it is refused where a byte of that does not fit, and leaves nothing', async (t) => {
   const fitting = OWN_FOLDER + 44 * 1_024
@@ -101,7 +107,9 @@ t.test('a stored file counts 4 KiB at least, and gives back what it counted', as
   const id = await storedFile(files, workspaceId, { sizeBytes: 1 })
   await storedFile(files, workspaceId, { sizeBytes: COUNTED_BYTES_MIN })
   t.same(await used(), [2 * COUNTED_BYTES_MIN, 0])
-  t.match(await files.begin({ workspaceId, reserveBytes: 1, idempotency: null }), { failure: { name: 'quota_exceeded' } })
+  t.match(await files.begin({ workspaceId, reserveBytes: 1, idempotency: null }), {
+    failure: { name: 'quota_exceeded' },
+  })
   const upload = await begun(files, workspaceId, 0)
   t.match(await files.extend(upload, 1), { failure: { name: 'quota_exceeded' } })
   t.match(await files.commit(upload, { ...FACTS, sizeBytes: 1 }), { failure: { name: 'quota_exceeded' } })
@@ -109,29 +117,48 @@ t.test('a stored file counts 4 KiB at least, and gives back what it counted', as
   t.same(await used(), [COUNTED_BYTES_MIN, 0])
 })
 
-t.test('files of an older version are counted by the upgrade, and a node of it that removes them leaves nothing counted', async (t) => {
-  const { url } = await openTestDatabase(t, 'empty')
-  const store = openStore({ url, poolMax: 2, applicationName: 'test' })
-  t.teardown(() => store.close())
-  const { sql } = store
-  await migrate(url, keptLog(), MIGRATIONS.slice(0, MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes')))
-  const { workspace: { id } } = await sql.begin((tx) => insertOrganization(tx, 'o'))
-  // As nodes of that version write them.
-  await sql`INSERT INTO workspace_storage (workspace_id, used_bytes) VALUES (${id}, 5123)`
-  await sql`
+t.test(
+  'files of an older version are counted by the upgrade, and a node of it that removes them leaves nothing counted',
+  async (t) => {
+    const { url } = await openTestDatabase(t, 'empty')
+    const store = openStore({ url, poolMax: 2, applicationName: 'test' })
+    t.teardown(() => store.close())
+    const { sql } = store
+    await migrate(
+      url,
+      keptLog(),
+      MIGRATIONS.slice(
+        0,
+        MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes'),
+      ),
+    )
+    const {
+      workspace: { id },
+    } = await sql.begin((tx) => insertOrganization(tx, 'o'))
+    // As nodes of that version write them.
+    await sql`INSERT INTO workspace_storage (workspace_id, used_bytes) VALUES (${id}, 5123)`
+    await sql`
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     VALUES ('file_old', ${id}, 'ready', now(), 'a', 'text/plain', 100, ${FACTS.sha256}, ${FACTS.dataKeyId}, false, now())`
-  for (const [path, bytes] of [['a/b/small', 23], ['a/large', 5_000]] as const) {
-    await sql`INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id) VALUES (${id}, 'c', ${path}, 0, gen_random_uuid())`
-    await sql`UPDATE container_files SET size_bytes = ${bytes} WHERE path = ${path}`
-  }
-  await migrate(url, keptLog())
-  const files = openFiles({ store, now: () => performance.now(), random: Math.random })
-  t.teardown(() => files.close())
-  t.match(must(await files.usage(id)), { usedBytes: 5 * COUNTED_BYTES_MIN + 5_000 })
-  t.match(await sql`SELECT container_bytes FROM workspace_storage`, [{ container_bytes: String(4 * COUNTED_BYTES_MIN + 5_000) }])
-  await sql`UPDATE files SET state = 'deleted' WHERE id = 'file_old'`
-  await sql`DELETE FROM container_files`
-  await sql`UPDATE workspace_storage SET used_bytes = used_bytes - 5123`
-  t.match(await sql`SELECT used_bytes, container_bytes FROM workspace_storage`, [{ used_bytes: '0', container_bytes: '0' }])
-})
+    for (const [path, bytes] of [
+      ['a/b/small', 23],
+      ['a/large', 5_000],
+    ] as const) {
+      await sql`INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id) VALUES (${id}, 'c', ${path}, 0, gen_random_uuid())`
+      await sql`UPDATE container_files SET size_bytes = ${bytes} WHERE path = ${path}`
+    }
+    await migrate(url, keptLog())
+    const files = openFiles({ store, now: () => performance.now(), random: Math.random })
+    t.teardown(() => files.close())
+    t.match(must(await files.usage(id)), { usedBytes: 5 * COUNTED_BYTES_MIN + 5_000 })
+    t.match(await sql`SELECT container_bytes FROM workspace_storage`, [
+      { container_bytes: String(4 * COUNTED_BYTES_MIN + 5_000) },
+    ])
+    await sql`UPDATE files SET state = 'deleted' WHERE id = 'file_old'`
+    await sql`DELETE FROM container_files`
+    await sql`UPDATE workspace_storage SET used_bytes = used_bytes - 5123`
+    t.match(await sql`SELECT used_bytes, container_bytes FROM workspace_storage`, [
+      { used_bytes: '0', container_bytes: '0' },
+    ])
+  },
+)

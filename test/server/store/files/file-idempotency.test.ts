@@ -41,10 +41,12 @@ t.test('another request under the key is a mismatch, another key or API key is n
 t.test('of many that race under one key one begins, and the others get its answer', async (t) => {
   const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
   const begin = beginOf(stand)
-  const ends = await Promise.all(Array.from({ length: 12 }, async () => {
-    const began = must(await begin())
-    return began.kind === 'replay' ? began.file.id : must(await stand.files.commit(began.upload, FACTS)).id
-  }))
+  const ends = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const began = must(await begin())
+      return began.kind === 'replay' ? began.file.id : must(await stand.files.commit(began.upload, FACTS)).id
+    }),
+  )
   t.equal(new Set(ends).size, 1)
   t.equal((await stand.store.sql`SELECT 1 FROM files`).length, 1)
 })
@@ -55,17 +57,23 @@ t.test('a repetition waits for a bounded time', async (t) => {
   t.match(await beginOf(stand)(), { failure: { name: 'idempotency_running', retryAfterS: 5 } })
 })
 
-t.test('repetitions beyond a number are told at once that too many wait, and the others keep waiting', async (t) => {
-  const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
-  const begin = beginOf(stand)
-  const first = must(await begin())
-  const ends = Array.from({ length: WAITING_REPEATS_MAX + 3 }, () => begin())
-  await untilBusy(ends, 3)
-  if (first.kind === 'new') must(await stand.files.commit(first.upload, FACTS))
-  const outcomes = await Promise.all(ends)
-  t.equal(outcomes.filter((outcome) => outcome.ok && outcome.value.kind === 'replay').length, WAITING_REPEATS_MAX)
-  t.match(await begin(), { value: { kind: 'replay' } })
-})
+t.test(
+  'repetitions beyond a number are told at once that too many wait, and the others keep waiting',
+  async (t) => {
+    const stand = await openFileStand(t, { idempotencyWaitMs: 60_000 })
+    const begin = beginOf(stand)
+    const first = must(await begin())
+    const ends = Array.from({ length: WAITING_REPEATS_MAX + 3 }, () => begin())
+    await untilBusy(ends, 3)
+    if (first.kind === 'new') must(await stand.files.commit(first.upload, FACTS))
+    const outcomes = await Promise.all(ends)
+    t.equal(
+      outcomes.filter((outcome) => outcome.ok && outcome.value.kind === 'replay').length,
+      WAITING_REPEATS_MAX,
+    )
+    t.match(await begin(), { value: { kind: 'replay' } })
+  },
+)
 
 t.test('when the first fails the next one is the first', async (t) => {
   for (const mayHaveObject of [true, false]) {
@@ -77,17 +85,20 @@ t.test('when the first fails the next one is the first', async (t) => {
   }
 })
 
-t.test('when the process of the first died the next one is the first, without waiting for a sweep', async (t) => {
-  const stand = await openFileStand(t)
-  const dead = must(await beginOf({ ...stand, files: stand.open({ leaseMs: -1 }) })())
-  const next = must(await beginOf(stand)())
-  if (dead.kind !== 'new' || next.kind !== 'new') throw new Error('not the first')
-  t.match(await stand.files.commit(dead.upload, FACTS), { failure: { name: 'upload_lost' } })
-  t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, COUNTED_BYTES_MIN)
-  const { id } = must(await stand.files.commit(next.upload, FACTS))
-  t.match(await beginOf(stand)(), { value: { kind: 'replay', file: { id } } })
-  t.match(must(await openFileSweep(stand.store).claimStale(10)), [{ id: dead.upload.id }])
-})
+t.test(
+  'when the process of the first died the next one is the first, without waiting for a sweep',
+  async (t) => {
+    const stand = await openFileStand(t)
+    const dead = must(await beginOf({ ...stand, files: stand.open({ leaseMs: -1 }) })())
+    const next = must(await beginOf(stand)())
+    if (dead.kind !== 'new' || next.kind !== 'new') throw new Error('not the first')
+    t.match(await stand.files.commit(dead.upload, FACTS), { failure: { name: 'upload_lost' } })
+    t.equal(must(await stand.files.usage(stand.workspaceId)).reservedBytes, COUNTED_BYTES_MIN)
+    const { id } = must(await stand.files.commit(next.upload, FACTS))
+    t.match(await beginOf(stand)(), { value: { kind: 'replay', file: { id } } })
+    t.match(must(await openFileSweep(stand.store).claimStale(10)), [{ id: dead.upload.id }])
+  },
+)
 
 t.test('a file that was deleted since is still the answer of its key, and takes no quota', async (t) => {
   const stand = await openFileStand(t)
@@ -101,7 +112,9 @@ t.test('a file that was deleted since is still the answer of its key, and takes 
 t.test('after a day a key may be used again, and its records are gone', async (t) => {
   const stand = await openFileStand(t)
   const kept = await commitFirst(stand)
-  const old = async () => stand.store.sql`UPDATE files SET ready_at = now() - interval '24 hours 1 s' WHERE idempotency_id IS NOT NULL`
+  const old = async () =>
+    stand.store
+      .sql`UPDATE files SET ready_at = now() - interval '24 hours 1 s' WHERE idempotency_id IS NOT NULL`
   await old()
   const id = await commitFirst(stand)
   t.not(id, kept)

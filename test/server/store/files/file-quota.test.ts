@@ -1,5 +1,11 @@
 import t, { type Test } from 'tap'
-import { release, reserve, reserveMore, settle, type Held } from '../../../../src/server/store/files/file-quota.ts'
+import {
+  release,
+  reserve,
+  reserveMore,
+  settle,
+  type Held,
+} from '../../../../src/server/store/files/file-quota.ts'
 import type { Store, Transaction } from '../../../../src/server/store/base/open.ts'
 import { openFileStand } from '../../../support/files/files.ts'
 import { until } from '../../../support/nodes/node.ts'
@@ -8,7 +14,10 @@ import { present } from '../../../support/must.ts'
 const QUOTA_BYTES = 1_000_000
 const held: Held = { id: 'file_a', attempt: 0 }
 
-/** An upload that has reserved nothing yet, and one change that comes while a larger reservation of it is not committed. */
+/**
+ * An upload that has reserved nothing yet, and one change that comes while a larger reservation of it is not
+ * committed.
+ */
 async function behindReservation(t: Test, change: (store: Store) => Promise<boolean>) {
   const { store, files, workspaceId } = await openFileStand(t)
   await files.usage(workspaceId)
@@ -37,14 +46,21 @@ async function waiting({ sql }: Store): Promise<number> {
 }
 
 t.test('an upload that ends while it reserves more gives all of that back', async (t) => {
-  const { isChanged, usage } = await behindReservation(t, async (store) => release(store.sql, { ...held, attempt: await attemptOf(store) }))
+  const { isChanged, usage } = await behindReservation(t, async (store) =>
+    release(store.sql, { ...held, attempt: await attemptOf(store) }),
+  )
   t.ok(isChanged)
   t.match(usage, { value: { usedBytes: 0, reservedBytes: 0 } })
 })
 
 t.test('an upload that is settled while it reserves more keeps its size alone', async (t) => {
   const { isChanged, usage } = await behindReservation(t, async (store) =>
-    settle(store.sql, { ...held, attempt: await attemptOf(store) }, { sizeBytes: 4_500, quotaBytes: QUOTA_BYTES }))
+    settle(
+      store.sql,
+      { ...held, attempt: await attemptOf(store) },
+      { sizeBytes: 4_500, quotaBytes: QUOTA_BYTES },
+    ),
+  )
   t.ok(isChanged)
   t.match(usage, { value: { usedBytes: 4_500, reservedBytes: 0 } })
 })

@@ -8,18 +8,21 @@ import { must, present } from '../../../support/must.ts'
 
 const SPENT = { leaseMs: -1 }
 
-t.test('an upload whose lease ran out is abandoned first: its quota is free and its committer too late', async (t) => {
-  const { files, store, workspaceId } = await openFileStand(t, SPENT)
-  const upload = await begun(files, workspaceId, 100)
-  const [stale, ...more] = must(await openFileSweep(store).claimStale(10))
-  t.match(stale, { id: upload.id, workspaceId, attempt: 2 })
-  t.same(more, [])
-  t.equal(must(await files.usage(workspaceId)).reservedBytes, 0)
-  t.match(await files.commit(upload, FACTS), { failure: { name: 'upload_lost' } })
-  t.match(await files.get(workspaceId, upload.id), { failure: { name: 'file_unknown' } })
-  t.equal(must(await openFileSweep(store).forget(present(stale))), true)
-  t.same(await store.sql`SELECT * FROM files`, [])
-})
+t.test(
+  'an upload whose lease ran out is abandoned first: its quota is free and its committer too late',
+  async (t) => {
+    const { files, store, workspaceId } = await openFileStand(t, SPENT)
+    const upload = await begun(files, workspaceId, 100)
+    const [stale, ...more] = must(await openFileSweep(store).claimStale(10))
+    t.match(stale, { id: upload.id, workspaceId, attempt: 2 })
+    t.same(more, [])
+    t.equal(must(await files.usage(workspaceId)).reservedBytes, 0)
+    t.match(await files.commit(upload, FACTS), { failure: { name: 'upload_lost' } })
+    t.match(await files.get(workspaceId, upload.id), { failure: { name: 'file_unknown' } })
+    t.equal(must(await openFileSweep(store).forget(present(stale))), true)
+    t.same(await store.sql`SELECT * FROM files`, [])
+  },
+)
 
 t.test('an upload under way and a stored file are not swept', async (t) => {
   const { files, store, workspaceId, open } = await openFileStand(t)
@@ -52,7 +55,11 @@ t.test('a commit that races the sweep ends in exactly one of two ways, and quota
     t.equal(committed.ok, must(claimed).length === 0)
   }
   const stored = must(await files.list(workspaceId, { after: null, limit: 100 })).files.length
-  t.same(must(await files.usage(workspaceId)), { quotaBytes: 10 * 2 ** 30, usedBytes: stored * COUNTED_BYTES_MIN, reservedBytes: 0 })
+  t.same(must(await files.usage(workspaceId)), {
+    quotaBytes: 10 * 2 ** 30,
+    usedBytes: stored * COUNTED_BYTES_MIN,
+    reservedBytes: 0,
+  })
 })
 
 t.test('objects that no row stands for are told apart', async (t) => {
@@ -64,7 +71,13 @@ t.test('objects that no row stands for are told apart', async (t) => {
   must(await files.abandon(abandoned, true))
   const deleted = await storedFile(files, workspaceId)
   must(await files.remove(workspaceId, deleted))
-  const tombstone = must(await files.begin({ workspaceId, reserveBytes: 1, idempotency: { key: 'k', apiKeyHash: 'h', requestDigest: 'd' } }))
+  const tombstone = must(
+    await files.begin({
+      workspaceId,
+      reserveBytes: 1,
+      idempotency: { key: 'k', apiKeyHash: 'h', requestDigest: 'd' },
+    }),
+  )
   if (tombstone.kind !== 'new') throw new Error('not new')
   must(await files.commit(tombstone.upload, FACTS))
   must(await files.remove(workspaceId, tombstone.upload.id))
@@ -75,12 +88,19 @@ t.test('objects that no row stands for are told apart', async (t) => {
 
 t.test('stored files of all workspaces are paged by id', async (t) => {
   const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t)
-  const ids = [await storedFile(files, workspaceId), await storedFile(files, otherWorkspaceId), await storedFile(files, workspaceId)].sort()
+  const ids = [
+    await storedFile(files, workspaceId),
+    await storedFile(files, otherWorkspaceId),
+    await storedFile(files, workspaceId),
+  ].sort()
   await begun(files, workspaceId, 1)
   const sweep = openFileSweep(store)
   const first = must(await sweep.page(null, 2))
   const second = must(await sweep.page(first.at(-1)?.id ?? null, 2))
-  t.same([...first, ...second].map(({ id }) => id), ids)
+  t.same(
+    [...first, ...second].map(({ id }) => id),
+    ids,
+  )
 })
 
 t.test('uses that keep nothing any more go, also of containers that have long gone', async (t) => {
@@ -93,22 +113,25 @@ t.test('uses that keep nothing any more go, also of containers that have long go
   t.same([...must(await uses.lastUses(workspaceId, ['sess_old', 'sess_new'])).keys()], ['sess_new'])
 })
 
-t.test('the use of a container is written once an hour, and forgotten only when it is not newer', async (t) => {
-  const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
-  const uses = openContainerUses(store)
-  must(await uses.touch(workspaceId, 'sess_a'))
-  const first = present(must(await uses.lastUses(workspaceId, ['sess_a', 'sess_b'])).get('sess_a'))
-  const elsewhere = openContainerUses(store)
-  must(await elsewhere.touch(workspaceId, 'sess_a'))
-  t.same(must(await uses.lastUses(workspaceId, ['sess_a'])).get('sess_a'), first)
-  t.equal(must(await uses.lastUses(otherWorkspaceId, ['sess_a'])).size, 0)
-  await store.sql`UPDATE container_uses SET used_at = now() - interval '61 minutes'`
-  const before = present(must(await uses.lastUses(workspaceId, ['sess_a'])).get('sess_a'))
-  must(await openContainerUses(store).touch(workspaceId, 'sess_a'))
-  const container = { workspaceId, containerId: 'sess_a' }
-  const remove = () => Promise.resolve(ok('removed'))
-  t.equal(must(await uses.removal(container, before, remove)), null)
-  t.equal(must(await uses.removal(container, new Date(Date.now() + 60_000), remove)), 'removed')
-  t.equal(must(await uses.lastUses(workspaceId, ['sess_a'])).size, 0)
-  t.equal(must(await uses.removal(container, before, remove)), 'removed', 'one without a row was not used')
-})
+t.test(
+  'the use of a container is written once an hour, and forgotten only when it is not newer',
+  async (t) => {
+    const { store, workspaceId, otherWorkspaceId } = await openFileStand(t)
+    const uses = openContainerUses(store)
+    must(await uses.touch(workspaceId, 'sess_a'))
+    const first = present(must(await uses.lastUses(workspaceId, ['sess_a', 'sess_b'])).get('sess_a'))
+    const elsewhere = openContainerUses(store)
+    must(await elsewhere.touch(workspaceId, 'sess_a'))
+    t.same(must(await uses.lastUses(workspaceId, ['sess_a'])).get('sess_a'), first)
+    t.equal(must(await uses.lastUses(otherWorkspaceId, ['sess_a'])).size, 0)
+    await store.sql`UPDATE container_uses SET used_at = now() - interval '61 minutes'`
+    const before = present(must(await uses.lastUses(workspaceId, ['sess_a'])).get('sess_a'))
+    must(await openContainerUses(store).touch(workspaceId, 'sess_a'))
+    const container = { workspaceId, containerId: 'sess_a' }
+    const remove = () => Promise.resolve(ok('removed'))
+    t.equal(must(await uses.removal(container, before, remove)), null)
+    t.equal(must(await uses.removal(container, new Date(Date.now() + 60_000), remove)), 'removed')
+    t.equal(must(await uses.lastUses(workspaceId, ['sess_a'])).size, 0)
+    t.equal(must(await uses.removal(container, before, remove)), 'removed', 'one without a row was not used')
+  },
+)

@@ -36,7 +36,8 @@ t.test('pages follow each other in the order of birth, also after an id that is 
     ids.push(await storedFile(files, workspaceId))
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
-  const page = async (after: string | null, limit: number) => must(await files.list(workspaceId, { after, limit }))
+  const page = async (after: string | null, limit: number) =>
+    must(await files.list(workspaceId, { after, limit }))
   t.match(await page(null, 3), { hasMore: true, files: ids.slice(0, 3).map((id) => ({ id })) })
   t.match(await page(present(ids[2]), 4), { hasMore: false, files: ids.slice(3).map((id) => ({ id })) })
   must(await files.remove(workspaceId, present(ids[2])))
@@ -44,21 +45,28 @@ t.test('pages follow each other in the order of birth, also after an id that is 
   t.same(await page(present(ids[6]), 5), { files: [], hasMore: false })
 })
 
-t.test('a reservation holds quota until it is settled to the true size, and deleting frees exactly that', async (t) => {
-  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
-  const usage = async () => must(await files.usage(workspaceId))
-  const upload = await begun(files, workspaceId, 90_000)
-  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 90_000 })
-  t.match(await files.begin({ workspaceId, reserveBytes: 10_001, idempotency: null }), {
-    failure: { name: 'quota_exceeded', fields: { limit: 100_000 }, metadata: { limit_source: 'workspace_storage', limit: 100_000 } },
-  })
-  const { id } = must(await files.commit(upload, { ...FACTS, sizeBytes: 30_000 }))
-  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 30_000, reservedBytes: 0 })
-  must(await files.remove(workspaceId, id))
-  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
-  t.match(await files.remove(workspaceId, id), { failure: { name: 'file_unknown' } })
-  t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
-})
+t.test(
+  'a reservation holds quota until it is settled to the true size, and deleting frees exactly that',
+  async (t) => {
+    const { files, workspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
+    const usage = async () => must(await files.usage(workspaceId))
+    const upload = await begun(files, workspaceId, 90_000)
+    t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 90_000 })
+    t.match(await files.begin({ workspaceId, reserveBytes: 10_001, idempotency: null }), {
+      failure: {
+        name: 'quota_exceeded',
+        fields: { limit: 100_000 },
+        metadata: { limit_source: 'workspace_storage', limit: 100_000 },
+      },
+    })
+    const { id } = must(await files.commit(upload, { ...FACTS, sizeBytes: 30_000 }))
+    t.same(await usage(), { quotaBytes: 100_000, usedBytes: 30_000, reservedBytes: 0 })
+    must(await files.remove(workspaceId, id))
+    t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
+    t.match(await files.remove(workspaceId, id), { failure: { name: 'file_unknown' } })
+    t.same(await usage(), { quotaBytes: 100_000, usedBytes: 0, reservedBytes: 0 })
+  },
+)
 
 t.test('of many deletions of one file one frees its bytes', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
@@ -71,12 +79,20 @@ t.test('of many deletions of one file one frees its bytes', async (t) => {
 
 t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) => {
   const sizeBytes = 10_000
-  const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 10 * sizeBytes, quotaWaitMs: 20_000 })
+  const { files, workspaceId, open } = await openFileStand(t, {
+    quotaBytes: 10 * sizeBytes,
+    quotaWaitMs: 20_000,
+  })
   const processes = [files, open()]
   const upload = async (nth: number): Promise<string> => {
     const own = present(processes[nth % 2])
     // Forms are longer than their files: no two by as much.
-    const began = await own.begin({ workspaceId, reserveBytes: sizeBytes + 50 + nth, slackBytes: 4_096, idempotency: null })
+    const began = await own.begin({
+      workspaceId,
+      reserveBytes: sizeBytes + 50 + nth,
+      slackBytes: 4_096,
+      idempotency: null,
+    })
     if (!began.ok) return began.failure.name
     if (began.value.kind !== 'new') return began.value.kind
     for (const bytes of [3_000, 7_000, sizeBytes]) {
@@ -96,20 +112,29 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   t.same(must(await files.usage(workspaceId)), { quotaBytes: 100_000, usedBytes: 100_000, reservedBytes: 0 })
 })
 
-t.test('of uploads that wait for what each other has reserved, and lose patience together, only so many give way as must', async (t) => {
-  let now = 0
-  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 4.5 * QUOTA_STEP_BYTES, quotaWaitMs: 1_000, now: () => now })
-  const uploads = await Promise.all(Array.from({ length: 4 }, () => begun(files, workspaceId, QUOTA_STEP_BYTES)))
-  const ending = uploads.map(async (upload) => {
-    const extended = await files.extend(upload, 1.5 * QUOTA_STEP_BYTES)
-    if (extended.ok) return (await files.commit(upload, { ...FACTS, sizeBytes: 1.5 * QUOTA_STEP_BYTES })).ok
-    must(await files.abandon(upload, false))
-    return false
-  })
-  // All wait by now: the youngest has done so for too long, and the others never will have.
-  now = 1_500
-  t.equal((await Promise.all(ending)).filter((isStored) => isStored).length, 3)
-})
+t.test(
+  'of uploads that wait for what each other has reserved, and lose patience together, only so many give way as must',
+  async (t) => {
+    let now = 0
+    const { files, workspaceId } = await openFileStand(t, {
+      quotaBytes: 4.5 * QUOTA_STEP_BYTES,
+      quotaWaitMs: 1_000,
+      now: () => now,
+    })
+    const uploads = await Promise.all(
+      Array.from({ length: 4 }, () => begun(files, workspaceId, QUOTA_STEP_BYTES)),
+    )
+    const ending = uploads.map(async (upload) => {
+      const extended = await files.extend(upload, 1.5 * QUOTA_STEP_BYTES)
+      if (extended.ok) return (await files.commit(upload, { ...FACTS, sizeBytes: 1.5 * QUOTA_STEP_BYTES })).ok
+      must(await files.abandon(upload, false))
+      return false
+    })
+    // All wait by now: the youngest has done so for too long, and the others never will have.
+    now = 1_500
+    t.equal((await Promise.all(ending)).filter((isStored) => isStored).length, 3)
+  },
+)
 
 t.test('a refusal waits for uploads under way to settle, and not when they could not help', async (t) => {
   const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
@@ -118,7 +143,9 @@ t.test('a refusal waits for uploads under way to settle, and not when they could
   const waiting = patient.begin({ workspaceId, reserveBytes: 60_000, idempotency: null })
   must(await files.commit(under, { ...FACTS, sizeBytes: 40_000 }))
   t.ok((await waiting).ok)
-  t.match(await patient.begin({ workspaceId, reserveBytes: 70_000, idempotency: null }), { failure: { name: 'quota_exceeded' } })
+  t.match(await patient.begin({ workspaceId, reserveBytes: 70_000, idempotency: null }), {
+    failure: { name: 'quota_exceeded' },
+  })
 })
 
 t.test('of a workspace so many uploads wait for room and no more; another one is not held up', async (t) => {
@@ -126,7 +153,8 @@ t.test('of a workspace so many uploads wait for room and no more; another one is
   const patient = open({ quotaWaitMs: 60_000 })
   for (const id of [workspaceId, otherWorkspaceId]) await begun(files, id, 90_000)
   const leaving = new AbortController()
-  const begin = (id: string) => patient.begin({ workspaceId: id, reserveBytes: 60_000, idempotency: null, signal: leaving.signal })
+  const begin = (id: string) =>
+    patient.begin({ workspaceId: id, reserveBytes: 60_000, idempotency: null, signal: leaving.signal })
   const ends = Array.from({ length: WAITING_WORKSPACE_UPLOADS_MAX + 2 }, () => begin(workspaceId))
   await untilBusy(ends, 2)
   const other = begin(otherWorkspaceId)
@@ -135,7 +163,10 @@ t.test('of a workspace so many uploads wait for room and no more; another one is
   await Promise.all(ends)
 })
 
-for (const [why, name] of [['client_gone', 'client_gone'], ['deadline', 'deadline_exceeded']] as const) {
+for (const [why, name] of [
+  ['client_gone', 'client_gone'],
+  ['deadline', 'deadline_exceeded'],
+] as const) {
   t.test(`a call that ends while it waits for room (${why}) is over at once`, async (t) => {
     const { files, workspaceId, open } = await openFileStand(t, { quotaBytes: 100_000 })
     const patient = open({ quotaWaitMs: 60_000 })
@@ -151,38 +182,55 @@ for (const [why, name] of [['client_gone', 'client_gone'], ['deadline', 'deadlin
   })
 }
 
-t.test('a body of unknown length reserves in steps, and the last bytes where a whole step does not fit', async (t) => {
-  const { files, workspaceId } = await openFileStand(t, { quotaBytes: 2 * MIB + 500 })
-  const upload = await begun(files, workspaceId, 0)
-  const reserved = async () => must(await files.usage(workspaceId)).reservedBytes
-  for (const [bytes, expected] of [[1, MIB], [MIB, MIB], [MIB + 1, 2 * MIB], [2 * MIB + 400, 2 * MIB + 400]] as const) {
-    must(await files.extend(upload, bytes))
-    t.equal(await reserved(), expected, `${bytes} bytes`)
-    t.equal(upload.reservedBytes, expected)
-  }
-  t.match(await files.extend(upload, 2 * MIB + 501), { failure: { name: 'quota_exceeded' } })
-  must(await files.commit(upload, { ...FACTS, sizeBytes: 2 * MIB + 400 }))
-  t.same(must(await files.usage(workspaceId)), { quotaBytes: 2 * MIB + 500, usedBytes: 2 * MIB + 400, reservedBytes: 0 })
-})
+t.test(
+  'a body of unknown length reserves in steps, and the last bytes where a whole step does not fit',
+  async (t) => {
+    const { files, workspaceId } = await openFileStand(t, { quotaBytes: 2 * MIB + 500 })
+    const upload = await begun(files, workspaceId, 0)
+    const reserved = async () => must(await files.usage(workspaceId)).reservedBytes
+    for (const [bytes, expected] of [
+      [1, MIB],
+      [MIB, MIB],
+      [MIB + 1, 2 * MIB],
+      [2 * MIB + 400, 2 * MIB + 400],
+    ] as const) {
+      must(await files.extend(upload, bytes))
+      t.equal(await reserved(), expected, `${bytes} bytes`)
+      t.equal(upload.reservedBytes, expected)
+    }
+    t.match(await files.extend(upload, 2 * MIB + 501), { failure: { name: 'quota_exceeded' } })
+    must(await files.commit(upload, { ...FACTS, sizeBytes: 2 * MIB + 400 }))
+    t.same(must(await files.usage(workspaceId)), {
+      quotaBytes: 2 * MIB + 500,
+      usedBytes: 2 * MIB + 400,
+      reservedBytes: 0,
+    })
+  },
+)
 
 t.test('a file larger than its reservation is committed only when it fits', async (t) => {
   const { files, workspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
   const upload = await begun(files, workspaceId, 10_000)
-  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 100_001 }), { failure: { name: 'quota_exceeded' } })
+  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 100_001 }), {
+    failure: { name: 'quota_exceeded' },
+  })
   t.ok((await files.commit(upload, { ...FACTS, sizeBytes: 100_000 })).ok)
 })
 
-t.test('an abandoned upload frees its quota; its row stays for the sweep only when there may be bytes', async (t) => {
-  const { files, store, workspaceId } = await openFileStand(t)
-  const [without, withObject] = [await begun(files, workspaceId, 10), await begun(files, workspaceId, 20)]
-  must(await files.abandon(without, false))
-  must(await files.abandon(withObject, true))
-  must(await files.abandon(withObject, true))
-  t.same(await store.sql`SELECT id, state FROM files`, [{ id: withObject.id, state: 'abandoned' }])
-  t.equal(must(await files.usage(workspaceId)).reservedBytes, 0)
-  t.match(await files.commit(withObject, FACTS), { failure: { name: 'upload_lost' } })
-  t.match(await files.extend(withObject, 1), { failure: { name: 'upload_lost' } })
-})
+t.test(
+  'an abandoned upload frees its quota; its row stays for the sweep only when there may be bytes',
+  async (t) => {
+    const { files, store, workspaceId } = await openFileStand(t)
+    const [without, withObject] = [await begun(files, workspaceId, 10), await begun(files, workspaceId, 20)]
+    must(await files.abandon(without, false))
+    must(await files.abandon(withObject, true))
+    must(await files.abandon(withObject, true))
+    t.same(await store.sql`SELECT id, state FROM files`, [{ id: withObject.id, state: 'abandoned' }])
+    t.equal(must(await files.usage(workspaceId)).reservedBytes, 0)
+    t.match(await files.commit(withObject, FACTS), { failure: { name: 'upload_lost' } })
+    t.match(await files.extend(withObject, 1), { failure: { name: 'upload_lost' } })
+  },
+)
 
 t.test('to abandon what is committed changes nothing', async (t) => {
   const { files, workspaceId } = await openFileStand(t)
@@ -204,7 +252,8 @@ t.test('a renewal of several leases and the end of their workspace do not wait f
   const ended = await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM files WHERE id = ${first.id} FOR UPDATE`
     // Asked here, since renewals that wait may hold every other connection.
-    const waiting = () => tx`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    const waiting = () =>
+      tx`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
     while ((await waiting()).length === 0) await tx`SELECT pg_stat_clear_snapshot()`
     return abandonFiles(tx, workspaceId)
   })
@@ -219,7 +268,9 @@ t.test('the lease of an upload is renewed as long as its process lives', async (
   await store.sql`UPDATE files SET lease_until = '-infinity'`
   const sweep = openFileSweep(store)
   for (;;) {
-    const [row] = await store.sql<{ isRenewed: boolean }[]>`SELECT lease_until > now() AS "isRenewed" FROM files WHERE id = ${ours.id}`
+    const [row] = await store.sql<
+      { isRenewed: boolean }[]
+    >`SELECT lease_until > now() AS "isRenewed" FROM files WHERE id = ${ours.id}`
     if (row?.isRenewed === true) break
   }
   t.match(must(await sweep.claimStale(10)), [{ id: theirs.id, workspaceId }])
@@ -230,22 +281,41 @@ t.test('a store that is away is a failure', async (t) => {
   const upload = await begun(files, workspaceId, 10)
   await store.close()
   for (const call of [
-    files.begin({ workspaceId, reserveBytes: 1, idempotency: null }), files.extend(upload, 5_000), files.commit(upload, FACTS),
-    files.abandon(upload, true), files.get(workspaceId, 'a'), files.list(workspaceId, { after: null, limit: 1 }), files.usage(workspaceId),
-  ]) t.match(await call, { failure: { name: 'store_unavailable' } })
+    files.begin({ workspaceId, reserveBytes: 1, idempotency: null }),
+    files.extend(upload, 5_000),
+    files.commit(upload, FACTS),
+    files.abandon(upload, true),
+    files.get(workspaceId, 'a'),
+    files.list(workspaceId, { after: null, limit: 1 }),
+    files.usage(workspaceId),
+  ])
+    t.match(await call, { failure: { name: 'store_unavailable' } })
 })
 
-t.test('a workspace with a quota of its own holds that much, and the others what the installation says', async (t) => {
-  const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
-  const setQuota = (bytes: number | null) => store.sql`UPDATE workspaces SET storage_quota_bytes = ${bytes} WHERE id = ${workspaceId}`
-  const begin = (id: string, reserveBytes: number) => files.begin({ workspaceId: id, reserveBytes, idempotency: null })
-  await setQuota(10_000)
-  t.match(await begin(workspaceId, 10_001), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
-  const upload = await begun(files, workspaceId, 10_000)
-  t.match(await files.usage(workspaceId), { value: { quotaBytes: 10_000, reservedBytes: 10_000 } })
-  t.match(await files.extend(upload, 10_001), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
-  t.match(await files.commit(upload, { ...FACTS, sizeBytes: 10_001 }), { failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } } })
-  t.match(await begin(otherWorkspaceId, 100_001), { failure: { name: 'quota_exceeded', metadata: { limit: 100_000 } } })
-  await setQuota(null)
-  t.match(await begin(workspaceId, 90_000), { ok: true }, 'at once')
-})
+t.test(
+  'a workspace with a quota of its own holds that much, and the others what the installation says',
+  async (t) => {
+    const { files, store, workspaceId, otherWorkspaceId } = await openFileStand(t, { quotaBytes: 100_000 })
+    const setQuota = (bytes: number | null) =>
+      store.sql`UPDATE workspaces SET storage_quota_bytes = ${bytes} WHERE id = ${workspaceId}`
+    const begin = (id: string, reserveBytes: number) =>
+      files.begin({ workspaceId: id, reserveBytes, idempotency: null })
+    await setQuota(10_000)
+    t.match(await begin(workspaceId, 10_001), {
+      failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } },
+    })
+    const upload = await begun(files, workspaceId, 10_000)
+    t.match(await files.usage(workspaceId), { value: { quotaBytes: 10_000, reservedBytes: 10_000 } })
+    t.match(await files.extend(upload, 10_001), {
+      failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } },
+    })
+    t.match(await files.commit(upload, { ...FACTS, sizeBytes: 10_001 }), {
+      failure: { name: 'quota_exceeded', metadata: { limit: 10_000 } },
+    })
+    t.match(await begin(otherWorkspaceId, 100_001), {
+      failure: { name: 'quota_exceeded', metadata: { limit: 100_000 } },
+    })
+    await setQuota(null)
+    t.match(await begin(workspaceId, 90_000), { ok: true }, 'at once')
+  },
+)

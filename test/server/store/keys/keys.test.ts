@@ -1,6 +1,12 @@
 import t from 'tap'
 import { hashOfKey, isKeyShaped, KEY_PREFIXES } from '../../../../src/schemas/keys/api-keys.ts'
-import { createKey, openKeyStore, revokeKey, type CreatedKey, type KeyInput } from '../../../../src/server/store/keys/api-keys.ts'
+import {
+  createKey,
+  openKeyStore,
+  revokeKey,
+  type CreatedKey,
+  type KeyInput,
+} from '../../../../src/server/store/keys/api-keys.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
@@ -18,8 +24,17 @@ interface Made {
 async function makeKey(t: Tap, more: Partial<KeyInput> = {}): Promise<Made> {
   const store = await openTestStore(t)
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
-  const owner = { organizationId: organization.id, workspaceId: more.kind === 'management' ? null : workspace.id }
-  const created = must(await createKey(store, { kind: 'inference', name: 'k', rateLimitRpm: null, expiresAt: null, ...owner, ...more }, CLI))
+  const owner = {
+    organizationId: organization.id,
+    workspaceId: more.kind === 'management' ? null : workspace.id,
+  }
+  const created = must(
+    await createKey(
+      store,
+      { kind: 'inference', name: 'k', rateLimitRpm: null, expiresAt: null, ...owner, ...more },
+      CLI,
+    ),
+  )
   return { store, created, workspaceId: workspace.id }
 }
 
@@ -38,10 +53,22 @@ t.test('a front loads what the key was made with', async (t) => {
   const expiresAt = new Date('2030-01-01T00:00:00Z')
   const { store, created, workspaceId } = await makeKey(t, { rateLimitRpm: 600, expiresAt })
   const loaded = await openKeyStore(store).load([created.apiKey.hash, 'f'.repeat(64)])
-  t.match(loaded, { ok: true, value: [{
-    hash: created.apiKey.hash, kind: 'inference', workspaceId, defaultWorkspaceId: workspaceId,
-    rateLimitRpm: 600, isDisabled: false, isInProgramme: true, mayWriteVault: true, expiresAtMs: expiresAt.getTime(),
-  }] })
+  t.match(loaded, {
+    ok: true,
+    value: [
+      {
+        hash: created.apiKey.hash,
+        kind: 'inference',
+        workspaceId,
+        defaultWorkspaceId: workspaceId,
+        rateLimitRpm: 600,
+        isDisabled: false,
+        isInProgramme: true,
+        mayWriteVault: true,
+        expiresAtMs: expiresAt.getTime(),
+      },
+    ],
+  })
   t.equal(must(loaded).length, 1, 'one that does not exist is left out')
 })
 
@@ -59,7 +86,14 @@ t.test('making and revoking a key is audited once each, by its hash alone', asyn
   for (let n = 0; n < 2; n++) must(await revokeKey(store, hash, CLI))
   const events = await auditOf(store)
   t.match(events, [
-    { operation: 'cli.keys-create', actor: CLI.actor, object_kind: 'key', object_id: hash, before: null, after: { kind: 'inference', name: 'k' } },
+    {
+      operation: 'cli.keys-create',
+      actor: CLI.actor,
+      object_kind: 'key',
+      object_id: hash,
+      before: null,
+      after: { kind: 'inference', name: 'k' },
+    },
     { operation: 'cli.keys-revoke', object_id: hash, before: { name: 'k' }, after: null },
   ])
   t.equal(events.length, 2)
@@ -76,5 +110,8 @@ t.test('revoking an unknown key is key_unknown and moves no epoch', async (t) =>
 t.test('without a store nothing is known: store_unavailable', async (t) => {
   const store = openStore({ url: 'postgres://nobody@127.0.0.1:1/none', poolMax: 1, applicationName: 'test' })
   t.teardown(() => store.close())
-  t.match(await openKeyStore(store).load(['f'.repeat(64)]), { ok: false, failure: { name: 'store_unavailable' } })
+  t.match(await openKeyStore(store).load(['f'.repeat(64)]), {
+    ok: false,
+    failure: { name: 'store_unavailable' },
+  })
 })

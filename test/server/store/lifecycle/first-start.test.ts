@@ -12,8 +12,16 @@ t.test('a fresh store gets an organization, its workspace and two keys that work
   const store = await openTestStore(t)
   const keys = present(must(await seedFirst(store, forget)))
   const load = async (key: string) => must(await openKeyStore(store).load([hashOfKey(key)]))[0]
-  t.match(await load(keys.inferenceKey), { kind: 'inference', workspaceId: keys.workspaceId, rateLimitRpm: null })
-  t.match(await load(keys.managementKey), { kind: 'management', workspaceId: null, organizationId: keys.organizationId })
+  t.match(await load(keys.inferenceKey), {
+    kind: 'inference',
+    workspaceId: keys.workspaceId,
+    rateLimitRpm: null,
+  })
+  t.match(await load(keys.managementKey), {
+    kind: 'management',
+    workspaceId: null,
+    organizationId: keys.organizationId,
+  })
 })
 
 t.test('of nodes that start at once on one store one makes the first keys', async (t) => {
@@ -24,7 +32,10 @@ t.test('of nodes that start at once on one store one makes the first keys', asyn
 
 t.test('keys that could not be kept for the operator are not made', async (t) => {
   const store = await openTestStore(t)
-  await t.rejects(seedFirst(store, () => Promise.reject(new Error('disk full'))), /disk full/)
+  await t.rejects(
+    seedFirst(store, () => Promise.reject(new Error('disk full'))),
+    /disk full/,
+  )
   const kept: FirstKeys[] = []
   await seedFirst(store, (keys) => Promise.resolve(void kept.push(keys)))
   t.equal(kept.length, 1)

@@ -18,18 +18,23 @@ for (const rows of [0, 1, 155, 160, 400, 620, 20_000]) {
     const store = await storeWith(t, rows)
     const [lines, next] = await store.sql.begin(async (tx) => {
       let lines = 0
-      for await (const piece of readTable(tx, ROWS)) lines += Buffer.from(piece).toString().split('\n').length - 1
+      for await (const piece of readTable(tx, ROWS))
+        lines += Buffer.from(piece).toString().split('\n').length - 1
       return [lines, await tx`SELECT 1 AS one`]
     })
     t.same([lines, ...next], [rows, { one: 1 }])
   })
 }
 
-t.test('a reader that breaks off in the middle of a table gets its own error, and no connection hangs', async (t) => {
-  const store = await storeWith(t, 20_000)
-  const read = store.sql.begin(async (tx) => {
-    for await (const piece of readTable(tx, ROWS)) throw new Error(`no room for ${piece.length > 0 ? 'this' : 'nothing'}`)
-  })
-  await t.rejects(read, { message: 'no room for this' })
-  t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
-})
+t.test(
+  'a reader that breaks off in the middle of a table gets its own error, and no connection hangs',
+  async (t) => {
+    const store = await storeWith(t, 20_000)
+    const read = store.sql.begin(async (tx) => {
+      for await (const piece of readTable(tx, ROWS))
+        throw new Error(`no room for ${piece.length > 0 ? 'this' : 'nothing'}`)
+    })
+    await t.rejects(read, { message: 'no room for this' })
+    t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
+  },
+)

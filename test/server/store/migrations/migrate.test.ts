@@ -1,5 +1,11 @@
 import t from 'tap'
-import { checkSchema, migrate, MIGRATIONS, SchemaRefused, type Migration } from '../../../../src/server/store/migrations/migrate.ts'
+import {
+  checkSchema,
+  migrate,
+  MIGRATIONS,
+  SchemaRefused,
+  type Migration,
+} from '../../../../src/server/store/migrations/migrate.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { keptLog } from '../../../support/log.ts'
@@ -11,7 +17,13 @@ const first: Migration = step(1, 'first', 1)
 const second: Migration = step(2, 'second', 1)
 
 function step(number: number, name: string, oldestBinary: number): Migration {
-  return { number, name, oldestBinary, tables: [name], up: async (tx) => void (await tx.unsafe(`CREATE TABLE ${name} (id int)`)) }
+  return {
+    number,
+    name,
+    oldestBinary,
+    tables: [name],
+    up: async (tx) => void (await tx.unsafe(`CREATE TABLE ${name} (id int)`)),
+  }
 }
 
 async function emptyStore(t: Tap): Promise<Store> {
@@ -31,23 +43,34 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 t.test('an empty database gets every step once, and a second run changes nothing', async (t) => {
-  const { options: { url } } = await emptyStore(t)
+  const {
+    options: { url },
+  } = await emptyStore(t)
   const log = keptLog()
   t.same(await migrate(url, log), { at: MIGRATIONS.length })
   t.same(await migrate(url, log), { at: MIGRATIONS.length })
   t.equal(log.events.length, MIGRATIONS.length)
 })
 
-t.test('deliveries of an older version get their organization, those that it writes beside this one too', async (t) => {
-  const store = await emptyStore(t)
-  const before = MIGRATIONS.slice(0, MIGRATIONS.findIndex(({ name }) => name === 'operator'))
-  await migrate(store.options.url, keptLog(), before)
-  const { organization, workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'o'))
-  await oldDelivery(store, workspace.id)
-  await migrate(store.options.url, keptLog())
-  await oldDelivery(store, workspace.id)
-  t.same((await store.sql`SELECT organization_id AS id FROM webhook_deliveries`).map(({ id }) => id as string), [organization.id, organization.id])
-})
+t.test(
+  'deliveries of an older version get their organization, those that it writes beside this one too',
+  async (t) => {
+    const store = await emptyStore(t)
+    const before = MIGRATIONS.slice(
+      0,
+      MIGRATIONS.findIndex(({ name }) => name === 'operator'),
+    )
+    await migrate(store.options.url, keptLog(), before)
+    const { organization, workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'o'))
+    await oldDelivery(store, workspace.id)
+    await migrate(store.options.url, keptLog())
+    await oldDelivery(store, workspace.id)
+    t.same(
+      (await store.sql`SELECT organization_id AS id FROM webhook_deliveries`).map(({ id }) => id as string),
+      [organization.id, organization.id],
+    )
+  },
+)
 
 async function oldDelivery({ sql }: Store, workspaceId: string): Promise<void> {
   await sql`
@@ -56,14 +79,22 @@ async function oldDelivery({ sql }: Store, workspaceId: string): Promise<void> {
 }
 
 t.test('migrators that start at once take turns', async (t) => {
-  const { options: { url } } = await emptyStore(t)
+  const {
+    options: { url },
+  } = await emptyStore(t)
   const states = await Promise.all([1, 2, 3, 4].map(() => migrate(url, keptLog())))
-  t.same(states.map((state) => state.at), Array(4).fill(MIGRATIONS.length))
+  t.same(
+    states.map((state) => state.at),
+    Array(4).fill(MIGRATIONS.length),
+  )
 })
 
 t.test('a step that fails leaves nothing of itself', async (t) => {
   const store = await emptyStore(t)
-  const broken: Migration = { ...second, up: async (tx) => void (await tx.unsafe('CREATE TABLE second (id int); SELECT 1/0')) }
+  const broken: Migration = {
+    ...second,
+    up: async (tx) => void (await tx.unsafe('CREATE TABLE second (id int); SELECT 1/0')),
+  }
   await t.rejects(migrate(store.options.url, keptLog(), [first, broken]), /division by zero/)
   t.same(await checkSchema(store.sql, [first, second]), { at: 1 })
 })
@@ -72,7 +103,10 @@ t.test('a missing step between applied ones is refused as half-migrated', async 
   const store = await emptyStore(t)
   await migrate(store.options.url, keptLog(), [first, second])
   await store.sql`DELETE FROM schema_migrations WHERE number = 1`
-  t.match(await refusal(migrate(store.options.url, keptLog(), [first, second])), /half-migrated: migration 1 is missing/)
+  t.match(
+    await refusal(migrate(store.options.url, keptLog(), [first, second])),
+    /half-migrated: migration 1 is missing/,
+  )
 })
 
 t.test('a table missing from an applied step is refused as half-migrated', async (t) => {
@@ -85,13 +119,19 @@ t.test('a table missing from an applied step is refused as half-migrated', async
 t.test('tables without a record of migrations are refused as half-migrated', async (t) => {
   const store = await emptyStore(t)
   await store.sql`CREATE TABLE first (id int)`
-  t.match(await refusal(migrate(store.options.url, keptLog(), [first])), /half-migrated: table `first` is there/)
+  t.match(
+    await refusal(migrate(store.options.url, keptLog(), [first])),
+    /half-migrated: table `first` is there/,
+  )
 })
 
 t.test('a schema that needs a newer binary is refused', async (t) => {
   const store = await emptyStore(t)
   await migrate(store.options.url, keptLog(), [first, step(2, 'second', 2)])
-  t.match(await refusal(migrate(store.options.url, keptLog(), [first])), /needs a Sluice that knows migration 2; this one knows 1/)
+  t.match(
+    await refusal(migrate(store.options.url, keptLog(), [first])),
+    /needs a Sluice that knows migration 2; this one knows 1/,
+  )
 })
 
 t.test('an older binary runs on a newer schema that allows it', async (t) => {
@@ -107,6 +147,9 @@ t.test('a database of another program is refused', async (t) => {
 })
 
 t.test('the steps are numbered without gaps and none needs a binary newer than itself', async (t) => {
-  t.same(MIGRATIONS.map((migration) => migration.number), MIGRATIONS.map((_, index) => index + 1))
+  t.same(
+    MIGRATIONS.map((migration) => migration.number),
+    MIGRATIONS.map((_, index) => index + 1),
+  )
   t.ok(MIGRATIONS.every((migration) => migration.oldestBinary <= migration.number))
 })

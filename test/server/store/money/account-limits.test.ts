@@ -1,6 +1,13 @@
 import t from 'tap'
 import { workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
-import { bumpLimits, countedNano, isObeyed, isWithin, readAccounts, type AccountNow } from '../../../../src/server/store/money/account-limits.ts'
+import {
+  bumpLimits,
+  countedNano,
+  isObeyed,
+  isWithin,
+  readAccounts,
+  type AccountNow,
+} from '../../../../src/server/store/money/account-limits.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
@@ -8,10 +15,20 @@ import { setAccount, turnTo } from '../../../support/money/accounts.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 
-const SPENT = { daily_spent_nano: '1', weekly_spent_nano: '2', monthly_spent_nano: '3', lifetime_spent_nano: '4' }
-const LENT = { daily_lent_nano: '10', weekly_lent_nano: '20', monthly_lent_nano: '30', lifetime_lent_nano: '40' }
+const SPENT = {
+  daily_spent_nano: '1',
+  weekly_spent_nano: '2',
+  monthly_spent_nano: '3',
+  lifetime_spent_nano: '4',
+}
+const LENT = {
+  daily_lent_nano: '10',
+  weekly_lent_nano: '20',
+  monthly_lent_nano: '30',
+  lifetime_lent_nano: '40',
+}
 
-t.test('a reader sees the counters of today\'s windows, and turns no day', async (t) => {
+t.test("a reader sees the counters of today's windows, and turns no day", async (t) => {
   const store = await openTestStore(t)
   const id = await account(store, { ...SPENT, ...LENT, day: '2024-02-28' })
   // Wednesday; the day after in the same week and month; Monday; a month that ends in its week; another year.
@@ -29,7 +46,10 @@ t.test('a reader sees the counters of today\'s windows, and turns no day', async
     t.same([Object.values(now.spent), Object.values(now.lent)], [spent, lent], today)
     t.equal(now.day, today < '2024-02-28' ? '2024-02-28' : today)
   }
-  t.same((await store.sql`SELECT day::text AS day FROM accounts WHERE id = ${id}`).map(({ day }) => String(day)), ['2024-02-28'])
+  t.same(
+    (await store.sql`SELECT day::text AS day FROM accounts WHERE id = ${id}`).map(({ day }) => String(day)),
+    ['2024-02-28'],
+  )
 })
 
 t.test('byok counts where the account says so, and what is lent counts always', async (t) => {
@@ -37,22 +57,47 @@ t.test('byok counts where the account says so, and what is lent counts always', 
   const id = await account(store, { ...SPENT, ...LENT, daily_byok_nano: '100' })
   const plain = await read(store, id)
   t.equal(countedNano(plain, 'daily'), 1n)
-  t.same([isWithin(plain, { span: 'daily', limitNano: 11n }), isWithin(plain, { span: 'daily', limitNano: 10n })], [true, false])
+  t.same(
+    [isWithin(plain, { span: 'daily', limitNano: 11n }), isWithin(plain, { span: 'daily', limitNano: 10n })],
+    [true, false],
+  )
   await store.sql`UPDATE accounts SET counts_byok = true WHERE id = ${id}`
   const counting = await read(store, id)
   t.equal(countedNano(counting, 'daily'), 101n)
-  t.same([isWithin(counting, { span: 'daily', limitNano: 111n }), isWithin(counting, { span: 'daily', limitNano: 110n })], [true, false])
+  t.same(
+    [
+      isWithin(counting, { span: 'daily', limitNano: 111n }),
+      isWithin(counting, { span: 'daily', limitNano: 110n }),
+    ],
+    [true, false],
+  )
 })
 
 t.test('several accounts come with their limits, in the order of their ids', async (t) => {
   const store = await openTestStore(t)
   const [with2, without] = [await account(store), await account(store)]
-  for (const [span, limit] of [['daily', 5], ['lifetime', 50]] as const)
+  for (const [span, limit] of [
+    ['daily', 5],
+    ['lifetime', 50],
+  ] as const)
     await store.sql`INSERT INTO account_limits (account_id, span, id, limit_nano) VALUES (${with2}, ${span}, ${newId()}, ${limit})`
   const found = await readAccounts(store.sql, [without, with2, 'wnobody'])
-  t.same(found.map(({ id }) => id), [with2, without].sort())
-  const limitsOf = (id: string): unknown => found.find((one) => one.id === id)?.limits.map(({ span, limitNano }) => [span, limitNano])
-  t.same([limitsOf(with2), limitsOf(without)], [[['daily', 5n], ['lifetime', 50n]], []])
+  t.same(
+    found.map(({ id }) => id),
+    [with2, without].sort(),
+  )
+  const limitsOf = (id: string): unknown =>
+    found.find((one) => one.id === id)?.limits.map(({ span, limitNano }) => [span, limitNano])
+  t.same(
+    [limitsOf(with2), limitsOf(without)],
+    [
+      [
+        ['daily', 5n],
+        ['lifetime', 50n],
+      ],
+      [],
+    ],
+  )
   t.same(await readAccounts(store.sql, []), [])
 })
 

@@ -5,7 +5,11 @@ import { settlement } from '../../../support/money/money.ts'
 
 const DAYS = ['2026-03-01', '2026-03-02']
 const WHOSE = [1, 2, 3].map((at) => ({
-  organizationId: `o${at % 2}`, workspaceId: `w${at % 2}`, keyHash: `h${at}`, keyAccountId: `k${at}`, accounts: { organization: '', workspace: '', key: '' },
+  organizationId: `o${at % 2}`,
+  workspaceId: `w${at % 2}`,
+  keyHash: `h${at}`,
+  keyAccountId: `k${at}`,
+  accounts: { organization: '', workspace: '', key: '' },
 }))
 
 t.test('however settlements are mixed, each account and day gets the sum of its own', async (t) => {
@@ -22,21 +26,37 @@ t.test('however settlements are mixed, each account and day gets the sum of its 
       expected.set(name, entry)
     }
   }
-  const found = [...books.entries].flatMap(([id, days]) => [...days].map(([day, entry]) => [`${id} ${day}`, entry] as const))
+  const found = [...books.entries].flatMap(([id, days]) =>
+    [...days].map(([day, entry]) => [`${id} ${day}`, entry] as const),
+  )
   t.same(new Map([...found].sort()), new Map([...expected].sort()))
 })
 
-t.test('activity is told per key, model and day, with what was spent apart from own credentials', async (t) => {
-  const all = mixed(500)
-  const books = new Books()
-  for (const { settle, isLate } of all) books.add(settle, { isLate })
-  for (const row of books.activity) {
-    const own = all.map(({ settle }) => settle).filter(({ keyHash, model, day }) => keyHash === row.key_hash && model === row.model && day === row.day)
-    const nano = (isByok: boolean) => own.filter((one) => one.isByok === isByok).reduce((sum, { costNano }) => sum + BigInt(costNano), 0n)
-    t.same([row.requests, row.tokens, row.spent, row.byok], [own.length, own.length * 3, nano(false), nano(true)])
-  }
-  t.equal(books.activity.reduce((sum, { requests }) => sum + requests, 0), all.length)
-})
+t.test(
+  'activity is told per key, model and day, with what was spent apart from own credentials',
+  async (t) => {
+    const all = mixed(500)
+    const books = new Books()
+    for (const { settle, isLate } of all) books.add(settle, { isLate })
+    for (const row of books.activity) {
+      const own = all
+        .map(({ settle }) => settle)
+        .filter(
+          ({ keyHash, model, day }) => keyHash === row.key_hash && model === row.model && day === row.day,
+        )
+      const nano = (isByok: boolean) =>
+        own.filter((one) => one.isByok === isByok).reduce((sum, { costNano }) => sum + BigInt(costNano), 0n)
+      t.same(
+        [row.requests, row.tokens, row.spent, row.byok],
+        [own.length, own.length * 3, nano(false), nano(true)],
+      )
+    }
+    t.equal(
+      books.activity.reduce((sum, { requests }) => sum + requests, 0),
+      all.length,
+    )
+  },
+)
 
 t.test('costs beyond what a number counts exactly are summed exactly', async (t) => {
   const [owners] = WHOSE
@@ -46,7 +66,11 @@ t.test('costs beyond what a number counts exactly are summed exactly', async (t)
   books.add(settlement(owners, '2026-03-01', 1))
   t.equal(books.entries.get('k1')?.get('2026-03-01')?.spent, 5n * BigInt(Number.MAX_SAFE_INTEGER) + 1n)
   books.add(settlement(owners, '2026-03-01', 1))
-  t.equal(books.activity[0]?.spent, 5n * BigInt(Number.MAX_SAFE_INTEGER) + 2n, 'what is added after a look counts once')
+  t.equal(
+    books.activity[0]?.spent,
+    5n * BigInt(Number.MAX_SAFE_INTEGER) + 2n,
+    'what is added after a look counts once',
+  )
 })
 
 /** Every difference that keeps two settlements apart, in turns of coprime lengths. */
@@ -56,6 +80,14 @@ function mixed(count: number): readonly { readonly settle: Settlement; readonly 
     const day = DAYS[at % 2]
     if (owners === undefined || day === undefined) throw new Error('nobody')
     const paid = { organization: at % 5 < 3, workspace: at % 7 < 3, key: at % 11 < 5 }
-    return { settle: settlement(owners, day, at * at, { isByok: at % 13 < 4, isEstimated: at % 17 < 4, model: `m${at % 4}`, paid }), isLate: at % 19 < 6 }
+    return {
+      settle: settlement(owners, day, at * at, {
+        isByok: at % 13 < 4,
+        isEstimated: at % 17 < 4,
+        model: `m${at % 4}`,
+        paid,
+      }),
+      isLate: at % 19 < 6,
+    }
   })
 }

@@ -12,7 +12,11 @@ t.test('rows of many keys and models in any order each keep what is theirs', asy
   const store = await openTestStore(t)
   const rows = Array.from({ length: 400 }, (_, at): LedgerRow => {
     const owners = ownersOf(at % 7 === 0 ? at : at % 5)
-    const settled = settlement(owners, DAY, at, { model: `acme/${at % 3}`, isByok: at % 2 === 0, atMs: Date.parse(`${DAY}T00:00:00Z`) + at })
+    const settled = settlement(owners, DAY, at, {
+      model: `acme/${at % 3}`,
+      isByok: at % 2 === 0,
+      atMs: Date.parse(`${DAY}T00:00:00Z`) + at,
+    })
     const row = ledgerRow(settled, 'usage', at)
     return { ...row, request_id: `r${at}`, tokens: at * 3, milliseconds: at * 5 }
   })
@@ -20,35 +24,60 @@ t.test('rows of many keys and models in any order each keep what is theirs', asy
   t.same(await read(store), rows.map(told).sort(byId))
 })
 
-t.test('what is not known stays NULL, in a batch of one row and beside rows in which it is known', async (t) => {
-  const store = await openTestStore(t)
-  const known = ledgerRow(settlement(ownersOf(1), DAY, 7), 'usage', 7)
-  const bare: LedgerRow = {
-    ...known, request_id: 'bare', kind: 'forfeit', workspace_id: null, key_hash: null, operation: null, model: null, provider: null,
-    tokens: null, milliseconds: null, account_id: 'w1',
-  }
-  await insert(store, [bare])
-  await insert(store, [known, { ...bare, request_id: 'last' }])
-  t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(told).sort(byId))
-})
+t.test(
+  'what is not known stays NULL, in a batch of one row and beside rows in which it is known',
+  async (t) => {
+    const store = await openTestStore(t)
+    const known = ledgerRow(settlement(ownersOf(1), DAY, 7), 'usage', 7)
+    const bare: LedgerRow = {
+      ...known,
+      request_id: 'bare',
+      kind: 'forfeit',
+      workspace_id: null,
+      key_hash: null,
+      operation: null,
+      model: null,
+      provider: null,
+      tokens: null,
+      milliseconds: null,
+      account_id: 'w1',
+    }
+    await insert(store, [bare])
+    await insert(store, [known, { ...bare, request_id: 'last' }])
+    t.same(await read(store), [bare, known, { ...bare, request_id: 'last' }].map(told).sort(byId))
+  },
+)
 
-t.test('an amount beyond what a number of JSON holds, and an instant of a fraction of a millisecond, are kept', async (t) => {
-  const store = await openTestStore(t)
-  const row = ledgerRow(settlement(ownersOf(1), DAY, 0), 'usage', '9007199254740993')
-  await insert(store, [{ ...row, at_ms: Date.parse(`${DAY}T00:00:00Z`) + 0.25 }])
-  const [found] = await store.sql`SELECT cost_nano, (extract(epoch FROM at) * 1000000)::bigint % 1000 AS micros FROM ledger`
-  t.same(found, { cost_nano: '9007199254740993', micros: '250' })
-})
+t.test(
+  'an amount beyond what a number of JSON holds, and an instant of a fraction of a millisecond, are kept',
+  async (t) => {
+    const store = await openTestStore(t)
+    const row = ledgerRow(settlement(ownersOf(1), DAY, 0), 'usage', '9007199254740993')
+    await insert(store, [{ ...row, at_ms: Date.parse(`${DAY}T00:00:00Z`) + 0.25 }])
+    const [found] =
+      await store.sql`SELECT cost_nano, (extract(epoch FROM at) * 1000000)::bigint % 1000 AS micros FROM ledger`
+    t.same(found, { cost_nano: '9007199254740993', micros: '250' })
+  },
+)
 
-t.test('no request id moves another one: not an empty one, nor one with commas, quotes or the mark between two', async (t) => {
-  const store = await openTestStore(t)
-  const row = ledgerRow(settlement(ownersOf(1), DAY, 1), 'usage', 1)
-  const ids = ['', 'a,b', '"', '\\', '{}', 'NULL', 'a\x1fb', '', 'é', '\n']
-  await insert(store, ids.map((request_id, at) => ({ ...row, request_id, cost_nano: at })))
-  await insert(store, [{ ...row, request_id: '', cost_nano: ids.length }])
-  const found = await store.sql<{ request_id: string }[]>`SELECT request_id FROM ledger ORDER BY cost_nano`
-  t.same(found.map(({ request_id }) => request_id), [...ids.map((id) => id.replace('\x1f', '\uFFFD')), ''])
-})
+t.test(
+  'no request id moves another one: not an empty one, nor one with commas, quotes or the mark between two',
+  async (t) => {
+    const store = await openTestStore(t)
+    const row = ledgerRow(settlement(ownersOf(1), DAY, 1), 'usage', 1)
+    const ids = ['', 'a,b', '"', '\\', '{}', 'NULL', 'a\x1fb', '', 'é', '\n']
+    await insert(
+      store,
+      ids.map((request_id, at) => ({ ...row, request_id, cost_nano: at })),
+    )
+    await insert(store, [{ ...row, request_id: '', cost_nano: ids.length }])
+    const found = await store.sql<{ request_id: string }[]>`SELECT request_id FROM ledger ORDER BY cost_nano`
+    t.same(
+      found.map(({ request_id }) => request_id),
+      [...ids.map((id) => id.replace('\x1f', '\uFFFD')), ''],
+    )
+  },
+)
 
 async function insert(store: Store, rows: readonly LedgerRow[]): Promise<void> {
   const columns = new LedgerColumns()
@@ -66,7 +95,12 @@ async function read(store: Store) {
 
 function told(row: LedgerRow) {
   const text = (count: number | string | null): string | null => (count === null ? null : String(count))
-  return { ...row, tokens: text(row.tokens), milliseconds: text(row.milliseconds), cost_nano: text(row.cost_nano) }
+  return {
+    ...row,
+    tokens: text(row.tokens),
+    milliseconds: text(row.milliseconds),
+    cost_nano: text(row.cost_nano),
+  }
 }
 
 function byId(one: { readonly request_id: string }, other: { readonly request_id: string }): number {
@@ -79,5 +113,11 @@ function ownersOf(at: number): Owners {
   const hex = String(at).padStart(12, '0')
   const keyHash = hex.padStart(64, 'a')
   const accounts = { organization: '', workspace: '', key: '' }
-  return { organizationId, workspaceId: `00000000-0000-4000-8000-${hex}`, keyHash, keyAccountId: `k${keyHash}`, accounts }
+  return {
+    organizationId,
+    workspaceId: `00000000-0000-4000-8000-${hex}`,
+    keyHash,
+    keyAccountId: `k${keyHash}`,
+    accounts,
+  }
 }

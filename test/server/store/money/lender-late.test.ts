@@ -27,28 +27,44 @@ t.test('what took too long may have happened, and is done once when it is asked 
   await unblock()
   const [reply, result] = await Promise.all([lender.lend(ask), lender.flush(batch)])
   t.same([reply?.accounts[0]?.lentNano, result], [300, 'applied'])
-  t.same(await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`, [{ spent: '100', lent: '300' }])
+  t.same(
+    await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`,
+    [{ spent: '100', lent: '300' }],
+  )
 })
 
-t.test('late records that wait for an account hold no forfeit meanwhile, which whoever has the account may be about to forgive', async (t) => {
-  const store = await openTestStore(t)
-  const owners = await makeOwners(store)
-  const lender = openLender(store, SILENT)
-  const { id, day } = await openJournal(store)
-  const known = openTake(owners, day, 30)
-  await lender.close({ journalId: id, rest: null, open: [known], isComplete: true })
-  const unblock = await block(t, store, owners.accounts.key)
-  const entries = [settlement(owners, day, 20, { requestId: known.requestId })]
-  const late = lender.close({ journalId: id, rest: { from: 0, to: 9, entries }, open: [], isComplete: true })
-  const waiting = () => store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  while ((await waiting()).length === 0) continue
-  t.equal((await store.sql`SELECT 1 FROM ledger WHERE kind = 'forfeit' FOR UPDATE SKIP LOCKED`).length, 1)
-  await unblock()
-  t.equal((await late).entries, 1)
-})
+t.test(
+  'late records that wait for an account hold no forfeit meanwhile, which whoever has the account may be about to forgive',
+  async (t) => {
+    const store = await openTestStore(t)
+    const owners = await makeOwners(store)
+    const lender = openLender(store, SILENT)
+    const { id, day } = await openJournal(store)
+    const known = openTake(owners, day, 30)
+    await lender.close({ journalId: id, rest: null, open: [known], isComplete: true })
+    const unblock = await block(t, store, owners.accounts.key)
+    const entries = [settlement(owners, day, 20, { requestId: known.requestId })]
+    const late = lender.close({
+      journalId: id,
+      rest: { from: 0, to: 9, entries },
+      open: [],
+      isComplete: true,
+    })
+    const waiting = () =>
+      store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    while ((await waiting()).length === 0) continue
+    t.equal((await store.sql`SELECT 1 FROM ledger WHERE kind = 'forfeit' FOR UPDATE SKIP LOCKED`).length, 1)
+    await unblock()
+    t.equal((await late).entries, 1)
+  },
+)
 
 /** Locks an account from a client of its own: one that hears nothing for so long replaces its connections. */
-async function block(t: Parameters<typeof openTestStore>[0], store: Store, accountId: string): Promise<() => Promise<void>> {
+async function block(
+  t: Parameters<typeof openTestStore>[0],
+  store: Store,
+  accountId: string,
+): Promise<() => Promise<void>> {
   const other = openStore({ ...store.options, poolMax: 1 })
   t.teardown(() => other.close())
   const locked = gate()

@@ -3,7 +3,14 @@ import { openLender } from '../../../../src/server/store/money/lender.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { isAway } from '../../../../src/server/store/base/translate.ts'
 import { SILENT } from '../../../support/log.ts'
-import { imbalances, makeOwners, openJournal, openTake, setLimit, settlement } from '../../../support/money/money.ts'
+import {
+  imbalances,
+  makeOwners,
+  openJournal,
+  openTake,
+  setLimit,
+  settlement,
+} from '../../../support/money/money.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { openRelay } from '../../../support/wire/relay.ts'
 
@@ -24,7 +31,10 @@ async function stand(t: Tap) {
   const lender = openLender(relayed, SILENT)
   const losing = async <T>(work: () => Promise<T>): Promise<T> => {
     relay.loseAnswer('COMMIT')
-    const problem = await work().then(() => null, (reason: unknown) => reason)
+    const problem = await work().then(
+      () => null,
+      (reason: unknown) => reason,
+    )
     if (!isAway(problem)) throw new Error('the answer was not lost', { cause: problem })
     return work()
   }
@@ -36,7 +46,9 @@ t.test('a grant whose answer was lost is answered again, and lent once', async (
   const ask = front.ask({ [key]: 300 })
   const reply = await losing(() => lender.lend(ask))
   t.equal(reply?.accounts[0]?.lentNano, 300)
-  t.same(await store.sql`SELECT lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`, [{ lent: '300' }])
+  t.same(await store.sql`SELECT lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`, [
+    { lent: '300' },
+  ])
   t.same(await imbalances(store.sql), [])
 })
 
@@ -46,7 +58,10 @@ t.test('a flush whose answer was lost is booked once', async (t) => {
   const paid = { organization: false, workspace: false, key: true }
   const batch = { journalId: front.id, from: 0, to: 40, entries: [settlement(owners, day, 120, { paid })] }
   t.equal(await losing(() => lender.flush(batch)), 'applied')
-  t.same(await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`, [{ spent: '120', lent: '180' }])
+  t.same(
+    await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`,
+    [{ spent: '120', lent: '180' }],
+  )
   t.same(await imbalances(store.sql), [])
 })
 
@@ -56,6 +71,9 @@ t.test('a closing whose answer was lost is done once', async (t) => {
   const rest = { from: 0, to: 9, entries: [settlement(owners, day, 50)] }
   const closing = { journalId: front.id, rest, open: [openTake(owners, day, 20)], isComplete: true }
   t.equal((await losing(() => lender.close(closing))).isClosed, false)
-  t.same(await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`, [{ spent: '70', lent: '0' }])
+  t.same(
+    await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`,
+    [{ spent: '70', lent: '0' }],
+  )
   t.same(await imbalances(store.sql), [])
 })

@@ -3,7 +3,13 @@ import { watchAdminPorts } from '../../../../src/server/store/nodes/admin-ports.
 import { connectionBudget } from '../../../../src/server/store/base/connection-budget.ts'
 import { openEpochFeed, type RunningEpochFeed } from '../../../../src/server/store/base/epoch-feed.ts'
 import { bump } from '../../../../src/server/store/base/epoch.ts'
-import { enrol, frontsAt, nodesOnOtherRootKey, startHeartbeat, type Heartbeat } from '../../../../src/server/store/nodes/fronts.ts'
+import {
+  enrol,
+  frontsAt,
+  nodesOnOtherRootKey,
+  startHeartbeat,
+  type Heartbeat,
+} from '../../../../src/server/store/nodes/fronts.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { pruneFronts } from '../../../../src/server/store/lifecycle/prune.ts'
 import { testHints } from '../../../support/stores/hints.ts'
@@ -25,7 +31,15 @@ interface Front {
 async function front(t: Tap, store: Store, node = 'here', hints = testHints()): Promise<Front> {
   const feed = openEpochFeed({ store, hints, log: SILENT, pollMs: NEVER_MS })
   await feed.poll()
-  const heartbeat = startHeartbeat({ frontId: newId(), store, feed, node, connections: 7, log: SILENT, everyMs: NEVER_MS })
+  const heartbeat = startHeartbeat({
+    frontId: newId(),
+    store,
+    feed,
+    node,
+    connections: 7,
+    log: SILENT,
+    everyMs: NEVER_MS,
+  })
   t.teardown(async () => {
     await heartbeat.close()
     await feed.close()
@@ -52,7 +66,14 @@ t.test('the admin ports of all nodes are known to each, also of one that fell si
   t.same([...watched.ports], [9_090], 'its own at once')
   const feed = openEpochFeed({ store, hints: testHints(), log: SILENT, pollMs: NEVER_MS })
   const heartbeat = startHeartbeat({
-    frontId: newId(), store, feed, node: 'there', adminPort: 9_191, connections: 7, log: SILENT, everyMs: NEVER_MS,
+    frontId: newId(),
+    store,
+    feed,
+    node: 'there',
+    adminPort: 9_191,
+    connections: 7,
+    log: SILENT,
+    everyMs: NEVER_MS,
   })
   t.teardown(() => heartbeat.close().then(() => feed.close()))
   await heartbeat.beat()
@@ -71,20 +92,27 @@ t.test('a front that fell silent is not live, and is pruned later', async (t) =>
   t.equal(await pruneFronts(store.sql, 300_000), 0)
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '11 min' WHERE id <> ${one.heartbeat.frontId}`
   t.equal(await pruneFronts(store.sql, 3_600_000), 0, 'it may still serve by its grace')
-  t.equal(await pruneFronts(store.sql, 999_999_999 * 3_600_000), 0, 'the longest grace that a setting may say')
+  t.equal(
+    await pruneFronts(store.sql, 999_999_999 * 3_600_000),
+    0,
+    'the longest grace that a setting may say',
+  )
   t.equal(await pruneFronts(store.sql, 300_000), 1)
 })
 
-t.test('a front is behind until it has obeyed and reported, then not any more, without its timer', async (t) => {
-  const store = await openTestStore(t, 6)
-  const hints = testHints()
-  await front(t, store, 'here', hints)
-  const change = await store.sql.begin((tx) => bump(tx, 'key', 'k'))
-  t.same(await frontsAt(store.sql, change.n), { behind: 1, silent: 0 })
-  hints.send(change)
-  while ((await frontsAt(store.sql, change.n)).behind > 0) continue
-  t.pass('it reported')
-})
+t.test(
+  'a front is behind until it has obeyed and reported, then not any more, without its timer',
+  async (t) => {
+    const store = await openTestStore(t, 6)
+    const hints = testHints()
+    await front(t, store, 'here', hints)
+    const change = await store.sql.begin((tx) => bump(tx, 'key', 'k'))
+    t.same(await frontsAt(store.sql, change.n), { behind: 1, silent: 0 })
+    hints.send(change)
+    while ((await frontsAt(store.sql, change.n)).behind > 0) continue
+    t.pass('it reported')
+  },
+)
 
 t.test('a front enrols before it serves, and again when the store did not take it', async (t) => {
   const store = await openTestStore(t)
@@ -107,50 +135,77 @@ t.test('a silent front is told apart from one that is behind', async (t) => {
   t.same(await frontsAt(store.sql, 1), { behind: 0, silent: 1 })
 })
 
-t.test('the connection budget counts what other nodes may hold in all, once for each, and not ours', async (t) => {
-  const store = await openTestStore(t)
-  for (const node of ['here', 'elsewhere', 'elsewhere']) await front(t, store, node)
-  const budget = await connectionBudget(store.sql, 'here', 20)
-  t.match(budget, { elsewhere: 7, wanted: 20, fits: true })
-  t.equal((await connectionBudget(store.sql, 'here', budget.available)).fits, false)
-})
+t.test(
+  'the connection budget counts what other nodes may hold in all, once for each, and not ours',
+  async (t) => {
+    const store = await openTestStore(t)
+    for (const node of ['here', 'elsewhere', 'elsewhere']) await front(t, store, node)
+    const budget = await connectionBudget(store.sql, 'here', 20)
+    t.match(budget, { elsewhere: 7, wanted: 20, fits: true })
+    t.equal((await connectionBudget(store.sql, 'here', budget.available)).fits, false)
+  },
+)
 
 t.test('a front tells the root key that it wraps with, and again when that has changed', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
   let rootKeyId = 'one'
   const heartbeat = startHeartbeat({
-    frontId: newId(), store, feed, node: 'here', connections: 7, rootKeyId: () => rootKeyId, log: SILENT, everyMs: NEVER_MS,
+    frontId: newId(),
+    store,
+    feed,
+    node: 'here',
+    connections: 7,
+    rootKeyId: () => rootKeyId,
+    log: SILENT,
+    everyMs: NEVER_MS,
   })
   t.teardown(async () => {
     await heartbeat.close()
     await feed.close()
   })
   await heartbeat.beat()
-  t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [[], ['here']])
+  t.same(
+    [await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')],
+    [[], ['here']],
+  )
   rootKeyId = 'two'
   await heartbeat.beat()
-  t.same([await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')], [['here'], []])
+  t.same(
+    [await nodesOnOtherRootKey(store.sql, 'one'), await nodesOnOtherRootKey(store.sql, 'two')],
+    [['here'], []],
+  )
 })
 
-t.test('a front reports one thing after the other, however many ask for it, and nothing once it has left', async (t) => {
-  const store = await openTestStore(t)
-  const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
-  let [now, most] = [0, 0]
-  const take = store.within.bind(store)
-  const within: Store['within'] = (msMax, use) => {
-    most = Math.max(most, ++now)
-    return take(msMax, use).finally(() => now--)
-  }
-  Object.assign(store, { within })
-  const heartbeat = startHeartbeat({ frontId: newId(), store, feed, node: 'here', connections: 7, log: SILENT, everyMs: NEVER_MS })
-  t.teardown(() => feed.close())
-  const asked = [heartbeat.beat(), heartbeat.beat(), heartbeat.scaled(8)]
-  await heartbeat.close()
-  await Promise.all(asked)
-  const rows = await store.sql`SELECT id FROM fronts`
-  t.same([most, rows.length], [1, 0], 'and nothing behind its end')
-})
+t.test(
+  'a front reports one thing after the other, however many ask for it, and nothing once it has left',
+  async (t) => {
+    const store = await openTestStore(t)
+    const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })
+    let [now, most] = [0, 0]
+    const take = store.within.bind(store)
+    const within: Store['within'] = (msMax, use) => {
+      most = Math.max(most, ++now)
+      return take(msMax, use).finally(() => now--)
+    }
+    Object.assign(store, { within })
+    const heartbeat = startHeartbeat({
+      frontId: newId(),
+      store,
+      feed,
+      node: 'here',
+      connections: 7,
+      log: SILENT,
+      everyMs: NEVER_MS,
+    })
+    t.teardown(() => feed.close())
+    const asked = [heartbeat.beat(), heartbeat.beat(), heartbeat.scaled(8)]
+    await heartbeat.close()
+    await Promise.all(asked)
+    const rows = await store.sql`SELECT id FROM fronts`
+    t.same([most, rows.length], [1, 0], 'and nothing behind its end')
+  },
+)
 
 t.test('a node that has another number of children tells the others at once, and counts them', async (t) => {
   const store = await openTestStore(t)

@@ -27,8 +27,14 @@ async function owner(store: Store, name: string): Promise<Owner> {
   return { organizationId: organization.id, workspaceId: workspace.id }
 }
 
-/** Jobs from the nth on, of all states in turn unless one is named; only the oldest is of the provider `rare`. */
-async function fillJobs({ sql }: Store, { organizationId, workspaceId }: Owner, input: { from: number; count: number; state?: string }): Promise<void> {
+/**
+ * Jobs from the nth on, of all states in turn unless one is named; only the oldest is of the provider `rare`.
+ */
+async function fillJobs(
+  { sql }: Store,
+  { organizationId, workspaceId }: Owner,
+  input: { from: number; count: number; state?: string },
+): Promise<void> {
   await sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, model, provider, endpoint, upstream_model,
       state, submit_token, seconds, cost_nano, is_unpriced, hold_id, hold_day, expires_at)
@@ -62,7 +68,8 @@ function planOfList(store: Store, listing: (sql: Queryable) => Listing): Promise
 
 /** Where a large table is read whole, or all that a filter finds is put in order. */
 function dear(plan: readonly PlanNode[]): readonly string[] {
-  const isDear = ({ 'Node Type': type, 'Relation Name': table }: PlanNode): boolean => /Seq Scan|^Sort|Incremental/.test(type) && table !== 'workspaces'
+  const isDear = ({ 'Node Type': type, 'Relation Name': table }: PlanNode): boolean =>
+    /Seq Scan|^Sort|Incremental/.test(type) && table !== 'workspaces'
   return plan.filter(isDear).map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`)
 }
 
@@ -82,21 +89,39 @@ async function filled(t: Test): Promise<{ readonly store: Store; readonly own: O
 
 const { store, own } = await filled(t)
 
-t.test('lists of jobs and deliveries read one range of an index for each of their states, however many rows there are', async (t) => {
-  const { organizationId, workspaceId } = own
-  const both = [{ provider: 'p', status: 'failed' as const }, { provider: 'rare', status: 'completed' as const }]
-  const jobs = [{}, { provider: 'p' }, { provider: 'rare' }, ...both, ...VIDEO_STATUSES.map((status) => ({ status }))]
-  const ofJobs = jobs.flatMap((input) => [null, workspaceId].map((place) => (sql: Queryable) => jobListing(sql, { organizationId, ...input }, place)))
-  const deliveries = [{}, ...DELIVERY_STATES.map((state) => ({ state }))]
-  const ofDeliveries = deliveries.flatMap((input) => (
-    [null, workspaceId].map((place) => (sql: Queryable) => deliveryListing(sql, { organizationId, ...input }, place))
-  ))
-  for (const listing of [...ofJobs, ...ofDeliveries]) {
-    const plan = await planOfList(store, listing)
-    t.same(dear(plan), [], JSON.stringify(plan))
-    t.ok(readOf(plan) <= ADMIN_LISTED_MAX + 16, JSON.stringify(plan))
-  }
-})
+t.test(
+  'lists of jobs and deliveries read one range of an index for each of their states, however many rows there are',
+  async (t) => {
+    const { organizationId, workspaceId } = own
+    const both = [
+      { provider: 'p', status: 'failed' as const },
+      { provider: 'rare', status: 'completed' as const },
+    ]
+    const jobs = [
+      {},
+      { provider: 'p' },
+      { provider: 'rare' },
+      ...both,
+      ...VIDEO_STATUSES.map((status) => ({ status })),
+    ]
+    const ofJobs = jobs.flatMap((input) =>
+      [null, workspaceId].map(
+        (place) => (sql: Queryable) => jobListing(sql, { organizationId, ...input }, place),
+      ),
+    )
+    const deliveries = [{}, ...DELIVERY_STATES.map((state) => ({ state }))]
+    const ofDeliveries = deliveries.flatMap((input) =>
+      [null, workspaceId].map(
+        (place) => (sql: Queryable) => deliveryListing(sql, { organizationId, ...input }, place),
+      ),
+    )
+    for (const listing of [...ofJobs, ...ofDeliveries]) {
+      const plan = await planOfList(store, listing)
+      t.same(dear(plan), [], JSON.stringify(plan))
+      t.ok(readOf(plan) <= ADMIN_LISTED_MAX + 16, JSON.stringify(plan))
+    }
+  },
+)
 
 t.test('the rows of a page are found one by one, each with its workspace and its delivery', async (t) => {
   const ids = Array.from({ length: 10 }, (_, nth) => videoId(ROWS + 1 + nth))
@@ -104,20 +129,44 @@ t.test('the rows of a page are found one by one, each with its workspace and its
   t.same(dear(jobs), [], JSON.stringify(jobs))
   t.ok(readOf(jobs) <= 30, `${readOf(jobs)} entries`)
   const found = await store.sql<{ id: string }[]>`SELECT id FROM webhook_deliveries LIMIT 10`
-  const deliveries = await planOf(store.sql, deliveriesIn(store.sql, found.map(({ id }) => id)))
+  const deliveries = await planOf(
+    store.sql,
+    deliveriesIn(
+      store.sql,
+      found.map(({ id }) => id),
+    ),
+  )
   t.same(dear(deliveries), [], JSON.stringify(deliveries))
 })
 
-t.test('a list reaches the newest rows of its first filter, and of other filters what is among those', async (t) => {
-  const store = await openTestStore(t)
-  const { organizationId } = await owner(store, 'own')
-  await fillJobs(store, { organizationId, workspaceId: randomUUID() }, { from: 1, count: ADMIN_LISTED_MAX + 5, state: 'failed' })
-  const list = async (more: object) => must(await listJobs(store, { organizationId, limit: 2, offset: 0, ...more }))
-  const all = await list({})
-  t.same([all.totalCount, all.rows.map(({ id }) => id)], [ADMIN_LISTED_MAX, [videoId(ADMIN_LISTED_MAX + 5), videoId(ADMIN_LISTED_MAX + 4)]])
-  t.same((await list({ offset: ADMIN_LISTED_MAX - 1 })).rows.map(({ id }) => id), [videoId(6)])
-  t.equal((await list({ provider: 'rare' })).totalCount, 1)
-  t.equal((await list({ provider: 'rare', status: 'failed' })).totalCount, 0)
-  await store.sql`UPDATE video_jobs SET state = 'completed'`
-  t.equal((await list({ provider: 'rare', status: 'completed' })).totalCount, 1, 'most jobs have completed: whose provider it was comes first')
-})
+t.test(
+  'a list reaches the newest rows of its first filter, and of other filters what is among those',
+  async (t) => {
+    const store = await openTestStore(t)
+    const { organizationId } = await owner(store, 'own')
+    await fillJobs(
+      store,
+      { organizationId, workspaceId: randomUUID() },
+      { from: 1, count: ADMIN_LISTED_MAX + 5, state: 'failed' },
+    )
+    const list = async (more: object) =>
+      must(await listJobs(store, { organizationId, limit: 2, offset: 0, ...more }))
+    const all = await list({})
+    t.same(
+      [all.totalCount, all.rows.map(({ id }) => id)],
+      [ADMIN_LISTED_MAX, [videoId(ADMIN_LISTED_MAX + 5), videoId(ADMIN_LISTED_MAX + 4)]],
+    )
+    t.same(
+      (await list({ offset: ADMIN_LISTED_MAX - 1 })).rows.map(({ id }) => id),
+      [videoId(6)],
+    )
+    t.equal((await list({ provider: 'rare' })).totalCount, 1)
+    t.equal((await list({ provider: 'rare', status: 'failed' })).totalCount, 0)
+    await store.sql`UPDATE video_jobs SET state = 'completed'`
+    t.equal(
+      (await list({ provider: 'rare', status: 'completed' })).totalCount,
+      1,
+      'most jobs have completed: whose provider it was comes first',
+    )
+  },
+)

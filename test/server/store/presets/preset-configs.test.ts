@@ -2,7 +2,12 @@ import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../../../src/schemas/keys/key-limits.ts'
 import {
-  PRESET_CHARS_CACHED_MAX, PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX, PRESET_MISSES_CACHED_MAX, PRESET_VERSIONS_CACHED_MAX, PRESETS_CACHED_MAX,
+  PRESET_CHARS_CACHED_MAX,
+  PRESET_LOADS_MAX,
+  PRESET_LOADS_WORKSPACE_MAX,
+  PRESET_MISSES_CACHED_MAX,
+  PRESET_VERSIONS_CACHED_MAX,
+  PRESETS_CACHED_MAX,
 } from '../../../../src/schemas/presets/preset-limits.ts'
 import type { Change } from '../../../../src/server/ports/keys/keys.ts'
 import type { PresetHead, PresetRows } from '../../../../src/server/ports/presets/presets.ts'
@@ -27,23 +32,38 @@ function stand(head: Partial<PresetHead> = {}) {
     if (rows.isAway) return fail('store_unavailable')
     if (read === null) return ok(null)
     const wished = version ?? read.designated
-    return ok({ head: { ...read, id: `${read.id}-${slug}` }, config: wished >= 1 && wished <= read.latest ? rows.config(slug, wished) : null })
+    return ok({
+      head: { ...read, id: `${read.id}-${slug}` },
+      config: wished >= 1 && wished <= read.latest ? rows.config(slug, wished) : null,
+    })
   }
   const listeners = new Set<(change: Change) => void>()
   const feed = {
-    epoch: 0, lastGoodPollAtMs: 0,
+    epoch: 0,
+    lastGoodPollAtMs: 0,
     subscribe(listener: (change: Change) => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
   }
   const clock = { now: 0 }
-  const configs = createPresetConfigs({ rows: { load, unknown: async () => fail('preset_unknown') }, feed, graceMs: 1_000, now: () => clock.now })
+  const configs = createPresetConfigs({
+    rows: { load, unknown: async () => fail('preset_unknown') },
+    feed,
+    graceMs: 1_000,
+    now: () => clock.now,
+  })
   const tell = (change: Change): void => listeners.forEach((listener) => listener(change))
   return {
-    rows, configs, clock, tell, listeners,
-    changed: (slug: string, workspaceId = WORKSPACE) => tell({ kind: 'preset', n: 1, id: `${workspaceId}/${slug}` }),
-    find: (slug: string, version: number | null = null, workspaceId = WORKSPACE) => configs.find(workspaceId, { slug, version }),
+    rows,
+    configs,
+    clock,
+    tell,
+    listeners,
+    changed: (slug: string, workspaceId = WORKSPACE) =>
+      tell({ kind: 'preset', n: 1, id: `${workspaceId}/${slug}` }),
+    find: (slug: string, version: number | null = null, workspaceId = WORKSPACE) =>
+      configs.find(workspaceId, { slug, version }),
   }
 }
 
@@ -58,39 +78,54 @@ t.test('a preset is read at its first use, and known at once from then on', asyn
   t.same(rows.asked, ['w/s@', 'w/s@3'])
 })
 
-t.test('a version beyond the latest is refused without asking, and one that came since is found after the change is told', async (t) => {
-  const { find, rows, changed } = stand()
-  await find('s')
-  t.match(find('s', 4), { failure: { name: 'preset_version_unknown' } })
-  t.match(find('s', 0), { failure: { name: 'preset_version_unknown' } })
-  t.equal(rows.asked.length, 1)
-  rows.head = { id: 'p', isArchived: false, designated: 4, latest: 4 }
-  changed('s')
-  t.same(await find('s', 4), ok({ model: 's@4' }))
-  t.same(find('s'), ok({ model: 's@4' }))
-})
+t.test(
+  'a version beyond the latest is refused without asking, and one that came since is found after the change is told',
+  async (t) => {
+    const { find, rows, changed } = stand()
+    await find('s')
+    t.match(find('s', 4), { failure: { name: 'preset_version_unknown' } })
+    t.match(find('s', 0), { failure: { name: 'preset_version_unknown' } })
+    t.equal(rows.asked.length, 1)
+    rows.head = { id: 'p', isArchived: false, designated: 4, latest: 4 }
+    changed('s')
+    t.same(await find('s', 4), ok({ model: 's@4' }))
+    t.same(find('s'), ok({ model: 's@4' }))
+  },
+)
 
-t.test('a roll back and an archive are obeyed at once, and other presets and kinds of change forget nothing', async (t) => {
-  const { find, rows, changed, tell } = stand()
-  await find('s')
-  changed('other')
-  changed('s', 'another')
-  for (const kind of ['key', 'workspace', 'organization', 'catalogue', 'vault', 'private_endpoint'] as const) tell({ kind, n: 2, id: 'w' })
-  t.same(find('s'), ok({ model: 's@2' }))
-  rows.head = { id: 'p', isArchived: false, designated: 1, latest: 3 }
-  changed('s')
-  t.same(await find('s'), ok({ model: 's@1' }))
-  rows.head = { id: 'p', isArchived: true, designated: 1, latest: 3 }
-  tell({ kind: 'everything' })
-  t.match(await find('s', 2), { failure: { name: 'preset_unknown' } })
-  t.match(find('s'), { failure: { name: 'preset_unknown' } })
-})
+t.test(
+  'a roll back and an archive are obeyed at once, and other presets and kinds of change forget nothing',
+  async (t) => {
+    const { find, rows, changed, tell } = stand()
+    await find('s')
+    changed('other')
+    changed('s', 'another')
+    for (const kind of [
+      'key',
+      'workspace',
+      'organization',
+      'catalogue',
+      'vault',
+      'private_endpoint',
+    ] as const)
+      tell({ kind, n: 2, id: 'w' })
+    t.same(find('s'), ok({ model: 's@2' }))
+    rows.head = { id: 'p', isArchived: false, designated: 1, latest: 3 }
+    changed('s')
+    t.same(await find('s'), ok({ model: 's@1' }))
+    rows.head = { id: 'p', isArchived: true, designated: 1, latest: 3 }
+    tell({ kind: 'everything' })
+    t.match(await find('s', 2), { failure: { name: 'preset_unknown' } })
+    t.match(find('s'), { failure: { name: 'preset_unknown' } })
+  },
+)
 
 t.test('a slug that is none is asked for once, until a change of it is told', async (t) => {
   const { find, rows, changed } = stand()
   const there = rows.head
   rows.head = null
-  for (let round = 0; round < 50; round++) t.match(await find('s', round % 2 === 0 ? null : 1), { failure: { name: 'preset_unknown' } })
+  for (let round = 0; round < 50; round++)
+    t.match(await find('s', round % 2 === 0 ? null : 1), { failure: { name: 'preset_unknown' } })
   t.equal(rows.asked.length, 1)
   rows.head = there
   changed('s')
@@ -113,18 +148,21 @@ t.test('a load that a change overtook is read again, as often as changes of the 
   t.notOk(find('s') instanceof Promise)
 })
 
-t.test('a preset that changes at every read until the time is over is busy, and nothing of it stays', async (t) => {
-  const { find, rows, changed, clock } = stand()
-  rows.during = async () => {
-    changed('s')
-    clock.now += RELOADS_MS_MAX / 10
-  }
-  t.match(await find('s'), { failure: { name: 'busy' } })
-  t.equal(rows.asked.length, 10)
-  rows.during = () => Promise.resolve()
-  clock.now = 0
-  t.ok(find('s') instanceof Promise)
-})
+t.test(
+  'a preset that changes at every read until the time is over is busy, and nothing of it stays',
+  async (t) => {
+    const { find, rows, changed, clock } = stand()
+    rows.during = async () => {
+      changed('s')
+      clock.now += RELOADS_MS_MAX / 10
+    }
+    t.match(await find('s'), { failure: { name: 'busy' } })
+    t.equal(rows.asked.length, 10)
+    rows.during = () => Promise.resolve()
+    clock.now = 0
+    t.ok(find('s') instanceof Promise)
+  },
+)
 
 t.test('whoever comes while a load reads for the last time is not told what that finds', async (t) => {
   const { find, rows, tell } = stand()
@@ -146,21 +184,24 @@ t.test('whoever comes while a load reads for the last time is not told what that
   t.same(find('s'), ok({ model: 's@3' }), 'and does not replace what is known since')
 })
 
-t.test('when everything may have changed, slugs that were none are asked for again, and loads under way are read again', async (t) => {
-  const { find, rows, tell } = stand()
-  const there = rows.head
-  rows.head = null
-  t.match(await find('s'), { failure: { name: 'preset_unknown' } })
-  rows.head = there
-  tell({ kind: 'everything' })
-  t.same(await find('s'), ok({ model: 's@2' }))
-  rows.during = async () => {
-    rows.during = () => Promise.resolve()
-    rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 }
+t.test(
+  'when everything may have changed, slugs that were none are asked for again, and loads under way are read again',
+  async (t) => {
+    const { find, rows, tell } = stand()
+    const there = rows.head
+    rows.head = null
+    t.match(await find('s'), { failure: { name: 'preset_unknown' } })
+    rows.head = there
     tell({ kind: 'everything' })
-  }
-  t.same(await find('other'), ok({ model: 'other@3' }))
-})
+    t.same(await find('s'), ok({ model: 's@2' }))
+    rows.during = async () => {
+      rows.during = () => Promise.resolve()
+      rows.head = { id: 'p', isArchived: false, designated: 3, latest: 3 }
+      tell({ kind: 'everything' })
+    }
+    t.same(await find('other'), ok({ model: 'other@3' }))
+  },
+)
 
 t.test('beyond the grace the store is asked each time, and its failure is the answer', async (t) => {
   const { find, rows, clock } = stand()
@@ -180,7 +221,9 @@ t.test('those who want one version at once ask once, and too many at once are re
   rows.during = () => held.opened
   const same = Array.from({ length: 10 }, () => find('s'))
   t.equal(rows.asked.length, 1)
-  const more = Array.from({ length: PRESET_LOADS_MAX - 1 }, (_, n) => find(`s${n}`, null, `w${n % (PRESET_LOADS_MAX / PRESET_LOADS_WORKSPACE_MAX)}`))
+  const more = Array.from({ length: PRESET_LOADS_MAX - 1 }, (_, n) =>
+    find(`s${n}`, null, `w${n % (PRESET_LOADS_MAX / PRESET_LOADS_WORKSPACE_MAX)}`),
+  )
   t.match(await find('one-more'), { failure: { name: 'busy' } })
   held.open()
   const all = await Promise.all([...same, ...more])

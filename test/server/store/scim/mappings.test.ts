@@ -18,61 +18,102 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 /** `npm test` runs a tenth of what is wanted of a proof. */
 const RACES = 100
 
-t.test('of a change of the role and a deletion at once both happen, or the deletion alone: never half of one', async (t) => {
-  const { store, mappings, by, input, workspace, group, users } = await openDirectory(t, ['ann'])
-  must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
-  for (let race = 0; race < RACES; race++) {
-    const { id } = must(await mappings.create({ ...input, groupId: group }, by))
-    const keeps = race % 2 === 0
-    const both = [() => mappings.setRole(id, 'admin', by), () => mappings.remove(id, keeps, by)] as const
-    const order = race % 4 < 2 ? both : [both[1], both[0]]
-    const told: readonly Outcome<GroupMapping | null>[] = await Promise.all(order.map((run) => run()))
-    const [changed, removed] = race % 4 < 2 ? told : [told[1], told[0]]
-    t.ok(removed?.ok, 'a deletion is never too late')
-    t.equal(changed?.ok === false ? changed.failure.name : null, changed?.ok === true ? null : 'mapping_unknown')
-    const kept = keeps ? [`ann ${changed?.ok === true ? 'admin' : 'member'} manual`] : []
-    t.same(await grantsIn(store, workspace.id), [...kept, 'bob member manual'])
-    await store.sql`DELETE FROM member_grants WHERE user_id = ${users[0] ?? ''}`
-  }
-})
+t.test(
+  'of a change of the role and a deletion at once both happen, or the deletion alone: never half of one',
+  async (t) => {
+    const { store, mappings, by, input, workspace, group, users } = await openDirectory(t, ['ann'])
+    must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
+    for (let race = 0; race < RACES; race++) {
+      const { id } = must(await mappings.create({ ...input, groupId: group }, by))
+      const keeps = race % 2 === 0
+      const both = [() => mappings.setRole(id, 'admin', by), () => mappings.remove(id, keeps, by)] as const
+      const order = race % 4 < 2 ? both : [both[1], both[0]]
+      const told: readonly Outcome<GroupMapping | null>[] = await Promise.all(order.map((run) => run()))
+      const [changed, removed] = race % 4 < 2 ? told : [told[1], told[0]]
+      t.ok(removed?.ok, 'a deletion is never too late')
+      t.equal(
+        changed?.ok === false ? changed.failure.name : null,
+        changed?.ok === true ? null : 'mapping_unknown',
+      )
+      const kept = keeps ? [`ann ${changed?.ok === true ? 'admin' : 'member'} manual`] : []
+      t.same(await grantsIn(store, workspace.id), [...kept, 'bob member manual'])
+      await store.sql`DELETE FROM member_grants WHERE user_id = ${users[0] ?? ''}`
+    }
+  },
+)
 
 t.test('many who map one pair at once make one mapping, with one row of the log', async (t) => {
   const { store, mappings, by, input, group } = await openDirectory(t, ['ann'], 8)
-  const told = await Promise.all(Array.from({ length: 12 }, (_, n) => mappings.create({ ...input, groupId: group, role: n % 3 === 0 ? 'admin' : 'member' }, by)))
+  const told = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      mappings.create({ ...input, groupId: group, role: n % 3 === 0 ? 'admin' : 'member' }, by),
+    ),
+  )
   const made = told.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
   t.equal(new Set(made.map(({ id }) => id)).size, 1)
   t.ok(told.every((outcome) => outcome.ok || outcome.failure.name === 'mapping_role_differs'))
-  t.equal((await auditOf(store)).filter((event) => (event as { object_kind: string }).object_kind === 'group_mapping').length, 1)
+  t.equal(
+    (await auditOf(store)).filter(
+      (event) => (event as { object_kind: string }).object_kind === 'group_mapping',
+    ).length,
+    1,
+  )
 })
 
-t.test('without members only what came from this mapping alone goes; another mapping and a hand keep theirs', async (t) => {
-  const { store, mappings, by, input, workspace, organizationId, users } = await openDirectory(t, ['ann', 'bob', 'cat'])
-  const [one, two] = [await plantGroup(store, organizationId, 'one', users), await plantGroup(store, organizationId, 'two', users.slice(1))]
-  must(await addMember(store, { workspace, userName: 'cat', role: 'member' }, CLI))
-  const gone = must(await mappings.create({ ...input, groupId: one, role: 'admin' }, by))
-  const left = must(await mappings.create({ ...input, groupId: two }, by))
-  must(await mappings.remove(gone.id, false, by))
-  t.same(await grantsIn(store, workspace.id), [`bob member ${left.id}`, `cat member ${left.id}`, 'cat member manual'])
-})
+t.test(
+  'without members only what came from this mapping alone goes; another mapping and a hand keep theirs',
+  async (t) => {
+    const { store, mappings, by, input, workspace, organizationId, users } = await openDirectory(t, [
+      'ann',
+      'bob',
+      'cat',
+    ])
+    const [one, two] = [
+      await plantGroup(store, organizationId, 'one', users),
+      await plantGroup(store, organizationId, 'two', users.slice(1)),
+    ]
+    must(await addMember(store, { workspace, userName: 'cat', role: 'member' }, CLI))
+    const gone = must(await mappings.create({ ...input, groupId: one, role: 'admin' }, by))
+    const left = must(await mappings.create({ ...input, groupId: two }, by))
+    must(await mappings.remove(gone.id, false, by))
+    t.same(await grantsIn(store, workspace.id), [
+      `bob member ${left.id}`,
+      `cat member ${left.id}`,
+      'cat member manual',
+    ])
+  },
+)
 
-t.test('with members each keeps the stronger role, and is a member by hand since it became one', async (t) => {
-  const { store, mappings, by, input, workspace, group } = await openDirectory(t, ['ann', 'bob', 'cat'])
-  must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
-  must(await addMember(store, { workspace, userName: 'cat', role: 'admin' }, CLI))
-  const since = async () => (await listMembers(store.sql, workspace.id, { limit: 1, offset: 0 })).rows[0]?.grants[0]?.createdAt
-  const mapping = must(await mappings.create({ ...input, groupId: group, role: 'admin' }, by))
-  const before = await since()
-  must(await mappings.remove(mapping.id, true, by))
-  t.same(await grantsIn(store, workspace.id), ['ann admin manual', 'bob admin manual', 'cat admin manual'])
-  t.same(await since(), before)
-  const weak = must(await mappings.create({ ...input, groupId: group }, by))
-  must(await mappings.remove(weak.id, true, by))
-  t.same(await grantsIn(store, workspace.id), ['ann admin manual', 'bob admin manual', 'cat admin manual'], 'a weaker role takes nothing away')
-})
+t.test(
+  'with members each keeps the stronger role, and is a member by hand since it became one',
+  async (t) => {
+    const { store, mappings, by, input, workspace, group } = await openDirectory(t, ['ann', 'bob', 'cat'])
+    must(await addMember(store, { workspace, userName: 'bob', role: 'member' }, CLI))
+    must(await addMember(store, { workspace, userName: 'cat', role: 'admin' }, CLI))
+    const since = async () =>
+      (await listMembers(store.sql, workspace.id, { limit: 1, offset: 0 })).rows[0]?.grants[0]?.createdAt
+    const mapping = must(await mappings.create({ ...input, groupId: group, role: 'admin' }, by))
+    const before = await since()
+    must(await mappings.remove(mapping.id, true, by))
+    t.same(await grantsIn(store, workspace.id), ['ann admin manual', 'bob admin manual', 'cat admin manual'])
+    t.same(await since(), before)
+    const weak = must(await mappings.create({ ...input, groupId: group }, by))
+    must(await mappings.remove(weak.id, true, by))
+    t.same(
+      await grantsIn(store, workspace.id),
+      ['ann admin manual', 'bob admin manual', 'cat admin manual'],
+      'a weaker role takes nothing away',
+    )
+  },
+)
 
 t.test('a new mapping reaches groups larger than one portion, and passes over who is inactive', async (t) => {
   const { store, mappings, by, input, workspace, organizationId } = await openDirectory(t, [])
-  const many = await plantUsers(store, organizationId, Array.from({ length: 2 * GRANTED_AT_ONCE }, (_, n) => `u${n}`))
+  const many = await plantUsers(
+    store,
+    organizationId,
+    Array.from({ length: 2 * GRANTED_AT_ONCE }, (_, n) => `u${n}`),
+  )
   const group = await plantGroup(store, organizationId, 'many', many)
   await store.sql`UPDATE users SET is_active = false WHERE user_name = 'u7'`
   const { id } = must(await mappings.create({ ...input, groupId: group }, by))
@@ -81,66 +122,94 @@ t.test('a new mapping reaches groups larger than one portion, and passes over wh
   t.equal((await store.sql`SELECT 1 FROM member_grants WHERE source = 'manual'`).length, many.length - 1)
 })
 
-t.test('a workspace that is deleted while groups are mapped to it and people added is left by all', async (t) => {
-  const { store, mappings, by, input, organizationId, group } = await openDirectory(t, ['ann'], 8)
-  const workspaces = openWorkspaces(store, async () => undefined)
-  for (let race = 0; race < 10; race++) {
-    const workspace = must(await createWorkspace(store, { organizationId, name: 'w', slug: `w${race}` }))
-    const told = await Promise.all([
-      mappings.create({ ...input, groupId: group, workspaceId: workspace.id }, by),
-      workspaces.remove({ organizationId, reference: workspace.id }, false, { ...CLI, operation: 'test.remove' }),
-      addMember(store, { workspace, userName: 'ann', role: 'admin' }, CLI),
-      removeMember(store, { workspace, userName: 'ann' }, CLI),
-    ])
-    t.ok(told[1].ok)
-    for (const outcome of told) if (!outcome.ok) t.match(outcome.failure.name, /^(workspace|user)_unknown$/)
-    t.same(await grantsIn(store, workspace.id), [])
-    t.equal((await store.sql`SELECT 1 FROM scim_mappings WHERE workspace_id = ${workspace.id}`).length, 0)
-  }
-})
+t.test(
+  'a workspace that is deleted while groups are mapped to it and people added is left by all',
+  async (t) => {
+    const { store, mappings, by, input, organizationId, group } = await openDirectory(t, ['ann'], 8)
+    const workspaces = openWorkspaces(store, async () => undefined)
+    for (let race = 0; race < 10; race++) {
+      const workspace = must(await createWorkspace(store, { organizationId, name: 'w', slug: `w${race}` }))
+      const told = await Promise.all([
+        mappings.create({ ...input, groupId: group, workspaceId: workspace.id }, by),
+        workspaces.remove({ organizationId, reference: workspace.id }, false, {
+          ...CLI,
+          operation: 'test.remove',
+        }),
+        addMember(store, { workspace, userName: 'ann', role: 'admin' }, CLI),
+        removeMember(store, { workspace, userName: 'ann' }, CLI),
+      ])
+      t.ok(told[1].ok)
+      for (const outcome of told) if (!outcome.ok) t.match(outcome.failure.name, /^(workspace|user)_unknown$/)
+      t.same(await grantsIn(store, workspace.id), [])
+      t.equal((await store.sql`SELECT 1 FROM scim_mappings WHERE workspace_id = ${workspace.id}`).length, 0)
+    }
+  },
+)
 
-t.test('a change of a mapping, and the end of its workspace, wait for who changes the group\'s members, and miss none of them', async (t) => {
-  const { store, mappings, by, input, organizationId, group, users: [ann = ''] } = await openDirectory(t, ['ann'], 8)
-  const workspaces = openWorkspaces(store, async () => undefined)
-  const changes: Readonly<Record<string, (made: GroupMapping) => Promise<Outcome<unknown>>>> = {
-    admin: ({ id }) => mappings.setRole(id, 'admin', by),
-    manual: ({ id }) => mappings.remove(id, true, by),
-    none: ({ id }) => mappings.remove(id, false, by),
-    gone: ({ workspaceId }) => workspaces.remove({ organizationId, reference: workspaceId }, false, { ...CLI, operation: 'test.remove' }),
-  }
-  const left: Record<string, string> = {}
-  for (const [name, change] of Object.entries(changes)) {
-    const { id: workspaceId } = must(await createWorkspace(store, { organizationId, name, slug: name }))
-    await store.sql`DELETE FROM scim_members`
-    const made = must(await mappings.create({ ...input, groupId: group, workspaceId }, by))
-    let told: Promise<Outcome<unknown>> | undefined
-    await store.sql.begin(async (tx) => {
-      await lockDirectory(tx, organizationId)
-      await plantMembers({ sql: tx }, group, [ann])
-      await membersJoined(tx, group, [ann])
-      told = change(made)
-      await Promise.race([told, waiting(store)])
-    })
-    t.match(await told, { ok: true })
-    left[name] = (await grantsIn(store, workspaceId)).join().replace(made.id, 'mapping')
-  }
-  t.same(left, { admin: 'ann admin mapping', manual: 'ann member manual', none: '', gone: '' })
-})
+t.test(
+  "a change of a mapping, and the end of its workspace, wait for who changes the group's members, and miss none of them",
+  async (t) => {
+    const {
+      store,
+      mappings,
+      by,
+      input,
+      organizationId,
+      group,
+      users: [ann = ''],
+    } = await openDirectory(t, ['ann'], 8)
+    const workspaces = openWorkspaces(store, async () => undefined)
+    const changes: Readonly<Record<string, (made: GroupMapping) => Promise<Outcome<unknown>>>> = {
+      admin: ({ id }) => mappings.setRole(id, 'admin', by),
+      manual: ({ id }) => mappings.remove(id, true, by),
+      none: ({ id }) => mappings.remove(id, false, by),
+      gone: ({ workspaceId }) =>
+        workspaces.remove({ organizationId, reference: workspaceId }, false, {
+          ...CLI,
+          operation: 'test.remove',
+        }),
+    }
+    const left: Record<string, string> = {}
+    for (const [name, change] of Object.entries(changes)) {
+      const { id: workspaceId } = must(await createWorkspace(store, { organizationId, name, slug: name }))
+      await store.sql`DELETE FROM scim_members`
+      const made = must(await mappings.create({ ...input, groupId: group, workspaceId }, by))
+      let told: Promise<Outcome<unknown>> | undefined
+      await store.sql.begin(async (tx) => {
+        await lockDirectory(tx, organizationId)
+        await plantMembers({ sql: tx }, group, [ann])
+        await membersJoined(tx, group, [ann])
+        told = change(made)
+        await Promise.race([told, waiting(store)])
+      })
+      t.match(await told, { ok: true })
+      left[name] = (await grantsIn(store, workspaceId)).join().replace(made.id, 'mapping')
+    }
+    t.same(left, { admin: 'ann admin mapping', manual: 'ann member manual', none: '', gone: '' })
+  },
+)
 
 /** Resolves when a statement waits for somebody's lock. */
 async function waiting(store: Store): Promise<void> {
   for (;;) {
-    const rows = await store.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    const rows =
+      await store.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
     if (rows.length > 0) return
   }
 }
 
 async function openDirectory(t: Test, names: readonly string[], poolMax = 4) {
   const store = await openTestStore(t, poolMax)
-  const { organization: { id: organizationId }, workspace } = must(await createOrganization(store, { name: 'o' }))
+  const {
+    organization: { id: organizationId },
+    workspace,
+  } = must(await createOrganization(store, { name: 'o' }))
   const users = await plantUsers(store, organizationId, names)
   return {
-    store, organizationId, workspace, users,
+    store,
+    organizationId,
+    workspace,
+    users,
     group: await plantGroup(store, organizationId, 'all', users),
     mappings: openGroupMappings(store),
     by: { ...CLI, operation: 'test.map', organizationId },

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import { SCIM_AUDITED_MEMBERS_MAX, SCIM_LISTED_MEMBERS_MAX } from '../../../../src/schemas/scim/scim-resource-limits.ts'
+import {
+  SCIM_AUDITED_MEMBERS_MAX,
+  SCIM_LISTED_MEMBERS_MAX,
+} from '../../../../src/schemas/scim/scim-resource-limits.ts'
 import type { ScimGroupStep } from '../../../../src/server/ports/scim/scim.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
@@ -8,17 +11,29 @@ import { grantsIn, plantMapping, plantUsers } from '../../../support/scim/direct
 import { must } from '../../../support/must.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
 
-t.test('twenty who add one member each at once lose nobody, and each is a version and an event', async (t) => {
-  const { store, groups, group, members, by, organizationId } = await openScimStand(t, 20)
-  const { id } = await group('all')
-  const users = await plantUsers(store, organizationId, Array.from({ length: 20 }, (_, n) => `u${n}`))
-  const events = (await auditOf(store)).length
-  const added = await Promise.all(users.map((user) => groups.update(id, [{ kind: 'add', userIds: [user] }], null, by)))
-  t.same(added.map(({ ok }) => ok), users.map(() => true))
-  t.same(await members(id), [...users].sort())
-  t.equal(must(await groups.get(organizationId, id, false)).version, 21)
-  t.equal((await auditOf(store)).length, events + 20)
-})
+t.test(
+  'twenty who add one member each at once lose nobody, and each is a version and an event',
+  async (t) => {
+    const { store, groups, group, members, by, organizationId } = await openScimStand(t, 20)
+    const { id } = await group('all')
+    const users = await plantUsers(
+      store,
+      organizationId,
+      Array.from({ length: 20 }, (_, n) => `u${n}`),
+    )
+    const events = (await auditOf(store)).length
+    const added = await Promise.all(
+      users.map((user) => groups.update(id, [{ kind: 'add', userIds: [user] }], null, by)),
+    )
+    t.same(
+      added.map(({ ok }) => ok),
+      users.map(() => true),
+    )
+    t.same(await members(id), [...users].sort())
+    t.equal(must(await groups.get(organizationId, id, false)).version, 21)
+    t.equal((await auditOf(store)).length, events + 20)
+  },
+)
 
 t.test('of a change that fails in a later step nothing stays, its grants neither', async (t) => {
   const { store, groups, group, user, members, by, organizationId, workspaceId } = await openScimStand(t)
@@ -26,25 +41,52 @@ t.test('of a change that fails in a later step nothing stays, its grants neither
   const { id } = await group('all', [ann.id])
   await plantMapping(store, { organizationId, groupId: id, workspaceId, role: 'admin' })
   const before = await auditOf(store)
-  const wrong: readonly ScimGroupStep[] = [{ kind: 'add', userIds: [newId()] }, { kind: 'add', userIds: ['nobody'] }, { kind: 'replace', userIds: [newId()] }]
+  const wrong: readonly ScimGroupStep[] = [
+    { kind: 'add', userIds: [newId()] },
+    { kind: 'add', userIds: ['nobody'] },
+    { kind: 'replace', userIds: [newId()] },
+  ]
   for (const step of wrong) {
-    const done = await groups.update(id, [{ kind: 'set', displayName: 'x' }, { kind: 'add', userIds: [bob.id] }, step], null, by)
+    const done = await groups.update(
+      id,
+      [{ kind: 'set', displayName: 'x' }, { kind: 'add', userIds: [bob.id] }, step],
+      null,
+      by,
+    )
     t.match(done, { failure: { name: 'scim_member_unknown' } })
   }
-  t.same([await members(id), await grantsIn(store, workspaceId), must(await groups.get(organizationId, id, false)).displayName], [[ann.id], [], 'all'])
+  t.same(
+    [
+      await members(id),
+      await grantsIn(store, workspaceId),
+      must(await groups.get(organizationId, id, false)).displayName,
+    ],
+    [[ann.id], [], 'all'],
+  )
   t.same(await auditOf(store), before)
 })
 
 t.test('a user of another organization is no member, and its groups are nobody else’s', async (t) => {
   const { users, groups, group, foreign, by, organizationId } = await openScimStand(t)
-  const stranger = must(await users.create({ userName: 's', externalId: null, displayName: null, isActive: true, attributes: {} }, foreign))
-  t.match(await groups.create({ displayName: 'g', externalId: null, userIds: [stranger.id] }, by), { failure: { name: 'scim_member_unknown' } })
+  const stranger = must(
+    await users.create(
+      { userName: 's', externalId: null, displayName: null, isActive: true, attributes: {} },
+      foreign,
+    ),
+  )
+  t.match(await groups.create({ displayName: 'g', externalId: null, userIds: [stranger.id] }, by), {
+    failure: { name: 'scim_member_unknown' },
+  })
   const { id } = await group('own')
   t.match(await groups.get(foreign.organizationId, id, true), { failure: { name: 'scim_group_unknown' } })
-  t.match(await groups.update(id, [{ kind: 'set', displayName: 'x' }], null, foreign), { failure: { name: 'scim_group_unknown' } })
+  t.match(await groups.update(id, [{ kind: 'set', displayName: 'x' }], null, foreign), {
+    failure: { name: 'scim_group_unknown' },
+  })
   t.match(await groups.remove(id, null, foreign), { failure: { name: 'scim_group_unknown' } })
   t.equal(must(await groups.list(foreign.organizationId, EVERYTHING, true)).totalResults, 0)
-  t.match(must(await groups.list(organizationId, EVERYTHING, true)).resources, [{ id, displayName: 'own', members: '[]' }])
+  t.match(must(await groups.list(organizationId, EVERYTHING, true)).resources, [
+    { id, displayName: 'own', members: '[]' },
+  ])
 })
 
 t.test('a change that changes nothing is no version and no event', async (t) => {
@@ -53,9 +95,19 @@ t.test('a change that changes nothing is no version and no event', async (t) => 
   const { id } = await group('all', [ann.id])
   const before = await auditOf(store)
   const idle: readonly (readonly ScimGroupStep[])[] = [
-    [], [{ kind: 'add', userIds: [ann.id, ann.id.toUpperCase()] }], [{ kind: 'remove', userIds: [bob.id, newId(), 'nobody'] }],
-    [{ kind: 'replace', userIds: [ann.id] }], [{ kind: 'set', displayName: 'all', externalId: null }],
-    [{ kind: 'add', userIds: [bob.id] }, { kind: 'remove', userIds: [bob.id] }], [{ kind: 'replace', userIds: [] }, { kind: 'add', userIds: [ann.id] }],
+    [],
+    [{ kind: 'add', userIds: [ann.id, ann.id.toUpperCase()] }],
+    [{ kind: 'remove', userIds: [bob.id, newId(), 'nobody'] }],
+    [{ kind: 'replace', userIds: [ann.id] }],
+    [{ kind: 'set', displayName: 'all', externalId: null }],
+    [
+      { kind: 'add', userIds: [bob.id] },
+      { kind: 'remove', userIds: [bob.id] },
+    ],
+    [
+      { kind: 'replace', userIds: [] },
+      { kind: 'add', userIds: [ann.id] },
+    ],
   ]
   for (const steps of idle) t.match(must(await groups.update(id, steps, null, by)), { version: 1 })
   t.same(await auditOf(store), before)
@@ -67,7 +119,8 @@ t.test('members that join, leave or are replaced are each a version and an event
   const { id } = await group('all')
   const events = (await auditOf(store)).length
   const changes: readonly (readonly [ScimGroupStep, readonly string[]])[] = [
-    [{ kind: 'add', userIds: [ann.id, bob.id] }, [ann.id, bob.id]], [{ kind: 'remove', userIds: [ann.id] }, [bob.id]],
+    [{ kind: 'add', userIds: [ann.id, bob.id] }, [ann.id, bob.id]],
+    [{ kind: 'remove', userIds: [ann.id] }, [bob.id]],
     [{ kind: 'replace', userIds: [] }, []],
   ]
   for (const [index, [step, left]] of changes.entries()) {
@@ -80,7 +133,8 @@ t.test('members that join, leave or are replaced are each a version and an event
 t.test('only who knows the version changes a group that was changed meanwhile', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const { id } = await group('all')
-  const rename = (displayName: string, ifMatch: readonly number[] | null) => groups.update(id, [{ kind: 'set', displayName }], ifMatch, by)
+  const rename = (displayName: string, ifMatch: readonly number[] | null) =>
+    groups.update(id, [{ kind: 'set', displayName }], ifMatch, by)
   t.match(must(await rename('two', [1])), { version: 2 })
   t.match(await rename('three', [1]), { failure: { name: 'scim_version_differs' } })
   t.match(await groups.remove(id, [1], by), { failure: { name: 'scim_version_differs' } })
@@ -91,8 +145,12 @@ t.test('only who knows the version changes a group that was changed meanwhile', 
 t.test('a name is one group’s whatever its case, until the group is deleted', async (t) => {
   const { groups, group, by, organizationId } = await openScimStand(t)
   const [one, two] = [await group('Sales'), await group('other')]
-  t.match(await groups.create({ displayName: 'SALES', externalId: null, userIds: [] }, by), { failure: { name: 'scim_group_taken' } })
-  t.match(await groups.update(two.id, [{ kind: 'set', displayName: 'sales' }], null, by), { failure: { name: 'scim_group_taken' } })
+  t.match(await groups.create({ displayName: 'SALES', externalId: null, userIds: [] }, by), {
+    failure: { name: 'scim_group_taken' },
+  })
+  t.match(await groups.update(two.id, [{ kind: 'set', displayName: 'sales' }], null, by), {
+    failure: { name: 'scim_group_taken' },
+  })
   must(await groups.remove(one.id, null, by))
   t.match(await groups.get(organizationId, one.id, true), { failure: { name: 'scim_group_unknown' } })
   must(await groups.update(two.id, [{ kind: 'set', displayName: 'sales' }], null, by))
@@ -107,7 +165,9 @@ t.test('members follow into the workspaces of the group’s mappings, and out of
   must(await groups.update(id, [{ kind: 'add', userIds: [ann.id] }], null, by))
   must(await groups.update(id, [{ kind: 'add', userIds: [bob.id] }], null, by))
   t.same(await grants(), [`ann admin ${mapping}`, `bob admin ${mapping}`])
-  must(await users.update(ann.id, (before) => ({ ok: true, value: { ...before, isActive: false } }), null, by))
+  must(
+    await users.update(ann.id, (before) => ({ ok: true, value: { ...before, isActive: false } }), null, by),
+  )
   t.same(await grants(), [`bob admin ${mapping}`])
   must(await users.update(ann.id, (before) => ({ ok: true, value: { ...before, isActive: true } }), null, by))
   must(await groups.update(id, [{ kind: 'replace', userIds: [ann.id] }], null, by))
@@ -118,39 +178,65 @@ t.test('members follow into the workspaces of the group’s mappings, and out of
 
 t.test('the log has the counts of who joined and left, and the first of their ids', async (t) => {
   const { store, groups, group, by, organizationId } = await openScimStand(t)
-  const ids = await plantUsers(store, organizationId, Array.from({ length: SCIM_AUDITED_MEMBERS_MAX + 5 }, (_, n) => `u${n}`))
+  const ids = await plantUsers(
+    store,
+    organizationId,
+    Array.from({ length: SCIM_AUDITED_MEMBERS_MAX + 5 }, (_, n) => `u${n}`),
+  )
   const { id } = await group('all', ids.slice(0, 1))
   must(await groups.update(id, [{ kind: 'replace', userIds: ids.slice(1) }], null, by))
-  const [event] = (await auditOf(store)).slice(-1) as { after: { members_added: number; member_ids_added: readonly string[]; members_removed: number } }[]
-  t.match(event, { operation: 'scim.test', object_kind: 'scim_group', object_id: id, before: { display_name: 'all' }, after: { members_removed: 1 } })
-  t.same([event?.after.members_added, event?.after.member_ids_added.length], [ids.length - 1, SCIM_AUDITED_MEMBERS_MAX])
+  const [event] = (await auditOf(store)).slice(-1) as {
+    after: { members_added: number; member_ids_added: readonly string[]; members_removed: number }
+  }[]
+  t.match(event, {
+    operation: 'scim.test',
+    object_kind: 'scim_group',
+    object_id: id,
+    before: { display_name: 'all' },
+    after: { members_removed: 1 },
+  })
+  t.same(
+    [event?.after.members_added, event?.after.member_ids_added.length],
+    [ids.length - 1, SCIM_AUDITED_MEMBERS_MAX],
+  )
 })
 
-t.test('a page of groups with many members ends by its bytes; one whose first group alone has too many is refused', async (t) => {
-  const { store, groups, group, organizationId } = await openScimStand(t)
-  const members = LIST_PAGE_BYTES_MAX / 200 / 2
-  const large = await Promise.all(['g0', 'g1', 'g2', 'g3'].map(async (name) => (await group(name)).id))
-  const ids = await plantUsers(store, organizationId, Array.from({ length: members + 1 }, (_, n) => `u${n}`))
-  await store.sql`
+t.test(
+  'a page of groups with many members ends by its bytes; one whose first group alone has too many is refused',
+  async (t) => {
+    const { store, groups, group, organizationId } = await openScimStand(t)
+    const members = LIST_PAGE_BYTES_MAX / 200 / 2
+    const large = await Promise.all(['g0', 'g1', 'g2', 'g3'].map(async (name) => (await group(name)).id))
+    const ids = await plantUsers(
+      store,
+      organizationId,
+      Array.from({ length: members + 1 }, (_, n) => `u${n}`),
+    )
+    await store.sql`
     INSERT INTO scim_members (group_id, user_id)
     SELECT g, u FROM unnest(string_to_array(${large.join(',')}, ',')::uuid[]) g, unnest(string_to_array(${ids.join(',')}, ',')::uuid[]) u`
-  const pageFrom = async (startIndex: number, hasMembers = true) => must(await groups.list(organizationId, { ...EVERYTHING, startIndex }, hasMembers))
-  const first = await pageFrom(1)
-  t.same([first.resources.length, first.totalResults], [2, 4])
-  t.equal((JSON.parse(first.resources[0]?.members ?? '') as readonly unknown[]).length, ids.length)
-  t.same((await pageFrom(3)).resources.length, 2)
-  t.same((await pageFrom(1, false)).resources.length, 4)
-})
+    const pageFrom = async (startIndex: number, hasMembers = true) =>
+      must(await groups.list(organizationId, { ...EVERYTHING, startIndex }, hasMembers))
+    const first = await pageFrom(1)
+    t.same([first.resources.length, first.totalResults], [2, 4])
+    t.equal((JSON.parse(first.resources[0]?.members ?? '') as readonly unknown[]).length, ids.length)
+    t.same((await pageFrom(3)).resources.length, 2)
+    t.same((await pageFrom(1, false)).resources.length, 4)
+  },
+)
 
-t.test('a page whose first group has more members than one answer holds is refused, and answered without them', async (t) => {
-  const { store, groups, group, organizationId } = await openScimStand(t)
-  const { id } = await group('huge')
-  // No call makes so many rows at once, and none has the time for it.
-  await store.sql.begin(async (tx) => {
-    await tx`SET LOCAL statement_timeout = 0`
-    await tx`ALTER TABLE scim_members DISABLE TRIGGER ALL`
-    await tx`INSERT INTO scim_members (group_id, user_id) SELECT ${id}, gen_random_uuid() FROM generate_series(0, ${SCIM_LISTED_MEMBERS_MAX}::int)`
-  })
-  t.match(await groups.list(organizationId, EVERYTHING, true), { failure: { name: 'scim_too_many' } })
-  t.equal(must(await groups.list(organizationId, EVERYTHING, false)).resources.length, 1)
-})
+t.test(
+  'a page whose first group has more members than one answer holds is refused, and answered without them',
+  async (t) => {
+    const { store, groups, group, organizationId } = await openScimStand(t)
+    const { id } = await group('huge')
+    // No call makes so many rows at once, and none has the time for it.
+    await store.sql.begin(async (tx) => {
+      await tx`SET LOCAL statement_timeout = 0`
+      await tx`ALTER TABLE scim_members DISABLE TRIGGER ALL`
+      await tx`INSERT INTO scim_members (group_id, user_id) SELECT ${id}, gen_random_uuid() FROM generate_series(0, ${SCIM_LISTED_MEMBERS_MAX}::int)`
+    })
+    t.match(await groups.list(organizationId, EVERYTHING, true), { failure: { name: 'scim_too_many' } })
+    t.equal(must(await groups.list(organizationId, EVERYTHING, false)).resources.length, 1)
+  },
+)

@@ -12,7 +12,11 @@ t.test('of twenty who make one user at once one does, whatever the case of the n
   const { store, users, by, organizationId } = await openScimStand(t, 20)
   const before = (await auditOf(store)).length
   const input = { externalId: null, displayName: null, isActive: true, attributes: {} }
-  const made = await Promise.all(Array.from({ length: 20 }, (_, n) => users.create({ ...input, userName: n % 2 === 0 ? 'Ann' : 'aNN' }, by)))
+  const made = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      users.create({ ...input, userName: n % 2 === 0 ? 'Ann' : 'aNN' }, by),
+    ),
+  )
   t.equal(made.filter(({ ok }) => ok).length, 1)
   t.same([...new Set(made.flatMap((one) => (one.ok ? [] : [one.failure.name])))], ['scim_user_taken'])
   t.equal(must(await users.list(organizationId, EVERYTHING)).totalResults, 1)
@@ -21,34 +25,73 @@ t.test('of twenty who make one user at once one does, whatever the case of the n
 
 t.test('a change that is refused, or is none, leaves version and log', async (t) => {
   const { store, users, user, by, organizationId } = await openScimStand(t)
-  const [ann, bob] = [await user({ userName: 'ann', attributes: { title: 't', name: { givenName: 'A' } } }), await user({ userName: 'bob' })]
+  const [ann, bob] = [
+    await user({ userName: 'ann', attributes: { title: 't', name: { givenName: 'A' } } }),
+    await user({ userName: 'bob' }),
+  ]
   const before = await auditOf(store)
-  t.match(await users.update(ann.id, () => fail('scim_value_invalid'), null, by), { failure: { name: 'scim_value_invalid' } })
-  t.match(await users.update(ann.id, (one) => ok({ ...one, userName: 'BOB' }), null, by), { failure: { name: 'scim_user_taken' } })
-  t.match(await users.update(ann.id, (one) => ok({ ...one, displayName: 'x' }), [2], by), { failure: { name: 'scim_version_differs' } })
-  t.match(must(await users.update(ann.id, (one) => ok({ ...one, attributes: { name: { givenName: 'A' }, title: 't' } }), [1], by)), { version: 1 })
+  t.match(await users.update(ann.id, () => fail('scim_value_invalid'), null, by), {
+    failure: { name: 'scim_value_invalid' },
+  })
+  t.match(await users.update(ann.id, (one) => ok({ ...one, userName: 'BOB' }), null, by), {
+    failure: { name: 'scim_user_taken' },
+  })
+  t.match(await users.update(ann.id, (one) => ok({ ...one, displayName: 'x' }), [2], by), {
+    failure: { name: 'scim_version_differs' },
+  })
+  t.match(
+    must(
+      await users.update(
+        ann.id,
+        (one) => ok({ ...one, attributes: { name: { givenName: 'A' }, title: 't' } }),
+        [1],
+        by,
+      ),
+    ),
+    { version: 1 },
+  )
   t.same(must(await users.get(organizationId, ann.id)), ann)
   t.same(await auditOf(store), before)
-  t.match(must(await users.update(bob.id, (one) => ok({ ...one, userName: 'Bob' }), [1], by)), { version: 2, userName: 'Bob' })
+  t.match(must(await users.update(bob.id, (one) => ok({ ...one, userName: 'Bob' }), [1], by)), {
+    version: 2,
+    userName: 'Bob',
+  })
 })
 
-t.test('a user that was made by hand is seen and changed like the others, and keeps its membership', async (t) => {
-  const { store, users, by, organizationId, workspaceId } = await openScimStand(t)
-  const workspace = { id: workspaceId, organizationId }
-  const { id } = must(await addMember(store, { workspace, userName: 'hand', role: 'admin' }, CLI))
-  await store.sql`UPDATE users SET email = 'hand@example.com' WHERE id = ${id}`
-  const [seen] = must(await users.list(organizationId, { ...EVERYTHING, filter: 'emails.value eq "HAND@example.com"' })).resources
-  t.match(seen, { id, userName: 'hand', version: 1, attributes: { emails: [{ value: 'hand@example.com', primary: true }] } })
-  const adopted = must(await users.update(id, (one) => ok({ ...one, externalId: 'e1' }), null, by))
-  t.match(adopted, { externalId: 'e1', email: 'hand@example.com', version: 2 })
-  t.same(await grantsIn(store, workspaceId), ['hand admin manual'])
-})
+t.test(
+  'a user that was made by hand is seen and changed like the others, and keeps its membership',
+  async (t) => {
+    const { store, users, by, organizationId, workspaceId } = await openScimStand(t)
+    const workspace = { id: workspaceId, organizationId }
+    const { id } = must(await addMember(store, { workspace, userName: 'hand', role: 'admin' }, CLI))
+    await store.sql`UPDATE users SET email = 'hand@example.com' WHERE id = ${id}`
+    const [seen] = must(
+      await users.list(organizationId, { ...EVERYTHING, filter: 'emails.value eq "HAND@example.com"' }),
+    ).resources
+    t.match(seen, {
+      id,
+      userName: 'hand',
+      version: 1,
+      attributes: { emails: [{ value: 'hand@example.com', primary: true }] },
+    })
+    const adopted = must(await users.update(id, (one) => ok({ ...one, externalId: 'e1' }), null, by))
+    t.match(adopted, { externalId: 'e1', email: 'hand@example.com', version: 2 })
+    t.same(await grantsIn(store, workspaceId), ['hand admin manual'])
+  },
+)
 
 t.test('a user that goes leaves its groups, which are other ones then, and its memberships', async (t) => {
-  const { store, users, groups, user, group, members, by, organizationId, workspaceId } = await openScimStand(t)
+  const { store, users, groups, user, group, members, by, organizationId, workspaceId } =
+    await openScimStand(t)
   const [ann, bob] = [await user({ userName: 'ann' }), await user({ userName: 'bob' })]
   const { id } = await group('all', [ann.id, bob.id])
-  must(await addMember(store, { workspace: { id: workspaceId, organizationId }, userName: 'ann', role: 'admin' }, CLI))
+  must(
+    await addMember(
+      store,
+      { workspace: { id: workspaceId, organizationId }, userName: 'ann', role: 'admin' },
+      CLI,
+    ),
+  )
   t.same(must(await users.get(organizationId, ann.id)).groups, [{ id, displayName: 'all' }])
   must(await users.remove(ann.id, null, by))
   t.match(await users.get(organizationId, ann.id), { failure: { name: 'user_unknown' } })
@@ -81,16 +124,29 @@ t.test('whoever names what is another organization’s waits for nobody there', 
 t.test('the log has no attributes but the names of those that changed', async (t) => {
   const { store, users, user, by } = await openScimStand(t)
   const { id } = await user({ userName: 'ann', attributes: { title: 'before' } })
-  must(await users.update(id, (one) => ok({ ...one, isActive: false, attributes: { title: 'secret-title', nickName: 'n' } }), null, by))
+  must(
+    await users.update(
+      id,
+      (one) => ok({ ...one, isActive: false, attributes: { title: 'secret-title', nickName: 'n' } }),
+      null,
+      by,
+    ),
+  )
   const [event] = (await auditOf(store)).slice(-1)
-  t.match(event, { object_kind: 'user', before: { user_name: 'ann', active: true }, after: { active: false, changed_attributes: ['nickName', 'title'] } })
+  t.match(event, {
+    object_kind: 'user',
+    before: { user_name: 'ann', active: true },
+    after: { active: false, changed_attributes: ['nickName', 'title'] },
+  })
   t.notMatch(JSON.stringify(event), 'secret-title')
 })
 
 t.test('the log has so many names of attributes that changed, however many there are', async (t) => {
   const { store, users, user, by } = await openScimStand(t)
   const { id } = await user({ userName: 'ann' })
-  const attributes = Object.fromEntries(Array.from({ length: SCIM_AUDITED_NAMES_MAX + 1 }, (_, n) => [`own${n}`, n]))
+  const attributes = Object.fromEntries(
+    Array.from({ length: SCIM_AUDITED_NAMES_MAX + 1 }, (_, n) => [`own${n}`, n]),
+  )
   must(await users.update(id, (one) => ok({ ...one, attributes }), null, by))
   const [event] = (await auditOf(store)).slice(-1) as { after: { changed_attributes: readonly string[] } }[]
   t.equal(event?.after.changed_attributes.length, SCIM_AUDITED_NAMES_MAX)

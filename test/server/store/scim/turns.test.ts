@@ -20,36 +20,54 @@ t.test('an organization whose changes wait for its lock leaves connections to ev
     await held.promise
   })
   await locked.promise
-  const changes = Array.from({ length: 12 }, (_, n) => groups.update(id, [{ kind: n % 2 === 0 ? 'add' : 'remove', userIds: [ann.id] }], null, by))
+  const changes = Array.from({ length: 12 }, (_, n) =>
+    groups.update(id, [{ kind: n % 2 === 0 ? 'add' : 'remove', userIds: [ann.id] }], null, by),
+  )
   // With all connections waiting it would come only when the store's patience with a lock had ended.
   t.ok((await users.list(foreign.organizationId, EVERYTHING)).ok)
   t.ok((await store.sql`SELECT 1`).length)
   held.resolve(null)
   await holding
-  t.same((await Promise.all(changes)).map((changed) => changed.ok), changes.map(() => true))
+  t.same(
+    (await Promise.all(changes)).map((changed) => changed.ok),
+    changes.map(() => true),
+  )
 })
 
-t.test('calls of a kind and an organization come one after another, whatever becomes of each; others beside them', async (t) => {
-  const store = await openTestStore(t)
-  const first = signal()
-  const seen: string[] = []
-  const call = (organizationId: string, kind: 'change' | 'read', name: string, until: Promise<null> | null = null) =>
-    inTurn(store, { organizationId, kind }, async () => {
-      seen.push(name)
-      await until
-      seen.push(`${name}.`)
-      return ok(null)
-    })
-  const calls = [call('a', 'change', '1', first.promise), call('a', 'change', '2')]
-  const failing = inTurn(store, { organizationId: 'a', kind: 'change' }, () => Promise.reject(new Error('a bug')))
-  calls.push(call('a', 'change', '3'))
-  await Promise.all([call('a', 'read', 'r'), call('b', 'change', 'b')])
-  t.same([...seen].sort(), ['1', 'b', 'b.', 'r', 'r.'])
-  first.resolve(null)
-  await t.rejects(failing, { message: 'a bug' })
-  await Promise.all(calls)
-  t.same(seen.filter((name) => /\d/.test(name)), ['1', '1.', '2', '2.', '3', '3.'])
-})
+t.test(
+  'calls of a kind and an organization come one after another, whatever becomes of each; others beside them',
+  async (t) => {
+    const store = await openTestStore(t)
+    const first = signal()
+    const seen: string[] = []
+    const call = (
+      organizationId: string,
+      kind: 'change' | 'read',
+      name: string,
+      until: Promise<null> | null = null,
+    ) =>
+      inTurn(store, { organizationId, kind }, async () => {
+        seen.push(name)
+        await until
+        seen.push(`${name}.`)
+        return ok(null)
+      })
+    const calls = [call('a', 'change', '1', first.promise), call('a', 'change', '2')]
+    const failing = inTurn(store, { organizationId: 'a', kind: 'change' }, () =>
+      Promise.reject(new Error('a bug')),
+    )
+    calls.push(call('a', 'change', '3'))
+    await Promise.all([call('a', 'read', 'r'), call('b', 'change', 'b')])
+    t.same([...seen].sort(), ['1', 'b', 'b.', 'r', 'r.'])
+    first.resolve(null)
+    await t.rejects(failing, { message: 'a bug' })
+    await Promise.all(calls)
+    t.same(
+      seen.filter((name) => /\d/.test(name)),
+      ['1', '1.', '2', '2.', '3', '3.'],
+    )
+  },
+)
 
 t.test('a line that is full says so at once', async (t) => {
   const store = await openTestStore(t)
@@ -64,6 +82,8 @@ t.test('a line that is full says so at once', async (t) => {
 
 function signal(): { readonly promise: Promise<null>; resolve(value: null): void } {
   let resolve: (value: null) => void = () => {}
-  const promise = new Promise<null>((done) => { resolve = done })
+  const promise = new Promise<null>((done) => {
+    resolve = done
+  })
   return { promise, resolve: (value) => resolve(value) }
 }

@@ -1,7 +1,14 @@
 import t from 'tap'
 import {
-  VIDEO_ACCEPT_MS_MAX, VIDEO_ACCEPTS_BYTES_MAX, VIDEO_ACCEPTS_WAITING_MAX, VIDEO_BATCH_BYTES_MAX, VIDEO_BATCH_JOBS_MAX, VIDEO_JOBS_OPEN_MAX,
-  VIDEO_OPEN_CHARS_MAX, VIDEO_OPEN_COUNTED_MS, VIDEO_OPEN_COUNTS_MAX,
+  VIDEO_ACCEPT_MS_MAX,
+  VIDEO_ACCEPTS_BYTES_MAX,
+  VIDEO_ACCEPTS_WAITING_MAX,
+  VIDEO_BATCH_BYTES_MAX,
+  VIDEO_BATCH_JOBS_MAX,
+  VIDEO_JOBS_OPEN_MAX,
+  VIDEO_OPEN_CHARS_MAX,
+  VIDEO_OPEN_COUNTED_MS,
+  VIDEO_OPEN_COUNTS_MAX,
 } from '../../../../src/schemas/videos/video-limits.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import type { Store, Transaction } from '../../../../src/server/store/base/open.ts'
@@ -18,14 +25,18 @@ const wide = (chars: number) => ({ ...VIDEO_REQUEST, prompt: 'x'.repeat(chars) }
 
 t.test('what comes while a transaction runs goes with the next, as many as one takes', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
-  await Promise.all(Array.from({ length: 2 * VIDEO_BATCH_JOBS_MAX + 2 }, () => jobs.accept(videoInput(owners))))
+  await Promise.all(
+    Array.from({ length: 2 * VIDEO_BATCH_JOBS_MAX + 2 }, () => jobs.accept(videoInput(owners))),
+  )
   t.same(await batches(store), [VIDEO_BATCH_JOBS_MAX, VIDEO_BATCH_JOBS_MAX, 1, 1])
 })
 
 t.test('large jobs share a transaction up to its bytes, and one that is larger has its own', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
-  const sizes = [1, 3, 3, 3, 9].map((eighths) => Math.floor(VIDEO_BATCH_BYTES_MAX * eighths / 8) - 1_000)
-  const outcomes = await Promise.all(sizes.map((chars) => jobs.accept(videoInput(owners, { request: wide(chars) }))))
+  const sizes = [1, 3, 3, 3, 9].map((eighths) => Math.floor((VIDEO_BATCH_BYTES_MAX * eighths) / 8) - 1_000)
+  const outcomes = await Promise.all(
+    sizes.map((chars) => jobs.accept(videoInput(owners, { request: wide(chars) }))),
+  )
   t.ok(outcomes.every(({ ok }) => ok))
   t.same(await batches(store), [2, 1, 1, 1])
 })
@@ -35,7 +46,9 @@ t.test('beyond so many waiting jobs, or bytes of them, a front is busy; and then
   const many = Array.from({ length: VIDEO_ACCEPTS_WAITING_MAX + 1 }, () => jobs.accept(videoInput(owners)))
   t.match(await many.at(-1), { ok: false, failure: { name: 'busy', retryAfterS: 1 } })
   t.ok((await Promise.all(many.slice(0, -1))).every(({ ok }) => ok))
-  const large = Array.from({ length: 9 }, () => jobs.accept(videoInput(owners, { request: wide(VIDEO_ACCEPTS_BYTES_MAX / 8 - 1_000) })))
+  const large = Array.from({ length: 9 }, () =>
+    jobs.accept(videoInput(owners, { request: wide(VIDEO_ACCEPTS_BYTES_MAX / 8 - 1_000) })),
+  )
   t.same((await Promise.all(large)).map(nameOf), [...Array.from({ length: 8 }, () => 'ok'), 'busy'])
   t.equal(nameOf(await jobs.accept(videoInput(owners))), 'ok')
 })
@@ -54,26 +67,38 @@ t.test('a workspace has so many open jobs at most, and room again when one has e
   t.equal(nameOf(await jobs.accept(videoInput(owners))), 'video_jobs_full')
 })
 
-t.test('what open jobs of a workspace ask for has a size, and one job may be larger where none is open', async (t) => {
-  const { jobs, open, store, owners } = await openVideoStand(t)
-  t.equal(nameOf(await jobs.accept(videoInput(owners, { request: wide(1_000_000) }))), 'ok')
-  t.match(await store.sql`SELECT request_chars > 1000000 AND request_chars < 1001000 AS is_counted FROM video_jobs`, [{ is_counted: true }])
-  await store.sql`UPDATE video_jobs SET request_chars = ${VIDEO_OPEN_CHARS_MAX - 100_000}`
-  const front = open()
-  for (const limits of [{}, { isCreditLimited: true }]) {
-    t.equal(nameOf(await front.accept(videoInput(owners, { request: wide(100_000), limits }))), 'video_jobs_full')
-  }
-  t.equal(nameOf(await front.accept(videoInput(owners))), 'ok')
-  await store.sql`UPDATE video_jobs SET state = 'failed'`
-  t.equal(nameOf(await front.accept(videoInput(owners, { request: wide(100_000) }))), 'ok')
-})
+t.test(
+  'what open jobs of a workspace ask for has a size, and one job may be larger where none is open',
+  async (t) => {
+    const { jobs, open, store, owners } = await openVideoStand(t)
+    t.equal(nameOf(await jobs.accept(videoInput(owners, { request: wide(1_000_000) }))), 'ok')
+    t.match(
+      await store.sql`SELECT request_chars > 1000000 AND request_chars < 1001000 AS is_counted FROM video_jobs`,
+      [{ is_counted: true }],
+    )
+    await store.sql`UPDATE video_jobs SET request_chars = ${VIDEO_OPEN_CHARS_MAX - 100_000}`
+    const front = open()
+    for (const limits of [{}, { isCreditLimited: true }]) {
+      t.equal(
+        nameOf(await front.accept(videoInput(owners, { request: wide(100_000), limits }))),
+        'video_jobs_full',
+      )
+    }
+    t.equal(nameOf(await front.accept(videoInput(owners))), 'ok')
+    await store.sql`UPDATE video_jobs SET state = 'failed'`
+    t.equal(nameOf(await front.accept(videoInput(owners, { request: wide(100_000) }))), 'ok')
+  },
+)
 
 t.test('open jobs are counted anew when a count is old, and so many are remembered', async (t) => {
   const { jobs, store, owners } = await openVideoStand(t)
   await jobs.accept(videoInput(owners))
   let now = 0
   const counts = new OpenCounts(() => now)
-  const count = (...ids: readonly string[]) => store.sql.begin((tx: Transaction) => counts.of(tx, ids)).then((open) => open.get(owners.workspaceId)?.count)
+  const count = (...ids: readonly string[]) =>
+    store.sql
+      .begin((tx: Transaction) => counts.of(tx, ids))
+      .then((open) => open.get(owners.workspaceId)?.count)
   t.equal(await count(owners.workspaceId), 1)
   await jobs.accept(videoInput(owners))
   t.equal(await count(owners.workspaceId), 1)
@@ -86,18 +111,21 @@ t.test('open jobs are counted anew when a count is old, and so many are remember
   t.equal(await count(owners.workspaceId), 0)
 })
 
-t.test('a transaction has its time; a workspace that somebody has locked keeps no other waiting', async (t) => {
-  const { jobs, store, owners } = await openVideoStand(t)
-  const [other] = await store.sql<{ id: string }[]>`
+t.test(
+  'a transaction has its time; a workspace that somebody has locked keeps no other waiting',
+  async (t) => {
+    const { jobs, store, owners } = await openVideoStand(t)
+    const [other] = await store.sql<{ id: string }[]>`
     INSERT INTO workspaces (id, organization_id, name, slug) VALUES (gen_random_uuid(), ${owners.organizationId}, 'b', 'b') RETURNING id`
-  let late = Promise.resolve('')
-  await store.sql.begin(async (tx) => {
-    await tx`SELECT FROM workspaces WHERE id = ${other?.id ?? ''} FOR UPDATE`
-    const input = videoInput(owners, { workspaceId: other?.id ?? '' })
-    late = jobs.accept(input).then(nameOf)
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => jobs.accept(videoInput(owners))))
-    t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
-  })
-  t.equal(await late, 'ok')
-  t.ok(VIDEO_ACCEPT_MS_MAX >= 1_000)
-})
+    let late = Promise.resolve('')
+    await store.sql.begin(async (tx) => {
+      await tx`SELECT FROM workspaces WHERE id = ${other?.id ?? ''} FOR UPDATE`
+      const input = videoInput(owners, { workspaceId: other?.id ?? '' })
+      late = jobs.accept(input).then(nameOf)
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => jobs.accept(videoInput(owners))))
+      t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
+    })
+    t.equal(await late, 'ok')
+    t.ok(VIDEO_ACCEPT_MS_MAX >= 1_000)
+  },
+)

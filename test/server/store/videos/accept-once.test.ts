@@ -8,7 +8,14 @@ import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { StoreSlow, type Store } from '../../../../src/server/store/base/open.ts'
 import { setLimit } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { answerOf, bodyOf, nameOf, openVideoStand, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import {
+  answerOf,
+  bodyOf,
+  nameOf,
+  openVideoStand,
+  videoInput,
+  type VideoStand,
+} from '../../../support/videos/video-jobs.ts'
 
 const NEVER_MS = 2 ** 30
 const BODY = bodyOf('a kite')
@@ -28,7 +35,12 @@ async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<Idempote
 }
 
 /** As a front serves a call under a key. @returns what the caller gets */
-async function call({ owners }: VideoStand, answers: IdempotencyStore, jobs: VideoJobs, key: string): Promise<string> {
+async function call(
+  { owners }: VideoStand,
+  answers: IdempotencyStore,
+  jobs: VideoJobs,
+  key: string,
+): Promise<string> {
   const begun = must(await answers.begin({ idempotency: repeatable(key), holder: key }))
   if (begun.kind === 'replay') return begun.answer.json
   const outcome = await jobs.accept(videoInput(owners, { once: once(begun.turn) }))
@@ -44,7 +56,9 @@ async function call({ owners }: VideoStand, answers: IdempotencyStore, jobs: Vid
 function losing(store: Store, when: 'before' | 'after', problem: Error, nth = 1): Store {
   let count = 0
   return {
-    get sql() { return store.sql },
+    get sql() {
+      return store.sql
+    },
     async within<T>(ms: number, run: (sql: Store['sql']) => PromiseLike<T>): Promise<T> {
       count += 1
       if (count !== nth) return store.within(ms, run)
@@ -57,21 +71,27 @@ function losing(store: Store, when: 'before' | 'after', problem: Error, nth = 1)
 t.test('of fifty equal calls on two fronts one makes the job, and all get its answer', async (t) => {
   const stand = await openVideoStand(t)
   const fronts = [0, 1].map(() => ({ jobs: stand.open(), answers: stand.openAnswers() }))
-  const calls = Array.from({ length: 25 }, (_, nth) => fronts[nth % 2]).flatMap((front) => (
-    front === undefined ? [] : [call(stand, front.answers, front.jobs, 'k'), call(stand, front.answers, front.jobs, 'l')]))
+  const calls = Array.from({ length: 25 }, (_, nth) => fronts[nth % 2]).flatMap((front) =>
+    front === undefined
+      ? []
+      : [call(stand, front.answers, front.jobs, 'k'), call(stand, front.answers, front.jobs, 'l')],
+  )
   const told = await Promise.all(calls)
   t.equal(new Set(told).size, 2)
   t.equal(await stand.count(), 2)
 })
 
-t.test('a front that dies between the commit and its answer leaves the answer to the next call', async (t) => {
-  const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
-  const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(turn) })))
-  const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
-  t.equal(JSON.parse(told).id, id)
-  t.equal(await stand.count(), 1)
-})
+t.test(
+  'a front that dies between the commit and its answer leaves the answer to the next call',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const turn = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
+    const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(turn) })))
+    const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
+    t.equal(JSON.parse(told).id, id)
+    t.equal(await stand.count(), 1)
+  },
+)
 
 t.test('whose turn was taken over makes no second job, and gets the one that the other made', async (t) => {
   const stand = await openVideoStand(t)
@@ -93,7 +113,8 @@ t.test('two fronts that believe to have the turn race: one job, never two', asyn
     const late = await firstTurn(stale, String(nth))
     const turn = await firstTurn(fresh, String(nth))
     const [first, second] = await Promise.all([
-      one.accept(videoInput(stand.owners, { once: once(late) })), other.accept(videoInput(stand.owners, { once: once(turn) })),
+      one.accept(videoInput(stand.owners, { once: once(late) })),
+      other.accept(videoInput(stand.owners, { once: once(turn) })),
     ])
     t.ok(second.ok)
     t.ok(first.ok ? first.value.id === must(second).id : first.failure.name === 'idempotency_running')
@@ -101,17 +122,20 @@ t.test('two fronts that believe to have the turn race: one job, never two', asyn
   t.equal(await stand.count(), 20)
 })
 
-t.test('an answer that is lost behind the commit makes no second job when the call is tried again', async (t) => {
-  const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers())
-  const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
-  const input = videoInput(stand.owners, { once: once(turn) })
-  t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
-  const again = must(await jobs.accept(input))
-  const [row] = await stand.store.sql`SELECT id FROM video_jobs`
-  t.equal(again.id, row?.['id'])
-  t.equal(await stand.count(), 1)
-})
+t.test(
+  'an answer that is lost behind the commit makes no second job when the call is tried again',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const turn = await firstTurn(stand.openAnswers())
+    const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
+    const input = videoInput(stand.owners, { once: once(turn) })
+    t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
+    const again = must(await jobs.accept(input))
+    const [row] = await stand.store.sql`SELECT id FROM video_jobs`
+    t.equal(again.id, row?.['id'])
+    t.equal(await stand.count(), 1)
+  },
+)
 
 t.test('what a transaction did not begin is begun again by the next try', async (t) => {
   const stand = await openVideoStand(t)
@@ -123,19 +147,27 @@ t.test('what a transaction did not begin is begun again by the next try', async 
   t.equal(await stand.count(), 1)
 })
 
-t.test('a batch whose commit is not known is tried one by one, and each of its jobs is there once', async (t) => {
-  const stand = await openVideoStand(t)
-  await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
-  const answers = stand.openAnswers()
-  // The first call goes alone; the others are the second transaction.
-  const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
-  const inputs = await Promise.all(Array.from({ length: 9 }, async (_, nth) => (
-    videoInput(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }))))
-  const outcomes: readonly Outcome<VideoView>[] = await Promise.all(inputs.map((input) => jobs.accept(input)))
-  t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
-  t.equal(await stand.count(), 9)
-  t.same(must(await checkLedger(stand.store)).differences, [])
-})
+t.test(
+  'a batch whose commit is not known is tried one by one, and each of its jobs is there once',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 1_000_000)
+    const answers = stand.openAnswers()
+    // The first call goes alone; the others are the second transaction.
+    const jobs = stand.open({ store: losing(stand.store, 'after', new Error('lost'), 2) })
+    const inputs = await Promise.all(
+      Array.from({ length: 9 }, async (_, nth) =>
+        videoInput(stand.owners, nth % 2 === 0 ? {} : { once: once(await firstTurn(answers, String(nth))) }),
+      ),
+    )
+    const outcomes: readonly Outcome<VideoView>[] = await Promise.all(
+      inputs.map((input) => jobs.accept(input)),
+    )
+    t.same(new Set(outcomes.map(nameOf)), new Set(['ok']))
+    t.equal(await stand.count(), 9)
+    t.same(must(await checkLedger(stand.store)).differences, [])
+  },
+)
 
 t.test('another body under the same key is refused, whoever made the first job', async (t) => {
   const stand = await openVideoStand(t)
@@ -153,7 +185,9 @@ t.test('a turn that was lost spoils no other job of its batch', async (t) => {
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), 'x')
   await firstTurn(answers, 'x')
   const turns = await Promise.all(['a', 'b', 'c'].map((key) => firstTurn(answers, key)))
-  const inputs = [null, ...turns, late].map((turn) => videoInput(stand.owners, { once: turn === null ? null : once(turn) }))
+  const inputs = [null, ...turns, late].map((turn) =>
+    videoInput(stand.owners, { once: turn === null ? null : once(turn) }),
+  )
   const outcomes = await Promise.all(inputs.map((input) => stand.jobs.accept(input)))
   t.same(outcomes.map(nameOf), ['ok', 'ok', 'ok', 'ok', 'idempotency_running'])
   t.equal(await stand.count(), 4)
@@ -171,7 +205,9 @@ t.test('whose own hold leaves too little for a second one gets the job that it m
 t.test('two jobs of one batch under one turn are one', async (t) => {
   const stand = await openVideoStand(t)
   const turn = await firstTurn(stand.openAnswers())
-  const inputs = [null, turn, turn, null].map((own) => videoInput(stand.owners, { once: own === null ? null : once(own) }))
+  const inputs = [null, turn, turn, null].map((own) =>
+    videoInput(stand.owners, { once: own === null ? null : once(own) }),
+  )
   const ids = await Promise.all(inputs.map(async (input) => must(await stand.jobs.accept(input)).id))
   t.equal(ids[1], ids[2])
   t.equal(new Set(ids).size, 3)

@@ -17,7 +17,13 @@ async function open(t: Tap) {
     wake: (what: VideoWake) => void woken.push(what),
   }
   const cancel = openVideoCancel({ store: stand.store, views, context: CONTEXT })
-  return { ...stand, put, woken, cancel: (id: string) => cancel(stand.owners.workspaceId, id), elsewhere: cancel }
+  return {
+    ...stand,
+    put,
+    woken,
+    cancel: (id: string) => cancel(stand.owners.workspaceId, id),
+    elsewhere: cancel,
+  }
 }
 
 async function claim({ work }: Awaited<ReturnType<typeof open>>) {
@@ -33,7 +39,10 @@ t.test('a cancelled job tells its view, its runner and its receiver, and its hol
   t.same(stand.woken, [{ kind: 'cancelled', id }, { kind: 'webhooks' }])
   const [row] = await stand.store.sql`SELECT body, idempotency_key FROM webhook_deliveries`
   t.match(row, { idempotency_key: `${id}-cancelled` })
-  t.match(JSON.parse(String(row?.body)), { type: 'video.generation.cancelled', data: { status: 'cancelled', error: 'The job was cancelled.' } })
+  t.match(JSON.parse(String(row?.body)), {
+    type: 'video.generation.cancelled',
+    data: { status: 'cancelled', error: 'The job was cancelled.' },
+  })
   t.same(await stand.store.sql`SELECT * FROM leases`, [])
   t.same(await stand.store.sql`SELECT * FROM ledger`, [], 'nobody had begun to make it')
   t.same(await imbalances(stand.store.sql), [])
@@ -53,13 +62,18 @@ t.test('whoever works on a job that is cancelled writes nothing any more', async
 t.test('what a provider may have made when its job was cancelled is an overrun', async (t) => {
   const stand = await open(t)
   await stand.accept()
-  const submitting = present(await stand.work.submitting(await claim(stand), { leaseMs: LEASE_MS, callMs: 1 }))
+  const submitting = present(
+    await stand.work.submitting(await claim(stand), { leaseMs: LEASE_MS, callMs: 1 }),
+  )
   must(await stand.cancel(submitting.id))
   await stand.accept()
   const second = present(await stand.work.submitting(await claim(stand), { leaseMs: LEASE_MS, callMs: 1 }))
   await stand.work.submitted(second, 'up')
   must(await stand.cancel(second.id))
-  t.match(await stand.store.sql`SELECT kind, cost_nano FROM ledger`, [{ kind: 'overrun', cost_nano: '1000' }, { kind: 'overrun' }])
+  t.match(await stand.store.sql`SELECT kind, cost_nano FROM ledger`, [
+    { kind: 'overrun', cost_nano: '1000' },
+    { kind: 'overrun' },
+  ])
 })
 
 t.test('a job that has ended, of another workspace, or that never was cannot be cancelled', async (t) => {
@@ -76,7 +90,8 @@ t.test('a job that has ended, of another workspace, or that never was cannot be 
 t.test('whoever is told that a job has ended is not shown an open one afterwards', async (t) => {
   const stand = await open(t)
   const id = await stand.accept()
-  await stand.store.sql`UPDATE video_jobs SET state = 'failed', error = 'e', ended_at = now() WHERE id = ${id}`
+  await stand.store
+    .sql`UPDATE video_jobs SET state = 'failed', error = 'e', ended_at = now() WHERE id = ${id}`
   t.match(await stand.cancel(id), { failure: { name: 'video_ended' } })
   t.match(stand.put, [{ id, status: 'failed', error: 'e' }])
   t.same(stand.woken, [])

@@ -4,7 +4,14 @@ import type { ClaimedVideo, VideoEnd } from '../../../../src/server/ports/videos
 import { checkLedger } from '../../../../src/server/store/money/repair/check.ts'
 import { imbalances } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
-import { clip, LEASE_MS, openVideoStand, videoId, type NewRow, type VideoStand } from '../../../support/videos/video-rows.ts'
+import {
+  clip,
+  LEASE_MS,
+  openVideoStand,
+  videoId,
+  type NewRow,
+  type VideoStand,
+} from '../../../support/videos/video-rows.ts'
 
 const CALLBACK = 'https://hooks.test/in'
 const FAILED: VideoEnd = { kind: 'failed', error: 'acme: refused', mayHaveCost: false }
@@ -29,7 +36,9 @@ function ledger({ store }: VideoStand) {
 async function spent({ store, owners }: VideoStand) {
   const rows = await store.sql<Record<string, string>[]>`
     SELECT id, daily_spent_nano, daily_byok_nano, daily_lent_nano FROM accounts`
-  const byId = new Map(rows.map((row) => [row.id, [row.daily_spent_nano, row.daily_byok_nano, row.daily_lent_nano].map(Number)]))
+  const byId = new Map(
+    rows.map((row) => [row.id, [row.daily_spent_nano, row.daily_byok_nano, row.daily_lent_nano].map(Number)]),
+  )
   return Object.values(owners.accounts).map((id) => byId.get(id))
 }
 
@@ -39,40 +48,81 @@ async function balances(t: Pick<Tap, 'same'>, { store }: VideoStand) {
 }
 type Tap = typeof t
 
-t.test('a completed job costs what it was held for, in the window of its acceptance, with its seconds', async (t) => {
-  const stand = await openVideoStand(t)
-  const day = '2026-01-15'
-  await stand.store.sql`SELECT ledger_partition(${day}::date)`
-  const claim = await running(stand, { callbackUrl: CALLBACK })
-  t.same(await spent(stand), [[0, 0, 1_000], [0, 0, 1_000], [0, 0, 1_000]])
-  const view = await stand.work.end(claim, { kind: 'completed', clips: [clip('clip_a'), clip('clip_b')] })
-  t.same(view, {
-    id: claim.id, workspaceId: claim.workspaceId, status: 'completed', generationId: claim.generationId, error: null, outputs: 2,
-    usage: { costNano: 1_000, isByok: false },
-  })
-  t.same(await spent(stand), [[1_000, 0, 0], [1_000, 0, 0], [1_000, 0, 0]])
-  t.match(await ledger(stand), [{
-    request_id: claim.requestId, kind: 'usage', operation: 'video.create', model: 'acme/clip', provider: 'acme', milliseconds: '4000',
-    tokens: '0', cost_nano: '1000', is_byok: false,
-  }])
-  t.match(await stand.store.sql`SELECT index, object_id, size_bytes, sha256 FROM video_clips ORDER BY index`, [
-    { index: 0, object_id: 'clip_a', size_bytes: '9', sha256: 'ab' }, { index: 1, object_id: 'clip_b' }])
-  t.match(await stand.row(claim.id), { state: 'completed', request: null, made: null, outputs: 2 })
-  await balances(t, stand)
-})
+t.test(
+  'a completed job costs what it was held for, in the window of its acceptance, with its seconds',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const day = '2026-01-15'
+    await stand.store.sql`SELECT ledger_partition(${day}::date)`
+    const claim = await running(stand, { callbackUrl: CALLBACK })
+    t.same(await spent(stand), [
+      [0, 0, 1_000],
+      [0, 0, 1_000],
+      [0, 0, 1_000],
+    ])
+    const view = await stand.work.end(claim, { kind: 'completed', clips: [clip('clip_a'), clip('clip_b')] })
+    t.same(view, {
+      id: claim.id,
+      workspaceId: claim.workspaceId,
+      status: 'completed',
+      generationId: claim.generationId,
+      error: null,
+      outputs: 2,
+      usage: { costNano: 1_000, isByok: false },
+    })
+    t.same(await spent(stand), [
+      [1_000, 0, 0],
+      [1_000, 0, 0],
+      [1_000, 0, 0],
+    ])
+    t.match(await ledger(stand), [
+      {
+        request_id: claim.requestId,
+        kind: 'usage',
+        operation: 'video.create',
+        model: 'acme/clip',
+        provider: 'acme',
+        milliseconds: '4000',
+        tokens: '0',
+        cost_nano: '1000',
+        is_byok: false,
+      },
+    ])
+    t.match(
+      await stand.store.sql`SELECT index, object_id, size_bytes, sha256 FROM video_clips ORDER BY index`,
+      [
+        { index: 0, object_id: 'clip_a', size_bytes: '9', sha256: 'ab' },
+        { index: 1, object_id: 'clip_b' },
+      ],
+    )
+    t.match(await stand.row(claim.id), { state: 'completed', request: null, made: null, outputs: 2 })
+    await balances(t, stand)
+  },
+)
 
 t.test('an end and what is told of it are one: the body names the job, its clips and its cost', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK, costNano: 1_500_000_000 })
   await stand.work.end(claim, { kind: 'completed', clips: [clip('clip_a')] })
   const [row] = await stand.store.sql`SELECT * FROM webhook_deliveries`
-  t.match(row, { url: CALLBACK, host: 'hooks.test', job_id: claim.id, idempotency_key: `${claim.id}-completed`, state: 'waiting' })
+  t.match(row, {
+    url: CALLBACK,
+    host: 'hooks.test',
+    job_id: claim.id,
+    idempotency_key: `${claim.id}-completed`,
+    state: 'waiting',
+  })
   const { ended_at: endedAt } = await stand.row(claim.id)
   t.same(JSON.parse(String(row?.body)), {
-    type: 'video.generation.completed', created_at: (endedAt as Date).toISOString(),
+    type: 'video.generation.completed',
+    created_at: (endedAt as Date).toISOString(),
     data: {
-      id: claim.id, status: 'completed', generation_id: claim.generationId, model: 'acme/clip',
-      unsigned_urls: [`https://sluice.test/api/v1/videos/${claim.id}/content?index=0`], usage: { cost: 1.5, is_byok: false },
+      id: claim.id,
+      status: 'completed',
+      generation_id: claim.generationId,
+      model: 'acme/clip',
+      unsigned_urls: [`https://sluice.test/api/v1/videos/${claim.id}/content?index=0`],
+      usage: { cost: 1.5, is_byok: false },
     },
   })
 })
@@ -80,11 +130,22 @@ t.test('an end and what is told of it are one: the body names the job, its clips
 t.test('a failed job costs nothing: all of its hold returns', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await claimed(stand, { callbackUrl: CALLBACK })
-  t.match(await stand.work.end(claim, FAILED), { status: 'failed', error: 'acme: refused', outputs: 0, usage: null })
-  t.same(await spent(stand), [[0, 0, 0], [0, 0, 0], [0, 0, 0]])
+  t.match(await stand.work.end(claim, FAILED), {
+    status: 'failed',
+    error: 'acme: refused',
+    outputs: 0,
+    usage: null,
+  })
+  t.same(await spent(stand), [
+    [0, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+  ])
   t.same(await ledger(stand), [])
   const [row] = await stand.store.sql`SELECT body FROM webhook_deliveries`
-  t.match(JSON.parse(String(row?.body)), { data: { status: 'failed', generation_id: null, model: null, error: 'acme: refused' } })
+  t.match(JSON.parse(String(row?.body)), {
+    data: { status: 'failed', generation_id: null, model: null, error: 'acme: refused' },
+  })
   await balances(t, stand)
 })
 
@@ -98,28 +159,56 @@ t.test('what a provider may ask for though nobody pays it is an overrun of the o
     { request_id: `req_${videoId(1)}`, kind: 'overrun', cost_nano: '1000', milliseconds: null, tokens: null },
     { request_id: `req_${videoId(3)}`, kind: 'overrun' },
   ])
-  t.same(await spent(stand), [[0, 0, 0], [0, 0, 0], [0, 0, 0]])
+  t.same(await spent(stand), [
+    [0, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+  ])
   await balances(t, stand)
 })
 
 t.test('a job by a secret of the workspace, and one without a price, are booked all the same', async (t) => {
   const stand = await openVideoStand(t)
-  const own = await stand.work.end(await running(stand, { ownSecret: 'mine', heldNano: 0 }), { kind: 'completed', clips: [clip('a')] })
-  const free = await stand.work.end(await running(stand, { costNano: 0, isUnpriced: true, heldNano: 0 }), { kind: 'completed', clips: [clip('b')] })
-  t.match([own, free], [{ usage: { costNano: 1_000, isByok: true } }, { usage: { costNano: null, isByok: false } }])
-  t.match(await ledger(stand), [{ cost_nano: '1000', is_byok: true }, { cost_nano: '0', is_byok: false, milliseconds: '4000' }])
-  t.same(await spent(stand), [[0, 1_000, 0], [0, 1_000, 0], [0, 1_000, 0]])
+  const own = await stand.work.end(await running(stand, { ownSecret: 'mine', heldNano: 0 }), {
+    kind: 'completed',
+    clips: [clip('a')],
+  })
+  const free = await stand.work.end(await running(stand, { costNano: 0, isUnpriced: true, heldNano: 0 }), {
+    kind: 'completed',
+    clips: [clip('b')],
+  })
+  t.match(
+    [own, free],
+    [{ usage: { costNano: 1_000, isByok: true } }, { usage: { costNano: null, isByok: false } }],
+  )
+  t.match(await ledger(stand), [
+    { cost_nano: '1000', is_byok: true },
+    { cost_nano: '0', is_byok: false, milliseconds: '4000' },
+  ])
+  t.same(await spent(stand), [
+    [0, 1_000, 0],
+    [0, 1_000, 0],
+    [0, 1_000, 0],
+  ])
   await balances(t, stand)
 })
 
 t.test('of many ends of one job one is booked', async (t) => {
   const stand = await openVideoStand(t)
   const claim = await running(stand, { callbackUrl: CALLBACK })
-  const views = await Promise.all(Array.from({ length: 10 }, (_, nth) => stand.work.end(claim, { kind: 'completed', clips: [clip(`clip_${nth}`)] })))
+  const views = await Promise.all(
+    Array.from({ length: 10 }, (_, nth) =>
+      stand.work.end(claim, { kind: 'completed', clips: [clip(`clip_${nth}`)] }),
+    ),
+  )
   t.equal(views.filter((view) => view !== null).length, 1)
   t.same((await stand.store.sql`SELECT object_id FROM video_clips`).length, 1)
   t.same((await stand.store.sql`SELECT FROM webhook_deliveries`).length, 1)
-  t.same(await spent(stand), [[1_000, 0, 0], [1_000, 0, 0], [1_000, 0, 0]])
+  t.same(await spent(stand), [
+    [1_000, 0, 0],
+    [1_000, 0, 0],
+    [1_000, 0, 0],
+  ])
   await balances(t, stand)
 })
 
@@ -133,10 +222,21 @@ t.test('ends that come together share transactions, and each is booked by itself
     await stand.store.sql`UPDATE video_jobs SET lease_until = 'infinity' WHERE id = ${claim.id}`
   }
   const before = await committed(stand)
-  const views = await Promise.all(claims.map((claim, nth) => stand.work.end(claim, nth % 2 === 0 ? FAILED : { kind: 'completed', clips: [clip(`c${nth}`)] })))
-  t.same(views.map((view) => view?.status), claims.map((_, nth) => (nth % 2 === 0 ? 'failed' : 'completed')))
-  t.ok(await committed(stand) - before <= 4, 'one for the first, and two for the others')
-  t.same(await spent(stand), [[50_000, 0, 0], [50_000, 0, 0], [50_000, 0, 0]])
+  const views = await Promise.all(
+    claims.map((claim, nth) =>
+      stand.work.end(claim, nth % 2 === 0 ? FAILED : { kind: 'completed', clips: [clip(`c${nth}`)] }),
+    ),
+  )
+  t.same(
+    views.map((view) => view?.status),
+    claims.map((_, nth) => (nth % 2 === 0 ? 'failed' : 'completed')),
+  )
+  t.ok((await committed(stand)) - before <= 4, 'one for the first, and two for the others')
+  t.same(await spent(stand), [
+    [50_000, 0, 0],
+    [50_000, 0, 0],
+    [50_000, 0, 0],
+  ])
   await balances(t, stand)
 })
 
@@ -145,14 +245,22 @@ t.test('the booking of ends has a bound of its own', async (t) => {
   const claim = await running(stand)
   const calls = t.capture(stand.store, 'within', stand.store.within)
   t.match(await stand.work.end(claim, FAILED), { status: 'failed' })
-  t.same(calls().map(({ args: [timeoutMs] }) => timeoutMs), [VIDEO_END_MS_MAX])
+  t.same(
+    calls().map(({ args: [timeoutMs] }) => timeoutMs),
+    [VIDEO_END_MS_MAX],
+  )
 })
 
 t.test('one end that cannot be booked keeps no other one from it', async (t) => {
   const stand = await openVideoStand(t)
   const claims = [await running(stand), await running(stand), await running(stand), await running(stand)]
-  const ends = claims.map((claim, nth) => stand.work.end(claim, { kind: 'completed', clips: [clip(nth === 2 ? 'c1' : `c${nth}`)] }))
-  t.same((await Promise.allSettled(ends)).map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  const ends = claims.map((claim, nth) =>
+    stand.work.end(claim, { kind: 'completed', clips: [clip(nth === 2 ? 'c1' : `c${nth}`)] }),
+  )
+  t.same(
+    (await Promise.allSettled(ends)).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  )
   t.match(await stand.row(claims[2]?.id ?? ''), { state: 'running' })
   await balances(t, stand)
 })
@@ -165,20 +273,29 @@ t.test('an account that has gone holds up no end', async (t) => {
   t.same(await stand.store.sql`SELECT * FROM leases`, [])
 })
 
-t.test('an end that comes a month after its acceptance makes the month of the ledger that it needs', async (t) => {
-  const stand = await openVideoStand(t)
-  const claim = await running(stand, { day: '2024-02-29' })
-  t.match(await stand.work.end(claim, { kind: 'completed', clips: [clip('a')] }), { status: 'completed' })
-  t.match(await ledger(stand), [{ day: '2024-02-29' }])
-})
+t.test(
+  'an end that comes a month after its acceptance makes the month of the ledger that it needs',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const claim = await running(stand, { day: '2024-02-29' })
+    t.match(await stand.work.end(claim, { kind: 'completed', clips: [clip('a')] }), { status: 'completed' })
+    t.match(await ledger(stand), [{ day: '2024-02-29' }])
+  },
+)
 
 t.test('a text of a provider is cut, and holds nothing that a store refuses', async (t) => {
   const stand = await openVideoStand(t)
-  const view = await stand.work.end(await claimed(stand), { kind: 'failed', error: `a\0\ud800${'b'.repeat(600)}`, mayHaveCost: false })
+  const view = await stand.work.end(await claimed(stand), {
+    kind: 'failed',
+    error: `a\0\ud800${'b'.repeat(600)}`,
+    mayHaveCost: false,
+  })
   t.equal(view?.error, `a\ufffd\ufffd${'b'.repeat(497)}`)
 })
 
 async function committed({ store }: VideoStand): Promise<number> {
-  const [row] = await store.sql<{ n: string }[]>`SELECT count(DISTINCT xmin::text)::text AS n FROM video_jobs WHERE ended_at IS NOT NULL`
+  const [row] = await store.sql<
+    { n: string }[]
+  >`SELECT count(DISTINCT xmin::text)::text AS n FROM video_jobs WHERE ended_at IS NOT NULL`
   return Number(row?.n)
 }

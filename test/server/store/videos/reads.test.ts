@@ -1,7 +1,14 @@
 import t from 'tap'
 import { newId, newVideoId } from '../../../../src/server/store/base/ids.ts'
 import { must } from '../../../support/must.ts'
-import { accepted, nameOf, openVideoStand, OWN, videoInput, type VideoStand } from '../../../support/videos/video-jobs.ts'
+import {
+  accepted,
+  nameOf,
+  openVideoStand,
+  OWN,
+  videoInput,
+  type VideoStand,
+} from '../../../support/videos/video-jobs.ts'
 
 /** Moves the row of a job, as a runner does; nobody is told. */
 async function move({ store }: VideoStand, id: string, columns: object): Promise<void> {
@@ -14,21 +21,32 @@ async function addClip({ store, owners }: VideoStand, id: string, index: number)
     VALUES (${id}, ${index}, ${`o${index}`}, ${owners.workspaceId}, ${newId()}, 5000000000, ${'c'.repeat(64)})`
 }
 
-t.test('whoever has read the row is never shown an earlier view, neither by this front nor by others', async (t) => {
-  const stand = await openVideoStand(t)
-  const { jobs, views, owners } = stand
-  const id = await accepted(jobs, videoInput(owners))
-  await move(stand, id, { state: 'running', generation_id: 'gen_1' })
-  t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending', 'the view is behind')
-  const { videos } = must(await jobs.list(owners.workspaceId, { after: null, limit: 10 }))
-  t.match(videos, [{ id, status: 'in_progress', generationId: 'gen_1' }])
-  t.equal(must(await stand.open().get(owners.workspaceId, id)).status, 'in_progress')
-  views.kept.delete(id)
-  await move(stand, id, { state: 'failed', error: 'e' })
-  t.match(must(await jobs.get(owners.workspaceId, id)), { status: 'failed', error: 'e', usage: null })
-  await views.put({ id, workspaceId: owners.workspaceId, status: 'in_progress', generationId: 'gen_1', error: null, outputs: 0, usage: null })
-  t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'failed')
-})
+t.test(
+  'whoever has read the row is never shown an earlier view, neither by this front nor by others',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const { jobs, views, owners } = stand
+    const id = await accepted(jobs, videoInput(owners))
+    await move(stand, id, { state: 'running', generation_id: 'gen_1' })
+    t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'pending', 'the view is behind')
+    const { videos } = must(await jobs.list(owners.workspaceId, { after: null, limit: 10 }))
+    t.match(videos, [{ id, status: 'in_progress', generationId: 'gen_1' }])
+    t.equal(must(await stand.open().get(owners.workspaceId, id)).status, 'in_progress')
+    views.kept.delete(id)
+    await move(stand, id, { state: 'failed', error: 'e' })
+    t.match(must(await jobs.get(owners.workspaceId, id)), { status: 'failed', error: 'e', usage: null })
+    await views.put({
+      id,
+      workspaceId: owners.workspaceId,
+      status: 'in_progress',
+      generationId: 'gen_1',
+      error: null,
+      outputs: 0,
+      usage: null,
+    })
+    t.equal(must(await jobs.get(owners.workspaceId, id)).status, 'failed')
+  },
+)
 
 t.test('without Redis jobs are accepted, read and listed', async (t) => {
   const stand = await openVideoStand(t)
@@ -43,7 +61,8 @@ t.test('while Redis is there, polls cost Postgres nothing', async (t) => {
   const stand = await openVideoStand(t)
   const id = await accepted(stand.jobs, videoInput(stand.owners))
   await stand.store.sql`ALTER TABLE video_jobs RENAME TO away`
-  for (let nth = 0; nth < 10; nth++) t.equal(must(await stand.jobs.get(stand.owners.workspaceId, id)).status, 'pending')
+  for (let nth = 0; nth < 10; nth++)
+    t.equal(must(await stand.jobs.get(stand.owners.workspaceId, id)).status, 'pending')
   await stand.store.sql`ALTER TABLE away RENAME TO video_jobs`
 })
 
@@ -58,15 +77,22 @@ t.test('a completed job says what it cost, or that nobody knows, and who paid', 
   for (const id of ids) await move(stand, id, { state: 'completed', outputs: 2 })
   views.kept.clear()
   const usages = await Promise.all(ids.map(async (id) => must(await jobs.get(owners.workspaceId, id))))
-  t.same(usages.map(({ usage, outputs }) => [usage, outputs]), [
-    [{ costNano: 100, isByok: false }, 2], [{ costNano: null, isByok: false }, 2], [{ costNano: 100, isByok: true }, 2],
-  ])
+  t.same(
+    usages.map(({ usage, outputs }) => [usage, outputs]),
+    [
+      [{ costNano: 100, isByok: false }, 2],
+      [{ costNano: null, isByok: false }, 2],
+      [{ costNano: 100, isByok: true }, 2],
+    ],
+  )
 })
 
 t.test('jobs are listed the newest first, page by page, also behind a job that is gone', async (t) => {
   const stand = await openVideoStand(t)
   const { jobs, store, owners } = stand
-  const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoInput(owners))))).sort().reverse()
+  const ids = (await Promise.all(Array.from({ length: 7 }, () => accepted(jobs, videoInput(owners)))))
+    .sort()
+    .reverse()
   const seen: string[] = []
   let after: string | null = null
   for (let hasMore = true; hasMore;) {
@@ -78,21 +104,38 @@ t.test('jobs are listed the newest first, page by page, also behind a job that i
   }
   t.same(seen, ids)
   t.same(must(await jobs.list(newId(), { after: null, limit: 3 })), { videos: [], hasMore: false })
-  t.same(must(await jobs.list(owners.workspaceId, { after: 'x\0', limit: 3 })), { videos: [], hasMore: false })
+  t.same(must(await jobs.list(owners.workspaceId, { after: 'x\0', limit: 3 })), {
+    videos: [],
+    hasMore: false,
+  })
 })
 
 t.test('a clip is found once its job has completed, and until its time is over', async (t) => {
   const stand = await openVideoStand(t)
-  const { jobs, owners: { workspaceId } } = stand
+  const {
+    jobs,
+    owners: { workspaceId },
+  } = stand
   const id = await accepted(jobs, videoInput(stand.owners))
   t.equal(nameOf(await jobs.output(workspaceId, id, 0)), 'video_unfinished')
   await move(stand, id, { state: 'completed', outputs: 2 })
   await addClip(stand, id, 1)
-  for (const index of [2 ** 31, Number.MAX_SAFE_INTEGER]) t.equal(nameOf(await jobs.output(workspaceId, id, index)), 'video_output_unknown', `${index}`)
-  t.match(must(await jobs.output(workspaceId, id, 1)), { jobId: id, index: 1, objectId: 'o1', workspaceId, sizeBytes: 5_000_000_000 })
+  for (const index of [2 ** 31, Number.MAX_SAFE_INTEGER])
+    t.equal(nameOf(await jobs.output(workspaceId, id, index)), 'video_output_unknown', `${index}`)
+  t.match(must(await jobs.output(workspaceId, id, 1)), {
+    jobId: id,
+    index: 1,
+    objectId: 'o1',
+    workspaceId,
+    sizeBytes: 5_000_000_000,
+  })
   t.equal(nameOf(await jobs.output(workspaceId, id, 0)), 'video_expired')
   t.equal(nameOf(await jobs.output(workspaceId, id, 2)), 'video_output_unknown')
-  for (const [workspace, job] of [[newId(), id], [workspaceId, newVideoId()], [workspaceId, 'x\0']] as const) {
+  for (const [workspace, job] of [
+    [newId(), id],
+    [workspaceId, newVideoId()],
+    [workspaceId, 'x\0'],
+  ] as const) {
     t.equal(nameOf(await jobs.output(workspace, job, 0)), 'video_unknown')
   }
   await move(stand, id, { state: 'failed' })
@@ -101,13 +144,26 @@ t.test('a clip is found once its job has completed, and until its time is over',
 
 t.test('a later job goes on from a completed one of its workspace alone', async (t) => {
   const stand = await openVideoStand(t)
-  const { jobs, owners: { workspaceId } } = stand
+  const {
+    jobs,
+    owners: { workspaceId },
+  } = stand
   const id = await accepted(jobs, videoInput(stand.owners, { target: OWN }))
   await move(stand, id, { state: 'running', upstream_id: 'up_1' })
   t.equal(nameOf(await jobs.previous(workspaceId, id)), 'video_unfinished')
   await move(stand, id, { state: 'completed' })
-  t.same(must(await jobs.previous(workspaceId, id)), { provider: 'acme', upstreamId: 'up_1', ownSecret: 'mine', seconds: 5, costNano: 100 })
-  for (const [workspace, job] of [[newId(), id], [workspaceId, newVideoId()], [workspaceId, '']] as const) {
+  t.same(must(await jobs.previous(workspaceId, id)), {
+    provider: 'acme',
+    upstreamId: 'up_1',
+    ownSecret: 'mine',
+    seconds: 5,
+    costNano: 100,
+  })
+  for (const [workspace, job] of [
+    [newId(), id],
+    [workspaceId, newVideoId()],
+    [workspaceId, ''],
+  ] as const) {
     t.equal(nameOf(await jobs.previous(workspace, job)), 'video_unknown')
   }
 })

@@ -4,7 +4,15 @@ import type { ClaimedVideo } from '../../../../src/server/ports/videos/video-wor
 import { cancellation } from '../../../../src/server/store/videos/cancel.ts'
 import { book } from '../../../../src/server/store/videos/end-batches.ts'
 import { present } from '../../../support/must.ts'
-import { CONTEXT, LEASE_MS, openVideoStand, videoId, REQUEST, SPENT_MS, type VideoStand } from '../../../support/videos/video-rows.ts'
+import {
+  CONTEXT,
+  LEASE_MS,
+  openVideoStand,
+  videoId,
+  REQUEST,
+  SPENT_MS,
+  type VideoStand,
+} from '../../../support/videos/video-rows.ts'
 
 async function claimOne({ work }: VideoStand, leaseMs = LEASE_MS): Promise<ClaimedVideo> {
   return present((await work.claim(new Map([['acme', 1]]), leaseMs))[0])
@@ -12,7 +20,9 @@ async function claimOne({ work }: VideoStand, leaseMs = LEASE_MS): Promise<Claim
 
 async function running(stand: VideoStand, upstreamId: string): Promise<ClaimedVideo> {
   await stand.accept()
-  const submitting = present(await stand.work.submitting(await claimOne(stand), { leaseMs: LEASE_MS, callMs: 1_000 }))
+  const submitting = present(
+    await stand.work.submitting(await claimOne(stand), { leaseMs: LEASE_MS, callMs: 1_000 }),
+  )
   const taken = await stand.work.submitted(submitting, upstreamId)
   if (typeof taken === 'string') throw new Error(taken)
   return taken
@@ -23,9 +33,26 @@ t.test('a claimed job says all that a runner needs', async (t) => {
   const id = await stand.accept({ ownSecret: 'mine' })
   const claim = await claimOne(stand)
   t.match(claim, {
-    id, attempt: 1, state: 'accepted', submissions: 0, submittedAtMs: null, submitEndsAtMs: null, upstreamId: null, generationId: null, made: null,
-    keyHash: stand.owners.keyHash, workspaceId: stand.owners.workspaceId, requestId: `req_${id}`, request: REQUEST,
-    target: { model: 'acme/clip', provider: 'acme', endpoint: 'acme/clip', upstreamModel: 'clip', ownSecret: 'mine' },
+    id,
+    attempt: 1,
+    state: 'accepted',
+    submissions: 0,
+    submittedAtMs: null,
+    submitEndsAtMs: null,
+    upstreamId: null,
+    generationId: null,
+    made: null,
+    keyHash: stand.owners.keyHash,
+    workspaceId: stand.owners.workspaceId,
+    requestId: `req_${id}`,
+    request: REQUEST,
+    target: {
+      model: 'acme/clip',
+      provider: 'acme',
+      endpoint: 'acme/clip',
+      upstreamModel: 'clip',
+      ownSecret: 'mine',
+    },
   })
   t.match(claim.submitToken, /^[0-9a-f-]{36}$/)
   t.equal(claim.expiresAtMs - claim.createdAtMs, 86_400_000)
@@ -37,12 +64,28 @@ t.test('a claimed job says all that a runner needs', async (t) => {
 t.test('of many runners one gets each job', async (t) => {
   const stand = await openVideoStand(t, 8)
   for (let nth = 0; nth < 40; nth++) await stand.accept({ provider: nth % 2 === 0 ? 'acme' : 'best' })
-  const rounds = await Promise.all(Array.from({ length: 8 }, () => stand.work.claim(new Map([['acme', 4], ['best', 4]]), LEASE_MS)))
+  const rounds = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      stand.work.claim(
+        new Map([
+          ['acme', 4],
+          ['best', 4],
+        ]),
+        LEASE_MS,
+      ),
+    ),
+  )
   const ids = rounds.flat().map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length)
   t.ok(ids.length >= 16)
   for (let more = 1; more > 0;) {
-    const claimed = await stand.work.claim(new Map([['acme', 40], ['best', 40]]), LEASE_MS)
+    const claimed = await stand.work.claim(
+      new Map([
+        ['acme', 40],
+        ['best', 40],
+      ]),
+      LEASE_MS,
+    )
     ids.push(...claimed.map(({ id }) => id))
     more = claimed.length
   }
@@ -53,23 +96,49 @@ t.test('of many runners one gets each job', async (t) => {
 t.test('no more than there is room for is claimed, and of providers without room nothing', async (t) => {
   const stand = await openVideoStand(t)
   for (const provider of ['acme', 'acme', 'acme', 'best', 'calm']) await stand.accept({ provider })
-  const claimed = await stand.work.claim(new Map([['acme', 2], ['best', 0], ['nobody', 5]]), LEASE_MS)
-  t.same(claimed.map(({ target }) => target.provider), ['acme', 'acme'])
+  const claimed = await stand.work.claim(
+    new Map([
+      ['acme', 2],
+      ['best', 0],
+      ['nobody', 5],
+    ]),
+    LEASE_MS,
+  )
+  t.same(
+    claimed.map(({ target }) => target.provider),
+    ['acme', 'acme'],
+  )
   t.same(await stand.work.claim(new Map(), LEASE_MS), [])
-  t.same(await stand.work.due(), new Map([['acme', 1], ['best', 1], ['calm', 1]]))
+  t.same(
+    await stand.work.due(),
+    new Map([
+      ['acme', 1],
+      ['best', 1],
+      ['calm', 1],
+    ]),
+  )
 })
 
-t.test('one workspace with many jobs keeps no other one waiting, and within one the longest due go first', async (t) => {
-  const stand = await openVideoStand(t)
-  for (let nth = 0; nth < 30; nth++) await stand.accept({ dueMs: 10_000 * (nth + 1) })
-  const [second, third] = [await stand.workspace(), await stand.workspace()]
-  const lone = await stand.accept({ workspaceId: second })
-  const pair = [await stand.accept({ workspaceId: third, dueMs: 5 }), await stand.accept({ workspaceId: third, dueMs: 6 })]
-  const claimed = await stand.work.claim(new Map([['acme', 6]]), LEASE_MS)
-  const ids = new Set(claimed.map(({ id }) => id))
-  t.same([lone, ...pair].filter((id) => !ids.has(id)), [])
-  t.same([...ids].filter((id) => id <= videoId(30)).sort(), [videoId(28), videoId(29), videoId(30)])
-})
+t.test(
+  'one workspace with many jobs keeps no other one waiting, and within one the longest due go first',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    for (let nth = 0; nth < 30; nth++) await stand.accept({ dueMs: 10_000 * (nth + 1) })
+    const [second, third] = [await stand.workspace(), await stand.workspace()]
+    const lone = await stand.accept({ workspaceId: second })
+    const pair = [
+      await stand.accept({ workspaceId: third, dueMs: 5 }),
+      await stand.accept({ workspaceId: third, dueMs: 6 }),
+    ]
+    const claimed = await stand.work.claim(new Map([['acme', 6]]), LEASE_MS)
+    const ids = new Set(claimed.map(({ id }) => id))
+    t.same(
+      [lone, ...pair].filter((id) => !ids.has(id)),
+      [],
+    )
+    t.same([...ids].filter((id) => id <= videoId(30)).sort(), [videoId(28), videoId(29), videoId(30)])
+  },
+)
 
 t.test('a job whose time is over can be claimed, for its end to be booked', async (t) => {
   const stand = await openVideoStand(t)
@@ -90,18 +159,23 @@ t.test('renewing many leases names those that are lost, and prolongs the others'
   t.equal(ids.length, 3)
 })
 
-t.test('a row tells when its steps were and how often its provider was asked, as renewals and steps said last', async (t) => {
-  const stand = await openVideoStand(t)
-  const taken = await running(stand, 'up-1')
-  t.match(await stand.row(taken.id), { polls: 0, running_at: Date, storing_at: null })
-  await stand.work.renew([{ ...taken, polls: 3 }], LEASE_MS)
-  t.match(await stand.row(taken.id), { polls: 3 })
-  const made = present(await stand.work.made({ ...taken, polls: 5 }, { sources: [{ kind: 'content', index: 0 }] }))
-  t.equal(made.polls, 5)
-  t.match(await stand.row(taken.id), { polls: 5, storing_at: Date })
-  await stand.work.end({ ...made, polls: 6 }, { kind: 'failed', error: 'e', mayHaveCost: false })
-  t.match(await stand.row(taken.id), { polls: 6, state: 'failed' })
-})
+t.test(
+  'a row tells when its steps were and how often its provider was asked, as renewals and steps said last',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const taken = await running(stand, 'up-1')
+    t.match(await stand.row(taken.id), { polls: 0, running_at: Date, storing_at: null })
+    await stand.work.renew([{ ...taken, polls: 3 }], LEASE_MS)
+    t.match(await stand.row(taken.id), { polls: 3 })
+    const made = present(
+      await stand.work.made({ ...taken, polls: 5 }, { sources: [{ kind: 'content', index: 0 }] }),
+    )
+    t.equal(made.polls, 5)
+    t.match(await stand.row(taken.id), { polls: 5, storing_at: Date })
+    await stand.work.end({ ...made, polls: 6 }, { kind: 'failed', error: 'e', mayHaveCost: false })
+    t.match(await stand.row(taken.id), { polls: 6, state: 'failed' })
+  },
+)
 
 t.test('a job that is cancelled keeps what was counted of its polls', async (t) => {
   const stand = await openVideoStand(t)
@@ -116,7 +190,10 @@ t.test('more leases than one statement takes are renewed all the same, in as man
   const id = await stand.accept()
   const claim = await claimOne(stand)
   const lost = { ...claim, attempt: claim.attempt + 1 }
-  const claims = [...Array.from({ length: VIDEO_RENEWED_AT_ONCE }, (_, nth) => ({ ...lost, id: `vid_none_${nth}` })), claim]
+  const claims = [
+    ...Array.from({ length: VIDEO_RENEWED_AT_ONCE }, (_, nth) => ({ ...lost, id: `vid_none_${nth}` })),
+    claim,
+  ]
   const before = Number((await stand.row(id))['lease_until'])
   t.equal((await stand.work.renew(claims, LEASE_MS * 2)).length, VIDEO_RENEWED_AT_ONCE)
   t.ok(Number((await stand.row(id))['lease_until']) > before, 'the one behind the first part')
@@ -133,38 +210,55 @@ t.test('a released job is due at its time, and its giver is fenced off', async (
   t.equal((await claimOne(stand)).attempt, 3)
 })
 
-t.test('nobody takes over a submission before its lease and its call are over, whatever its lease is renewed or released to', async (t) => {
-  const stand = await openVideoStand(t)
-  const id = await stand.accept()
-  const leaseLeft = async () => (await stand.store.sql<{ ms: number }[]>`
-    SELECT (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::float8 AS ms FROM video_jobs WHERE id = ${id}`)[0]?.ms ?? 0
-  const claim = present(await stand.work.submitting(await claimOne(stand), { leaseMs: 10_000, callMs: 60_000 }))
-  t.match(claim, { state: 'submitting', submissions: 1, attempt: 1 })
-  t.equal((claim.submitEndsAtMs ?? 0) - (claim.submittedAtMs ?? 0), 60_000)
-  t.ok(await leaseLeft() > 60_000)
-  await stand.work.renew([claim], 10_000)
-  t.ok(await leaseLeft() > 60_000, 'renewed')
-  await stand.work.release([claim], 0)
-  t.ok(await leaseLeft() > 50_000, 'released')
-  t.ok(await leaseLeft() <= 60_000)
-})
+t.test(
+  'nobody takes over a submission before its lease and its call are over, whatever its lease is renewed or released to',
+  async (t) => {
+    const stand = await openVideoStand(t)
+    const id = await stand.accept()
+    const leaseLeft = async () =>
+      (
+        await stand.store.sql<{ ms: number }[]>`
+    SELECT (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::float8 AS ms FROM video_jobs WHERE id = ${id}`
+      )[0]?.ms ?? 0
+    const claim = present(
+      await stand.work.submitting(await claimOne(stand), { leaseMs: 10_000, callMs: 60_000 }),
+    )
+    t.match(claim, { state: 'submitting', submissions: 1, attempt: 1 })
+    t.equal((claim.submitEndsAtMs ?? 0) - (claim.submittedAtMs ?? 0), 60_000)
+    t.ok((await leaseLeft()) > 60_000)
+    await stand.work.renew([claim], 10_000)
+    t.ok((await leaseLeft()) > 60_000, 'renewed')
+    await stand.work.release([claim], 0)
+    t.ok((await leaseLeft()) > 50_000, 'released')
+    t.ok((await leaseLeft()) <= 60_000)
+  },
+)
 
 t.test('a submission that surely did not arrive is begun again with the same token', async (t) => {
   const stand = await openVideoStand(t)
   await stand.accept()
-  const first = present(await stand.work.submitting(await claimOne(stand), { leaseMs: LEASE_MS, callMs: 1_000 }))
+  const first = present(
+    await stand.work.submitting(await claimOne(stand), { leaseMs: LEASE_MS, callMs: 1_000 }),
+  )
   const back = present(await stand.work.unsubmitted(first))
   t.match(back, { state: 'accepted', submissions: 1, submitEndsAtMs: null })
   const again = present(await stand.work.submitting(back, { leaseMs: LEASE_MS, callMs: 1_000 }))
   t.match(again, { state: 'submitting', submissions: 2, submitToken: first.submitToken })
-  t.match(present(await stand.work.submitting(again, { leaseMs: LEASE_MS, callMs: 1_000 })), { submissions: 3 })
+  t.match(present(await stand.work.submitting(again, { leaseMs: LEASE_MS, callMs: 1_000 })), {
+    submissions: 3,
+  })
 })
 
 t.test('what a provider has taken and made is kept, with a generation id of our own', async (t) => {
   const stand = await openVideoStand(t)
   const taken = await running(stand, 'up-1')
   t.match(taken, { state: 'running', upstreamId: 'up-1', generationId: /^gen_[0-9a-f]{32}$/ })
-  const made = { sources: [{ kind: 'url', url: 'https://cdn.test/a?x=\0' }, { kind: 'content', index: 0 }] } as const
+  const made = {
+    sources: [
+      { kind: 'url', url: 'https://cdn.test/a?x=\0' },
+      { kind: 'content', index: 0 },
+    ],
+  } as const
   t.same(present(await stand.work.made(taken, made)).made, made)
 })
 
@@ -174,14 +268,21 @@ t.test('an id of a provider belongs to one job of an account of the provider', a
   await stand.accept()
   await stand.accept({ ownSecret: 'mine' })
   const claims = await stand.work.claim(new Map([['acme', 2]]), LEASE_MS)
-  const [ofOperator, ofWorkspace] = [videoId(2), videoId(3)].map((id) => present(claims.find((claim) => claim.id === id)))
-  const submit = async (claim: ClaimedVideo) => present(await stand.work.submitting(claim, { leaseMs: LEASE_MS, callMs: 1_000 }))
+  const [ofOperator, ofWorkspace] = [videoId(2), videoId(3)].map((id) =>
+    present(claims.find((claim) => claim.id === id)),
+  )
+  const submit = async (claim: ClaimedVideo) =>
+    present(await stand.work.submitting(claim, { leaseMs: LEASE_MS, callMs: 1_000 }))
   const submitting = await submit(present(ofOperator))
   t.same(await stand.work.owned(submitting, ['up-0', 'up-1']), new Set(['up-1']))
-  t.same(await stand.work.owned(first, ['up-1']), new Set(), 'its own is not another one\'s')
+  t.same(await stand.work.owned(first, ['up-1']), new Set(), "its own is not another one's")
   t.same(await stand.work.owned(first, []), new Set())
   t.equal(await stand.work.submitted(submitting, 'up-1'), 'owned')
-  t.match(await stand.work.submitted(submitting, 'up-2'), { upstreamId: 'up-2' }, 'and the claim still stands')
+  t.match(
+    await stand.work.submitted(submitting, 'up-2'),
+    { upstreamId: 'up-2' },
+    'and the claim still stands',
+  )
   const own = await submit(present(ofWorkspace))
   t.same(await stand.work.owned(own, ['up-1']), new Set())
   t.match(await stand.work.submitted(own, 'up-1'), { upstreamId: 'up-1' })
@@ -212,13 +313,20 @@ t.test('views of open and of lately ended jobs come in pages, in the order of id
   const ids: string[] = []
   for (let nth = 0; nth < 5; nth++) ids.push(await stand.accept())
   const claims = await stand.work.claim(new Map([['acme', 5]]), LEASE_MS)
-  for (const claim of claims.slice(0, 2)) await stand.work.end(claim, { kind: 'failed', error: 'e', mayHaveCost: false })
+  for (const claim of claims.slice(0, 2))
+    await stand.work.end(claim, { kind: 'failed', error: 'e', mayHaveCost: false })
   const endedAgo = (nth: number, ms: number) =>
-    stand.store.sql`UPDATE video_jobs SET ended_at = now() - ${ms} * interval '1 ms' WHERE id = ${claims[nth]?.id ?? ''}`
+    stand.store
+      .sql`UPDATE video_jobs SET ended_at = now() - ${ms} * interval '1 ms' WHERE id = ${claims[nth]?.id ?? ''}`
   await endedAgo(0, VIDEO_RECENT_MS)
   await endedAgo(1, VIDEO_RECENT_MS / 2)
-  const shown = [...await stand.work.views(null, 2), ...await stand.work.views(videoId(2), 9)].map(({ id }) => id)
+  const shown = [...(await stand.work.views(null, 2)), ...(await stand.work.views(videoId(2), 9))].map(
+    ({ id }) => id,
+  )
   const all = ids.filter((id) => id !== claims[0]?.id)
   t.same(new Set([...shown]), new Set(all))
-  t.same((await stand.work.views(null, 9)).map(({ id }) => id), all)
+  t.same(
+    (await stand.work.views(null, 9)).map(({ id }) => id),
+    all,
+  )
 })

@@ -10,19 +10,24 @@ const FAILED: DeliveryResult = { kind: 'failed', status: 500, reason: 'status', 
 
 async function stand(t: Test, placesMax = WEBHOOK_PLACES_MAX) {
   const opened = await openFileStand(t)
-  const put = (count: number, url: string, workspaceId = opened.workspaceId): Promise<void> => (
-    outboxed(opened.store, Array.from({ length: count }, () => delivery(workspaceId, { url })))
-  )
+  const put = (count: number, url: string, workspaceId = opened.workspaceId): Promise<void> =>
+    outboxed(
+      opened.store,
+      Array.from({ length: count }, () => delivery(workspaceId, { url })),
+    )
   return { ...opened, put, deliveries: openDeliveries({ store: opened.store, placesMax }) }
 }
 
-function tally(claims: readonly ClaimedDelivery[], of: (claim: ClaimedDelivery) => string): Readonly<Record<string, number>> {
+function tally(
+  claims: readonly ClaimedDelivery[],
+  of: (claim: ClaimedDelivery) => string,
+): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const claim of claims) counts[of(claim)] = (counts[of(claim)] ?? 0) + 1
   return counts
 }
 
-t.test('a claimed delivery carries what was written, and is nobody else\'s', async (t) => {
+t.test("a claimed delivery carries what was written, and is nobody else's", async (t) => {
   const { store, workspaceId, deliveries } = await stand(t)
   const written = delivery(workspaceId, { url: 'https://Hooks.Example.:8443/a?b=c' })
   await outboxed(store, [written])
@@ -38,38 +43,65 @@ t.test('ten thousand due deliveries of one receiver keep nobody else waiting', a
   await put(1, 'https://other.example/', otherWorkspaceId)
   await store.sql`ANALYZE webhook_deliveries`
   const claims = await deliveries.claim(input())
-  t.same(tally(claims, ({ host }) => host), { 'dead.example': 4, 'live.example': 1, 'other.example': 1 })
-  t.same(tally(claims, ({ workspaceId: id }) => id), { [workspaceId]: 5, [otherWorkspaceId]: 1 })
+  t.same(
+    tally(claims, ({ host }) => host),
+    { 'dead.example': 4, 'live.example': 1, 'other.example': 1 },
+  )
+  t.same(
+    tally(claims, ({ workspaceId: id }) => id),
+    { [workspaceId]: 5, [otherWorkspaceId]: 1 },
+  )
 })
 
 t.test('at one receiver the workspaces take turns', async (t) => {
   const { workspaceId, otherWorkspaceId, put, deliveries } = await stand(t)
   await put(50, 'https://hub.example/')
   await put(2, 'https://hub.example/', otherWorkspaceId)
-  t.same(tally(await deliveries.claim(input()), ({ workspaceId: id }) => id), { [workspaceId]: 2, [otherWorkspaceId]: 2 })
+  t.same(
+    tally(await deliveries.claim(input()), ({ workspaceId: id }) => id),
+    { [workspaceId]: 2, [otherWorkspaceId]: 2 },
+  )
 })
 
-t.test('what was claimed before the store went away is handed out, and does not lie until its lease is over', async (t) => {
-  const { store, put } = await stand(t)
-  for (const host of ['a', 'b', 'c']) await put(1, `https://${host}.example/`)
-  let pages = 0
-  const apply = (sql: typeof store.sql, self: unknown, args: [readonly string[]]): unknown => {
-    const isPage = args[0][0]?.includes('WITH RECURSIVE place') === true
-    return isPage && ++pages === 2 ? Promise.reject(new Error('away')) : Reflect.apply(sql, self, args)
-  }
-  const breaking = Object.create(store, { sql: { value: new Proxy(store.sql, { apply }) } }) as typeof store
-  const deliveries = openDeliveries({ store: breaking, placesMax: 1 })
-  t.same(tally(await deliveries.claim(input()), ({ host }) => host), { 'a.example': 1 })
-  t.same(tally(await deliveries.claim(input()), ({ host }) => host), { 'b.example': 1, 'c.example': 1 })
-})
+t.test(
+  'what was claimed before the store went away is handed out, and does not lie until its lease is over',
+  async (t) => {
+    const { store, put } = await stand(t)
+    for (const host of ['a', 'b', 'c']) await put(1, `https://${host}.example/`)
+    let pages = 0
+    const apply = (sql: typeof store.sql, self: unknown, args: [readonly string[]]): unknown => {
+      const isPage = args[0][0]?.includes('WITH RECURSIVE place') === true
+      return isPage && ++pages === 2 ? Promise.reject(new Error('away')) : Reflect.apply(sql, self, args)
+    }
+    const breaking = Object.create(store, { sql: { value: new Proxy(store.sql, { apply }) } }) as typeof store
+    const deliveries = openDeliveries({ store: breaking, placesMax: 1 })
+    t.same(
+      tally(await deliveries.claim(input()), ({ host }) => host),
+      { 'a.example': 1 },
+    )
+    t.same(
+      tally(await deliveries.claim(input()), ({ host }) => host),
+      { 'b.example': 1, 'c.example': 1 },
+    )
+  },
+)
 
 t.test('what is under way counts for its receiver and its workspace', async (t) => {
   const { workspaceId, put, deliveries } = await stand(t)
   for (const host of ['a', 'b', 'c']) await put(4, `https://${host}.example/`)
-  const busy = { hosts: new Map([['a.example', 3], ['b.example', 9]]), workspaces: new Map([[workspaceId, 46]]) }
+  const busy = {
+    hosts: new Map([
+      ['a.example', 3],
+      ['b.example', 9],
+    ]),
+    workspaces: new Map([[workspaceId, 46]]),
+  }
   const claims = await deliveries.claim(input({ busy }))
   t.equal(claims.length, 4)
-  t.same(claims.filter(({ host }) => host === 'b.example'), [])
+  t.same(
+    claims.filter(({ host }) => host === 'b.example'),
+    [],
+  )
   t.ok((tally(claims, ({ host }) => host)['a.example'] ?? 0) <= 1)
 })
 
@@ -85,7 +117,8 @@ t.test('claims go round all receivers, however many wait', async (t) => {
   const { put, deliveries } = await stand(t, 2)
   for (let nth = 0; nth < 7; nth++) await put(2, `https://r${nth}.example/`)
   const hosts = new Set<string>()
-  for (let round = 0; round < 7; round++) for (const { host } of await deliveries.claim(input({ countMax: 2 }))) hosts.add(host)
+  for (let round = 0; round < 7; round++)
+    for (const { host } of await deliveries.claim(input({ countMax: 2 }))) hosts.add(host)
   t.equal(hosts.size, 7)
 })
 
@@ -93,7 +126,9 @@ t.test('claimers at once share what is due, and none gets what another has', asy
   const { store, put } = await stand(t)
   for (let nth = 0; nth < 20; nth++) await put(3, `https://r${nth}.example/`)
   const runners = Array.from({ length: 6 }, () => openDeliveries({ store }))
-  const ids = (await Promise.all(runners.map((runner) => runner.claim(input({ countMax: 15 }))))).flat().map(({ id }) => id)
+  const ids = (await Promise.all(runners.map((runner) => runner.claim(input({ countMax: 15 })))))
+    .flat()
+    .map(({ id }) => id)
   t.equal(new Set(ids).size, ids.length)
   const rest = await openDeliveries({ store }).claim(input({ countMax: 100, perWorkspaceMax: 100 }))
   t.equal(new Set([...ids, ...rest.map(({ id }) => id)]).size, 60)
@@ -135,15 +170,27 @@ t.test('who was overtaken books nothing, and the same attempt is booked once', a
 t.test('attempts that end together are booked together, each as what it came to', async (t) => {
   const { store, put, deliveries } = await stand(t)
   for (let nth = 0; nth < 4; nth++) await put(1, `https://a${nth}.example/`)
-  const claims = [...await deliveries.claim(input())].sort((a, b) => a.host.localeCompare(b.host))
+  const claims = [...(await deliveries.claim(input()))].sort((a, b) => a.host.localeCompare(b.host))
   const stale = { ...present(claims[3]), attempt: 7 }
-  const results: DeliveryResult[] = [{ kind: 'delivered', status: 200 }, FAILED, { kind: 'gone', status: 410 }, FAILED]
-  const booked = await Promise.all([...claims.slice(0, 3), stale].map((claim, nth) => deliveries.book(claim, present(results[nth]), nth === 1 ? 1_000 : null)))
+  const results: DeliveryResult[] = [
+    { kind: 'delivered', status: 200 },
+    FAILED,
+    { kind: 'gone', status: 410 },
+    FAILED,
+  ]
+  const booked = await Promise.all(
+    [...claims.slice(0, 3), stale].map((claim, nth) =>
+      deliveries.book(claim, present(results[nth]), nth === 1 ? 1_000 : null),
+    ),
+  )
   t.same(booked, [true, true, true, false])
-  const rows = await store.sql`SELECT state, tries, last_status AS status, ended_at IS NULL AS is_open FROM webhook_deliveries ORDER BY host`
+  const rows =
+    await store.sql`SELECT state, tries, last_status AS status, ended_at IS NULL AS is_open FROM webhook_deliveries ORDER BY host`
   t.match(rows, [
-    { state: 'delivered', tries: 1, status: 200, is_open: false }, { state: 'waiting', tries: 1, status: 500, is_open: true },
-    { state: 'dead', tries: 1, status: 410, is_open: false }, { state: 'waiting', tries: 0, status: null, is_open: true },
+    { state: 'delivered', tries: 1, status: 200, is_open: false },
+    { state: 'waiting', tries: 1, status: 500, is_open: true },
+    { state: 'dead', tries: 1, status: 410, is_open: false },
+    { state: 'waiting', tries: 0, status: null, is_open: true },
   ])
 })
 
@@ -170,14 +217,19 @@ t.test('what was given back is due again, and counts for no attempt', async (t) 
 t.test('410 ends the delivery and disables its URL for its workspace alone', async (t) => {
   const { otherWorkspaceId, put, deliveries } = await stand(t)
   await put(1, 'https://a.example/gone')
-  t.ok(await deliveries.book(present((await deliveries.claim(input()))[0]), { kind: 'gone', status: 410 }, null))
+  t.ok(
+    await deliveries.book(present((await deliveries.claim(input()))[0]), { kind: 'gone', status: 410 }, null),
+  )
   await put(1, 'https://a.example/gone')
   await put(1, 'https://a.example/here')
   await put(1, 'https://a.example/gone', otherWorkspaceId)
   const claims = await deliveries.claim(input())
-  t.same(claims.filter(({ isDisabled }) => isDisabled).map(({ url, workspaceId }) => [url, workspaceId === otherWorkspaceId]), [
-    ['https://a.example/gone', false],
-  ])
+  t.same(
+    claims
+      .filter(({ isDisabled }) => isDisabled)
+      .map(({ url, workspaceId }) => [url, workspaceId === otherWorkspaceId]),
+    [['https://a.example/gone', false]],
+  )
   t.equal(claims.length, 3)
 })
 

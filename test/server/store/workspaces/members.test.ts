@@ -1,6 +1,12 @@
 import t from 'tap'
 import { groupRemoved, userActivated } from '../../../../src/server/store/scim/grants.ts'
-import { addMember, findUser, grantByHand, listMembers, revokeByHand } from '../../../../src/server/store/workspaces/members.ts'
+import {
+  addMember,
+  findUser,
+  grantByHand,
+  listMembers,
+  revokeByHand,
+} from '../../../../src/server/store/workspaces/members.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { plantGroup, plantMapping, plantUsers } from '../../../support/scim/directory.ts'
@@ -14,13 +20,32 @@ t.test('a member has the strongest role of all sources, and stays one until the 
   const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
   const organizationId = organization.id
   const [userId = ''] = await plantUsers(store, organizationId, ['ann'])
-  const groups = [await plantGroup(store, organizationId, 'one', [userId]), await plantGroup(store, organizationId, 'two', [userId])]
-  const [strong = '', weak = ''] = await Promise.all(groups.map((groupId, index) =>
-    plantMapping(store, { organizationId, groupId, workspaceId: workspace.id, role: index === 0 ? 'admin' : 'member' })))
+  const groups = [
+    await plantGroup(store, organizationId, 'one', [userId]),
+    await plantGroup(store, organizationId, 'two', [userId]),
+  ]
+  const [strong = '', weak = ''] = await Promise.all(
+    groups.map((groupId, index) =>
+      plantMapping(store, {
+        organizationId,
+        groupId,
+        workspaceId: workspace.id,
+        role: index === 0 ? 'admin' : 'member',
+      }),
+    ),
+  )
   const at = { workspaceId: workspace.id, userId }
-  const shown = async () => (await listMembers(store.sql, workspace.id, ALL)).rows.map(({ role, grants }) => [role, grants.map((grant) => grant.mappingId)])
+  const shown = async () =>
+    (await listMembers(store.sql, workspace.id, ALL)).rows.map(({ role, grants }) => [
+      role,
+      grants.map((grant) => grant.mappingId),
+    ])
   t.equal(await store.sql.begin((tx) => grantByHand(tx, at, 'admin')), null)
-  t.equal(await store.sql.begin((tx) => grantByHand(tx, at, 'member')), 'admin', 'a second one changes the role')
+  t.equal(
+    await store.sql.begin((tx) => grantByHand(tx, at, 'member')),
+    'admin',
+    'a second one changes the role',
+  )
   await store.sql.begin((tx) => userActivated(tx, userId))
   t.same(await shown(), [['admin', [null, ...[strong, weak].sort()]]])
   await store.sql.begin((tx) => groupRemoved(tx, groups[0] ?? ''))
@@ -35,7 +60,8 @@ t.test('a member has the strongest role of all sources, and stays one until the 
 t.test('the same role given by hand again changes nothing, and is not in the log', async (t) => {
   const store = await openTestStore(t)
   const { workspace } = must(await createOrganization(store, { name: 'o' }))
-  const add = async (role: 'admin' | 'member') => must(await addMember(store, { workspace, userName: 'ann', role }, CLI))
+  const add = async (role: 'admin' | 'member') =>
+    must(await addMember(store, { workspace, userName: 'ann', role }, CLI))
   const { id } = await add('admin')
   const before = await auditOf(store)
   t.equal((await add('admin')).id, id)
@@ -46,9 +72,15 @@ t.test('the same role given by hand again changes nothing, and is not in the log
 
 t.test('a user is one whatever the case of the name, and found in its own organization only', async (t) => {
   const store = await openTestStore(t)
-  const [one, two] = [must(await createOrganization(store, { name: 'one' })), must(await createOrganization(store, { name: 'two' }))]
+  const [one, two] = [
+    must(await createOrganization(store, { name: 'one' })),
+    must(await createOrganization(store, { name: 'two' })),
+  ]
   const input = { workspace: one.workspace, userName: 'Ann', role: 'admin' } as const
-  const [first, second] = await Promise.all([addMember(store, input, CLI), addMember(store, { ...input, userName: 'ANN' }, CLI)])
+  const [first, second] = await Promise.all([
+    addMember(store, input, CLI),
+    addMember(store, { ...input, userName: 'ANN' }, CLI),
+  ])
   t.equal(must(first).id, must(second).id)
   t.equal((await listMembers(store.sql, one.workspace.id, ALL)).totalCount, 1)
   t.match(await findUser(store.sql, one.organization.id, 'aNN'), { value: { id: must(first).id } })

@@ -11,7 +11,10 @@ const MAP = '{"imports":{"preact":"./vendor/preact.js"}}'
 const SCRIPT = 'export const a = 1\n'.repeat(200)
 const folder = mkdtempSync(join(tmpdir(), 'sluice-assets-'))
 mkdirSync(join(folder, 'vendor'))
-writeFileSync(join(folder, 'index.html'), `<!doctype html><script type="importmap">${MAP}</script><script type="module" src="main.js"></script>`)
+writeFileSync(
+  join(folder, 'index.html'),
+  `<!doctype html><script type="importmap">${MAP}</script><script type="module" src="main.js"></script>`,
+)
 writeFileSync(join(folder, 'main.js'), SCRIPT)
 writeFileSync(join(folder, 'main.js.map'), '{}')
 writeFileSync(join(folder, 'vendor/preact.js'), 'export {}')
@@ -20,32 +23,54 @@ writeFileSync(join(folder, 'built.js'), SCRIPT)
 writeFileSync(join(folder, 'built.js.br'), brotliCompressSync('// by the build'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
-const stand = await adminStand(t, (await publicStand(t, (_, response) => void response.end())).port, { assets: new Assets(folder) })
+const stand = await adminStand(t, (await publicStand(t, (_, response) => void response.end())).port, {
+  assets: new Assets(folder),
+})
 const NO_KEY = { headers: {} }
 
 for (const [path, type] of Object.entries({
-  '': 'text/html; charset=utf-8', 'index.html': 'text/html; charset=utf-8', 'main.js': 'text/javascript; charset=utf-8',
-  'vendor/preact.js': 'text/javascript; charset=utf-8', 'style.css': 'text/css; charset=utf-8',
+  '': 'text/html; charset=utf-8',
+  'index.html': 'text/html; charset=utf-8',
+  'main.js': 'text/javascript; charset=utf-8',
+  'vendor/preact.js': 'text/javascript; charset=utf-8',
+  'style.css': 'text/css; charset=utf-8',
 })) {
-  t.test(`/dashboard/${path} is served without a key, and allows a browser nothing else than what is ours`, async (t) => {
-    const { status, headers } = await stand.ask(`/dashboard/${path}`, NO_KEY)
-    t.equal(status, 200)
-    t.match(headers, {
-      'content-type': type, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache',
-      'cross-origin-resource-policy': 'same-origin', 'cross-origin-opener-policy': 'same-origin', etag: /^"[\w-]{22}"$/,
-    })
-    const policy = String(headers['content-security-policy']).split('; ')
-    for (const rule of ["default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "style-src 'self'"]) {
-      t.ok(policy.includes(rule), rule)
-    }
-    t.notMatch(headers['content-security-policy'], /unsafe/)
-  })
+  t.test(
+    `/dashboard/${path} is served without a key, and allows a browser nothing else than what is ours`,
+    async (t) => {
+      const { status, headers } = await stand.ask(`/dashboard/${path}`, NO_KEY)
+      t.equal(status, 200)
+      t.match(headers, {
+        'content-type': type,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-cache',
+        'cross-origin-resource-policy': 'same-origin',
+        'cross-origin-opener-policy': 'same-origin',
+        etag: /^"[\w-]{22}"$/,
+      })
+      const policy = String(headers['content-security-policy']).split('; ')
+      for (const rule of [
+        "default-src 'none'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "style-src 'self'",
+      ]) {
+        t.ok(policy.includes(rule), rule)
+      }
+      t.notMatch(headers['content-security-policy'], /unsafe/)
+    },
+  )
 }
 
 t.test('of the scripts that stand in the page only its import map is allowed, by its digest', async (t) => {
   const { headers } = await stand.ask('/dashboard/', NO_KEY)
   const digest = createHash('sha256').update(MAP).digest('base64')
-  t.ok(String(headers['content-security-policy']).split('; ').includes(`script-src 'self' 'sha256-${digest}'`))
+  t.ok(
+    String(headers['content-security-policy']).split('; ').includes(`script-src 'self' 'sha256-${digest}'`),
+  )
   const script = await stand.ask('/dashboard/main.js', NO_KEY)
   t.ok(String(script.headers['content-security-policy']).split('; ').includes("script-src 'self'"))
 })
@@ -57,7 +82,9 @@ t.test('what is long is sent compressed to who takes it, under a tag of its own,
   const plain = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'br;q=0' } })
   t.equal(plain.body.toString(), SCRIPT)
   t.not(plain.headers.etag, packed.headers.etag)
-  const known = await stand.ask('/dashboard/main.js', { headers: { 'accept-encoding': 'br', 'if-none-match': packed.headers.etag ?? '' } })
+  const known = await stand.ask('/dashboard/main.js', {
+    headers: { 'accept-encoding': 'br', 'if-none-match': packed.headers.etag ?? '' },
+  })
   t.match(known, { status: 304, body: { length: 0 } })
 })
 
@@ -72,11 +99,23 @@ t.test('what the build has compressed is sent as it is, and is no file of the pa
 
 t.test('a HEAD gets the headers alone', async (t) => {
   const { status, headers, body } = await stand.ask('/dashboard/main.js', { method: 'HEAD', headers: {} })
-  t.match({ status, length: headers['content-length'], body: body.length }, { status: 200, length: String(SCRIPT.length), body: 0 })
+  t.match(
+    { status, length: headers['content-length'], body: body.length },
+    { status: 200, length: String(SCRIPT.length), body: 0 },
+  )
 })
 
 for (const path of [
-  '../assets.js', '..%2fassets.js', '%2e%2e/assets.js', 'vendor', 'vendor/', '/etc/passwd', 'main.js.map', 'Main.js', 'vendor/../main.js', 'main.js%00',
+  '../assets.js',
+  '..%2fassets.js',
+  '%2e%2e/assets.js',
+  'vendor',
+  'vendor/',
+  '/etc/passwd',
+  'main.js.map',
+  'Main.js',
+  'vendor/../main.js',
+  'main.js%00',
 ]) {
   t.test(`/dashboard/${path} is no file of the page`, async (t) => {
     t.match(await stand.ask(`/dashboard/${path}`, NO_KEY), { status: 404, error: 'route_unknown' })
@@ -90,7 +129,11 @@ for (const path of ['/', '/dashboard']) {
 }
 
 t.test('the page takes nothing but reads', async (t) => {
-  t.match(await stand.ask('/dashboard/', { method: 'POST', headers: {} }), { status: 405, error: 'method_not_allowed', headers: { allow: 'GET, HEAD' } })
+  t.match(await stand.ask('/dashboard/', { method: 'POST', headers: {} }), {
+    status: 405,
+    error: 'method_not_allowed',
+    headers: { allow: 'GET, HEAD' },
+  })
 })
 
 t.test('a page elsewhere whose name leads here gets neither the dashboard nor an answer', async (t) => {

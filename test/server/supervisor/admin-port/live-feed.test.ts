@@ -17,15 +17,28 @@ function feedStand(more: { looks?: () => Promise<readonly ChildLook[]> } = {}) {
   let [looks, readiness] = [0, READY as ReadinessView | null]
   const look = (): ChildLook => {
     looks++
-    return { id: 'a', role: 'front', pid: 1, reading: readingAt(looks * 1_000, { calls: [callsOf('a', { 0: looks })] }) }
+    return {
+      id: 'a',
+      role: 'front',
+      pid: 1,
+      reading: readingAt(looks * 1_000, { calls: [callsOf('a', { 0: looks })] }),
+    }
   }
   const feed = new LiveFeed({
-    version: '1', log, lookMs: 5, readiness: () => readiness, advice: () => [], command: 'sluice',
+    version: '1',
+    log,
+    lookMs: 5,
+    readiness: () => readiness,
+    advice: () => [],
+    command: 'sluice',
     looks: more.looks ?? (() => Promise.resolve([look()])),
   })
   return {
-    feed, log,
-    get looks() { return looks },
+    feed,
+    log,
+    get looks() {
+      return looks
+    },
     drain() {
       readiness = null
     },

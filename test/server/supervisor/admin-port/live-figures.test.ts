@@ -14,7 +14,12 @@ import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
 
 const OWN = { seconds: 1, cpuShare: 0.01, memoryBytes: 100 }
 const CORES = { all: 2, idle: 1 }
-const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] = 'front'): ChildLook => ({ id: `c${pid}`, role, pid, reading })
+const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] = 'front'): ChildLook => ({
+  id: `c${pid}`,
+  role,
+  pid,
+  reading,
+})
 
 /** What is seen after these looks, a second apart. */
 function seen(...looks: readonly (readonly ChildLook[])[]): LiveView {
@@ -25,17 +30,46 @@ function seenWith(advice: readonly Advice[], ...looks: readonly (readonly ChildL
   const spans = new LiveSpans()
   const processes = looks.map((one) => spans.take(one)).at(-1) ?? []
   const silent = (looks.at(-1) ?? []).filter(({ reading }) => reading === null)
-  return liveView({ version: '1', now: new Date(0), readiness: READY, processes, silent, own: OWN, cores: CORES, advice, command: 'npx sluice' })
+  return liveView({
+    version: '1',
+    now: new Date(0),
+    readiness: READY,
+    processes,
+    silent,
+    own: OWN,
+    cores: CORES,
+    advice,
+    command: 'npx sluice',
+  })
 }
 
 t.test('calls are told by operation and second, over all processes, the most called first', (t) => {
-  const first = (pid: number) => look(pid, readingAt(0, { calls: [callsOf('a', { 0: 100 }), callsOf('b', { 0: 5 })] }))
-  const later = (pid: number) => look(pid, readingAt(2_000, {
-    cpuS: 0.5, memoryBytes: 1_000, inFlight: 3, refusals: { key_unknown: 4 },
-    calls: [callsOf('a', { 0: 110 }), callsOf('b', { 0: 5 }), callsOf('c', { 0: 36, 3: 4 }, { refused: 4, failed: 2 })],
-  }))
+  const first = (pid: number) =>
+    look(pid, readingAt(0, { calls: [callsOf('a', { 0: 100 }), callsOf('b', { 0: 5 })] }))
+  const later = (pid: number) =>
+    look(
+      pid,
+      readingAt(2_000, {
+        cpuS: 0.5,
+        memoryBytes: 1_000,
+        inFlight: 3,
+        refusals: { key_unknown: 4 },
+        calls: [
+          callsOf('a', { 0: 110 }),
+          callsOf('b', { 0: 5 }),
+          callsOf('c', { 0: 36, 3: 4 }, { refused: 4, failed: 2 }),
+        ],
+      }),
+    )
   const view = seen([first(1), first(2)], [later(1), later(2)])
-  t.match(view, { requests_per_second: 50, refused_per_second: 4, failed_per_second: 2, inflight: 6, cpu_share: 0.51, memory_bytes: 2_100 })
+  t.match(view, {
+    requests_per_second: 50,
+    refused_per_second: 4,
+    failed_per_second: 2,
+    inflight: 6,
+    cpu_share: 0.51,
+    memory_bytes: 2_100,
+  })
   t.match(view, { seconds: 1, quantile_seconds: 2 })
   t.match(view.operations, [
     { operation: 'c', per_second: 40, refused_per_second: 4, failed_per_second: 2 },
@@ -46,16 +80,26 @@ t.test('calls are told by operation and second, over all processes, the most cal
   t.end()
 })
 
-t.test('rates are those since the look before, quantiles and the list of operations those of ten looks', (t) => {
-  const looks = Array.from({ length: LIVE_LOOKS_KEPT + 2 }, (_, at) => [look(1, readingAt(at * 1_000, { calls: [callsOf('a', { 2: at > 0 ? 100 : 0 })] }))])
-  const within = seen(...looks.slice(0, -1))
-  t.match(within, { requests_per_second: 0, quantile_seconds: LIVE_LOOKS_KEPT, operations: [{ operation: 'a', per_second: 0 }] })
-  t.same(seen(...looks).operations, [])
-  t.end()
-})
+t.test(
+  'rates are those since the look before, quantiles and the list of operations those of ten looks',
+  (t) => {
+    const looks = Array.from({ length: LIVE_LOOKS_KEPT + 2 }, (_, at) => [
+      look(1, readingAt(at * 1_000, { calls: [callsOf('a', { 2: at > 0 ? 100 : 0 })] })),
+    ])
+    const within = seen(...looks.slice(0, -1))
+    t.match(within, {
+      requests_per_second: 0,
+      quantile_seconds: LIVE_LOOKS_KEPT,
+      operations: [{ operation: 'a', per_second: 0 }],
+    })
+    t.same(seen(...looks).operations, [])
+    t.end()
+  },
+)
 
 t.test('a process that comes or goes takes nothing of the others along', (t) => {
-  const one = (atMs: number, count: number) => look(1, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
+  const one = (atMs: number, count: number) =>
+    look(1, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const other = look(2, readingAt(500, { calls: [callsOf('a', { 0: 10_000 })] }))
   t.equal(seen([one(0, 0)], [one(1_000, 10), other]).requests_per_second, 10)
   t.equal(seen([one(0, 0), other], [one(1_000, 10)]).requests_per_second, 10)
@@ -63,17 +107,34 @@ t.test('a process that comes or goes takes nothing of the others along', (t) => 
 })
 
 t.test('a provider whose breaker is open says so, since when and until when, though nobody asks it', (t) => {
-  const reading = (atMs: number, openForMs: number, probeInMs: number) => readingAt(atMs, {
-    providers: [{ provider: 'acme', attempts: 10, failed: 10 }],
-    breakers: [{ provider: 'acme', openings: 1, open: [{ endpoint: 'acme/embed-1', openForMs, probeInMs }] }],
-  })
+  const reading = (atMs: number, openForMs: number, probeInMs: number) =>
+    readingAt(atMs, {
+      providers: [{ provider: 'acme', attempts: 10, failed: 10 }],
+      breakers: [
+        { provider: 'acme', openings: 1, open: [{ endpoint: 'acme/embed-1', openForMs, probeInMs }] },
+      ],
+    })
   const begun = [look(1, reading(0, 0, 1_000)), look(2, reading(0, 0, 1_000))]
   const view = seen(begun, [look(1, reading(1_000, 5_000, 3_000)), look(2, reading(1_000, 7_000, 4_000))])
-  t.match(view.providers, [{
-    provider: 'acme', per_second: 0, state: 'open',
-    breaker: { endpoints: ['acme/embed-1'], since: '1969-12-31T23:59:53.000Z', next_probe_at: '1970-01-01T00:00:03.000Z' },
-  }])
-  t.match(view.findings, [{ severity: 'warn', text: /^the circuit breaker of acme is open since 1969-12-31T23:59:53.000Z \(acme\/embed-1\)/, page: 'models' }])
+  t.match(view.providers, [
+    {
+      provider: 'acme',
+      per_second: 0,
+      state: 'open',
+      breaker: {
+        endpoints: ['acme/embed-1'],
+        since: '1969-12-31T23:59:53.000Z',
+        next_probe_at: '1970-01-01T00:00:03.000Z',
+      },
+    },
+  ])
+  t.match(view.findings, [
+    {
+      severity: 'warn',
+      text: /^the circuit breaker of acme is open since 1969-12-31T23:59:53.000Z \(acme\/embed-1\)/,
+      page: 'models',
+    },
+  ])
   const due = seen([look(1, reading(0, 0, 0))], [look(1, reading(1_000, 0, 0))])
   t.equal(due.providers[0]?.breaker?.next_probe_at, null)
   t.ok(Compile(LiveView).Check(view))
@@ -81,28 +142,41 @@ t.test('a provider whose breaker is open says so, since when and until when, tho
 })
 
 t.test('one that did not answer is found, and later counts over the time that it took', (t) => {
-  const one = (atMs: number, count: number) => look(7, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
+  const one = (atMs: number, count: number) =>
+    look(7, readingAt(atMs, { calls: [callsOf('a', { 0: count })] }))
   const silent = seen([one(0, 0)], [look(7, null)])
   t.match(silent.findings, [{ severity: 'bad', text: 'the front with pid 7 does not answer' }])
   t.equal(seen([one(0, 0)], [look(7, null)], [one(2_000, 20)]).requests_per_second, 10)
   t.end()
 })
 
-t.test('refused calls are found when they are many, by the code that most of them have over all processes', (t) => {
-  const told = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
-    look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
-  const before = { key_unknown: 1_000, body_invalid: 0 }
-  const view = seen(
-    [told(1, 0, 1_000, before), told(2, 0, 0, {})], [told(1, 1_000, 1_030, { ...before, body_invalid: 30 }), told(2, 1_000, 20, { body_invalid: 20 })],
-  )
-  t.equal(view.refused_per_second, 50)
-  t.match(view.findings, [{ severity: 'warn', text: '50 % of calls are refused (4xx), most of them with body_invalid' }])
-  t.end()
-})
+t.test(
+  'refused calls are found when they are many, by the code that most of them have over all processes',
+  (t) => {
+    const told = (pid: number, atMs: number, refused: number, refusals: Record<string, number>) =>
+      look(pid, readingAt(atMs, { calls: [callsOf('a', { 0: refused * 2 }, { refused })], refusals }))
+    const before = { key_unknown: 1_000, body_invalid: 0 }
+    const view = seen(
+      [told(1, 0, 1_000, before), told(2, 0, 0, {})],
+      [told(1, 1_000, 1_030, { ...before, body_invalid: 30 }), told(2, 1_000, 20, { body_invalid: 20 })],
+    )
+    t.equal(view.refused_per_second, 50)
+    t.match(view.findings, [
+      { severity: 'warn', text: '50 % of calls are refused (4xx), most of them with body_invalid' },
+    ])
+    t.end()
+  },
+)
 
 t.test('what is advised names the program as it was called', (t) => {
-  const view = seenWith([{ detail: 'no backup', fix: 'run `sluice backup FOLDER`', page: 'keys' }], [look(1, readingAt(0))], [look(1, readingAt(1_000))])
-  t.same(view.findings, [{ severity: 'warn', text: 'no backup', fix: 'run `npx sluice backup FOLDER`', page: 'keys' }])
+  const view = seenWith(
+    [{ detail: 'no backup', fix: 'run `sluice backup FOLDER`', page: 'keys' }],
+    [look(1, readingAt(0))],
+    [look(1, readingAt(1_000))],
+  )
+  t.same(view.findings, [
+    { severity: 'warn', text: 'no backup', fix: 'run `npx sluice backup FOLDER`', page: 'keys' },
+  ])
   t.end()
 })
 
@@ -112,7 +186,13 @@ t.test('a quantile lies within its bucket', (t) => {
   t.equal(quantileMs([50, 50], 0.75), (first + (second - first) / 2) * 1_000)
   t.equal(quantileMs([99, 0, 1], 0.99), first * 1_000)
   t.equal(quantileMs([], 0.5), null)
-  t.equal(quantileMs(CALL_BUCKETS.map(() => 0), 0.5), null)
+  t.equal(
+    quantileMs(
+      CALL_BUCKETS.map(() => 0),
+      0.5,
+    ),
+    null,
+  )
   t.equal(quantileMs([...CALL_BUCKETS.map(() => 0), 5], 0.5), (CALL_BUCKETS.at(-1) ?? 0) * 1_000)
   t.end()
 })
@@ -120,22 +200,42 @@ t.test('a quantile lies within its bucket', (t) => {
 t.test('a front is told with its loop and its pools', (t) => {
   const delay = { p50Ms: 0.1, p99Ms: 2, maxMs: 9 }
   const load = {
-    loop: { active: 800, idle: 200 }, nowMs: 1_000,
-    shortJobs: { threads: 1, begun: 4, waitS: 0.2, busyS: 0.5 }, sessions: { threads: 2, begun: 0, waitS: 0, busyS: 1 },
+    loop: { active: 800, idle: 200 },
+    nowMs: 1_000,
+    shortJobs: { threads: 1, begun: 4, waitS: 0.2, busyS: 0.5 },
+    sessions: { threads: 2, begun: 0, waitS: 0, busyS: 1 },
   }
-  const told = (atMs: number, front: typeof load) => [look(9, readingAt(atMs, { front: { slot: 3, delay, load: front } }))]
+  const told = (atMs: number, front: typeof load) => [
+    look(9, readingAt(atMs, { front: { slot: 3, delay, load: front } })),
+  ]
   const view = seen(told(0, FRONT_LOAD), told(1_000, load))
-  t.same(view.fronts, [{
-    front: 3, pid: 9, loop_p50_ms: 0.1, loop_p99_ms: 2, loop_max_ms: 9, utilization: 0.8,
-    pools: [{ pool: 'short_jobs', threads: 1, wait_ms: 50, utilization: 0.5 }, { pool: 'sessions', threads: 2, wait_ms: 0, utilization: 0.5 }],
-  }])
+  t.same(view.fronts, [
+    {
+      front: 3,
+      pid: 9,
+      loop_p50_ms: 0.1,
+      loop_p99_ms: 2,
+      loop_max_ms: 9,
+      utilization: 0.8,
+      pools: [
+        { pool: 'short_jobs', threads: 1, wait_ms: 50, utilization: 0.5 },
+        { pool: 'sessions', threads: 2, wait_ms: 0, utilization: 0.5 },
+      ],
+    },
+  ])
   t.end()
 })
 
 t.test('a provider fails when at least half of its attempts do, and is idle when there were none', (t) => {
-  const providers = (attempts: number, failed: number) =>
-    [{ provider: 'a', attempts, failed }, { provider: 'b', attempts: 5, failed: 5 }, { provider: 'c', attempts, failed: 0 }]
-  const view = seen([look(1, readingAt(0, { providers: providers(0, 0) }))], [look(1, readingAt(1_000, { providers: providers(10, 5) }))])
+  const providers = (attempts: number, failed: number) => [
+    { provider: 'a', attempts, failed },
+    { provider: 'b', attempts: 5, failed: 5 },
+    { provider: 'c', attempts, failed: 0 },
+  ]
+  const view = seen(
+    [look(1, readingAt(0, { providers: providers(0, 0) }))],
+    [look(1, readingAt(1_000, { providers: providers(10, 5) }))],
+  )
   t.same(view.providers, [
     { provider: 'a', per_second: 10, failed_per_second: 5, state: 'failing', breaker: null },
     { provider: 'b', per_second: 0, failed_per_second: 0, state: 'idle', breaker: null },
@@ -146,17 +246,39 @@ t.test('a provider fails when at least half of its attempts do, and is idle when
 })
 
 t.test('videos, webhooks and money are those of all processes', (t) => {
-  const front = (atMs: number, refused: number) => readingAt(atMs, {
-    money: { ...MONEY, open: 2, waiting: 1, heldNano: 1_500_000_000, flushLagS: atMs / 1_000, refusals: { ...MONEY.refusals, credit: refused } },
-  })
+  const front = (atMs: number, refused: number) =>
+    readingAt(atMs, {
+      money: {
+        ...MONEY,
+        open: 2,
+        waiting: 1,
+        heldNano: 1_500_000_000,
+        flushLagS: atMs / 1_000,
+        refusals: { ...MONEY.refusals, credit: refused },
+      },
+    })
   const heldVideos = { accepted: 1, submitting: 0, running: 2, storing: 0 }
-  const runner = (atMs: number, dead: number) => readingAt(atMs, { heldVideos, deliveries: { waiting: 4, dead } })
+  const runner = (atMs: number, dead: number) =>
+    readingAt(atMs, { heldVideos, deliveries: { waiting: 4, dead } })
   const view = seen(
     [look(1, front(0, 0)), look(2, runner(0, 0), 'runner'), look(3, runner(0, 0), 'runner')],
     [look(1, front(1_000, 3)), look(2, runner(1_000, 1), 'runner'), look(3, runner(1_000, 0), 'runner')],
   )
-  t.same(view.money, { calls_open: 2, calls_waiting: 1, refused_per_second: 3, held_usd: 1.5, journal_lag_ms: 1_000, is_journal_broken: false })
-  t.same([view.videos.held, view.webhooks], [{ accepted: 2, submitting: 0, running: 4, storing: 0 }, { waiting: 4, dead: 1 }])
+  t.same(view.money, {
+    calls_open: 2,
+    calls_waiting: 1,
+    refused_per_second: 3,
+    held_usd: 1.5,
+    journal_lag_ms: 1_000,
+    is_journal_broken: false,
+  })
+  t.same(
+    [view.videos.held, view.webhooks],
+    [
+      { accepted: 2, submitting: 0, running: 4, storing: 0 },
+      { waiting: 4, dead: 1 },
+    ],
+  )
   t.equal(seen([look(1, front(0, 0))], [look(1, front(1_000, 0))]).webhooks, null)
   t.end()
 })

@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import t from 'tap'
-import { ADMIN_KEY_MS_MAX, LIVE_LOOK_MS, LIVE_STALL_MS, LIVE_STREAMS_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_KEY_MS_MAX,
+  LIVE_LOOK_MS,
+  LIVE_STALL_MS,
+  LIVE_STREAMS_MAX,
+} from '../../../../src/schemas/operator/admin-port-limits.ts'
 import type { LiveListener } from '../../../../src/server/supervisor/admin-port/live-feed.ts'
 import { LiveStreams } from '../../../../src/server/supervisor/admin-port/live-streams.ts'
 import type { KeyCheck } from '../../../../src/server/supervisor/admin-port/operator-keys.ts'
@@ -56,7 +61,10 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
     return client
   }
   return {
-    open, listeners, checks, responses,
+    open,
+    listeners,
+    checks,
+    responses,
     tell: (view: string | null) => [...listeners].forEach((listener) => listener(view)),
     pass: (ms: number) => void (nowMs += ms),
     decide: (next: KeyCheck) => void (check = next),
@@ -86,64 +94,73 @@ t.test('a page that is closed is listened for no more', async (t) => {
   t.pass()
 })
 
-t.test('the key is looked at again in time to be believed no longer than it may be, and its end ends the stream', async (t) => {
-  const stand = await streamStand(t)
-  const page = await stand.open()
-  stand.pass(ADMIN_KEY_MS_MAX - LIVE_LOOK_MS - 1)
-  stand.tell('{}')
-  t.same(stand.checks, [])
-  stand.pass(1)
-  stand.tell('{}')
-  t.same(stand.checks, [LIVE_LOOK_MS])
-  stand.decide({ kind: 'refused', answer })
-  stand.pass(ADMIN_KEY_MS_MAX)
-  stand.tell('{}')
-  t.ok(await page.until(/\r\n0\r\n\r\n$/))
-})
+t.test(
+  'the key is looked at again in time to be believed no longer than it may be, and its end ends the stream',
+  async (t) => {
+    const stand = await streamStand(t)
+    const page = await stand.open()
+    stand.pass(ADMIN_KEY_MS_MAX - LIVE_LOOK_MS - 1)
+    stand.tell('{}')
+    t.same(stand.checks, [])
+    stand.pass(1)
+    stand.tell('{}')
+    t.same(stand.checks, [LIVE_LOOK_MS])
+    stand.decide({ kind: 'refused', answer })
+    stand.pass(ADMIN_KEY_MS_MAX)
+    stand.tell('{}')
+    t.ok(await page.until(/\r\n0\r\n\r\n$/))
+  },
+)
 
-t.test('while no front can tell whose a key is the view goes on, for as long as fronts serve without the store', async (t) => {
-  const stand = await streamStand(t)
-  const page = await stand.open()
-  stand.decide({ kind: 'undecided', answer })
-  stand.pass(GRACE_MS)
-  stand.tell('{"a":1}')
-  await page.until(/"a":1/)
-  stand.tell('{"on":1}')
-  await page.until(/"on":1/)
-  stand.pass(ADMIN_KEY_MS_MAX)
-  stand.tell('{"a":2}')
-  t.ok(await page.until(/\r\n0\r\n\r\n$/))
-})
+t.test(
+  'while no front can tell whose a key is the view goes on, for as long as fronts serve without the store',
+  async (t) => {
+    const stand = await streamStand(t)
+    const page = await stand.open()
+    stand.decide({ kind: 'undecided', answer })
+    stand.pass(GRACE_MS)
+    stand.tell('{"a":1}')
+    await page.until(/"a":1/)
+    stand.tell('{"on":1}')
+    await page.until(/"on":1/)
+    stand.pass(ADMIN_KEY_MS_MAX)
+    stand.tell('{"a":2}')
+    t.ok(await page.until(/\r\n0\r\n\r\n$/))
+  },
+)
 
-t.test('who does not read misses views, gets the newest one later, and is cut when it never reads', async (t) => {
-  const stand = await streamStand(t)
-  const page = await stand.open()
-  page.socket.pause()
-  const large = JSON.stringify({ large: 'x'.repeat(2 ** 20) })
-  const [response] = stand.responses
-  await until('the socket is full', () => {
-    stand.tell(large)
-    return (response?.writableLength ?? 0) > 0
-  })
-  const held = response?.writableLength ?? 0
-  for (let view = 0; view < 100; view++) stand.tell(`{"missed":${view}}`)
-  t.equal(response?.writableLength, held)
-  page.socket.resume()
-  await until('it has read', () => (response?.writableLength ?? 1) === 0)
-  stand.tell('{"newest":1}')
-  t.notMatch(await page.until(/"newest":1/), /missed/)
-  page.socket.pause()
-  await until('the socket is full again', () => {
-    stand.tell(large)
-    return (response?.writableLength ?? 0) > 0
-  })
-  stand.tell('{}')
-  stand.pass(LIVE_STALL_MS + 1)
-  stand.tell('{}')
-  page.socket.resume()
-  t.ok(await page.closed())
-  t.ok(response?.destroyed)
-})
+t.test(
+  'who does not read misses views, gets the newest one later, and is cut when it never reads',
+  async (t) => {
+    const stand = await streamStand(t)
+    const page = await stand.open()
+    page.socket.pause()
+    const large = JSON.stringify({ large: 'x'.repeat(2 ** 20) })
+    const [response] = stand.responses
+    await until('the socket is full', () => {
+      stand.tell(large)
+      return (response?.writableLength ?? 0) > 0
+    })
+    const held = response?.writableLength ?? 0
+    for (let view = 0; view < 100; view++) stand.tell(`{"missed":${view}}`)
+    t.equal(response?.writableLength, held)
+    page.socket.resume()
+    await until('it has read', () => (response?.writableLength ?? 1) === 0)
+    stand.tell('{"newest":1}')
+    t.notMatch(await page.until(/"newest":1/), /missed/)
+    page.socket.pause()
+    await until('the socket is full again', () => {
+      stand.tell(large)
+      return (response?.writableLength ?? 0) > 0
+    })
+    stand.tell('{}')
+    stand.pass(LIVE_STALL_MS + 1)
+    stand.tell('{}')
+    page.socket.resume()
+    t.ok(await page.closed())
+    t.ok(response?.destroyed)
+  },
+)
 
 t.test('so many views are open at once, and one that is closed makes room', async (t) => {
   const stand = await streamStand(t)

@@ -15,11 +15,18 @@ t.setTimeout(600_000)
 /** One node for all of the file; the last test ends it. */
 const settings = await nodeSettings(t)
 const node = await startNode(t, settings)
-const { management_key: operatorKey = '', inference_key: inferenceKey = '', organization_id: organizationId = '' } = firstKeys(node.dataDir)
+const {
+  management_key: operatorKey = '',
+  inference_key: inferenceKey = '',
+  organization_id: organizationId = '',
+} = firstKeys(node.dataDir)
 const port = Number(settings['SLUICE_ADMIN_PORT'])
 
 function ask(path: string, key: string | null = operatorKey, more: AskMore = {}): Promise<Asked> {
-  return askPort(port, path, { ...more, headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...more.headers } })
+  return askPort(port, path, {
+    ...more,
+    headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...more.headers },
+  })
 }
 
 /** A verb of the command line; what it printed. */
@@ -32,7 +39,9 @@ async function verb(...args: readonly string[]): Promise<Record<string, string>>
 function stream(key: string): RawClient {
   const client = rawClient(port)
   t.teardown(() => client.destroy())
-  client.send(`GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`)
+  client.send(
+    `GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`,
+  )
   return client
 }
 
@@ -47,7 +56,10 @@ t.test('the dashboard and all of its files are served without a key', async (t) 
   t.ok(names.includes('index.html'))
   for (const name of ['', ...names]) {
     const { status, headers } = await ask(`/dashboard/${name}`, null)
-    t.match({ status, policy: headers['content-security-policy'] }, { status: 200, policy: /frame-ancestors 'none'/ })
+    t.match(
+      { status, policy: headers['content-security-policy'] },
+      { status: 200, policy: /frame-ancestors 'none'/ },
+    )
   }
 })
 
@@ -58,24 +70,58 @@ for (const [who, key, status, error] of [
   ['an unknown key', `sk-sluice-mgmt-v1-${'a'.repeat(43)}`, 401, 'key_unknown'],
 ] as const) {
   t.test(`${who} sees nothing of the node`, async (t) => {
-    for (const path of ['/api/v1/admin/live', '/api/v1/admin/live?once', '/api/v1/admin/session', '/api/v1/keys', '/api/v1/models']) {
+    for (const path of [
+      '/api/v1/admin/live',
+      '/api/v1/admin/live?once',
+      '/api/v1/admin/session',
+      '/api/v1/keys',
+      '/api/v1/models',
+    ]) {
       t.match(await ask(path, key), { status, error })
     }
   })
 }
 
-t.test('an operator calls the public API through the admin port: a budget and a key are made, used and removed', async (t) => {
-  const json = { headers: { 'content-type': 'application/json' } }
-  const made = await ask('/api/v1/keys', operatorKey, { ...json, method: 'POST', body: '{"name":"of the dashboard"}' })
-  t.equal(made.status, 201)
-  const { key, data: { hash } } = JSON.parse(made.body.toString()) as { key: string; data: { hash: string } }
-  const used = await fetch(`${node.ready.url}/api/v1/models/count`, { headers: { authorization: `Bearer ${key}` } })
-  t.equal(used.status, 200)
-  t.equal((await ask('/api/v1/workspaces/default/budgets/daily', operatorKey, { ...json, method: 'PUT', body: '{"limit_usd":5}' })).status, 200)
-  t.match(await ask('/api/v1/workspaces/default/budgets/daily', operatorKey, { ...json, method: 'PUT', body: '{"limit_usd":-1}' }), { status: 400 })
-  t.equal((await ask(`/api/v1/keys/${hash}`, operatorKey, { method: 'DELETE' })).status, 200)
-  t.equal((await ask('/api/v1/nothing')).status, 404)
-})
+t.test(
+  'an operator calls the public API through the admin port: a budget and a key are made, used and removed',
+  async (t) => {
+    const json = { headers: { 'content-type': 'application/json' } }
+    const made = await ask('/api/v1/keys', operatorKey, {
+      ...json,
+      method: 'POST',
+      body: '{"name":"of the dashboard"}',
+    })
+    t.equal(made.status, 201)
+    const {
+      key,
+      data: { hash },
+    } = JSON.parse(made.body.toString()) as { key: string; data: { hash: string } }
+    const used = await fetch(`${node.ready.url}/api/v1/models/count`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    t.equal(used.status, 200)
+    t.equal(
+      (
+        await ask('/api/v1/workspaces/default/budgets/daily', operatorKey, {
+          ...json,
+          method: 'PUT',
+          body: '{"limit_usd":5}',
+        })
+      ).status,
+      200,
+    )
+    t.match(
+      await ask('/api/v1/workspaces/default/budgets/daily', operatorKey, {
+        ...json,
+        method: 'PUT',
+        body: '{"limit_usd":-1}',
+      }),
+      { status: 400 },
+    )
+    t.equal((await ask(`/api/v1/keys/${hash}`, operatorKey, { method: 'DELETE' })).status, 200)
+    t.equal((await ask('/api/v1/nothing')).status, 404)
+  },
+)
 
 t.test('one live view has the form that the dashboard reads, and sees what is called', async (t) => {
   const check = Compile(LiveView)
@@ -92,26 +138,41 @@ t.test('one live view has the form that the dashboard reads, and sees what is ca
   page.destroy()
 })
 
-t.test('a new node is told what doctor says of its keys: nobody has a copy of the root key, and the first keys lie open', async (t) => {
-  let found: LiveView['findings'] = []
-  /** A machine that is busy has more of them for a moment. */
-  const untilFound = (count: number): Promise<void> => until(`there are ${count} findings`, async () => {
-    found = (JSON.parse((await ask('/api/v1/admin/live?once')).body.toString()) as LiveView).findings
-    return found.length === count
-  })
-  const sources = { rootKey: null, rootKeyFile: null, dataDir: node.dataDir }
-  await untilFound(2)
-  const [lone, open] = found
-  t.match(rootKey(sources).detail, lone?.text ?? 'none')
-  t.same(firstKeysOf(sources).map(({ detail, fix }) => [detail, fix]), [[open?.text, open?.fix]])
-  t.match([lone?.text, lone?.fix, open?.page], [/^nobody has backed up root key/, /confirm-root/, 'keys'])
-  noteRootKeyCopies(node.dataDir, openRootKeys({ setting: null, file: null, dataDir: node.dataDir }).ids, { at: new Date().toISOString(), by: 'shown' })
-  await untilFound(1)
-  t.same(found.map(({ text }) => text), [open?.text])
-})
+t.test(
+  'a new node is told what doctor says of its keys: nobody has a copy of the root key, and the first keys lie open',
+  async (t) => {
+    let found: LiveView['findings'] = []
+    /** A machine that is busy has more of them for a moment. */
+    const untilFound = (count: number): Promise<void> =>
+      until(`there are ${count} findings`, async () => {
+        found = (JSON.parse((await ask('/api/v1/admin/live?once')).body.toString()) as LiveView).findings
+        return found.length === count
+      })
+    const sources = { rootKey: null, rootKeyFile: null, dataDir: node.dataDir }
+    await untilFound(2)
+    const [lone, open] = found
+    t.match(rootKey(sources).detail, lone?.text ?? 'none')
+    t.same(
+      firstKeysOf(sources).map(({ detail, fix }) => [detail, fix]),
+      [[open?.text, open?.fix]],
+    )
+    t.match([lone?.text, lone?.fix, open?.page], [/^nobody has backed up root key/, /confirm-root/, 'keys'])
+    noteRootKeyCopies(node.dataDir, openRootKeys({ setting: null, file: null, dataDir: node.dataDir }).ids, {
+      at: new Date().toISOString(),
+      by: 'shown',
+    })
+    await untilFound(1)
+    t.same(
+      found.map(({ text }) => text),
+      [open?.text],
+    )
+  },
+)
 
 t.test('the public port does not serve the live view', async (t) => {
-  const { status } = await fetch(`${node.ready.url}/api/v1/admin/live`, { headers: { authorization: `Bearer ${operatorKey}` } })
+  const { status } = await fetch(`${node.ready.url}/api/v1/admin/live`, {
+    headers: { authorization: `Bearer ${operatorKey}` },
+  })
   t.equal(status, 404)
 })
 

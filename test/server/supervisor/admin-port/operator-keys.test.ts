@@ -1,11 +1,19 @@
 import t from 'tap'
 import { newApiKey } from '../../../../src/schemas/keys/api-keys.ts'
-import { ADMIN_KEY_CHECK_MS_MAX, ADMIN_KEY_MS_MAX, ADMIN_KEYS_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_KEY_CHECK_MS_MAX,
+  ADMIN_KEY_MS_MAX,
+  ADMIN_KEYS_MAX,
+} from '../../../../src/schemas/operator/admin-port-limits.ts'
 import { OperatorKeys } from '../../../../src/server/supervisor/admin-port/operator-keys.ts'
 import type { SmallAnswer } from '../../../../src/server/supervisor/admin-port/public-port.ts'
 
 const bearer = (): string => `Bearer ${newApiKey('management').key}`
-const answerOf = (status: number): SmallAnswer => ({ status, headers: { 'content-type': 'application/json' }, body: Buffer.from(`{"status":${status}}`) })
+const answerOf = (status: number): SmallAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(`{"status":${status}}`),
+})
 
 /** Keys whose front answers as the test says. */
 function keysWith(answer: () => Promise<SmallAnswer | null>) {
@@ -26,7 +34,9 @@ t.test('an operator key is asked for once, until what is known of it is too old'
   t.same(await keys.check(key), { kind: 'operator' })
   pass(ADMIN_KEY_MS_MAX)
   t.same(await keys.check(key), { kind: 'operator' })
-  t.same(asked, [{ path: '/api/v1/admin/session', headers: ['authorization', key], msMax: ADMIN_KEY_CHECK_MS_MAX }])
+  t.same(asked, [
+    { path: '/api/v1/admin/session', headers: ['authorization', key], msMax: ADMIN_KEY_CHECK_MS_MAX },
+  ])
   pass(1)
   await keys.check(key)
   t.equal(asked.length, 2)
@@ -38,7 +48,10 @@ for (const status of [401, 403]) {
   t.test(`a refusal with ${status} is passed on, and never remembered`, async (t) => {
     const { keys, asked } = keysWith(() => Promise.resolve(answerOf(status)))
     const key = bearer()
-    t.match(await keys.check(key), { kind: 'refused', answer: { status, body: Buffer.from(`{"status":${status}}`) } })
+    t.match(await keys.check(key), {
+      kind: 'refused',
+      answer: { status, body: Buffer.from(`{"status":${status}}`) },
+    })
     await keys.check(key)
     t.equal(asked.length, 2)
   })
@@ -57,7 +70,10 @@ t.test('a key that is refused after it was known is known no more', async (t) =>
 for (const header of [undefined, '', 'Bearer', 'Basic abc', `Bearer ${'a'.repeat(300)}`, 'Bearer a b']) {
   t.test(`'${String(header).slice(0, 20)}' is no credential`, async (t) => {
     const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
-    t.match(await keys.check(header), { kind: 'refused', answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } } })
+    t.match(await keys.check(header), {
+      kind: 'refused',
+      answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
+    })
     t.same(asked, [])
   })
 }
@@ -73,13 +89,22 @@ t.test('a refusal of the port itself names its request where clients look for it
 
 t.test('what cannot be a key is not asked of a front', async (t) => {
   const { keys, asked } = keysWith(() => Promise.resolve(answerOf(200)))
-  t.match(await keys.check('Bearer sk-sluice-mgmt-v1-short'), { kind: 'refused', answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } } })
+  t.match(await keys.check('Bearer sk-sluice-mgmt-v1-short'), {
+    kind: 'refused',
+    answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
+  })
   t.same(asked, [])
 })
 
 t.test('while no front answers, or one cannot tell, nothing is decided', async (t) => {
-  t.match(await keysWith(() => Promise.resolve(null)).keys.check(bearer()), { kind: 'undecided', answer: { status: 503 } })
-  t.match(await keysWith(() => Promise.resolve(answerOf(503))).keys.check(bearer()), { kind: 'undecided', answer: { status: 503 } })
+  t.match(await keysWith(() => Promise.resolve(null)).keys.check(bearer()), {
+    kind: 'undecided',
+    answer: { status: 503 },
+  })
+  t.match(await keysWith(() => Promise.resolve(answerOf(503))).keys.check(bearer()), {
+    kind: 'undecided',
+    answer: { status: 503 },
+  })
 })
 
 t.test('looks at one key are one, and so many keys are looked at at once', async (t) => {

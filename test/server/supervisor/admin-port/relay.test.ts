@@ -4,11 +4,22 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import t from 'tap'
-import { ADMIN_BODY_BYTES_MAX, ADMIN_CONNECTIONS_MAX, ADMIN_RELAYS_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
+import {
+  ADMIN_BODY_BYTES_MAX,
+  ADMIN_CONNECTIONS_MAX,
+  ADMIN_RELAYS_MAX,
+} from '../../../../src/schemas/operator/admin-port-limits.ts'
 import { boundConnections } from '../../../../src/server/supervisor/admin-port/connections.ts'
 import { PublicPort } from '../../../../src/server/supervisor/admin-port/public-port.ts'
 import { Relay } from '../../../../src/server/supervisor/admin-port/relay.ts'
-import { adminStand, ask, FOREIGN_KEY, OPERATOR_KEY, publicStand, type Script } from '../../../support/operator/admin-port.ts'
+import {
+  adminStand,
+  ask,
+  FOREIGN_KEY,
+  OPERATOR_KEY,
+  publicStand,
+  type Script,
+} from '../../../support/operator/admin-port.ts'
 import { NO_OPENSSL, selfSigned, type Certificate } from '../../../support/wire/certificate.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
 import { portOf } from '../../../support/wire/raw-server.ts'
@@ -23,7 +34,12 @@ const echo: Script = (request, response) => {
   request.on('data', (piece: Buffer) => pieces.push(piece))
   request.on('end', () => {
     const { method, url, rawHeaders } = request
-    response.writeHead(201, { 'content-type': 'application/json', connection: 'x-secret', 'x-secret': 'of this connection', 'x-request-id': 'r'.repeat(20) })
+    response.writeHead(201, {
+      'content-type': 'application/json',
+      connection: 'x-secret',
+      'x-secret': 'of this connection',
+      'x-request-id': 'r'.repeat(20),
+    })
     response.end(JSON.stringify({ method, url, rawHeaders, body: Buffer.concat(pieces).toString() }))
   })
 }
@@ -41,59 +57,105 @@ interface Echo {
 }
 
 for (const { method, body } of [
-  { method: 'GET' }, { method: 'POST', body: '{"name":"a"}' }, { method: 'POST' }, { method: 'PUT', body: '{}' }, { method: 'PATCH', body: '{}' },
+  { method: 'GET' },
+  { method: 'POST', body: '{"name":"a"}' },
+  { method: 'POST' },
+  { method: 'PUT', body: '{}' },
+  { method: 'PATCH', body: '{}' },
   { method: 'DELETE' },
 ]) {
   t.test(`a ${method} ${body === undefined ? 'without' : 'with'} a body is relayed as it is`, async (t) => {
     const { stand } = await stands(t, echo)
-    const input = { method, headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'idempotency-key': 'k' }, ...(body === undefined ? {} : { body }) }
+    const input = {
+      method,
+      headers: { authorization: `Bearer ${OPERATOR_KEY}`, 'idempotency-key': 'k' },
+      ...(body === undefined ? {} : { body }),
+    }
     const answer = await stand.ask('/api/v1/keys/a%2Fb?limit=1&x=%20', input)
     const got = JSON.parse(answer.body.toString()) as Echo
     t.match(got, { method, url: '/api/v1/keys/a%2Fb?limit=1&x=%20', body: body ?? '' })
     t.equal(got.rawHeaders[got.rawHeaders.indexOf('idempotency-key') + 1], 'k')
-    t.match(answer, { status: 201, headers: { 'x-request-id': 'r'.repeat(20), 'x-content-type-options': 'nosniff' } })
+    t.match(answer, {
+      status: 201,
+      headers: { 'x-request-id': 'r'.repeat(20), 'x-content-type-options': 'nosniff' },
+    })
     t.notOk('x-secret' in answer.headers)
   })
 }
 
-t.test('pages of error types and guides are those of the public port, without a key; the reference is not', async (t) => {
-  const pages = ['/docs/errors/model_unknown', '/docs/errors', '/docs/guides.css', '/docs/guides/', '/docs/guides/models']
-  const { front, stand } = await stands(t, echo)
-  for (const path of pages) {
-    t.match(await stand.ask(path, { headers: {} }), { status: 201 }, path)
-  }
-  t.equal((await stand.ask('/docs/errors/x', { method: 'POST', headers: {} })).status, 405)
-  for (const path of ['/docs', '/docs/', '/openapi.json', '/docs/swagger-ui-bundle.js']) t.equal((await stand.ask(path, { headers: {} })).status, 404, path)
-  t.same(front.asked, pages.map((path) => `GET ${path}`))
-})
+t.test(
+  'pages of error types and guides are those of the public port, without a key; the reference is not',
+  async (t) => {
+    const pages = [
+      '/docs/errors/model_unknown',
+      '/docs/errors',
+      '/docs/guides.css',
+      '/docs/guides/',
+      '/docs/guides/models',
+    ]
+    const { front, stand } = await stands(t, echo)
+    for (const path of pages) {
+      t.match(await stand.ask(path, { headers: {} }), { status: 201 }, path)
+    }
+    t.equal((await stand.ask('/docs/errors/x', { method: 'POST', headers: {} })).status, 405)
+    for (const path of ['/docs', '/docs/', '/openapi.json', '/docs/swagger-ui-bundle.js'])
+      t.equal((await stand.ask(path, { headers: {} })).status, 404, path)
+    t.same(
+      front.asked,
+      pages.map((path) => `GET ${path}`),
+    )
+  },
+)
 
-t.test('what is of the connection, of a browser or of a proxy is not relayed, and one credential is', async (t) => {
-  const { stand } = await stands(t, echo)
-  const client = rawClient(stand.port)
-  client.send(`POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}authorization: Bearer ${FOREIGN_KEY}\r\norigin: https://a.example\r\ncookie: a=b\r\n`
-    + 'forwarded: for=1.2.3.4\r\nx-forwarded-for: 1.2.3.4\r\nx-real-ip: 1.2.3.4\r\nvia: x\r\nconnection: close, x-hop\r\nx-hop: 1\r\nte: trailers\r\n'
-    + 'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n')
-  const text = await client.closed()
-  const { rawHeaders, body } = JSON.parse(/\{"method.*\}/.exec(text)?.[0] ?? '{}') as Echo
-  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
-  t.same(names.filter((name) => !['host', 'connection'].includes(name)).sort(), ['authorization', 'transfer-encoding'])
-  t.equal(rawHeaders[rawHeaders.indexOf('authorization') + 1], `Bearer ${OPERATOR_KEY}`)
-  t.equal(body, '{}')
-})
+t.test(
+  'what is of the connection, of a browser or of a proxy is not relayed, and one credential is',
+  async (t) => {
+    const { stand } = await stands(t, echo)
+    const client = rawClient(stand.port)
+    client.send(
+      `POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}authorization: Bearer ${FOREIGN_KEY}\r\norigin: https://a.example\r\ncookie: a=b\r\n` +
+        'forwarded: for=1.2.3.4\r\nx-forwarded-for: 1.2.3.4\r\nx-real-ip: 1.2.3.4\r\nvia: x\r\nconnection: close, x-hop\r\nx-hop: 1\r\nte: trailers\r\n' +
+        'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+    )
+    const text = await client.closed()
+    const { rawHeaders, body } = JSON.parse(/\{"method.*\}/.exec(text)?.[0] ?? '{}') as Echo
+    const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+    t.same(names.filter((name) => !['host', 'connection'].includes(name)).sort(), [
+      'authorization',
+      'transfer-encoding',
+    ])
+    t.equal(rawHeaders[rawHeaders.indexOf('authorization') + 1], `Bearer ${OPERATOR_KEY}`)
+    t.equal(body, '{}')
+  },
+)
 
 for (const [who, headers, status] of [
-  ['nobody', {}, 401], ['another organization\'s key', { authorization: `Bearer ${FOREIGN_KEY}` }, 403], ['no key at all', { authorization: 'Bearer x' }, 401],
+  ['nobody', {}, 401],
+  ["another organization's key", { authorization: `Bearer ${FOREIGN_KEY}` }, 403],
+  ['no key at all', { authorization: 'Bearer x' }, 401],
 ] as const) {
   t.test(`what ${who} asks for never reaches the public port`, async (t) => {
     const { front, stand } = await stands(t, echo)
-    for (const path of ['/api/v1/keys', '/api/v1/admin/live', '/api/v1/admin/live?once']) t.equal((await stand.ask(path, { headers })).status, status)
-    t.same(front.asked.filter((one) => !one.endsWith('/admin/session')), [])
+    for (const path of ['/api/v1/keys', '/api/v1/admin/live', '/api/v1/admin/live?once'])
+      t.equal((await stand.ask(path, { headers })).status, status)
+    t.same(
+      front.asked.filter((one) => !one.endsWith('/admin/session')),
+      [],
+    )
   })
 }
 
 t.test('nothing outside the API is relayed', async (t) => {
   const { front, stand } = await stands(t, echo)
-  for (const path of ['/scim/v2/Users', '/egress/a.example/', '/docs', '/openapi.json', '/api/v2/keys', '/api/v1', 'http://a.example/api/v1/keys']) {
+  for (const path of [
+    '/scim/v2/Users',
+    '/egress/a.example/',
+    '/docs',
+    '/openapi.json',
+    '/api/v2/keys',
+    '/api/v1',
+    'http://a.example/api/v1/keys',
+  ]) {
     t.match(await stand.ask(path), { status: 404, error: 'route_unknown' })
   }
   t.same(front.asked, [])
@@ -103,33 +165,54 @@ const serveClip: Script = (request, response) => {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
   const part = from === undefined ? CLIP : CLIP.subarray(Number(from), Number(to) + 1)
   const range = from === undefined ? {} : { 'content-range': `bytes ${from}-${to}/${CLIP.length}` }
-  response.writeHead(from === undefined ? 200 : 206, { 'content-type': 'video/mp4', 'content-length': part.length, 'accept-ranges': 'bytes', ...range })
+  response.writeHead(from === undefined ? 200 : 206, {
+    'content-type': 'video/mp4',
+    'content-length': part.length,
+    'accept-ranges': 'bytes',
+    ...range,
+  })
   response.end(request.method === 'HEAD' ? undefined : part)
 }
 
 t.test('a clip comes whole, in parts, and as its head', async (t) => {
   const { stand } = await stands(t, serveClip)
   t.ok((await stand.ask('/api/v1/clip')).body.equals(CLIP))
-  const part = await stand.ask('/api/v1/clip', { headers: { authorization: `Bearer ${OPERATOR_KEY}`, range: 'bytes=4-7' } })
-  t.match(part, { status: 206, headers: { 'content-range': `bytes 4-7/${CLIP.length}`, 'content-type': 'video/mp4' } })
+  const part = await stand.ask('/api/v1/clip', {
+    headers: { authorization: `Bearer ${OPERATOR_KEY}`, range: 'bytes=4-7' },
+  })
+  t.match(part, {
+    status: 206,
+    headers: { 'content-range': `bytes 4-7/${CLIP.length}`, 'content-type': 'video/mp4' },
+  })
   t.equal(part.body.toString(), 'clip')
   const head = await stand.ask('/api/v1/clip', { method: 'HEAD' })
   t.match(head, { status: 200, headers: { 'content-length': String(CLIP.length) }, body: { length: 0 } })
 })
 
-t.test('a body that says, or turns out, to be too large is refused, and the connection goes on', async (t) => {
-  const { front, stand } = await stands(t, echo)
-  t.match(await stand.ask('/api/v1/keys', { method: 'POST', body: Buffer.alloc(ADMIN_BODY_BYTES_MAX + 1) }), { status: 413, error: 'body_too_large' })
-  t.same(front.asked, ['GET /api/v1/admin/session'])
-  t.equal((await stand.ask('/api/v1/keys', { method: 'POST', body: Buffer.alloc(ADMIN_BODY_BYTES_MAX) })).status, 201)
-  const client = rawClient(stand.port)
-  client.send(`POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}transfer-encoding: chunked\r\n\r\n${(ADMIN_BODY_BYTES_MAX + 1).toString(16)}\r\n`)
-  client.send(Buffer.alloc(ADMIN_BODY_BYTES_MAX + 1))
-  await client.until(/^HTTP\/1\.1 413 /)
-  client.send(`\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n`)
-  await client.until(/alive/)
-  client.destroy()
-})
+t.test(
+  'a body that says, or turns out, to be too large is refused, and the connection goes on',
+  async (t) => {
+    const { front, stand } = await stands(t, echo)
+    t.match(
+      await stand.ask('/api/v1/keys', { method: 'POST', body: Buffer.alloc(ADMIN_BODY_BYTES_MAX + 1) }),
+      { status: 413, error: 'body_too_large' },
+    )
+    t.same(front.asked, ['GET /api/v1/admin/session'])
+    t.equal(
+      (await stand.ask('/api/v1/keys', { method: 'POST', body: Buffer.alloc(ADMIN_BODY_BYTES_MAX) })).status,
+      201,
+    )
+    const client = rawClient(stand.port)
+    client.send(
+      `POST /api/v1/keys HTTP/1.1\r\n${AUTHORIZED}transfer-encoding: chunked\r\n\r\n${(ADMIN_BODY_BYTES_MAX + 1).toString(16)}\r\n`,
+    )
+    client.send(Buffer.alloc(ADMIN_BODY_BYTES_MAX + 1))
+    await client.until(/^HTTP\/1\.1 413 /)
+    client.send(`\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    await client.until(/alive/)
+    client.destroy()
+  },
+)
 
 /** Holds each call until the test lets go of it. */
 function holding() {
@@ -138,34 +221,46 @@ function holding() {
   return { held, script }
 }
 
-t.test('calls that are sent behind one another end their connection, and keep nobody else from being served', async (t) => {
-  const { front, stand } = await stands(t, echo)
-  for (const path of ['/api/v1/clip', '/api/v1/admin/live']) {
-    const sender = rawClient(stand.port)
-    sender.send(`GET /api/v1/admin/live HTTP/1.1\r\n${AUTHORIZED}\r\n` + `GET ${path} HTTP/1.1\r\n${AUTHORIZED}\r\n`.repeat(ADMIN_RELAYS_MAX))
-    await until('it is closed', () => sender.isClosed)
-  }
-  t.same(front.asked.filter((one) => !one.endsWith('/admin/session')), [])
-  t.equal((await stand.ask('/api/v1/keys')).status, 201)
-})
+t.test(
+  'calls that are sent behind one another end their connection, and keep nobody else from being served',
+  async (t) => {
+    const { front, stand } = await stands(t, echo)
+    for (const path of ['/api/v1/clip', '/api/v1/admin/live']) {
+      const sender = rawClient(stand.port)
+      sender.send(
+        `GET /api/v1/admin/live HTTP/1.1\r\n${AUTHORIZED}\r\n` +
+          `GET ${path} HTTP/1.1\r\n${AUTHORIZED}\r\n`.repeat(ADMIN_RELAYS_MAX),
+      )
+      await until('it is closed', () => sender.isClosed)
+    }
+    t.same(
+      front.asked.filter((one) => !one.endsWith('/admin/session')),
+      [],
+    )
+    t.equal((await stand.ask('/api/v1/keys')).status, 201)
+  },
+)
 
-t.test('when a caller leaves, the call to the front ends, and when a front breaks off, so does the answer', async (t) => {
-  const { held, script } = holding()
-  const { stand } = await stands(t, script)
-  const leaver = rawClient(stand.port)
-  leaver.send(`GET /api/v1/clip HTTP/1.1\r\n${AUTHORIZED}\r\n`)
-  await until('it is asked', () => held.length === 1)
-  const left = once(held[0]?.response ?? leaver.socket, 'close')
-  leaver.destroy()
-  await left
-  const reader = rawClient(stand.port)
-  reader.send(`GET /api/v1/clip HTTP/1.1\r\n${AUTHORIZED}\r\n`)
-  await until('it is asked again', () => held.length === 2)
-  held[1]?.response.writeHead(200, { 'content-length': 10 }).write('half')
-  await reader.until(/half/)
-  held[1]?.request.socket.destroy()
-  t.match(await reader.closed(), /half$/)
-})
+t.test(
+  'when a caller leaves, the call to the front ends, and when a front breaks off, so does the answer',
+  async (t) => {
+    const { held, script } = holding()
+    const { stand } = await stands(t, script)
+    const leaver = rawClient(stand.port)
+    leaver.send(`GET /api/v1/clip HTTP/1.1\r\n${AUTHORIZED}\r\n`)
+    await until('it is asked', () => held.length === 1)
+    const left = once(held[0]?.response ?? leaver.socket, 'close')
+    leaver.destroy()
+    await left
+    const reader = rawClient(stand.port)
+    reader.send(`GET /api/v1/clip HTTP/1.1\r\n${AUTHORIZED}\r\n`)
+    await until('it is asked again', () => held.length === 2)
+    held[1]?.response.writeHead(200, { 'content-length': 10 }).write('half')
+    await reader.until(/half/)
+    held[1]?.request.socket.destroy()
+    t.match(await reader.closed(), /half$/)
+  },
+)
 
 t.test('who reads slowly makes the front wait', async (t) => {
   let sent = 0
@@ -247,24 +342,29 @@ t.test('a front that does not answer is not waited for without end', async (t) =
   await until('the front hears of it', () => held.every(({ request }) => request.socket.destroyed))
 })
 
-t.test('of connections beyond the most those go that ask nothing, the oldest first: a probe is answered', async (t) => {
-  const { stand } = await stands(t, echo)
-  const reader = rawClient(stand.port)
-  t.teardown(() => reader.destroy())
-  reader.send(`GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${OPERATOR_KEY}\r\n\r\n`)
-  await reader.until(/200 OK/)
-  const sockets: Socket[] = []
-  t.teardown(() => sockets.forEach((socket) => socket.destroy()))
-  for (let nth = 0; nth < ADMIN_CONNECTIONS_MAX + 4; nth++) {
-    const socket = connect(stand.port, '127.0.0.1').on('error', () => undefined)
-    sockets.push(socket)
-    await once(socket, 'connect')
-  }
-  t.equal((await stand.ask('/readyz')).status, 200)
-  await until('the oldest are closed', () => sockets.slice(0, 6).every(({ closed }) => closed))
-  t.notOk(sockets.at(-1)?.closed)
-  t.ok(await reader.until(/data: /), 'who has a call under way stays')
-})
+t.test(
+  'of connections beyond the most those go that ask nothing, the oldest first: a probe is answered',
+  async (t) => {
+    const { stand } = await stands(t, echo)
+    const reader = rawClient(stand.port)
+    t.teardown(() => reader.destroy())
+    reader.send(
+      `GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${OPERATOR_KEY}\r\n\r\n`,
+    )
+    await reader.until(/200 OK/)
+    const sockets: Socket[] = []
+    t.teardown(() => sockets.forEach((socket) => socket.destroy()))
+    for (let nth = 0; nth < ADMIN_CONNECTIONS_MAX + 4; nth++) {
+      const socket = connect(stand.port, '127.0.0.1').on('error', () => undefined)
+      sockets.push(socket)
+      await once(socket, 'connect')
+    }
+    t.equal((await stand.ask('/readyz')).status, 200)
+    await until('the oldest are closed', () => sockets.slice(0, 6).every(({ closed }) => closed))
+    t.notOk(sockets.at(-1)?.closed)
+    t.ok(await reader.until(/data: /), 'who has a call under way stays')
+  },
+)
 
 t.test('connections that the system cannot accept end nothing', async (t) => {
   const { stand } = await stands(t, echo)
@@ -273,7 +373,8 @@ t.test('connections that the system cannot accept end nothing', async (t) => {
   subscribe('http.server.request.start', keep)
   t.teardown(() => unsubscribe('http.server.request.start', keep))
   await stand.ask('/healthz')
-  for (let nth = 0; nth < 3; nth++) servers[0]?.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }))
+  for (let nth = 0; nth < 3; nth++)
+    servers[0]?.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }))
   t.equal((await stand.ask('/healthz')).status, 200)
 })
 
@@ -309,19 +410,25 @@ t.test('the public port is trusted by its certificate alone', { skip: NO_OPENSSL
   t.equal((await stand.ask('/api/v1/keys')).status, 201)
 })
 
-t.test('a front that hangs in its handshake is not waited for longer than another one', { timeout: 20_000 }, async (t) => {
-  const sockets: Socket[] = []
-  const front = createTcpServer((socket) => void sockets.push(socket.on('error', () => undefined).resume())).listen(0, '127.0.0.1')
-  await once(front, 'listening')
-  const port = new PublicPort({ host: '127.0.0.1', port: portOf(front), isTls: true })
-  t.teardown(() => {
-    port.close()
-    sockets.forEach((socket) => socket.destroy())
-    front.close()
-  })
-  t.equal(await port.read('/api/v1/admin/session', [], 50), null)
-  await until('no connection is left to it', () => sockets.every(({ destroyed }) => destroyed))
-})
+t.test(
+  'a front that hangs in its handshake is not waited for longer than another one',
+  { timeout: 20_000 },
+  async (t) => {
+    const sockets: Socket[] = []
+    const front = createTcpServer(
+      (socket) => void sockets.push(socket.on('error', () => undefined).resume()),
+    ).listen(0, '127.0.0.1')
+    await once(front, 'listening')
+    const port = new PublicPort({ host: '127.0.0.1', port: portOf(front), isTls: true })
+    t.teardown(() => {
+      port.close()
+      sockets.forEach((socket) => socket.destroy())
+      front.close()
+    })
+    t.equal(await port.read('/api/v1/admin/session', [], 50), null)
+    await until('no connection is left to it', () => sockets.every(({ destroyed }) => destroyed))
+  },
+)
 
 function pemOf({ certFile }: Certificate): string {
   return readFileSync(certFile, 'utf8')

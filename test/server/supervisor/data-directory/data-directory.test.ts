@@ -1,10 +1,23 @@
 import {
-  chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync,
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkWritable, openDataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import {
+  checkWritable,
+  openDataDirectory,
+} from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { keptLog, SILENT } from '../../../support/log.ts'
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
@@ -19,7 +32,10 @@ function folder(t: { teardown(done: () => void): unknown }): string {
 /** Why it is refused, and whether its mode was left alone. */
 async function refusal(path: string): Promise<{ readonly why: string; readonly isUntouched: boolean }> {
   const before = statSync(path).mode
-  const why = await openDataDirectory(path, SILENT).then(() => 'taken', (problem: Error) => problem.message)
+  const why = await openDataDirectory(path, SILENT).then(
+    () => 'taken',
+    (problem: Error) => problem.message,
+  )
   return { why, isUntouched: statSync(path).mode === before }
 }
 
@@ -44,7 +60,8 @@ t.test('the root of a fresh volume and a directory that a cut start left are tak
   const path = folder(t)
   chmodSync(path, 0o777)
   mkdirSync(join(path, 'lost+found'))
-  for (const name of ['supervisor.pid', 'supervisor.pid.0123456789abcdef', '.writable']) writeFileSync(join(path, name), '')
+  for (const name of ['supervisor.pid', 'supervisor.pid.0123456789abcdef', '.writable'])
+    writeFileSync(join(path, name), '')
   const data = await openDataDirectory(path, SILENT)
   data.release()
   t.equal(statSync(path).mode & 0o777, 0o700)
@@ -90,7 +107,8 @@ t.test('files are written beside what was laid in their way, never through it', 
   const data = await openDataDirectory(path, SILENT)
   const target = join(path, '../target')
   writeFileSync(target, 'precious')
-  for (const name of ['.writable', 'first-keys.json']) symlinkSync(target, join(path, `${name}.${process.pid}`))
+  for (const name of ['.writable', 'first-keys.json'])
+    symlinkSync(target, join(path, `${name}.${process.pid}`))
   symlinkSync(target, join(path, 'runtime.json'))
   checkWritable(path)
   data.writePrivate('first-keys.json', 'keys')
@@ -108,7 +126,10 @@ t.test('a process that cannot be recorded, as on a full disk, is a warning', asy
   rmSync(path, { recursive: true })
   data.remember('front', process.pid)
   data.forget(process.pid)
-  t.same(log.events.map(({ event }) => event), ['processes_not_recorded', 'processes_not_recorded'])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['processes_not_recorded', 'processes_not_recorded'],
+  )
 })
 
 t.test('a file that cannot be put in its place leaves no draft', async (t) => {
@@ -116,5 +137,8 @@ t.test('a file that cannot be put in its place leaves no draft', async (t) => {
   const data = await openDataDirectory(path, SILENT)
   mkdirSync(join(path, 'first-keys.json/taken'), { recursive: true })
   t.throws(() => data.writePrivate('first-keys.json', 'keys'))
-  t.same(readdirSync(path).filter((name) => name.startsWith('first-keys.json.')), [])
+  t.same(
+    readdirSync(path).filter((name) => name.startsWith('first-keys.json.')),
+    [],
+  )
 })

@@ -14,7 +14,9 @@ t.test('whatever a full disk stopped a start by, it is told in one sentence that
     system,
     Object.assign(new Error('quota'), { code: 'EDQUOT' }),
     new StartRefused('the data directory cannot be written: set SLUICE_DATA', { cause: system }),
-    new EmbeddedPostgresError('initdb failed (could not write to file "pg_wal/xlogtemp.1": No space left on device)'),
+    new EmbeddedPostgresError(
+      'initdb failed (could not write to file "pg_wal/xlogtemp.1": No space left on device)',
+    ),
   ]) {
     const told = explainFullDisk(problem, disks)
     t.ok(told instanceof StartRefused)
@@ -44,21 +46,32 @@ t.test('a disk without room for a segment of the log of Postgres is full', async
   const objects = await tinyDisk(t)
   if (objects === null) return t.pass('no file system can be mounted here', { skip: true })
   t.equal(await watchRoom({ dataDir: t.testdir({}), objects })(), false)
-  return t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), { message: `the disk of ${objects} is full` })
+  return t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), {
+    message: `the disk of ${objects} is full`,
+  })
 })
 
 t.test('readiness names storage among what the node goes on without', async (t) => {
   let isFull = true
   const up = { mode: 'external', isUp: () => Promise.resolve(true) }
   const watch = new ReadinessWatch({
-    postgres: up, redis: up, storage: { mode: 'disk', isUp: () => Promise.resolve(!isFull) },
-    log: SILENT, keyGraceMs: () => 1_000, now: () => 0,
+    postgres: up,
+    redis: up,
+    storage: { mode: 'disk', isUp: () => Promise.resolve(!isFull) },
+    log: SILENT,
+    keyGraceMs: () => 1_000,
+    now: () => 0,
   })
   t.teardown(() => watch.stop())
   const one = { ready: 1, wanted: 1, configured: 1 }
   const read = () => watch.read({ fronts: one, workers: one, runners: one }, 0)
   while (read().degraded.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  t.match(read(), { status: 'degraded', degraded: ['storage'], reasons: ['storage_down'], dependencies: { storage: { effect: /disk is full/ } } })
+  t.match(read(), {
+    status: 'degraded',
+    degraded: ['storage'],
+    reasons: ['storage_down'],
+    dependencies: { storage: { effect: /disk is full/ } },
+  })
   isFull = false
   while (read().degraded.length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(read().status, 'ready')

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openDataDirectory, type DataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import {
+  openDataDirectory,
+  type DataDirectory,
+} from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { FIRST_KEYS_FILE, firstKeys } from '../../../../src/server/supervisor/data-directory/first-keys.ts'
 import { keptLog } from '../../../support/log.ts'
 
@@ -26,13 +29,16 @@ t.test('a later start writes its address into the file of the first keys, and ke
   t.same(JSON.parse(data.read(FIRST_KEYS_FILE) ?? ''), { base_url: BASE_URL, inference_key: 'kept' })
 })
 
-t.test('a file of the first keys that was edited into something else is left alone, told without quoting it', async (t) => {
-  const [data, log] = [await directory(t), keptLog()]
-  const text = 'sk-sluice-v1-mine, and a note'
-  data.writePrivate(FIRST_KEYS_FILE, text)
-  const keys = await firstKeys(data, { baseUrl: BASE_URL, log }, nothingToMake)
-  t.match(keys, { inference: null, file: /first-keys\.json$/ })
-  t.equal(data.read(FIRST_KEYS_FILE), text)
-  t.match(log.events, [{ event: 'first_keys_unreadable', fields: { file: FIRST_KEYS_FILE } }])
-  t.notMatch(JSON.stringify(log.events), 'mine')
-})
+t.test(
+  'a file of the first keys that was edited into something else is left alone, told without quoting it',
+  async (t) => {
+    const [data, log] = [await directory(t), keptLog()]
+    const text = 'sk-sluice-v1-mine, and a note'
+    data.writePrivate(FIRST_KEYS_FILE, text)
+    const keys = await firstKeys(data, { baseUrl: BASE_URL, log }, nothingToMake)
+    t.match(keys, { inference: null, file: /first-keys\.json$/ })
+    t.equal(data.read(FIRST_KEYS_FILE), text)
+    t.match(log.events, [{ event: 'first_keys_unreadable', fields: { file: FIRST_KEYS_FILE } }])
+    t.notMatch(JSON.stringify(log.events), 'mine')
+  },
+)

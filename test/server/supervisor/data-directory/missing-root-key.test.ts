@@ -18,7 +18,10 @@ t.test('a node whose rows need a root key that is gone ends with a sentence, and
   const { code, stdout, stderr } = await runToEnd(settings)
   t.equal(code, 1)
   t.equal(stdout, '')
-  t.match(stderr, `root key ${MISSING} is not here: 1 key that it wraps cannot be opened; bring it back from its backup`)
+  t.match(
+    stderr,
+    `root key ${MISSING} is not here: 1 key that it wraps cannot be opened; bring it back from its backup`,
+  )
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'root-key')))
   t.notOk(existsSync(join(settings['SLUICE_DATA'] ?? '', 'first-keys.json')))
   await t.test('another key in its stead is none, and one that is given up is not waited for', async (t) => {

@@ -18,7 +18,12 @@ t.test('a generation never reads the files of another one', async (t) => {
   t.equal(readFileSync(nextFile, 'utf8'), 'next')
   t.equal(statSync(oldFile).mode & 0o777, 0o600)
   removeOtherCopies(next, data)
-  t.same(readdirSync(data.path).filter((name) => name.startsWith('frozen-')).map((name) => join(data.path, name)), [nextFile])
+  t.same(
+    readdirSync(data.path)
+      .filter((name) => name.startsWith('frozen-'))
+      .map((name) => join(data.path, name)),
+    [nextFile],
+  )
   t.equal(fileOf(next), nextFile, 'the same content has the same name')
   data.release()
 })

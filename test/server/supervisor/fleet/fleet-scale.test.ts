@@ -1,19 +1,34 @@
 import t from 'tap'
-import { generationsOf, partsOf, scriptedFleet, turnOfLoop, type ScriptedFleet } from '../../../support/nodes/scripted-fleet.ts'
+import {
+  generationsOf,
+  partsOf,
+  scriptedFleet,
+  turnOfLoop,
+  type ScriptedFleet,
+} from '../../../support/nodes/scripted-fleet.ts'
 
 /** Change the number alone. */
 const SPARING = { isSparing: true } as const
 
-t.test('more fronts with the same threads: those that serve stay, and are told the connections of the node', async (t) => {
-  const { fleet, serving, readyAtOnce } = scriptedFleet(t)
-  readyAtOnce()
-  await fleet.start(partsOf(2, 'old'))
-  const before = serving()
-  await fleet.roll(partsOf(4, 'new'), SPARING)
-  t.same(before.map(({ drains, scalings }) => [drains, scalings]), [[[], [4]], [[], [4]]])
-  t.same(generationsOf(serving()), ['0:old', '1:old', '2:new', '3:new'])
-  t.same([fleet.countReady('front'), fleet.countWanted('front')], [4, 4])
-})
+t.test(
+  'more fronts with the same threads: those that serve stay, and are told the connections of the node',
+  async (t) => {
+    const { fleet, serving, readyAtOnce } = scriptedFleet(t)
+    readyAtOnce()
+    await fleet.start(partsOf(2, 'old'))
+    const before = serving()
+    await fleet.roll(partsOf(4, 'new'), SPARING)
+    t.same(
+      before.map(({ drains, scalings }) => [drains, scalings]),
+      [
+        [[], [4]],
+        [[], [4]],
+      ],
+    )
+    t.same(generationsOf(serving()), ['0:old', '1:old', '2:new', '3:new'])
+    t.same([fleet.countReady('front'), fleet.countWanted('front')], [4, 4])
+  },
+)
 
 t.test('other threads: each front is replaced, the new one ready before the old one drains', async (t) => {
   const { fleet, serving, starting, readyAtOnce, forked } = scriptedFleet(t)
@@ -41,17 +56,20 @@ t.test('fewer fronts: those that go drain as replaced ones do', async (t) => {
   t.equal(fleet.countWanted('front'), 1)
 })
 
-t.test('those that serve are told when a replaced one has gone: their shares are larger from then on', async (t) => {
-  const { fleet, serving, readyAtOnce } = scriptedFleet(t)
-  readyAtOnce()
-  await fleet.start(partsOf(2, 'old'))
-  const [first, second] = serving()
-  await fleet.roll(partsOf(1, 'new'), SPARING)
-  t.same(first?.scalings, [1])
-  second?.end('exit code 0')
-  await turnOfLoop()
-  t.same([first?.scalings, second?.scalings], [[1, 1], []])
-})
+t.test(
+  'those that serve are told when a replaced one has gone: their shares are larger from then on',
+  async (t) => {
+    const { fleet, serving, readyAtOnce } = scriptedFleet(t)
+    readyAtOnce()
+    await fleet.start(partsOf(2, 'old'))
+    const [first, second] = serving()
+    await fleet.roll(partsOf(1, 'new'), SPARING)
+    t.same(first?.scalings, [1])
+    second?.end('exit code 0')
+    await turnOfLoop()
+    t.same([first?.scalings, second?.scalings], [[1, 1], []])
+  },
+)
 
 t.test('an added front counts only when it is ready', async (t) => {
   const { fleet, starting } = await grown(t)
@@ -80,7 +98,9 @@ t.test('a front that dies while others are added is back when the number serves'
   const { fleet, serving, starting } = await grown(t)
   const rolled = fleet.roll(partsOf(2, 'new'), SPARING)
   const added = await starting()
-  serving().find(({ part }) => part?.slot === 0)?.end('SIGKILL')
+  serving()
+    .find(({ part }) => part?.slot === 0)
+    ?.end('SIGKILL')
   added.ready()
   await turnOfLoop()
   let isRolled = false
@@ -102,7 +122,10 @@ t.test('an added front that dies at once is brought back', async (t) => {
   await rolled
   await turnOfLoop()
   t.equal(fleet.countReady('front'), 2)
-  t.same(serving().map(({ part }) => part?.slot), [0, 1])
+  t.same(
+    serving().map(({ part }) => part?.slot),
+    [0, 1],
+  )
 })
 
 t.test('only what Postgres has no connections for waits until replaced fronts are gone', async (t) => {
@@ -131,7 +154,10 @@ t.test('a node that ends while it grows drains what it has once', async (t) => {
   const drained = fleet.drain('front', 60_000)
   await t.rejects(rolled, { message: 'the node is ending' })
   t.ok(last.isGone)
-  t.same(forked.filter(({ isReady }) => isReady).map(({ drains }) => drains), [[false], [false]])
+  t.same(
+    forked.filter(({ isReady }) => isReady).map(({ drains }) => drains),
+    [[false], [false]],
+  )
   for (const child of forked) child.end('exit code 0')
   await drained
 })

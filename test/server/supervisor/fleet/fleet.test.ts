@@ -1,5 +1,11 @@
 import t from 'tap'
-import { generationsOf, partsOf, scriptedFleet, turnOfLoop, type ScriptedFleet } from '../../../support/nodes/scripted-fleet.ts'
+import {
+  generationsOf,
+  partsOf,
+  scriptedFleet,
+  turnOfLoop,
+  type ScriptedFleet,
+} from '../../../support/nodes/scripted-fleet.ts'
 
 t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
   const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
@@ -11,38 +17,46 @@ t.test('a roll that is asked for during the start leaves one front in each slot'
   for (const child of forked) if (!child.isReady && child.part !== null) child.ready()
   await Promise.all([started, rolled])
   t.same(generationsOf(serving()), ['0:new', '1:new'])
-  t.same(forked.filter(({ part }) => part?.settings['SLUICE_CATALOG'] === 'old').map(({ drains }) => drains),
-    [[true], [true]])
+  t.same(
+    forked.filter(({ part }) => part?.settings['SLUICE_CATALOG'] === 'old').map(({ drains }) => drains),
+    [[true], [true]],
+  )
 })
 
-t.test('a new front begins with the keys that its predecessor knows, and without any where that says nothing', async (t) => {
-  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
-  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
-  readyAtOnce()
-  await fleet.start(partsOf(2, 'old'))
-  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
-  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
-  await fleet.roll(partsOf(2, 'new'))
-  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [['keys-of-0'], ['keys-of-1']])
-  for (const child of forked) if (child.drains.length > 0) child.end()
-  await fleet.roll(partsOf(2, 'newer'))
-  t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
-})
+t.test(
+  'a new front begins with the keys that its predecessor knows, and without any where that says nothing',
+  async (t) => {
+    const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+    const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+    readyAtOnce()
+    await fleet.start(partsOf(2, 'old'))
+    t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+    for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+    await fleet.roll(partsOf(2, 'new'))
+    t.same([newest(0)?.begunWith, newest(1)?.begunWith], [['keys-of-0'], ['keys-of-1']])
+    for (const child of forked) if (child.drains.length > 0) child.end()
+    await fleet.roll(partsOf(2, 'newer'))
+    t.same([newest(0)?.begunWith, newest(1)?.begunWith], [[''], ['']])
+  },
+)
 
-t.test('a front that replaces a dead one, or is added, begins with the keys of one that serves', async (t) => {
-  const { fleet, forked, readyAtOnce } = scriptedFleet(t)
-  const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
-  readyAtOnce()
-  await fleet.start(partsOf(2, 'old'))
-  for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
-  const dead = newest(0)
-  dead?.end('SIGKILL')
-  for (let turn = 0; turn < 100 && newest(0) === dead; turn++) await turnOfLoop()
-  await turnOfLoop()
-  t.same(newest(0)?.begunWith, ['keys-of-1'])
-  await fleet.roll(partsOf(3, 'new'), { isSparing: true })
-  t.not(newest(2)?.begunWith[0], undefined)
-})
+t.test(
+  'a front that replaces a dead one, or is added, begins with the keys of one that serves',
+  async (t) => {
+    const { fleet, forked, readyAtOnce } = scriptedFleet(t)
+    const newest = (slot: number) => forked.findLast(({ part }) => part?.slot === slot)
+    readyAtOnce()
+    await fleet.start(partsOf(2, 'old'))
+    for (const slot of [0, 1]) Object.assign(newest(slot) ?? {}, { keys: `keys-of-${slot}` })
+    const dead = newest(0)
+    dead?.end('SIGKILL')
+    for (let turn = 0; turn < 100 && newest(0) === dead; turn++) await turnOfLoop()
+    await turnOfLoop()
+    t.same(newest(0)?.begunWith, ['keys-of-1'])
+    await fleet.roll(partsOf(3, 'new'), { isSparing: true })
+    t.not(newest(2)?.begunWith[0], undefined)
+  },
+)
 
 t.test('a roll stops at the first replacement that does not come up, and the others stay', async (t) => {
   const { fleet, forked, serving, starting, readyAtOnce, crashLoops } = scriptedFleet(t)
@@ -84,7 +98,9 @@ t.test('a front that is being restarted when its slot is taken away does not sta
   const started = fleet.start(partsOf(2, 'old'))
   for (let slot = 0; slot < 2; slot++) (await starting()).ready()
   await started
-  serving().find(({ part }) => part?.slot === 1)?.end('SIGSEGV')
+  serving()
+    .find(({ part }) => part?.slot === 1)
+    ?.end('SIGSEGV')
   const restarted = await starting()
   t.equal(restarted.part?.slot, 1)
   const rolled = fleet.roll(partsOf(1, 'new'))
@@ -106,7 +122,10 @@ t.test('a replaced front that does not end is killed, and the log says so', asyn
   const [old] = forked
   t.same(old?.drains, [true])
   t.equal(await old?.ended, 'SIGKILL')
-  t.match(log.events.find(({ event }) => event === 'replaced_child_killed'), { fields: { pid: old?.pid } })
+  t.match(
+    log.events.find(({ event }) => event === 'replaced_child_killed'),
+    { fields: { pid: old?.pid } },
+  )
 })
 
 t.test('a roll waits until those that the one before it replaced are gone', async (t) => {
@@ -123,32 +142,41 @@ t.test('a roll waits until those that the one before it replaced are gone', asyn
   t.same(generationsOf(serving()), ['0:newer'])
 })
 
-t.test('lost spares are logged, no more than five are made, and a good front has one made again', async (t) => {
-  const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
-  const spare = (): (typeof forked)[number] | undefined =>
-    forked.find(({ part, isSpare, isGone }) => isSpare && part === null && !isGone)
-  readyAtOnce()
-  await fleet.start(partsOf(1, 'old'))
-  for (let loss = 0; loss < 5; loss++) {
-    spare()?.end('SIGKILL')
+t.test(
+  'lost spares are logged, no more than five are made, and a good front has one made again',
+  async (t) => {
+    const { fleet, forked, serving, log, readyAtOnce } = scriptedFleet(t)
+    const spare = (): (typeof forked)[number] | undefined =>
+      forked.find(({ part, isSpare, isGone }) => isSpare && part === null && !isGone)
+    readyAtOnce()
+    await fleet.start(partsOf(1, 'old'))
+    for (let loss = 0; loss < 5; loss++) {
+      spare()?.end('SIGKILL')
+      await turnOfLoop()
+    }
+    t.equal(spare(), undefined)
+    const losses = log.events
+      .filter(({ event }) => event === 'spare_lost')
+      .map(({ fields }) => fields['losses'])
+    t.same(losses, [1, 2, 3, 4, 5])
+    serving()[0]?.end('SIGKILL')
     await turnOfLoop()
-  }
-  t.equal(spare(), undefined)
-  const losses = log.events.filter(({ event }) => event === 'spare_lost').map(({ fields }) => fields['losses'])
-  t.same(losses, [1, 2, 3, 4, 5])
-  serving()[0]?.end('SIGKILL')
-  await turnOfLoop()
-  t.same(generationsOf(serving()), ['0:old'])
-  t.ok(spare())
-})
+    t.same(generationsOf(serving()), ['0:old'])
+    t.ok(spare())
+  },
+)
 
 t.test('a spare is loaded some time after the fronts, and none of a node that ended meanwhile', async (t) => {
-  const spares: readonly ScriptedFleet[] = [scriptedFleet(t, { spareDelayMs: 20 }), scriptedFleet(t, { spareDelayMs: 20 })]
+  const spares: readonly ScriptedFleet[] = [
+    scriptedFleet(t, { spareDelayMs: 20 }),
+    scriptedFleet(t, { spareDelayMs: 20 }),
+  ]
   for (const { fleet, readyAtOnce } of spares) {
     readyAtOnce()
     await fleet.start(partsOf(1, 'old'))
   }
-  const count = (): readonly number[] => spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
+  const count = (): readonly number[] =>
+    spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
   t.same(count(), [0, 0])
   await spares[1]?.fleet.killAll()
   while (count()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -171,7 +199,9 @@ t.test('what a dead front has left is swept by one runner that serves, and by no
   const { fleet, forked, readyAtOnce } = scriptedFleet(t)
   fleet.sweep()
   readyAtOnce()
-  const [front, ...others] = partsOf(3, 'old').map((part, slot) => (slot === 0 ? part : { ...part, role: 'runner' as const }))
+  const [front, ...others] = partsOf(3, 'old').map((part, slot) =>
+    slot === 0 ? part : { ...part, role: 'runner' as const },
+  )
   await fleet.start(front === undefined ? [] : [front, ...others])
   fleet.sweep()
   const told = forked.filter(({ sweeps }) => sweeps > 0)

@@ -4,7 +4,15 @@ import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { NO_OPENSSL, selfSigned } from '../../../support/wire/certificate.ts'
 import { startLoad } from '../../../support/load/load.ts'
-import { nodeSettings, runToEnd, sluice, startNode, until, type Settings, type TestNode } from '../../../support/nodes/node.ts'
+import {
+  nodeSettings,
+  runToEnd,
+  sluice,
+  startNode,
+  until,
+  type Settings,
+  type TestNode,
+} from '../../../support/nodes/node.ts'
 import { startStand } from '../../../support/nodes/stand.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -16,9 +24,14 @@ t.test('a reload under load replaces every front and fails no request', async (t
   t.teardown(() => stand.stop())
   const before = new Set(stand.fronts())
   const load = await startLoad({
-    host: '127.0.0.1', port: stand.port, connections: 8, durationMs: 120_000,
-    // A closed loop, or a higher rate, would take the cores from what comes up, for as long as old fronts stay.
-    pace: { kind: 'open', ratePerS: 100 }, requests: [stand.embeddings()],
+    host: '127.0.0.1',
+    port: stand.port,
+    connections: 8,
+    durationMs: 120_000,
+    // A closed loop, or a higher rate, would take the cores from what comes up, for as long as old fronts
+    // stay.
+    pace: { kind: 'open', ratePerS: 100 },
+    requests: [stand.embeddings()],
   })
   process.kill(stand.pid, 'SIGHUP')
   await until('two new fronts', () => stand.fronts().filter((pid) => !before.has(pid)).length === 2)
@@ -37,12 +50,16 @@ t.test('a node with a catalogue of its own', async (t) => {
   const pid = readFileSync(join(settings['SLUICE_DATA'] ?? '', 'supervisor.pid'), 'utf8').split('\n')[0]
   process.kill(Number(pid), 'SIGHUP')
   const node = await starting
-  const untilOneFront = (): Promise<void> => until('one front is left', () => node.pidsOf('front').length === 1)
+  const untilOneFront = (): Promise<void> =>
+    until('one front is left', () => node.pidsOf('front').length === 1)
 
-  await t.test('a reload that is asked for during the start is done after it, and each slot has one front', async () => {
-    await until('it reloaded', () => eventOf(node, 'reloaded') !== undefined)
-    await untilOneFront()
-  })
+  await t.test(
+    'a reload that is asked for during the start is done after it, and each slot has one front',
+    async () => {
+      await until('it reloaded', () => eventOf(node, 'reloaded') !== undefined)
+      await untilOneFront()
+    },
+  )
 
   await t.test('a front that is killed', (t) => killed(t, { node, settings, catalogue }))
 
@@ -59,16 +76,19 @@ t.test('a node with a catalogue of its own', async (t) => {
     t.match(refused, { code: 1, stderr: /could not reload: SLUICE_CATALOG/ })
   })
 
-  await t.test('a front that cannot come up five times in a row stops the node with the reason', async (t) => {
-    await untilOneFront()
-    // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
-    // again.
-    const [copy = ''] = copiesIn(node.dataDir)
-    writeFileSync(join(node.dataDir, copy), '{')
-    await node.signal('front', 'SIGKILL')
-    t.equal(await node.ended, 1)
-    t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
-  })
+  await t.test(
+    'a front that cannot come up five times in a row stops the node with the reason',
+    async (t) => {
+      await untilOneFront()
+      // What a front reads while it comes up; the node's own copy, since the operator's file is not looked at
+      // again.
+      const [copy = ''] = copiesIn(node.dataDir)
+      writeFileSync(join(node.dataDir, copy), '{')
+      await node.signal('front', 'SIGKILL')
+      t.equal(await node.ended, 1)
+      t.match(node.output(), /front 0 ended 5 times in a row before it was ready; .*the catalogue has/)
+    },
+  )
 })
 
 interface OwnCatalogue {
@@ -78,7 +98,8 @@ interface OwnCatalogue {
 }
 
 async function killed(t: Test, { node, settings, catalogue }: OwnCatalogue): Promise<void> {
-  const back = (times: number) => () => node.lines().filter((line) => line['event'] === 'child_restarted').length === times
+  const back = (times: number) => () =>
+    node.lines().filter((line) => line['event'] === 'child_restarted').length === times
 
   await t.test('is replaced and named in the log', async (t) => {
     const [front = 0] = node.pidsOf('front')
@@ -125,34 +146,53 @@ t.test('a reload of a configuration file', async (t) => {
     t.same(node.pidsOf('front'), before)
   })
 
-  await t.test('is followed by the log of the supervisor as by those of the fronts, and brings another number of fronts', async (t) => {
-    writeFileSync(file, '{"SLUICE_FRONTS":2,"SLUICE_LOG_LEVEL":"error"}')
-    // By the command line, as an operator does it.
-    t.match(await runToEnd(settings, sluice('reload')), { code: 0, stdout: /runs on the new configuration\n$/ })
-    await until('it is ready with one more', async () => (await node.admin('/readyz')).body.includes('"fronts":{"ready":2,"wanted":2,'))
-    t.equal(eventOf(node, 'reloaded'), undefined, 'which is no error')
-    writeFileSync(file, '{"SLUICE_FRONTS":1,"SLUICE_LOG_LEVEL":"info"}')
-    t.match(await runToEnd(settings, sluice('reload')), { code: 0 })
-    await until('it says so', () => eventOf(node, 'reloaded') !== undefined)
-  })
+  await t.test(
+    'is followed by the log of the supervisor as by those of the fronts, and brings another number of fronts',
+    async (t) => {
+      writeFileSync(file, '{"SLUICE_FRONTS":2,"SLUICE_LOG_LEVEL":"error"}')
+      // By the command line, as an operator does it.
+      t.match(await runToEnd(settings, sluice('reload')), {
+        code: 0,
+        stdout: /runs on the new configuration\n$/,
+      })
+      await until('it is ready with one more', async () =>
+        (await node.admin('/readyz')).body.includes('"fronts":{"ready":2,"wanted":2,'),
+      )
+      t.equal(eventOf(node, 'reloaded'), undefined, 'which is no error')
+      writeFileSync(file, '{"SLUICE_FRONTS":1,"SLUICE_LOG_LEVEL":"info"}')
+      t.match(await runToEnd(settings, sluice('reload')), { code: 0 })
+      await until('it says so', () => eventOf(node, 'reloaded') !== undefined)
+    },
+  )
 })
 
-t.test('a certificate that is deleted cannot keep a front from coming back', { skip: NO_OPENSSL }, async (t) => {
-  const { certFile, keyFile } = selfSigned(t)
-  const node = await startNode(t, { ...(await nodeSettings(t)), SLUICE_TLS_CERT: certFile, SLUICE_TLS_KEY: keyFile })
-  for (const copy of copiesIn(node.dataDir)) t.equal(statSync(join(node.dataDir, copy)).mode & 0o777, 0o600, copy)
-  t.equal(copiesIn(node.dataDir).length, 2)
-  for (const file of [certFile, keyFile]) rmSync(file)
-  await node.signal('front', 'SIGKILL')
-  await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
-})
+t.test(
+  'a certificate that is deleted cannot keep a front from coming back',
+  { skip: NO_OPENSSL },
+  async (t) => {
+    const { certFile, keyFile } = selfSigned(t)
+    const node = await startNode(t, {
+      ...(await nodeSettings(t)),
+      SLUICE_TLS_CERT: certFile,
+      SLUICE_TLS_KEY: keyFile,
+    })
+    for (const copy of copiesIn(node.dataDir))
+      t.equal(statSync(join(node.dataDir, copy)).mode & 0o777, 0o600, copy)
+    t.equal(copiesIn(node.dataDir).length, 2)
+    for (const file of [certFile, keyFile]) rmSync(file)
+    await node.signal('front', 'SIGKILL')
+    await until('it is back', () => eventOf(node, 'child_restarted') !== undefined)
+  },
+)
 
 function withoutCatalogue({ SLUICE_CATALOG: _, ...others }: Settings): Settings {
   return others
 }
 
 function copiesIn(dataDir: string): readonly string[] {
-  return readdirSync(dataDir).filter((name) => name.startsWith('frozen-')).sort()
+  return readdirSync(dataDir)
+    .filter((name) => name.startsWith('frozen-'))
+    .sort()
 }
 
 function eventOf(node: TestNode, event: string): Record<string, unknown> | undefined {

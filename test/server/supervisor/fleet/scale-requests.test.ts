@@ -1,8 +1,16 @@
 import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openDataDirectory, type DataDirectory } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
-import { leaveScaleRequest, SCALE_REQUESTS_MAX, untilScaled, ScaleDesk } from '../../../../src/server/supervisor/fleet/scale-requests.ts'
+import {
+  openDataDirectory,
+  type DataDirectory,
+} from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import {
+  leaveScaleRequest,
+  SCALE_REQUESTS_MAX,
+  untilScaled,
+  ScaleDesk,
+} from '../../../../src/server/supervisor/fleet/scale-requests.ts'
 import type { ScaleEnd, ScaleInput } from '../../../../src/server/supervisor/fleet/scaling.ts'
 import { keptLog, SILENT } from '../../../support/log.ts'
 import { turnOfLoop } from '../../../support/nodes/scripted-fleet.ts'
@@ -10,25 +18,29 @@ import { turnOfLoop } from '../../../support/nodes/scripted-fleet.ts'
 const THREE: ScaleInput = { fronts: 3, workers: null }
 const DONE: ScaleEnd = { state: 'done', before: { fronts: 1, workers: 1 }, now: { fronts: 3, workers: 3 } }
 
-t.test('a wish is taken once, however often the node looks, answered, and taken away by who wished', async (t) => {
-  const { data, desk, inputs, end } = await openDesk(t)
-  const name = leaveScaleRequest(data.path, THREE)
-  desk.look()
-  desk.look()
-  await turnOfLoop()
-  t.same(inputs, [THREE])
-  end()
-  await turnOfLoop()
-  desk.look()
-  t.same(await untilScaled(data.path, name), DONE)
-  t.equal(existsSync(join(data.path, name)), false)
-  t.same(inputs, [THREE])
-})
+t.test(
+  'a wish is taken once, however often the node looks, answered, and taken away by who wished',
+  async (t) => {
+    const { data, desk, inputs, end } = await openDesk(t)
+    const name = leaveScaleRequest(data.path, THREE)
+    desk.look()
+    desk.look()
+    await turnOfLoop()
+    t.same(inputs, [THREE])
+    end()
+    await turnOfLoop()
+    desk.look()
+    t.same(await untilScaled(data.path, name), DONE)
+    t.equal(existsSync(join(data.path, name)), false)
+    t.same(inputs, [THREE])
+  },
+)
 
 t.test('what is no wish is left alone, and keeps no other one from being taken', async (t) => {
   const { data, desk, inputs } = await openDesk(t)
   const odd = ['', '{', 'null', '[]', '{"state":"asked","fronts":"3","workers":null}', '{"state":"done"}']
-  for (const [at, text] of odd.entries()) writeFileSync(join(data.path, `scale-00000000-0000-0000-0000-00000000000${at}.json`), text)
+  for (const [at, text] of odd.entries())
+    writeFileSync(join(data.path, `scale-00000000-0000-0000-0000-00000000000${at}.json`), text)
   writeFileSync(join(data.path, 'scale-..json'), '{"state":"asked","fronts":9,"workers":null}')
   leaveScaleRequest(data.path, THREE)
   desk.look()
@@ -40,7 +52,9 @@ t.test('no more wishes wait than the limit, and answers that nobody reads do not
   const names = Array.from({ length: SCALE_REQUESTS_MAX + 2 }, () => leaveScaleRequest(data.path, THREE))
   desk.look()
   t.equal(inputs.length, SCALE_REQUESTS_MAX)
-  const refused = names.filter((name) => readFileSync(join(data.path, name), 'utf8').includes('16 wait already'))
+  const refused = names.filter((name) =>
+    readFileSync(join(data.path, name), 'utf8').includes('16 wait already'),
+  )
   t.equal(refused.length, 2)
   end()
   await turnOfLoop()
@@ -50,7 +64,12 @@ t.test('no more wishes wait than the limit, and answers that nobody reads do not
 t.test('a folder that cannot be written keeps nobody else waiting', async (t) => {
   const log = keptLog()
   const { data } = await openDesk(t)
-  const full = { ...data, writePrivate: () => { throw new Error('ENOSPC') } }
+  const full = {
+    ...data,
+    writePrivate: () => {
+      throw new Error('ENOSPC')
+    },
+  }
   const desk = new ScaleDesk({ data: full, log, scale: () => Promise.resolve(DONE) })
   leaveScaleRequest(data.path, THREE)
   desk.look()
@@ -71,16 +90,22 @@ t.test('a node that ends takes wishes along, and a start finds none', async (t) 
   next.release()
 })
 
-t.test('a wish of root can be read by the user whose node it is', { skip: process.geteuid?.() === 0 ? false : 'only root' }, (t) => {
-  const path = t.testdir()
-  chownSync(path, 12_345, 12_346)
-  const { uid, gid, mode } = statSync(join(path, leaveScaleRequest(path, THREE)))
-  t.same([uid, gid, mode & 0o777], [12_345, 12_346, 0o600])
-  t.end()
-})
+t.test(
+  'a wish of root can be read by the user whose node it is',
+  { skip: process.geteuid?.() === 0 ? false : 'only root' },
+  (t) => {
+    const path = t.testdir()
+    chownSync(path, 12_345, 12_346)
+    const { uid, gid, mode } = statSync(join(path, leaveScaleRequest(path, THREE)))
+    t.same([uid, gid, mode & 0o777], [12_345, 12_346, 0o600])
+    t.end()
+  },
+)
 
 /** A desk whose wishes end when the test says so. */
-async function openDesk(t: Test): Promise<{ data: DataDirectory; desk: ScaleDesk; inputs: ScaleInput[]; end: () => void }> {
+async function openDesk(
+  t: Test,
+): Promise<{ data: DataDirectory; desk: ScaleDesk; inputs: ScaleInput[]; end: () => void }> {
   const data = await openDataDirectory(join(t.testdir(), 'data'), SILENT)
   t.teardown(() => data.release())
   const inputs: ScaleInput[] = []
@@ -89,5 +114,10 @@ async function openDesk(t: Test): Promise<{ data: DataDirectory; desk: ScaleDesk
     inputs.push(input)
     return new Promise((resolve) => ends.push(() => resolve(DONE)))
   }
-  return { data, desk: new ScaleDesk({ data, log: SILENT, scale }), inputs, end: () => ends.forEach((one) => one()) }
+  return {
+    data,
+    desk: new ScaleDesk({ data, log: SILENT, scale }),
+    inputs,
+    end: () => ends.forEach((one) => one()),
+  }
 }

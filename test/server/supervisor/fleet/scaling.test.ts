@@ -12,7 +12,10 @@ t.test('a wish changes the numbers of the settings and of the config, and spares
   await turnOfLoop()
   endRoll()
   t.same(await scaled, { state: 'done', before: { fronts: 2, workers: 2 }, now: { fronts: 4, workers: 4 } })
-  t.match(reloader.current, { config: { fronts: 4, workers: 2 }, settings: { SLUICE_FRONTS: '4', SLUICE_WORKERS: '2' } })
+  t.match(reloader.current, {
+    config: { fronts: 4, workers: 2 },
+    settings: { SLUICE_FRONTS: '4', SLUICE_WORKERS: '2' },
+  })
   t.same(rolls, [{ isSparing: true }])
   t.same(adopted, [], 'nothing was read anew')
 })
@@ -41,7 +44,10 @@ for (const [input, reason] of [
 t.test('more than Postgres has connections for is refused; fewer are not even compared', async (t) => {
   const { reloader, endRoll, refuse, checked } = scriptedReload(TWO)
   refuse(new StartRefused('raise its max_connections'))
-  t.same(await reloader.scale({ fronts: 3, workers: null }), { state: 'refused', reason: 'raise its max_connections' })
+  t.same(await reloader.scale({ fronts: 3, workers: null }), {
+    state: 'refused',
+    reason: 'raise its max_connections',
+  })
   const scaled = reloader.scale({ fronts: 1, workers: null })
   await turnOfLoop()
   endRoll()
@@ -52,7 +58,10 @@ t.test('more than Postgres has connections for is refused; fewer are not even co
 t.test('what only the log may know is not answered', async (t) => {
   const { reloader, refuse, log } = scriptedReload(TWO)
   refuse(new Error('connect ECONNREFUSED 10.0.0.7'))
-  t.same(await reloader.scale({ fronts: 3, workers: null }), { state: 'refused', reason: 'an error; its log tells which' })
+  t.same(await reloader.scale({ fronts: 3, workers: null }), {
+    state: 'refused',
+    reason: 'an error; its log tells which',
+  })
   t.match(log.events.at(-1), { event: 'scale_refused' })
 })
 
@@ -107,6 +116,9 @@ t.test('a reload keeps the wished number until somebody changes its setting', as
 t.test('a node that drains scales no more', async (t) => {
   const { reloader, rolls } = scriptedReload(TWO)
   reloader.end()
-  t.same(await reloader.scale({ fronts: 3, workers: null }), { state: 'refused', reason: 'the node is ending' })
+  t.same(await reloader.scale({ fronts: 3, workers: null }), {
+    state: 'refused',
+    reason: 'the node is ending',
+  })
   t.same(rolls, [])
 })

@@ -1,38 +1,55 @@
 import t from 'tap'
 import { FRONT_HUNG_MS, FRONT_SILENT_MS } from '../../../../src/schemas/limits/limits.ts'
 import { SILENCE_LOOK_MS } from '../../../../src/server/supervisor/fleet/silence.ts'
-import { partsOf, scriptedFleet, turnOfLoop, type ScriptedFleet } from '../../../support/nodes/scripted-fleet.ts'
+import {
+  partsOf,
+  scriptedFleet,
+  turnOfLoop,
+  type ScriptedFleet,
+} from '../../../support/nodes/scripted-fleet.ts'
 
 const LOOKS_UNTIL_SILENT = FRONT_SILENT_MS / SILENCE_LOOK_MS
 const LOOKS_UNTIL_HUNG = FRONT_HUNG_MS / SILENCE_LOOK_MS
 
-t.test('a front without a heartbeat for 3 s is not ready, and is ready again with the next one', async (t) => {
-  const { fleet, serving, log } = await twoFronts(t)
-  const [still, lively] = serving()
-  look({ fleet, beating: [lively] }, LOOKS_UNTIL_SILENT)
-  t.equal(fleet.countReady('front'), 2, 'the first look finds where it stands')
-  look({ fleet, beating: [lively] }, 1)
-  t.equal(fleet.countReady('front'), 1)
-  t.equal(fleet.silent, 1)
-  t.equal(fleet.sessionThreads.ready, 1)
-  look({ fleet, beating: [still, lively] }, 1)
-  t.equal(fleet.countReady('front'), 2)
-  t.same(log.events.map(({ event, fields }) => [event, fields['pid']]), [['front_silent', still?.pid], ['front_answers', still?.pid]])
-})
+t.test(
+  'a front without a heartbeat for 3 s is not ready, and is ready again with the next one',
+  async (t) => {
+    const { fleet, serving, log } = await twoFronts(t)
+    const [still, lively] = serving()
+    look({ fleet, beating: [lively] }, LOOKS_UNTIL_SILENT)
+    t.equal(fleet.countReady('front'), 2, 'the first look finds where it stands')
+    look({ fleet, beating: [lively] }, 1)
+    t.equal(fleet.countReady('front'), 1)
+    t.equal(fleet.silent, 1)
+    t.equal(fleet.sessionThreads.ready, 1)
+    look({ fleet, beating: [still, lively] }, 1)
+    t.equal(fleet.countReady('front'), 2)
+    t.same(
+      log.events.map(({ event, fields }) => [event, fields['pid']]),
+      [
+        ['front_silent', still?.pid],
+        ['front_answers', still?.pid],
+      ],
+    )
+  },
+)
 
-t.test('a front without a heartbeat for 10 s is killed and replaced; the event and the count tell it', async (t) => {
-  const { fleet, serving, log } = await twoFronts(t)
-  const [still, lively] = serving()
-  look({ fleet, beating: [lively] }, LOOKS_UNTIL_HUNG)
-  t.equal(still?.isGone, false)
-  look({ fleet, beating: [lively] }, 1)
-  t.equal(await still?.ended, 'SIGKILL')
-  await turnOfLoop()
-  t.equal(fleet.hangs, 1)
-  t.equal(fleet.countReady('front'), 2)
-  t.ok(log.events.some(({ event, fields }) => event === 'front_hung' && fields['pid'] === still?.pid))
-  t.equal(lively?.isGone, false)
-})
+t.test(
+  'a front without a heartbeat for 10 s is killed and replaced; the event and the count tell it',
+  async (t) => {
+    const { fleet, serving, log } = await twoFronts(t)
+    const [still, lively] = serving()
+    look({ fleet, beating: [lively] }, LOOKS_UNTIL_HUNG)
+    t.equal(still?.isGone, false)
+    look({ fleet, beating: [lively] }, 1)
+    t.equal(await still?.ended, 'SIGKILL')
+    await turnOfLoop()
+    t.equal(fleet.hangs, 1)
+    t.equal(fleet.countReady('front'), 2)
+    t.ok(log.events.some(({ event, fields }) => event === 'front_hung' && fields['pid'] === still?.pid))
+    t.equal(lively?.isGone, false)
+  },
+)
 
 t.test('a supervisor that stood still itself has no front killed for what it did not hear', async (t) => {
   const { fleet, serving } = await twoFronts(t)

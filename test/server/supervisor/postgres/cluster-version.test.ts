@@ -3,16 +3,23 @@ import t from 'tap'
 import { shippedMajor } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 import { checkClusterVersion } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
 
-t.test('a cluster of another major version of Postgres is refused with the way to come from it', async (t) => {
-  const ours = shippedMajor()
-  t.ok(ours >= 18)
-  const place = (version: number) => {
-    const folder = t.testdir({ data: { PG_VERSION: `${version}\n` } })
-    return { folder, data: join(folder, 'data') }
-  }
-  await t.rejects(checkClusterVersion(place(ours - 1), ours), {
-    message: new RegExp(`is of Postgres ${ours - 1}, and this Sluice brings Postgres ${ours}: with the Sluice that made it run .sluice backup.`),
-  })
-  await t.rejects(checkClusterVersion(place(ours + 1), ours), { message: /start it with that Sluice or a newer one/ })
-  await checkClusterVersion(place(ours), ours)
-})
+t.test(
+  'a cluster of another major version of Postgres is refused with the way to come from it',
+  async (t) => {
+    const ours = shippedMajor()
+    t.ok(ours >= 18)
+    const place = (version: number) => {
+      const folder = t.testdir({ data: { PG_VERSION: `${version}\n` } })
+      return { folder, data: join(folder, 'data') }
+    }
+    await t.rejects(checkClusterVersion(place(ours - 1), ours), {
+      message: new RegExp(
+        `is of Postgres ${ours - 1}, and this Sluice brings Postgres ${ours}: with the Sluice that made it run .sluice backup.`,
+      ),
+    })
+    await t.rejects(checkClusterVersion(place(ours + 1), ours), {
+      message: /start it with that Sluice or a newer one/,
+    })
+    await checkClusterVersion(place(ours), ours)
+  },
+)

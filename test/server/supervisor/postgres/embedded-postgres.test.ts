@@ -1,12 +1,23 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { postgresAt } from '../../../../src/server/store/base/open.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../src/server/supervisor/postgres/embedded-postgres.ts'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { identityOf } from '../../../../src/server/supervisor/fleet/process-state.ts'
 import { findSetpriv } from '../../../../src/server/supervisor/fleet/step-down.ts'
 import { clusterHome, type ClusterHome } from '../../../support/nodes/cluster-home.ts'
@@ -15,7 +26,10 @@ import { keptLog } from '../../../support/log.ts'
 // Clusters are made here, on a machine that may be busy.
 t.setTimeout(600_000)
 
-/** A cluster that is made once, for all tests that are not about the making. Each starts a server of it and stops that. */
+/**
+ * A cluster that is made once, for all tests that are not about the making. Each starts a server of it and
+ * stops that.
+ */
 const made = clusterHome(t)
 
 const HOST = fileURLToPath(new URL('../../../support/stores/postgres-host.js', import.meta.url))
@@ -32,7 +46,11 @@ async function ask(url: string, query: string): Promise<unknown> {
 }
 
 function host({ dataDir, outsideDir }: ClusterHome): ChildProcess {
-  return fork(HOST, [dataDir, outsideDir], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [], env: {} })
+  return fork(HOST, [dataDir, outsideDir], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: [],
+    env: {},
+  })
 }
 
 function postmasterOf(clusterFolder: string): number {
@@ -75,7 +93,12 @@ t.test('a cluster that lies too deep for a socket has one in a folder of its own
   const deep = join(home.outsideDir, 'd'.repeat(60), 'e'.repeat(60))
   const dataDir = join(home.dataDir, 'd'.repeat(60), 'e'.repeat(60))
   for (const path of [deep, dataDir]) mkdirSync(path, { recursive: true })
-  const server = await startEmbeddedPostgres({ dataDir, outsideDir: deep, log: keptLog(), settings: { fsync: 'off' } })
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    outsideDir: deep,
+    log: keptLog(),
+    settings: { fsync: 'off' },
+  })
   t.teardown(() => server.stop())
   const folder = String(await ask(server.url, 'SHOW unix_socket_directories'))
   t.notOk(folder.startsWith(server.clusterFolder))
@@ -93,27 +116,38 @@ t.test('a second start finds the data and the password of the first', async (t) 
   t.equal(new URL(second.url).password, new URL(first.url).password)
 })
 
-t.test('a parent that is killed leaves no server, and the next start works', { skip: NO_DEATH_SIGNAL }, async (t) => {
-  const parent = host(made)
-  const [url] = (await once(parent, 'message')) as [string]
-  await ask(url, 'CREATE TABLE kept_by_a_kill AS SELECT 42 AS n')
-  const pid = postmasterOf(clusterOf(made))
-  parent.kill('SIGKILL')
-  await untilGone(pid)
-  t.equal(await ask((await started(t)).url, 'SELECT n FROM kept_by_a_kill'), 42)
-})
+t.test(
+  'a parent that is killed leaves no server, and the next start works',
+  { skip: NO_DEATH_SIGNAL },
+  async (t) => {
+    const parent = host(made)
+    const [url] = (await once(parent, 'message')) as [string]
+    await ask(url, 'CREATE TABLE kept_by_a_kill AS SELECT 42 AS n')
+    const pid = postmasterOf(clusterOf(made))
+    parent.kill('SIGKILL')
+    await untilGone(pid)
+    t.equal(await ask((await started(t)).url, 'SELECT n FROM kept_by_a_kill'), 42)
+  },
+)
 
 for (const afterMs of [150, 400]) {
-  t.test(`a parent killed ${afterMs} ms into the first start leaves nothing half-made`, { skip: NO_DEATH_SIGNAL }, async (t) => {
-    const home = clusterHome(t)
-    const parent = host(home)
-    await pause(afterMs)
-    parent.kill('SIGKILL')
-    await once(parent, 'exit')
-    const { url, clusterFolder } = await home.start()
-    t.equal(await ask(url, 'SELECT 1'), 1)
-    t.same(readdirSync(clusterFolder).filter((name) => name.includes('.new-')), [])
-  })
+  t.test(
+    `a parent killed ${afterMs} ms into the first start leaves nothing half-made`,
+    { skip: NO_DEATH_SIGNAL },
+    async (t) => {
+      const home = clusterHome(t)
+      const parent = host(home)
+      await pause(afterMs)
+      parent.kill('SIGKILL')
+      await once(parent, 'exit')
+      const { url, clusterFolder } = await home.start()
+      t.equal(await ask(url, 'SELECT 1'), 1)
+      t.same(
+        readdirSync(clusterFolder).filter((name) => name.includes('.new-')),
+        [],
+      )
+    },
+  )
 }
 
 t.test('a server that is killed is up again on the same address', async (t) => {
@@ -137,22 +171,25 @@ t.test('the log tells with what last words a server died', async (t) => {
   t.match(died?.fields['lastWords'], /LOG: {2}received immediate shutdown request/)
 })
 
-t.test('a claim of the cluster that was cut short is nobody\'s', async (t) => {
+t.test("a claim of the cluster that was cut short is nobody's", async (t) => {
   const { clusterFolder, stop } = await started(t)
   await stop()
   writeFileSync(join(clusterFolder, 'supervisor.json'), '{"pid":1')
   await t.resolves(started(t))
 })
 
-t.test('a record of the cluster that cannot be read is refused by its name, and nothing starts empty', async (t) => {
-  const first = await started(t)
-  await first.stop()
-  const record = join(made.dataDir, 'postgres.json')
-  const kept = readFileSync(record)
-  t.teardown(() => writeFileSync(record, kept))
-  writeFileSync(record, '{"clus')
-  await t.rejects(made.start(), /postgres\.json cannot be read: restore it/)
-})
+t.test(
+  'a record of the cluster that cannot be read is refused by its name, and nothing starts empty',
+  async (t) => {
+    const first = await started(t)
+    await first.stop()
+    const record = join(made.dataDir, 'postgres.json')
+    const kept = readFileSync(record)
+    t.teardown(() => writeFileSync(record, kept))
+    writeFileSync(record, '{"clus')
+    await t.rejects(made.start(), /postgres\.json cannot be read: restore it/)
+  },
+)
 
 t.test('a cluster that a living process uses is refused to another one', async (t) => {
   const parent = host(made)

@@ -2,7 +2,12 @@ import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } f
 import { basename, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { clusters } from '../../../../src/server/cli/operator/doctor/clusters.ts'
-import { noteOwner, OUTSIDE_DIR, outsideClusters, removeCluster } from '../../../../src/server/supervisor/postgres/outside-clusters.ts'
+import {
+  noteOwner,
+  OUTSIDE_DIR,
+  outsideClusters,
+  removeCluster,
+} from '../../../../src/server/supervisor/postgres/outside-clusters.ts'
 import { placeCluster } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
 import { identityOf } from '../../../../src/server/supervisor/fleet/process-state.ts'
 import { deployFile } from '../../../support/nodes/deploy.ts'
@@ -41,7 +46,10 @@ t.test('a data directory that was made anew in the same place uses its own clust
   t.equal(found.find((one) => one.folder === folder)?.isUsed, false)
   t.equal(found.find((one) => one.folder === again.folder)?.isUsed, true)
   noteOwner(folder, join(home, 'moved'))
-  t.ok((await outsideClusters(outsideDir)).every(({ isUsed }) => isUsed), 'a start notes where the directory is now')
+  t.ok(
+    (await outsideClusters(outsideDir)).every(({ isUsed }) => isUsed),
+    'a start notes where the directory is now',
+  )
 })
 
 t.test('a cluster goes whole, the programs with the last one, and one that is running stays', async (t) => {
@@ -50,37 +58,51 @@ t.test('a cluster goes whole, the programs with the last one, and one that is ru
   mkdirSync(join(outsideDir, 'postgres-18.4-linux-x64'))
   const of = async (path: string) => (await outsideClusters(outsideDir)).filter((one) => one.folder === path)
   writeFileSync(join(folder, 'supervisor.json'), JSON.stringify(identityOf(process.pid)))
-  for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), `process ${process.pid} runs on it`)
+  for (const one of await of(folder))
+    t.equal(await removeCluster(one, { outsideDir, force: true }), `process ${process.pid} runs on it`)
   rmSync(join(folder, 'supervisor.json'))
-  for (const one of await of(other.folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
+  for (const one of await of(other.folder))
+    t.equal(await removeCluster(one, { outsideDir, force: true }), null)
   t.notOk(existsSync(other.folder))
   t.ok(existsSync(join(outsideDir, 'postgres-18.4-linux-x64')))
   for (const one of await of(folder)) t.equal(await removeCluster(one, { outsideDir, force: true }), null)
   t.notOk(existsSync(outsideDir))
 })
 
-t.test('a cluster that a stopped node uses stays unless that is forced, and is told with what it is used by', async (t) => {
-  const { dataDir, outsideDir } = await tried(t)
-  const remove = async (force: boolean) => Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
-  const [why] = await remove(false)
-  t.ok(why?.startsWith(`the data directory ${dataDir} uses it`), String(why))
-  t.match(why, /--force/)
-  t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
-  t.same(await remove(true), [null])
-  t.same(await outsideClusters(outsideDir), [])
-})
+t.test(
+  'a cluster that a stopped node uses stays unless that is forced, and is told with what it is used by',
+  async (t) => {
+    const { dataDir, outsideDir } = await tried(t)
+    const remove = async (force: boolean) =>
+      Promise.all((await outsideClusters(outsideDir)).map((one) => removeCluster(one, { outsideDir, force })))
+    const [why] = await remove(false)
+    t.ok(why?.startsWith(`the data directory ${dataDir} uses it`), String(why))
+    t.match(why, /--force/)
+    t.match(await outsideClusters(outsideDir), [{ isUsed: true }])
+    t.same(await remove(true), [null])
+    t.same(await outsideClusters(outsideDir), [])
+  },
+)
 
-t.test('a cluster that does not say whose it is counts as unused, and a folder that is none is left', async (t) => {
-  const { outsideDir, folder } = await tried(t)
-  writeFileSync(join(folder, 'data-directory.json'), 'half a wri')
-  mkdirSync(join(outsideDir, 'something'))
-  chmodSync(join(outsideDir, 'something'), 0o700)
-  t.match(await outsideClusters(outsideDir), [{ folder, dataDir: null, isUsed: false }])
-  t.same(await outsideClusters(join(outsideDir, 'missing')), [])
-})
+t.test(
+  'a cluster that does not say whose it is counts as unused, and a folder that is none is left',
+  async (t) => {
+    const { outsideDir, folder } = await tried(t)
+    writeFileSync(join(folder, 'data-directory.json'), 'half a wri')
+    mkdirSync(join(outsideDir, 'something'))
+    chmodSync(join(outsideDir, 'something'), 0o700)
+    t.match(await outsideClusters(outsideDir), [{ folder, dataDir: null, isUsed: false }])
+    t.same(await outsideClusters(join(outsideDir, 'missing')), [])
+  },
+)
 
 t.test('the systemd unit has its data in no folder in which a trial as root leaves something', async (t) => {
   const [, data = ''] = /^Environment=SLUICE_DATA=(.+)$/m.exec(deployFile('systemd/sluice.service')) ?? []
   t.match(data, /^\//)
-  t.notOk(OUTSIDE_DIR === data || OUTSIDE_DIR.startsWith(`${data}/`) || data.startsWith(`${OUTSIDE_DIR}/`) || dirname(data) === OUTSIDE_DIR)
+  t.notOk(
+    OUTSIDE_DIR === data ||
+      OUTSIDE_DIR.startsWith(`${data}/`) ||
+      data.startsWith(`${OUTSIDE_DIR}/`) ||
+      dirname(data) === OUTSIDE_DIR,
+  )
 })

@@ -2,7 +2,11 @@ import { chmodSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { findPostgresBinaries, shippedBinaries, type ShippedBinaries } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
+import {
+  findPostgresBinaries,
+  shippedBinaries,
+  type ShippedBinaries,
+} from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'
 
 interface Install {
@@ -30,23 +34,32 @@ const input = { account: stepDownAccount(), setpriv: findSetpriv() }
 t.test('links that an install without scripts left out are made', async (t) => {
   const { shipped, cacheDir } = install(t)
   t.equal(await findPostgresBinaries({ ...input, cacheDir }, shipped), join(shipped.native, 'bin'))
-  t.ok(readdirSync(join(shipped.native, 'lib'), { withFileTypes: true }).some((entry) => entry.isSymbolicLink()))
+  t.ok(
+    readdirSync(join(shipped.native, 'lib'), { withFileTypes: true }).some((entry) => entry.isSymbolicLink()),
+  )
 })
 
-t.test('programs in a closed home are copied once to where the account can run them', { skip: !asRoot && 'needs root' }, async (t) => {
-  const { shipped, cacheDir } = install(t)
-  chmodSync(join(shipped.native, '..'), 0o700)
-  const bin = await findPostgresBinaries({ ...input, cacheDir }, shipped)
-  t.equal(bin, join(cacheDir, shipped.name, 'native', 'bin'))
-  const { mtimeMs } = statSync(bin)
-  await findPostgresBinaries({ ...input, cacheDir }, shipped)
-  t.equal(statSync(bin).mtimeMs, mtimeMs)
-  t.same(readdirSync(cacheDir), [shipped.name])
-})
+t.test(
+  'programs in a closed home are copied once to where the account can run them',
+  { skip: !asRoot && 'needs root' },
+  async (t) => {
+    const { shipped, cacheDir } = install(t)
+    chmodSync(join(shipped.native, '..'), 0o700)
+    const bin = await findPostgresBinaries({ ...input, cacheDir }, shipped)
+    t.equal(bin, join(cacheDir, shipped.name, 'native', 'bin'))
+    const { mtimeMs } = statSync(bin)
+    await findPostgresBinaries({ ...input, cacheDir }, shipped)
+    t.equal(statSync(bin).mtimeMs, mtimeMs)
+    t.same(readdirSync(cacheDir), [shipped.name])
+  },
+)
 
 t.test('programs that cannot run are refused with what they said', async (t) => {
   const { shipped, cacheDir } = install(t)
   const lib = join(shipped.native, 'lib')
   for (const name of readdirSync(lib)) rmSync(join(lib, name), { recursive: true })
-  await t.rejects(findPostgresBinaries({ ...input, cacheDir }, shipped), /do not run on this machine \([^]*(librar|shared)[^]*DATABASE_URL/)
+  await t.rejects(
+    findPostgresBinaries({ ...input, cacheDir }, shipped),
+    /do not run on this machine \([^]*(librar|shared)[^]*DATABASE_URL/,
+  )
 })

@@ -8,7 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { findPostgresBinaries } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 import { placeCluster } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
-import { POSTGRES_SOCKET, startPostmaster, stopPostmaster } from '../../../../src/server/supervisor/postgres/postmaster.ts'
+import {
+  POSTGRES_SOCKET,
+  startPostmaster,
+  stopPostmaster,
+} from '../../../../src/server/supervisor/postgres/postmaster.ts'
 import { identityOf, postgresProcessesWith } from '../../../../src/server/supervisor/fleet/process-state.ts'
 import { makeSocketFolder } from '../../../../src/server/supervisor/data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'
@@ -17,11 +21,20 @@ import { keptLog } from '../../../support/log.ts'
 
 /** What Postgres leaves behind, with a pid of the test's choice. */
 function lock(data: string, pid: number): void {
-  writeFileSync(join(data, 'postmaster.pid'), [pid, data, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', ''].join('\n'))
+  writeFileSync(
+    join(data, 'postmaster.pid'),
+    [pid, data, 1_700_000_000, 5432, '', '127.0.0.1', '', 'ready', ''].join('\n'),
+  )
 }
 
-/** Under the account of the server: of another user's process Postgres knows by itself that it is none of its own. */
-function asServer(t: Parameters<typeof clusterHome>[0], script: string): ChildProcessByStdio<null, Readable, null> {
+/**
+ * Under the account of the server: of another user's process Postgres knows by itself that it is none of its
+ * own.
+ */
+function asServer(
+  t: Parameters<typeof clusterHome>[0],
+  script: string,
+): ChildProcessByStdio<null, Readable, null> {
   const { uid, gid } = stepDownAccount() ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
   const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/', uid, gid })
   t.teardown(() => void child.kill('SIGKILL'))
@@ -34,12 +47,20 @@ async function zombie(t: Parameters<typeof clusterHome>[0]): Promise<number> {
   return Number(pid.toString())
 }
 
-/** A program that is killed; behind it, when we have seen its end, its lock file says that it is ready, as a child of it may still write. */
-function deadServer(t: { teardown(done: () => void): unknown }): { readonly home: string; readonly data: string } {
+/**
+ * A program that is killed; behind it, when we have seen its end, its lock file says that it is ready, as a
+ * child of it may still write.
+ */
+function deadServer(t: { teardown(done: () => void): unknown }): {
+  readonly home: string
+  readonly data: string
+} {
   const home = mkdtempSync(join(tmpdir(), 'sluice-dead-'))
   const [data, sleeper] = [join(home, 'data'), join(home, 'sleeper')]
   mkdirSync(data)
-  writeFileSync(join(home, 'postgres'), `#!/bin/sh
+  writeFileSync(
+    join(home, 'postgres'),
+    `#!/bin/sh
 pid=$$
 (
   while kill -0 $pid 2>/dev/null; do :; done
@@ -48,7 +69,9 @@ pid=$$
 ) &
 echo $! > ${sleeper}
 kill -9 $pid
-`, { mode: 0o755 })
+`,
+    { mode: 0o755 },
+  )
   t.teardown(() => {
     process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL')
     rmSync(home, { recursive: true, force: true, maxRetries: 10 })
@@ -56,16 +79,20 @@ kill -9 $pid
   return { home, data }
 }
 
-t.test('a lock file of a zombie does not stop a start', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
-  const home = clusterHome(t)
-  const first = await home.start()
-  await first.stop()
-  const pid = await zombie(t)
-  while (identityOf(pid) !== null) await pause(10)
-  t.ok(process.kill(pid, 0), 'the system still knows the pid')
-  lock(join(first.clusterFolder, 'data'), pid)
-  await t.resolves(home.start())
-})
+t.test(
+  'a lock file of a zombie does not stop a start',
+  { skip: process.platform !== 'linux' && 'needs /proc' },
+  async (t) => {
+    const home = clusterHome(t)
+    const first = await home.start()
+    await first.stop()
+    const pid = await zombie(t)
+    while (identityOf(pid) !== null) await pause(10)
+    t.ok(process.kill(pid, 0), 'the system still knows the pid')
+    lock(join(first.clusterFolder, 'data'), pid)
+    await t.resolves(home.start())
+  },
+)
 
 t.test('a lock file whose pid belongs to another program does not stop a start', async (t) => {
   const home = clusterHome(t)
@@ -80,17 +107,39 @@ t.test('a server that outlived its supervisor is ended before the next one start
   await (await home.start()).stop()
   const account = stepDownAccount()
   const place = await placeCluster({ ...home, account })
-  const bin = await findPostgresBinaries({ account: place.account, setpriv: findSetpriv(), cacheDir: home.outsideDir })
+  const bin = await findPostgresBinaries({
+    account: place.account,
+    setpriv: findSetpriv(),
+    cacheDir: home.outsideDir,
+  })
   // Without setpriv, as on a machine that has none: nothing ends it with its parent.
-  const socketFolder = makeSocketFolder({ at: join(place.folder, 'socket'), socket: POSTGRES_SOCKET, account: place.account })
-  const orphan = await startPostmaster({ place, bin, setpriv: null, settings: {}, socketFolder, log: keptLog() })
+  const socketFolder = makeSocketFolder({
+    at: join(place.folder, 'socket'),
+    socket: POSTGRES_SOCKET,
+    account: place.account,
+  })
+  const orphan = await startPostmaster({
+    place,
+    bin,
+    setpriv: null,
+    settings: {},
+    socketFolder,
+    log: keptLog(),
+  })
   await t.resolves(home.start())
   t.equal(identityOf(orphan.identity.pid), null)
 })
 
 t.test('a server that was killed as soon as it was ready has not started', async (t) => {
   const { home, data } = deadServer(t)
-  const input = { place: { folder: home, data, account: null }, bin: home, setpriv: null, settings: {}, socketFolder: home, log: keptLog() }
+  const input = {
+    place: { folder: home, data, account: null },
+    bin: home,
+    setpriv: null,
+    settings: {},
+    socketFolder: home,
+    log: keptLog(),
+  }
   await t.rejects(startPostmaster(input), /the server ended while starting \(exit SIGKILL\)/)
 })
 
@@ -105,6 +154,7 @@ t.test('a stop signals nobody who has the pid of a server that is gone', async (
 t.test('children of Postgres are found by the token in their command line', async (t) => {
   const { clusterFolder } = await clusterHome(t).start({ fsync: 'off', cluster_name: 'ignored' })
   const commands = execFileSync('ps', ['-axo', 'command='], { encoding: 'utf8' })
-  const [, name = 'none'] = new RegExp(`postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`).exec(commands) ?? []
+  const [, name = 'none'] =
+    new RegExp(`postgres -D ${clusterFolder}/data .*cluster_name=(\\S+)`).exec(commands) ?? []
   t.ok(postgresProcessesWith(name).length > 3)
 })

@@ -1,6 +1,14 @@
 import { fork } from 'node:child_process'
 import {
-  chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -34,14 +42,18 @@ for (const kind of REDIS_KINDS) {
     t.notOk(existsSync(dirname(redis.socketPath)), 'the folder of the socket is gone')
   })
 
-  t.test(`${kind}: it is given none of our environment`, { skip: !existsSync('/proc/self/environ') && 'needs /proc' }, async (t) => {
-    process.env['OPENAI_API_KEY'] = 'sk-of-a-provider'
-    t.teardown(() => delete process.env['OPENAI_API_KEY'])
-    const dataDir = folder(t)
-    const redis = await startRedis({ dataDir, log: NOTHING, servers })
-    t.teardown(() => redis.stop())
-    t.notMatch(readFileSync(`/proc/${recordOf(dataDir).pid}/environ`, 'utf8'), /sk-of-a-provider/)
-  })
+  t.test(
+    `${kind}: it is given none of our environment`,
+    { skip: !existsSync('/proc/self/environ') && 'needs /proc' },
+    async (t) => {
+      process.env['OPENAI_API_KEY'] = 'sk-of-a-provider'
+      t.teardown(() => delete process.env['OPENAI_API_KEY'])
+      const dataDir = folder(t)
+      const redis = await startRedis({ dataDir, log: NOTHING, servers })
+      t.teardown(() => redis.stop())
+      t.notMatch(readFileSync(`/proc/${recordOf(dataDir).pid}/environ`, 'utf8'), /sk-of-a-provider/)
+    },
+  )
 
   t.test(`${kind}: a server that dies is started again on the same socket`, async (t) => {
     const dataDir = folder(t)
@@ -53,19 +65,24 @@ for (const kind of REDIS_KINDS) {
     t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
   })
 
-  t.test(`${kind}: a record that cannot be written is a warning, and no second server is started`, async (t) => {
-    const [dataDir, log] = [folder(t), keptLog()]
-    const redis = await startRedis({ dataDir, log, servers })
-    t.teardown(() => redis.stop())
-    const { pid } = recordOf(dataDir)
-    rmSync(join(dataDir, 'redis/server.json'))
-    mkdirSync(join(dataDir, 'redis/server.json/taken'), { recursive: true })
-    process.kill(pid, 'SIGKILL')
-    await until(() => log.events.some(({ event }) => event === 'redis_restarted' || event === 'redis_start_failed'))
-    t.match(log.events.map(({ event }) => event).join(), /redis_not_recorded,redis_restarted$/)
-    t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
-    rmSync(join(dataDir, 'redis/server.json'), { recursive: true })
-  })
+  t.test(
+    `${kind}: a record that cannot be written is a warning, and no second server is started`,
+    async (t) => {
+      const [dataDir, log] = [folder(t), keptLog()]
+      const redis = await startRedis({ dataDir, log, servers })
+      t.teardown(() => redis.stop())
+      const { pid } = recordOf(dataDir)
+      rmSync(join(dataDir, 'redis/server.json'))
+      mkdirSync(join(dataDir, 'redis/server.json/taken'), { recursive: true })
+      process.kill(pid, 'SIGKILL')
+      await until(() =>
+        log.events.some(({ event }) => event === 'redis_restarted' || event === 'redis_start_failed'),
+      )
+      t.match(log.events.map(({ event }) => event).join(), /redis_not_recorded,redis_restarted$/)
+      t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
+      rmSync(join(dataDir, 'redis/server.json'), { recursive: true })
+    },
+  )
 
   t.test(`${kind}: it ends when its supervisor is killed`, async (t) => {
     const dataDir = folder(t)
@@ -98,16 +115,20 @@ t.test('an append-only file cut in the middle of a command does not stop the sta
   t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
 })
 
-t.test('a damaged append-only file is put aside, said in the log, and the start goes on', hasReal, async (t) => {
-  const dataDir = await damagedFolder(t, (bytes) => Buffer.concat([Buffer.from('*9\r\n$bad\r\n'), bytes]))
-  const events: string[] = []
-  const log: Log = { ...NOTHING, error: (event) => void events.push(event) }
-  const redis = await startRedis({ dataDir, log, servers: ['redis-server'] })
-  t.teardown(() => redis.stop())
-  t.same(events, ['redis_file_damaged'])
-  t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
-  t.ok(readdirSync(join(dataDir, 'redis')).some((name) => name.startsWith('damaged-')))
-})
+t.test(
+  'a damaged append-only file is put aside, said in the log, and the start goes on',
+  hasReal,
+  async (t) => {
+    const dataDir = await damagedFolder(t, (bytes) => Buffer.concat([Buffer.from('*9\r\n$bad\r\n'), bytes]))
+    const events: string[] = []
+    const log: Log = { ...NOTHING, error: (event) => void events.push(event) }
+    const redis = await startRedis({ dataDir, log, servers: ['redis-server'] })
+    t.teardown(() => redis.stop())
+    t.same(events, ['redis_file_damaged'])
+    t.equal(await say(redis.socketPath, 'PING\r\n'), '+PONG\r\n')
+    t.ok(readdirSync(join(dataDir, 'redis')).some((name) => name.startsWith('damaged-')))
+  },
+)
 
 t.test('a data directory deeper than a socket path may be works', async (t) => {
   const dataDir = join(folder(t), 'd'.repeat(120), 'e'.repeat(60))
@@ -128,7 +149,7 @@ t.test('a record that names a foreign process ends nothing', async (t) => {
 })
 
 for (const [place, harm] of [
-  ['another user\'s folder', (path: string) => chownSync(path, 65_534, 65_534)],
+  ["another user's folder", (path: string) => chownSync(path, 65_534, 65_534)],
   ['a folder of another name', (path: string) => renameSync(path, join(dirname(path), 'other'))],
   ['a folder that holds more than a socket', () => undefined],
 ] as const) {
@@ -166,7 +187,9 @@ async function damagedFolder(t: Tap.Test, harm: (bytes: Buffer) => Buffer): Prom
 }
 
 declare namespace Tap {
-  interface Test { teardown(done: () => unknown): unknown }
+  interface Test {
+    teardown(done: () => unknown): unknown
+  }
 }
 
 function folder(t: Tap.Test): string {

@@ -5,27 +5,59 @@ import {
   PROVIDER_FILES_ANSWER_BYTES_MAX,
   PROVIDER_FILE_ID_CHARS_MAX,
 } from '../../../../src/schemas/files/file-limits.ts'
-import { UPSTREAM_STREAMS_MAX, UPSTREAM_STREAM_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_STREAMS_MAX,
+  UPSTREAM_STREAM_BYTES_MAX,
+} from '../../../../src/schemas/models/provider-limits.ts'
 import type { ByteReader } from '../../../../src/server/ports/byte-streams.ts'
 import type { FileHost, HostedPageInput } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must } from '../../../support/must.ts'
 import {
-  CALLER, hostAt, openFilesStand, send, until, type FilesBehaviour, type FilesStand, type KeptFile, type StandOptions,
+  CALLER,
+  hostAt,
+  openFilesStand,
+  send,
+  until,
+  type FilesBehaviour,
+  type FilesStand,
+  type KeptFile,
+  type StandOptions,
 } from '../../../support/files/provider-files.ts'
 import { text } from '../../../support/files/sessions.ts'
 
 const CONTENT = text(300_000)
 const SIGNAL = new AbortController().signal
-const WISH: HostedPageInput = { after: null, before: null, placeName: 'after', ids: null, order: null, purpose: null, limit: 2, signal: SIGNAL }
+const WISH: HostedPageInput = {
+  after: null,
+  before: null,
+  placeName: 'after',
+  ids: null,
+  order: null,
+  purpose: null,
+  limit: 2,
+  signal: SIGNAL,
+}
 
 function keep({ provider }: FilesStand, id: string, content = CONTENT): void {
-  const file: KeptFile = { id, filename: 'a.txt', type: 'text/plain', fields: { purpose: 'batch' }, sizeBytes: content.length, sha256: '', content }
+  const file: KeptFile = {
+    id,
+    filename: 'a.txt',
+    type: 'text/plain',
+    fields: { purpose: 'batch' },
+    sizeBytes: content.length,
+    sha256: '',
+    content,
+  }
   provider.files.set(id, file)
 }
 
 type Opened = Promise<{ readonly stand: FilesStand; readonly host: FileHost }>
 
-async function open(t: Parameters<typeof openFilesStand>[0], to: 'openai' | 'anthropic' = 'openai', options: StandOptions = {}): Opened {
+async function open(
+  t: Parameters<typeof openFilesStand>[0],
+  to: 'openai' | 'anthropic' = 'openai',
+  options: StandOptions = {},
+): Opened {
   const stand = await openFilesStand(t, options)
   for (const id of ['file-a', 'file-b', 'file-c']) keep(stand, id)
   return { stand, host: await hostAt(stand, to) }
@@ -33,7 +65,8 @@ async function open(t: Parameters<typeof openFilesStand>[0], to: 'openai' | 'ant
 
 /** An honest provider but for the content of its files. */
 function contentBy(answer: FilesBehaviour): FilesBehaviour {
-  return (exchange) => (exchange.req.url?.includes('/content') === true ? answer(exchange) : exchange.honest())
+  return (exchange) =>
+    exchange.req.url?.includes('/content') === true ? answer(exchange) : exchange.honest()
 }
 
 function nameOf(outcome: Outcome<unknown>): string {
@@ -65,7 +98,10 @@ t.test('a workspace without a key is told both ways to set it', async (t) => {
   const answer = await providerFiles.of(CALLER, 'anthropic')
   t.match(answer, { failure: { name: 'provider_key_missing', fields: { provider: 'Anthropic' } } })
   const text = answer.ok ? '' : textOf(answer.failure)
-  t.match(text, 'as `anthropic_api_key`, bound to the host localhost (`PUT /api/v1/vault/secrets/anthropic_api_key`)')
+  t.match(
+    text,
+    'as `anthropic_api_key`, bound to the host localhost (`PUT /api/v1/vault/secrets/anthropic_api_key`)',
+  )
   t.match(text, /`sluice workspaces set <workspace> --provider-key anthropic=-`\.$/)
 })
 
@@ -101,7 +137,11 @@ t.test('order goes to OpenAI and before_id to Anthropic; the other way round the
 t.test('an id stays one segment of the path, and what is none is unknown', async (t) => {
   const { stand, host } = await open(t)
   for (const id of ['../models', 'a?b#c', 'ü 1']) t.equal(nameOf(await host.get(id, SIGNAL)), 'file_unknown')
-  t.same(stand.provider.calls, ['GET /v1/files/..%2Fmodels', 'GET /v1/files/a%3Fb%23c', 'GET /v1/files/%C3%BC%201'])
+  t.same(stand.provider.calls, [
+    'GET /v1/files/..%2Fmodels',
+    'GET /v1/files/a%3Fb%23c',
+    'GET /v1/files/%C3%BC%201',
+  ])
   for (const id of ['.', '..', '', 'x'.repeat(PROVIDER_FILE_ID_CHARS_MAX + 1), '\ud800']) {
     t.equal(nameOf(await host.get(id, SIGNAL)), 'file_unknown')
     t.equal(nameOf(await host.remove(id, SIGNAL)), 'file_unknown')
@@ -119,7 +159,11 @@ t.test('a deleted file is unknown', async (t) => {
 
 t.test('a download has the length and bytes of the file, and one validator', async (t) => {
   const { stand, host } = await open(t)
-  const [first, second, other] = [must(await host.open('file-a', SIGNAL)), must(await host.open('file-a', SIGNAL)), must(await host.open('file-b', SIGNAL))]
+  const [first, second, other] = [
+    must(await host.open('file-a', SIGNAL)),
+    must(await host.open('file-a', SIGNAL)),
+    must(await host.open('file-b', SIGNAL)),
+  ]
   t.equal(first.content.sizeBytes, CONTENT.length)
   t.match(first.content.etag, /^[0-9a-f]{32}$/)
   t.equal(first.content.etag, second.content.etag)
@@ -143,8 +187,10 @@ t.test('an answer that is not the file its record tells of is refused before a b
   const { stand, host } = await open(t)
   const answers: readonly FilesBehaviour[] = [
     ({ res }) => void res.end(CONTENT.subarray(1)),
-    ({ res }) => void res.writeHead(200, { 'content-encoding': 'gzip', 'content-length': CONTENT.length }).end(CONTENT),
-    ({ res }) => void res.writeHead(206, { 'content-range': `bytes 5-${CONTENT.length + 4}/900000` }).end(CONTENT),
+    ({ res }) =>
+      void res.writeHead(200, { 'content-encoding': 'gzip', 'content-length': CONTENT.length }).end(CONTENT),
+    ({ res }) =>
+      void res.writeHead(206, { 'content-range': `bytes 5-${CONTENT.length + 4}/900000` }).end(CONTENT),
   ]
   for (const answer of answers) {
     stand.provider.behave(contentBy(answer))
@@ -155,23 +201,37 @@ t.test('an answer that is not the file its record tells of is refused before a b
 
 t.test('content that ends early, in chunks or against its length, never passes for the whole', async (t) => {
   const { stand, host } = await open(t)
-  stand.provider.behave(contentBy(({ res }) => {
-    res.write(CONTENT.subarray(0, 1_000))
-    res.end()
-  }))
+  stand.provider.behave(
+    contentBy(({ res }) => {
+      res.write(CONTENT.subarray(0, 1_000))
+      res.end()
+    }),
+  )
   t.equal(nameOf(await download(host)), 'upstream_invalid')
-  stand.provider.behave(contentBy(({ res }) => {
-    res.writeHead(200, { 'content-length': CONTENT.length })
-    res.write(CONTENT.subarray(0, 1_000), () => res.socket?.destroy())
-  }))
+  stand.provider.behave(
+    contentBy(({ res }) => {
+      res.writeHead(200, { 'content-length': CONTENT.length })
+      res.write(CONTENT.subarray(0, 1_000), () => res.socket?.destroy())
+    }),
+  )
   t.equal(nameOf(await download(host)), 'upstream_failed')
   await stand.rest()
 })
 
 t.test('a refusal to give content keeps its reason', async (t) => {
   const { stand, host } = await open(t)
-  stand.provider.behave(contentBy(({ res }) => send(res, 400, { error: { message: 'Not allowed to download files of purpose: assistants' } })))
-  t.match(await download(host), { failure: { name: 'upstream_refused', detail: /It answered 400: Not allowed/, metadata: { provider_name: 'OpenAI' } } })
+  stand.provider.behave(
+    contentBy(({ res }) =>
+      send(res, 400, { error: { message: 'Not allowed to download files of purpose: assistants' } }),
+    ),
+  )
+  t.match(await download(host), {
+    failure: {
+      name: 'upstream_refused',
+      detail: /It answered 400: Not allowed/,
+      metadata: { provider_name: 'OpenAI' },
+    },
+  })
   stand.provider.behave(contentBy(({ res }) => send(res, 404, {})))
   t.equal(nameOf(await download(host)), 'file_unknown')
   await stand.rest()
@@ -180,7 +240,16 @@ t.test('a refusal to give content keeps its reason', async (t) => {
 t.test('answers that are no files, no pages and no JSON are invalid', async (t) => {
   const { stand, host } = await open(t)
   const dateless = { id: 'file-a', filename: 'a.txt', bytes: 1, created_at: 1e13 }
-  for (const body of [null, [], {}, { id: 1 }, { data: {} }, { data: [{}] }, 'text', { ...dateless, data: [dateless] }]) {
+  for (const body of [
+    null,
+    [],
+    {},
+    { id: 1 },
+    { data: {} },
+    { data: [{}] },
+    'text',
+    { ...dateless, data: [dateless] },
+  ]) {
     stand.provider.behave(({ res }) => send(res, 200, body))
     t.equal(nameOf(await host.get('file-a', SIGNAL)), 'upstream_invalid')
     t.equal(nameOf(await host.list(WISH)), 'upstream_invalid')
@@ -197,21 +266,23 @@ t.test('of a file that nobody reads only a window leaves the provider', async (t
   const whole = text(64 * 1024 * 1024)
   keep(stand, 'file-a', whole)
   let sent = 0
-  stand.provider.behave(contentBy(({ res }) => {
-    res.writeHead(200, { 'content-length': whole.length })
-    const go = (): void => {
-      while (sent < whole.length) {
-        sent += 65_536
-        if (!res.write(whole.subarray(sent - 65_536, sent))) return void res.once('drain', go)
+  stand.provider.behave(
+    contentBy(({ res }) => {
+      res.writeHead(200, { 'content-length': whole.length })
+      const go = (): void => {
+        while (sent < whole.length) {
+          sent += 65_536
+          if (!res.write(whole.subarray(sent - 65_536, sent))) return void res.once('drain', go)
+        }
+        res.end()
       }
-      res.end()
-    }
-    go()
-  }))
+      go()
+    }),
+  )
   const opened = must(await host.open('file-a', SIGNAL))
   const reader = must(await opened.content.read(0, whole.length))
   let [last, turns] = [0, 0]
-  await until(() => (turns = sent === last ? turns + 1 : 0, last = sent, turns > 5_000))
+  await until(() => ((turns = sent === last ? turns + 1 : 0), (last = sent), turns > 5_000))
   // The sockets of both sides hold some megabytes; we hold our window.
   t.ok(sent < UPSTREAM_STREAM_BYTES_MAX + 16 * 1024 * 1024, `${sent} bytes were sent`)
   t.ok(must(await drain(reader)).equals(whole))
@@ -222,10 +293,12 @@ t.test('of a file that nobody reads only a window leaves the provider', async (t
 t.test('a reader that closes early lets go of the connection', async (t) => {
   const { stand, host } = await open(t)
   let isCut = false
-  stand.provider.behave(contentBy(({ res }) => {
-    res.writeHead(200, { 'content-length': CONTENT.length }).write(CONTENT.subarray(0, 10))
-    res.on('close', () => (isCut = true))
-  }))
+  stand.provider.behave(
+    contentBy(({ res }) => {
+      res.writeHead(200, { 'content-length': CONTENT.length }).write(CONTENT.subarray(0, 10))
+      res.on('close', () => (isCut = true))
+    }),
+  )
   const reader = must(await must(await host.open('file-a', SIGNAL)).content.read(0, CONTENT.length))
   must(await reader.next())
   const waiting = reader.next()
@@ -239,11 +312,13 @@ t.test('a connection that the provider closed meanwhile is replaced once', async
   const { stand, host } = await open(t)
   t.ok(must(await download(host)).equals(CONTENT))
   let isFirst = true
-  stand.provider.behave(contentBy(({ req, honest }) => {
-    if (!isFirst) return honest()
-    isFirst = false
-    req.socket.destroy()
-  }))
+  stand.provider.behave(
+    contentBy(({ req, honest }) => {
+      if (!isFirst) return honest()
+      isFirst = false
+      req.socket.destroy()
+    }),
+  )
   t.ok(must(await download(host)).equals(CONTENT))
   await stand.rest()
 })
@@ -270,7 +345,9 @@ t.test('a provider that does not answer, does not begin or stands still is slow'
   const { stand, host } = await open(t, 'openai', { times: { beginMs: 300, stallMs: 300 } })
   stand.provider.behave(contentBy(() => undefined))
   t.equal(nameOf(await download(host)), 'upstream_slow')
-  stand.provider.behave(contentBy(({ res }) => void res.writeHead(200, { 'content-length': CONTENT.length }).write('a')))
+  stand.provider.behave(
+    contentBy(({ res }) => void res.writeHead(200, { 'content-length': CONTENT.length }).write('a')),
+  )
   t.equal(nameOf(await download(host)), 'upstream_slow')
   await stand.rest()
   const other = await open(t, 'openai', { times: { callMs: 300 } })
@@ -285,7 +362,13 @@ t.test('so many downloads from one provider and no more, and other calls go on',
   const { content } = must(await host.open('file-a', SIGNAL))
   const call = new AbortController()
   const link = stand.egress.trusted(new URL(stand.provider.baseUrl).origin)
-  const request = { path: '/v1/files/file-a/content', headers: [], beginsBy: performance.now() + 60_000, stallMs: 1, signal: call.signal }
+  const request = {
+    path: '/v1/files/file-a/content',
+    headers: [],
+    beginsBy: performance.now() + 60_000,
+    stallMs: 1,
+    signal: call.signal,
+  }
   const others = Array.from({ length: UPSTREAM_STREAMS_MAX }, () => link.open(request))
   t.equal(nameOf(await content.read(0, 1)), 'busy')
   must(await host.get('file-a', SIGNAL))
@@ -298,5 +381,8 @@ t.test('a purpose goes to OpenAI; Anthropic has none, and the list is refused', 
   const { stand, host } = await open(t)
   must(await host.list({ ...WISH, purpose: 'batch' }))
   t.same(stand.provider.calls, ['GET /v1/files?limit=2&purpose=batch'])
-  t.equal(nameOf(await (await open(t, 'anthropic')).host.list({ ...WISH, purpose: 'batch' })), 'query_invalid')
+  t.equal(
+    nameOf(await (await open(t, 'anthropic')).host.list({ ...WISH, purpose: 'batch' })),
+    'query_invalid',
+  )
 })

@@ -11,7 +11,14 @@ import {
 import type { HostedUpload } from '../../../../src/server/ports/files/file-hosts.ts'
 import { must, present } from '../../../support/must.ts'
 import { atPace } from '../../../support/load/pace.ts'
-import { hostAt, openFilesStand, PROVIDER_KEY, send, until, type FilesStand } from '../../../support/files/provider-files.ts'
+import {
+  hostAt,
+  openFilesStand,
+  PROVIDER_KEY,
+  send,
+  until,
+  type FilesStand,
+} from '../../../support/files/provider-files.ts'
 import { PushedUpload } from '../../../support/files/pushed-upload.ts'
 import { text } from '../../../support/files/sessions.ts'
 
@@ -31,9 +38,17 @@ interface Sending {
   readonly to?: 'openai' | 'anthropic'
 }
 
-async function store(stand: FilesStand, upload: PushedUpload, { signal, to = 'openai' }: Sending = {}): Promise<Outcome<HostedUpload>> {
+async function store(
+  stand: FilesStand,
+  upload: PushedUpload,
+  { signal, to = 'openai' }: Sending = {},
+): Promise<Outcome<HostedUpload>> {
   const host = await hostAt(stand, to)
-  return host.store(upload, { workspaceId: 'w', idempotency: null, signal: signal ?? new AbortController().signal })
+  return host.store(upload, {
+    workspaceId: 'w',
+    idempotency: null,
+    signal: signal ?? new AbortController().signal,
+  })
 }
 
 function nameOf(outcome: Outcome<unknown>): string {
@@ -54,13 +69,38 @@ function standstill({ sessions }: FilesStand, upload: PushedUpload): Promise<voi
 
 t.test('a file arrives whole, under its name, with its purpose and the type of its name', async (t) => {
   const stand = await openFilesStand(t)
-  const upload = new PushedUpload({ pieces: pieces(3 * MIB + 17), filename: 'notes/für “dich”.md', fields: { purpose: 'assistants', extra: 'x' } })
+  const upload = new PushedUpload({
+    pieces: pieces(3 * MIB + 17),
+    filename: 'notes/für “dich”.md',
+    fields: { purpose: 'assistants', extra: 'x' },
+  })
   const { file } = must(await store(stand, upload))
   const kept = present([...stand.provider.files.values()][0])
-  t.match(kept, { filename: 'notes/für “dich”.md', type: 'text/markdown', fields: { purpose: 'assistants' }, sizeBytes: 3 * MIB + 17 })
+  t.match(kept, {
+    filename: 'notes/für “dich”.md',
+    type: 'text/markdown',
+    fields: { purpose: 'assistants' },
+    sizeBytes: 3 * MIB + 17,
+  })
   t.same(Object.keys(kept.fields), ['purpose'])
-  t.equal(kept.sha256, createHash('sha256').update(text(64 * 1024).toString().repeat(48)).update(PIECE.subarray(0, 17)).digest('hex'))
-  t.match(file, { id: kept.id, filename: kept.filename, sizeBytes: kept.sizeBytes, mimeType: 'text/plain', purpose: 'assistants' })
+  t.equal(
+    kept.sha256,
+    createHash('sha256')
+      .update(
+        text(64 * 1024)
+          .toString()
+          .repeat(48),
+      )
+      .update(PIECE.subarray(0, 17))
+      .digest('hex'),
+  )
+  t.match(file, {
+    id: kept.id,
+    filename: kept.filename,
+    sizeBytes: kept.sizeBytes,
+    mimeType: 'text/plain',
+    purpose: 'assistants',
+  })
   t.equal(stand.provider.heads[0]?.authorization, `Bearer ${PROVIDER_KEY}`)
   await stand.rest()
 })
@@ -73,34 +113,63 @@ t.test('an upload without a purpose gets one at OpenAI and none at Anthropic', a
   t.same(openai?.fields, { purpose: 'user_data' })
   t.match(anthropic, { fields: {}, filename: 'file', type: 'application/octet-stream' })
   t.match(stand.provider.heads[1], {
-    'x-api-key': PROVIDER_KEY, 'anthropic-version': '2023-06-01', 'anthropic-beta': 'files-api-2025-04-14', authorization: undefined,
+    'x-api-key': PROVIDER_KEY,
+    'anthropic-version': '2023-06-01',
+    'anthropic-beta': 'files-api-2025-04-14',
+    authorization: undefined,
   })
 })
 
-t.test('OpenAI hears when a file goes, and tells it; Anthropic, which knows no such end, gets no file', async (t) => {
-  const stand = await openFilesStand(t)
-  const fields = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '7200', 'expires_after[other]': 'x' }
-  const { file } = must(await store(stand, new PushedUpload({ pieces: pieces(10), fields })))
-  const [kept] = [...stand.provider.files.values()]
-  t.same(kept?.fields, { purpose: 'user_data', 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '7200' })
-  t.equal((file.expiresAt?.getTime() ?? 0) - file.createdAt.getTime(), 7_200_000)
-  t.equal(must(await store(stand, new PushedUpload({ pieces: pieces(10) }))).file.expiresAt, null)
-  const refused = await store(stand, new PushedUpload({ pieces: pieces(2 * MIB), fields }), { to: 'anthropic' })
-  t.match(refused, { failure: { name: 'form_invalid', metadata: { issues: [{ path: '/expires_after' }] } } })
-  await until(() => stand.provider.seen.broken === 1)
-  t.equal(stand.provider.files.size, 2)
-  await stand.rest()
-})
+t.test(
+  'OpenAI hears when a file goes, and tells it; Anthropic, which knows no such end, gets no file',
+  async (t) => {
+    const stand = await openFilesStand(t)
+    const fields = {
+      'expires_after[anchor]': 'created_at',
+      'expires_after[seconds]': '7200',
+      'expires_after[other]': 'x',
+    }
+    const { file } = must(await store(stand, new PushedUpload({ pieces: pieces(10), fields })))
+    const [kept] = [...stand.provider.files.values()]
+    t.same(kept?.fields, {
+      purpose: 'user_data',
+      'expires_after[anchor]': 'created_at',
+      'expires_after[seconds]': '7200',
+    })
+    t.equal((file.expiresAt?.getTime() ?? 0) - file.createdAt.getTime(), 7_200_000)
+    t.equal(must(await store(stand, new PushedUpload({ pieces: pieces(10) }))).file.expiresAt, null)
+    const refused = await store(stand, new PushedUpload({ pieces: pieces(2 * MIB), fields }), {
+      to: 'anthropic',
+    })
+    t.match(refused, {
+      failure: { name: 'form_invalid', metadata: { issues: [{ path: '/expires_after' }] } },
+    })
+    await until(() => stand.provider.seen.broken === 1)
+    t.equal(stand.provider.files.size, 2)
+    await stand.rest()
+  },
+)
 
 t.test('whatever the pieces, the provider gets the same file', async (t) => {
   const stand = await openFilesStand(t)
   const whole = text(200_000)
-  for (const size of [1_009, PROVIDER_PIECE_BYTES, PROVIDER_PIECE_BYTES + 1, 2 * PROVIDER_PIECE_BYTES, 200_000]) {
-    const cut = Array.from({ length: Math.ceil(whole.length / size) }, (_, at) => whole.subarray(at * size, (at + 1) * size))
+  for (const size of [
+    1_009,
+    PROVIDER_PIECE_BYTES,
+    PROVIDER_PIECE_BYTES + 1,
+    2 * PROVIDER_PIECE_BYTES,
+    200_000,
+  ]) {
+    const cut = Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
+      whole.subarray(at * size, (at + 1) * size),
+    )
     must(await store(stand, new PushedUpload({ pieces: cut })))
   }
   const hash = createHash('sha256').update(whole).digest('hex')
-  t.same([...stand.provider.files.values()].map((file) => file.sha256), Array.from({ length: 5 }, () => hash))
+  t.same(
+    [...stand.provider.files.values()].map((file) => file.sha256),
+    Array.from({ length: 5 }, () => hash),
+  )
 })
 
 t.test('content that is refused at its last byte never completes at the provider', async (t) => {
@@ -115,7 +184,10 @@ t.test('content that is refused at its last byte never completes at the provider
 
 t.test('of a small file that is refused, or is empty, the provider hears nothing', async (t) => {
   const stand = await openFilesStand(t)
-  t.equal(nameOf(await store(stand, new PushedUpload({ pieces: [Buffer.from([0x4d, 0x5a, 0, 1, 2, 3])] }))), 'content_unsupported')
+  t.equal(
+    nameOf(await store(stand, new PushedUpload({ pieces: [Buffer.from([0x4d, 0x5a, 0, 1, 2, 3])] }))),
+    'content_unsupported',
+  )
   t.equal(nameOf(await store(stand, new PushedUpload({ pieces: [] }))), 'file_empty')
   t.same(stand.provider.calls, [])
 })
@@ -167,7 +239,10 @@ t.test('a client that leaves behind its last byte leaves no file at the provider
     if (req.method === 'POST') req.on('end', () => call.abort(new CallEnded('client_gone')))
     honest()
   })
-  t.equal(nameOf(await store(stand, new PushedUpload({ pieces: pieces(MIB) }), { signal: call.signal })), 'client_gone')
+  t.equal(
+    nameOf(await store(stand, new PushedUpload({ pieces: pieces(MIB) }), { signal: call.signal })),
+    'client_gone',
+  )
   t.equal(stand.provider.files.size, 0)
   t.same(stand.provider.calls, ['POST /v1/files', 'DELETE /v1/files/file-1'])
   await stand.rest()
@@ -185,7 +260,9 @@ t.test('a provider that hangs up mid-upload is a failure of the provider', async
 
 t.test('a refusal that comes before the body was read is told with its reason', async (t) => {
   const stand = await openFilesStand(t)
-  stand.provider.behave(({ res }) => send(res, 413, { error: { message: `Too large for ${PROVIDER_KEY}`, code: 'too_large' } }))
+  stand.provider.behave(({ res }) =>
+    send(res, 413, { error: { message: `Too large for ${PROVIDER_KEY}`, code: 'too_large' } }),
+  )
   const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
   const outcome = await store(stand, upload)
   t.match(outcome, { failure: { name: 'upstream_refused', detail: 'It answered 413: Too large for […]' } })
@@ -215,12 +292,21 @@ t.test('a provider that stored another number of bytes is told to delete them', 
 t.test('every answer of a provider becomes its failure', async (t) => {
   const stand = await openFilesStand(t)
   const statuses: readonly (readonly [number, string])[] = [
-    [400, 'upstream_refused'], [401, 'upstream_credential'], [403, 'upstream_credential'], [404, 'upstream_failed'],
-    [415, 'upstream_refused'], [422, 'upstream_refused'], [429, 'upstream_overloaded'], [500, 'upstream_failed'],
-    [302, 'upstream_failed'], [529, 'upstream_overloaded'],
+    [400, 'upstream_refused'],
+    [401, 'upstream_credential'],
+    [403, 'upstream_credential'],
+    [404, 'upstream_failed'],
+    [415, 'upstream_refused'],
+    [422, 'upstream_refused'],
+    [429, 'upstream_overloaded'],
+    [500, 'upstream_failed'],
+    [302, 'upstream_failed'],
+    [529, 'upstream_overloaded'],
   ]
   for (const [status, name] of statuses) {
-    stand.provider.behave(({ req, res }) => void req.resume().on('end', () => send(res, status, { error: { message: 'no' } })))
+    stand.provider.behave(
+      ({ req, res }) => void req.resume().on('end', () => send(res, status, { error: { message: 'no' } })),
+    )
     t.equal(nameOf(await store(stand, new PushedUpload({ pieces: pieces(100) }))), name, String(status))
   }
   stand.provider.behave(({ req, res }) => void req.resume().on('end', () => res.end('<html>')))
@@ -239,7 +325,10 @@ t.test('100 MB stand still while the provider reads nothing, and arrive when it 
   // The sockets of both sides hold some megabytes; we hold our windows.
   t.ok(upload.givenBytes < PROVIDER_UPLOAD_BYTES_MAX + 12 * MIB, `${upload.givenBytes} bytes were taken`)
   let most = 0
-  const watch = setInterval(() => (most = Math.max(most, upload.givenBytes - stand.provider.seen.fileBytes)), 5)
+  const watch = setInterval(
+    () => (most = Math.max(most, upload.givenBytes - stand.provider.seen.fileBytes)),
+    5,
+  )
   read()
   must(await storing)
   clearInterval(watch)

@@ -1,22 +1,38 @@
 import t, { type Test } from 'tap'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../../src/schemas/videos/video-limits.ts'
-import { VIDEO_DOWNLOAD_BEGIN_MS, VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_DOWNLOAD_BEGIN_MS,
+  VIDEO_DOWNLOAD_STALL_MS,
+  VIDEO_REDIRECTS_MAX,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { VideoSource } from '../../../../src/server/ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from '../../../../src/server/upstream/videos/clip-download.ts'
 import { CLIP } from '../../../support/videos/boxes.ts'
 import { startTarget, type Target } from '../../../support/egress/vetted-stand.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
+import {
+  OPERATOR_KEY,
+  openVideos,
+  orderOf,
+  timesOf,
+  type VideoStand,
+} from '../../../support/videos/video-stand.ts'
 import { bytesOf } from '../../../support/videos/video-bytes.ts'
 
 const CONTENT: VideoSource = { kind: 'content', index: 0 }
 
 /** What a download of a job with that prompt comes to: its bytes, or why not. */
-async function downloaded(t: Test, prompt: string, { source = CONTENT, ms }: { source?: VideoSource; ms?: number } = {}): Promise<Buffer | string> {
+async function downloaded(
+  t: Test,
+  prompt: string,
+  { source = CONTENT, ms }: { source?: VideoSource; ms?: number } = {},
+): Promise<Buffer | string> {
   const { provider, rest } = await openVideos(t, { settings: { makeMs: 0 } })
   const order = orderOf(prompt)
   const submitted = await provider.submit(order, timesOf())
   if (submitted.kind !== 'taken') return submitted.error
-  const read = await bytesOf(await provider.download(order, submitted.upstreamId, source, timesOf(ms === undefined ? {} : { ms })))
+  const read = await bytesOf(
+    await provider.download(order, submitted.upstreamId, source, timesOf(ms === undefined ? {} : { ms })),
+  )
   await rest()
   return read
 }
@@ -26,8 +42,13 @@ t.test('a clip is what the provider sends, byte for byte', async (t) => {
 })
 
 for (const [word, failure] of [
-  ['truncate', 'upstream_failed'], ['type', 'upstream_invalid'], ['html', 'upstream_invalid'], ['json', 'upstream_invalid'],
-  ['gone', 'video_clip_gone'], ['broken', 'upstream_failed'], ['announce', 'upstream_too_large'],
+  ['truncate', 'upstream_failed'],
+  ['type', 'upstream_invalid'],
+  ['html', 'upstream_invalid'],
+  ['json', 'upstream_invalid'],
+  ['gone', 'video_clip_gone'],
+  ['broken', 'upstream_failed'],
+  ['announce', 'upstream_too_large'],
 ] as const) {
   t.test(`what is no clip is none: ${word}`, async (t) => {
     t.equal(await downloaded(t, `a fox [${word}]`), failure)
@@ -41,7 +62,10 @@ t.test('a clip that stalls is given up when the call ends', async (t) => {
 
 t.test('a clip without an end is cut at the size that one may have', async (t) => {
   let left = 5
-  const endless = { next: () => Promise.resolve({ ok: true as const, value: left-- > 0 ? Buffer.alloc(100) : null }), close: () => void (left = 0) }
+  const endless = {
+    next: () => Promise.resolve({ ok: true as const, value: left-- > 0 ? Buffer.alloc(100) : null }),
+    close: () => void (left = 0),
+  }
   t.equal(await bytesOf({ ok: true, value: new ClipReader(endless, timesOf(), 250) }), 'upstream_too_large')
   t.equal(left, 0)
   t.ok(VIDEO_CLIP_BYTES_MAX > 250)
@@ -51,7 +75,12 @@ t.test('ten gigabytes are not taken: the connection ends with the reader', async
   const { egress, provider, rest } = await openVideos(t, { settings: { makeMs: 0 } })
   const order = orderOf('a fox [huge]')
   const submitted = await provider.submit(order, timesOf())
-  const opened = await provider.download(order, submitted.kind === 'taken' ? submitted.upstreamId : '', CONTENT, timesOf())
+  const opened = await provider.download(
+    order,
+    submitted.kind === 'taken' ? submitted.upstreamId : '',
+    CONTENT,
+    timesOf(),
+  )
   t.ok(opened.ok && (await opened.value.next()).ok)
   if (opened.ok) opened.value.close()
   await rest()
@@ -63,7 +92,12 @@ t.test('a download ends with its call', async (t) => {
   const order = orderOf('a fox [stall]')
   const submitted = await provider.submit(order, timesOf())
   const ending = new AbortController()
-  const opened = await provider.download(order, submitted.kind === 'taken' ? submitted.upstreamId : '', CONTENT, timesOf({ signal: ending.signal }))
+  const opened = await provider.download(
+    order,
+    submitted.kind === 'taken' ? submitted.upstreamId : '',
+    CONTENT,
+    timesOf({ signal: ending.signal }),
+  )
   setTimeout(() => ending.abort(), 20)
   t.equal(await bytesOf(opened), 'client_gone')
   await rest()
@@ -71,7 +105,12 @@ t.test('a download ends with its call', async (t) => {
 
 t.test('nothing is fetched for a job that is not ours any more', async (t) => {
   const { fake, provider } = await openVideos(t)
-  const opened = await provider.download(orderOf('a fox'), 'video_1', CONTENT, timesOf({ mayWrite: () => false }))
+  const opened = await provider.download(
+    orderOf('a fox'),
+    'video_1',
+    CONTENT,
+    timesOf({ mayWrite: () => false }),
+  )
   t.match(opened, { ok: false, failure: { name: 'client_gone' } })
   t.equal(fake.heads.length, 0)
 })
@@ -96,16 +135,19 @@ async function withElsewhere(t: Test): Promise<Elsewhere> {
   return { ...stand, elsewhere, fetch }
 }
 
-t.test('a clip that lies elsewhere is fetched through the gate, without the key of the provider', async (t) => {
-  const { elsewhere, fetch } = await withElsewhere(t)
-  let headers: object = {}
-  elsewhere.answer((req, res) => {
-    headers = req.headers
-    res.writeHead(200, { 'content-type': 'application/octet-stream' }).end(CLIP)
-  })
-  t.same(await fetch(`https://cdn.example:${elsewhere.port}/clip?x=1`), CLIP)
-  t.notMatch(JSON.stringify(headers), OPERATOR_KEY)
-})
+t.test(
+  'a clip that lies elsewhere is fetched through the gate, without the key of the provider',
+  async (t) => {
+    const { elsewhere, fetch } = await withElsewhere(t)
+    let headers: object = {}
+    elsewhere.answer((req, res) => {
+      headers = req.headers
+      res.writeHead(200, { 'content-type': 'application/octet-stream' }).end(CLIP)
+    })
+    t.same(await fetch(`https://cdn.example:${elsewhere.port}/clip?x=1`), CLIP)
+    t.notMatch(JSON.stringify(headers), OPERATOR_KEY)
+  },
+)
 
 t.test('the provider may send a download on to another host, and the key stays', async (t) => {
   const { fake, elsewhere, provider } = await withElsewhere(t)
@@ -116,14 +158,28 @@ t.test('the provider may send a download on to another host, and the key stays',
   })
   const order = orderOf(`a fox [redirect url=https://cdn.example:${elsewhere.port}/clip]`)
   const submitted = await provider.submit(order, timesOf())
-  t.same(await bytesOf(await provider.download(order, submitted.kind === 'taken' ? submitted.upstreamId : '', CONTENT, timesOf())), CLIP)
+  t.same(
+    await bytesOf(
+      await provider.download(
+        order,
+        submitted.kind === 'taken' ? submitted.upstreamId : '',
+        CONTENT,
+        timesOf(),
+      ),
+    ),
+    CLIP,
+  )
   t.notMatch(JSON.stringify(headers), OPERATOR_KEY)
   t.equal(fake.log.downloads.length, 1)
 })
 
 for (const [why, url] of [
-  ['plain HTTP', 'http://cdn.example/clip'], ['a file', 'file:///etc/passwd'], ['no address', 'clip.mp4'], ['a bucket', 'gs://bucket/clip'],
-  ['a credential in it', 'https://me:secret@cdn.example/clip'], ['a port of a database', 'https://cdn.example:5432/clip'],
+  ['plain HTTP', 'http://cdn.example/clip'],
+  ['a file', 'file:///etc/passwd'],
+  ['no address', 'clip.mp4'],
+  ['a bucket', 'gs://bucket/clip'],
+  ['a credential in it', 'https://me:secret@cdn.example/clip'],
+  ['a port of a database', 'https://cdn.example:5432/clip'],
 ] as const) {
   t.test(`an address that nobody should fetch is refused: ${why}`, async (t) => {
     const { fetch } = await withElsewhere(t)
@@ -131,16 +187,31 @@ for (const [why, url] of [
   })
 }
 
-for (const url of ['https://10.0.0.7/clip', 'https://169.254.169.254/latest', 'https://[::1]/clip', 'https://[::ffff:127.0.0.1]/clip']) {
+for (const url of [
+  'https://10.0.0.7/clip',
+  'https://169.254.169.254/latest',
+  'https://[::1]/clip',
+  'https://[::ffff:127.0.0.1]/clip',
+]) {
   t.test(`a private address is refused: ${url}`, async (t) => {
     const { provider } = await openVideos(t, { gate: { allow: [] } })
-    t.equal(await bytesOf(await provider.download(orderOf('a'), 'video_1', { kind: 'url', url }, timesOf())), 'destination_refused')
+    t.equal(
+      await bytesOf(await provider.download(orderOf('a'), 'video_1', { kind: 'url', url }, timesOf())),
+      'destination_refused',
+    )
   })
 }
 
 t.test('a name that leads to a private address is refused', async (t) => {
-  const { provider } = await openVideos(t, { gate: { allow: [], resolve: () => Promise.resolve(['93.184.215.14', '10.0.0.7']) } })
-  t.equal(await bytesOf(await provider.download(orderOf('a'), 'v', { kind: 'url', url: 'https://cdn.example/c' }, timesOf())), 'destination_refused')
+  const { provider } = await openVideos(t, {
+    gate: { allow: [], resolve: () => Promise.resolve(['93.184.215.14', '10.0.0.7']) },
+  })
+  t.equal(
+    await bytesOf(
+      await provider.download(orderOf('a'), 'v', { kind: 'url', url: 'https://cdn.example/c' }, timesOf()),
+    ),
+    'destination_refused',
+  )
 })
 
 t.test('from elsewhere nobody is sent on to another host, nor round and round', async (t) => {
@@ -149,7 +220,11 @@ t.test('from elsewhere nobody is sent on to another host, nor round and round', 
   elsewhere.answer((req, res) => {
     asked++
     if (req.url === '/clip') return void res.writeHead(200, { 'content-type': 'video/mp4' }).end(CLIP)
-    res.writeHead(302, { location: req.url === '/away' ? `https://other.example:${elsewhere.port}/clip` : '/round' }).end()
+    res
+      .writeHead(302, {
+        location: req.url === '/away' ? `https://other.example:${elsewhere.port}/clip` : '/round',
+      })
+      .end()
   })
   t.equal(await fetch(`https://cdn.example:${elsewhere.port}/away`), 'upstream_failed')
   asked = 0
@@ -159,14 +234,19 @@ t.test('from elsewhere nobody is sent on to another host, nor round and round', 
 
 t.test('a redirect within a host is followed', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
-  elsewhere.answer((req, res) => void (req.url === '/there'
-    ? res.writeHead(200, { 'content-type': 'binary/octet-stream' }).end(CLIP)
-    : res.writeHead(307, { location: '/there' }).end()))
+  elsewhere.answer(
+    (req, res) =>
+      void (req.url === '/there'
+        ? res.writeHead(200, { 'content-type': 'binary/octet-stream' }).end(CLIP)
+        : res.writeHead(307, { location: '/there' }).end()),
+  )
   t.same(await fetch(`https://cdn.example:${elsewhere.port}/here`), CLIP)
 })
 
 t.test('an encoding that nobody asked for is no clip', async (t) => {
   const { elsewhere, fetch } = await withElsewhere(t)
-  elsewhere.answer((_, res) => void res.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('x'))
+  elsewhere.answer(
+    (_, res) => void res.writeHead(200, { 'content-type': 'video/mp4', 'content-encoding': 'gzip' }).end('x'),
+  )
   t.equal(await fetch(`https://cdn.example:${elsewhere.port}/clip`), 'upstream_invalid')
 })

@@ -1,11 +1,21 @@
 import t, { type Test } from 'tap'
 import {
-  VIDEO_ANSWER_BYTES_MAX, VIDEO_CREDENTIAL_RETRY_MS, VIDEO_INLINE_ANSWER_BYTES_MAX, VIDEO_UPSTREAM_ID_CHARS_MAX,
+  VIDEO_ANSWER_BYTES_MAX,
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_INLINE_ANSWER_BYTES_MAX,
+  VIDEO_UPSTREAM_ID_CHARS_MAX,
 } from '../../../../src/schemas/videos/video-provider-limits.ts'
 import { isUpstreamId } from '../../../../src/server/upstream/videos/upstream-ids.ts'
 import { CLIP } from '../../../support/videos/boxes.ts'
 import { bytesOf } from '../../../support/videos/video-bytes.ts'
-import { OPERATOR_KEY, openVideos, orderOf, timesOf, type OrderInput, type VideoStand } from '../../../support/videos/video-stand.ts'
+import {
+  OPERATOR_KEY,
+  openVideos,
+  orderOf,
+  timesOf,
+  type OrderInput,
+  type VideoStand,
+} from '../../../support/videos/video-stand.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`
@@ -18,7 +28,8 @@ interface Taken extends VideoStand {
 async function taken(t: Test, prompt: string, input: OrderInput = {}): Promise<Taken> {
   const stand = await openVideos(t, {
     settings: { speaks: 'google', key: OPERATOR_KEY, tokenHeader: null, makeMs: 0 },
-    video: { submit: 'blind', tokenHeader: null }, provider: { protocol: 'google' },
+    video: { submit: 'blind', tokenHeader: null },
+    provider: { protocol: 'google' },
   })
   const order = orderOf(prompt, input)
   const submitted = await stand.provider.submit(order, timesOf())
@@ -28,15 +39,31 @@ async function taken(t: Test, prompt: string, input: OrderInput = {}): Promise<T
 
 t.test('a job is an operation of its model, under our key', async (t) => {
   const passthrough = { negativePrompt: 'snow', sampleCount: 4 }
-  const { fake, id } = await taken(t, 'a fox', { request: { aspectRatio: '16:9', resolution: '720p', seed: 9, passthrough } })
+  const { fake, id } = await taken(t, 'a fox', {
+    request: { aspectRatio: '16:9', resolution: '720p', seed: 9, passthrough },
+  })
   t.match(id, /^models\/film-1\/operations\/\w+$/)
-  t.match(fake.log.submissions[0], { path: '/v1beta/models/film-1:predictLongRunning', prompt: 'a fox', token: null })
-  const parameters = { durationSeconds: 4, aspectRatio: '16:9', resolution: '720p', seed: 9, negativePrompt: 'snow', sampleCount: 1 }
+  t.match(fake.log.submissions[0], {
+    path: '/v1beta/models/film-1:predictLongRunning',
+    prompt: 'a fox',
+    token: null,
+  })
+  const parameters = {
+    durationSeconds: 4,
+    aspectRatio: '16:9',
+    resolution: '720p',
+    seed: 9,
+    negativePrompt: 'snow',
+    sampleCount: 1,
+  }
   t.match(fake.log.submissions[0]?.fields, parameters)
 })
 
 t.test('images go as bytes: first and last frame', async (t) => {
-  const frames = [{ frame: 'last_frame', url: DATA_URL }, { frame: 'first_frame', url: DATA_URL }] as const
+  const frames = [
+    { frame: 'last_frame', url: DATA_URL },
+    { frame: 'first_frame', url: DATA_URL },
+  ] as const
   const { fake } = await taken(t, 'a fox', { request: { frames } })
   const image = { bytesBase64Encoded: PNG.toString('base64'), mimeType: 'image/png' }
   t.match(fake.log.submissions[0]?.fields, { image, lastFrame: image })
@@ -44,7 +71,9 @@ t.test('images go as bytes: first and last frame', async (t) => {
 
 t.test('images go as bytes: references', async (t) => {
   const { fake } = await taken(t, 'a fox', { request: { references: [{ kind: 'image', url: DATA_URL }] } })
-  t.match(fake.log.submissions[0]?.fields, { referenceImages: [{ image: { mimeType: 'image/png' }, referenceType: 'asset' }] })
+  t.match(fake.log.submissions[0]?.fields, {
+    referenceImages: [{ image: { mimeType: 'image/png' }, referenceType: 'asset' }],
+  })
 })
 
 t.test('a made clip is fetched from the API itself, with the key', async (t) => {
@@ -60,7 +89,10 @@ t.test('a clip that the operation holds stays there until it is fetched: no row 
   const polled = await provider.poll(order, id, timesOf())
   t.same(polled, { kind: 'made', sources: [{ kind: 'content', index: 0 }] })
   t.same(await bytesOf(await provider.download(order, id, { kind: 'content', index: 0 }, timesOf())), CLIP)
-  t.equal(await bytesOf(await provider.download(order, id, { kind: 'content', index: 1 }, timesOf())), 'video_clip_gone')
+  t.equal(
+    await bytesOf(await provider.download(order, id, { kind: 'content', index: 1 }, timesOf())),
+    'video_clip_gone',
+  )
   t.ok(VIDEO_INLINE_ANSWER_BYTES_MAX > VIDEO_ANSWER_BYTES_MAX)
 })
 
@@ -72,11 +104,17 @@ t.test('a clip that is said to lie at a private address is not fetched', async (
   t.equal(await bytesOf(await provider.download(order, id, source, timesOf())), 'destination_refused')
 })
 
-for (const [word, code] of [['fail', 'provider_filtered'], ['error', 'provider_failed']] as const) {
+for (const [word, code] of [
+  ['fail', 'provider_filtered'],
+  ['error', 'provider_failed'],
+] as const) {
   t.test(`an operation without a clip has failed, and says why without the prompt: ${word}`, async (t) => {
     const { provider, order, id } = await taken(t, `a fox in snow [${word}]`)
     const polled = await provider.poll(order, id, timesOf())
-    t.match(polled, { kind: 'failed', error: new RegExp(`^${code}: Fake (filtered|says).*: (Filtered|Not possible)`) })
+    t.match(polled, {
+      kind: 'failed',
+      error: new RegExp(`^${code}: Fake (filtered|says).*: (Filtered|Not possible)`),
+    })
     t.notMatch(polled, { error: /fox/ })
   })
 }
@@ -88,9 +126,15 @@ t.test('an operation runs until it is done', async (t) => {
 
 t.test('a job goes on from the clip of an earlier one, which is looked for first', async (t) => {
   const { fake, provider, id } = await taken(t, 'a fox')
-  t.equal((await provider.submit(orderOf('it runs', { request: { previousUpstreamId: id } }), timesOf())).kind, 'taken')
+  t.equal(
+    (await provider.submit(orderOf('it runs', { request: { previousUpstreamId: id } }), timesOf())).kind,
+    'taken',
+  )
   t.match(fake.log.submissions[1]?.fields, { video: { uri: /:download/ } })
-  const gone = await provider.submit(orderOf('it runs', { request: { previousUpstreamId: 'models/film-1/operations/none' } }), timesOf())
+  const gone = await provider.submit(
+    orderOf('it runs', { request: { previousUpstreamId: 'models/film-1/operations/none' } }),
+    timesOf(),
+  )
   t.equal(gone.kind === 'taken', false)
 })
 
@@ -117,7 +161,15 @@ t.test('Google says with 400 that our key is wrong: the job waits', async (t) =>
 })
 
 t.test('a name that leads elsewhere is no name of an operation', async (t) => {
-  for (const id of ['../files/secret', 'models/../x', '/x', 'a?b=c', '', 'a b', 'x'.repeat(VIDEO_UPSTREAM_ID_CHARS_MAX + 1)]) {
+  for (const id of [
+    '../files/secret',
+    'models/../x',
+    '/x',
+    'a?b=c',
+    '',
+    'a b',
+    'x'.repeat(VIDEO_UPSTREAM_ID_CHARS_MAX + 1),
+  ]) {
     const { provider, order } = await taken(t, 'a fox')
     t.equal((await provider.poll(order, id, timesOf())).kind, 'failed', id)
   }

@@ -1,5 +1,10 @@
 import t, { type Test } from 'tap'
-import { VIDEO_IMAGES_MAX, VIDEO_IMAGES_MS, VIDEO_IMAGE_BYTES_MAX, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_IMAGES_MAX,
+  VIDEO_IMAGES_MS,
+  VIDEO_IMAGE_BYTES_MAX,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { EgressOptions } from '../../../../src/server/egress/egress.ts'
 import { startTarget, type Target } from '../../../support/egress/vetted-stand.ts'
 import { openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
@@ -18,18 +23,28 @@ async function opened(t: Test, gate: EgressOptions = {}, takesUrls = false): Pro
   const host = await startTarget()
   t.teardown(() => host.close())
   const submit = (url: string, ms = 5_000): ReturnType<ImageStand['submit']> =>
-    stand.provider.submit(orderOf('a fox', { request: { frames: [{ frame: 'first_frame', url }] } }), timesOf({ ms }))
+    stand.provider.submit(
+      orderOf('a fox', { request: { frames: [{ frame: 'first_frame', url }] } }),
+      timesOf({ ms }),
+    )
   return { ...stand, host, submit }
 }
 
-t.test('an image is fetched and sent as a file of the type that its bytes have, whatever its host calls it', async (t) => {
-  const { fake, host, submit, egress, rest } = await opened(t)
-  host.answer((_, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end(PNG))
-  t.equal((await submit(`https://images.example:${host.port}/a?b`)).kind, 'taken')
-  t.match(fake.log.submissions[0]?.fields['input_reference'], { file: 'image.png', type: 'image/png', bytes: PNG.length })
-  await rest()
-  t.same(egress.load, { heldBytes: 0, calls: 0 })
-})
+t.test(
+  'an image is fetched and sent as a file of the type that its bytes have, whatever its host calls it',
+  async (t) => {
+    const { fake, host, submit, egress, rest } = await opened(t)
+    host.answer((_, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end(PNG))
+    t.equal((await submit(`https://images.example:${host.port}/a?b`)).kind, 'taken')
+    t.match(fake.log.submissions[0]?.fields['input_reference'], {
+      file: 'image.png',
+      type: 'image/png',
+      bytes: PNG.length,
+    })
+    await rest()
+    t.same(egress.load, { heldBytes: 0, calls: 0 })
+  },
+)
 
 t.test('an image in a data: URL is sent as a file', async (t) => {
   const { fake, submit } = await opened(t)
@@ -41,14 +56,21 @@ t.test('a provider that takes URLs gets the URL, and nobody fetches it', async (
   const { fake, host, submit } = await opened(t, {}, true)
   const url = `https://images.example:${host.port}/a`
   t.equal((await submit(url)).kind, 'taken')
-  t.match(fake.log.submissions[0]?.fields, { input_reference: { image_url: url }, seconds: '4', model: 'film-1' })
+  t.match(fake.log.submissions[0]?.fields, {
+    input_reference: { image_url: url },
+    seconds: '4',
+    model: 'film-1',
+  })
   t.equal(host.connections, 0)
 })
 
 for (const [why, url, words] of [
-  ['no base64', 'data:image/png,abc', 'no base64'], ['broken base64', 'data:image/png;base64,%%%', 'not valid base64'],
-  ['empty', 'data:image/png;base64,', 'not valid base64'], ['a text', 'data:image/png;base64,aGVsbG8=', 'no PNG, JPEG, WebP or GIF'],
-  ['plain HTTP', 'http://images.example/secret-path', 'no HTTPS address'], ['a port of a database', 'https://images.example:5432/x', 'port'],
+  ['no base64', 'data:image/png,abc', 'no base64'],
+  ['broken base64', 'data:image/png;base64,%%%', 'not valid base64'],
+  ['empty', 'data:image/png;base64,', 'not valid base64'],
+  ['a text', 'data:image/png;base64,aGVsbG8=', 'no PNG, JPEG, WebP or GIF'],
+  ['plain HTTP', 'http://images.example/secret-path', 'no HTTPS address'],
+  ['a port of a database', 'https://images.example:5432/x', 'port'],
 ] as const) {
   t.test(`an image that is none ends the job, and says where it stands: ${why}`, async (t) => {
     const { fake, submit } = await opened(t)
@@ -66,61 +88,104 @@ t.test('an image that is too large is not taken, be it announced, sent or encode
   t.match(await submit(`https://images.example:${host.port}/a`), { kind: 'refused', error: /more than/ })
   host.answer((_, res) => void res.writeHead(200).end(Buffer.alloc(VIDEO_IMAGE_BYTES_MAX + 1)))
   t.match(await submit(`https://images.example:${host.port}/a`), { kind: 'refused', error: /more than/ })
-  t.match(await submit(`data:image/png;base64,${'A'.repeat(Math.ceil((VIDEO_IMAGE_BYTES_MAX * 4) / 3) + 8)}`), { kind: 'refused', error: /more than/ })
+  t.match(
+    await submit(`data:image/png;base64,${'A'.repeat(Math.ceil((VIDEO_IMAGE_BYTES_MAX * 4) / 3) + 8)}`),
+    { kind: 'refused', error: /more than/ },
+  )
 })
 
-t.test('an image whose host does not answer, answers with an error, stalls, or sends us elsewhere ends the job', async (t) => {
-  const { host, submit } = await opened(t)
-  const url = `https://images.example:${host.port}/a`
-  host.answer((_, res) => void res.writeHead(404).end())
-  t.match(await submit(url), { kind: 'refused', error: /answered 404/ })
-  host.answer(({ headers }, res) => void (headers.host?.startsWith('other') === true
-    ? res.writeHead(200).end(PNG)
-    : res.writeHead(302, { location: `https://other.example:${host.port}/a` }).end()))
-  t.match(await submit(url), { kind: 'refused', error: /redirects/ })
-  host.answer((_, res) => void res.writeHead(200).write(PNG))
-  // A timer may fire a part of a millisecond before its time: of many one does.
-  const slow = await Promise.all(Array.from({ length: 4 }, (_, nth) => submit(url, 250 + nth * 9.9)))
-  t.same(slow.filter(({ kind, error }) => kind !== 'refused' || error?.includes('did not come in time') !== true), [])
-  await host.close()
-  t.match(await submit(url), { kind: 'refused', error: /could not be reached/ })
-  t.ok(VIDEO_IMAGES_MS > 150)
-})
+t.test(
+  'an image whose host does not answer, answers with an error, stalls, or sends us elsewhere ends the job',
+  async (t) => {
+    const { host, submit } = await opened(t)
+    const url = `https://images.example:${host.port}/a`
+    host.answer((_, res) => void res.writeHead(404).end())
+    t.match(await submit(url), { kind: 'refused', error: /answered 404/ })
+    host.answer(
+      ({ headers }, res) =>
+        void (headers.host?.startsWith('other') === true
+          ? res.writeHead(200).end(PNG)
+          : res.writeHead(302, { location: `https://other.example:${host.port}/a` }).end()),
+    )
+    t.match(await submit(url), { kind: 'refused', error: /redirects/ })
+    host.answer((_, res) => void res.writeHead(200).write(PNG))
+    // A timer may fire a part of a millisecond before its time: of many one does.
+    const slow = await Promise.all(Array.from({ length: 4 }, (_, nth) => submit(url, 250 + nth * 9.9)))
+    t.same(
+      slow.filter(
+        ({ kind, error }) => kind !== 'refused' || error?.includes('did not come in time') !== true,
+      ),
+      [],
+    )
+    await host.close()
+    t.match(await submit(url), { kind: 'refused', error: /could not be reached/ })
+    t.ok(VIDEO_IMAGES_MS > 150)
+  },
+)
 
-for (const url of ['https://10.0.0.7/a', 'https://127.0.0.1/a', 'https://[fd00::1]/a', 'https://169.254.169.254/latest/meta-data']) {
+for (const url of [
+  'https://10.0.0.7/a',
+  'https://127.0.0.1/a',
+  'https://[fd00::1]/a',
+  'https://169.254.169.254/latest/meta-data',
+]) {
   t.test(`an image at an address that is not public is not fetched: ${url}`, async (t) => {
     const { submit } = await opened(t, { allow: [] })
-    t.match(await submit(url), { kind: 'refused', error: 'reference_unusable: frame_images[0]: Its address is not public.' })
+    t.match(await submit(url), {
+      kind: 'refused',
+      error: 'reference_unusable: frame_images[0]: Its address is not public.',
+    })
   })
 }
 
 t.test('a name that leads elsewhere when it is asked again reaches nobody', async (t) => {
   const answers = [['93.184.215.14'], ['10.0.0.7']]
-  const { submit } = await opened(t, { allow: [], resolve: () => Promise.resolve(answers.pop() ?? ['127.0.0.1']) })
+  const { submit } = await opened(t, {
+    allow: [],
+    resolve: () => Promise.resolve(answers.pop() ?? ['127.0.0.1']),
+  })
   t.match(await submit('https://rebound.example/a'), { kind: 'refused', error: /not public/ })
 })
 
 t.test('images for which there is no room now leave the job waiting', async (t) => {
   const { fake, submit } = await opened(t, { answersBytesMax: VIDEO_IMAGE_BYTES_MAX - 1 })
-  t.match(await submit(`data:image/png;base64,${PNG.toString('base64')}`), { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS })
+  t.match(await submit(`data:image/png;base64,${PNG.toString('base64')}`), {
+    kind: 'unsent',
+    retryInMs: VIDEO_UNSENT_RETRY_MS,
+  })
   t.equal(fake.log.submissions.length, 0)
 })
 
 t.test('two images are more than OpenAI takes', async (t) => {
   const { provider } = await openVideos(t)
   const references = [1, 2].map(() => ({ kind: 'image', url: 'data:image/png;base64,aGVsbG8=' }) as const)
-  t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), { kind: 'refused', error: /takes one image/ })
+  t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), {
+    kind: 'refused',
+    error: /takes one image/,
+  })
 })
 
 t.test('more images than can be sent are not fetched', async (t) => {
-  const { provider } = await openVideos(t, { settings: { speaks: 'google' }, provider: { protocol: 'google' } })
-  const references = Array.from({ length: VIDEO_IMAGES_MAX + 1 }, () => ({ kind: 'image', url: 'https://images.example/a' }) as const)
-  t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), { kind: 'refused', error: /At most/ })
+  const { provider } = await openVideos(t, {
+    settings: { speaks: 'google' },
+    provider: { protocol: 'google' },
+  })
+  const references = Array.from(
+    { length: VIDEO_IMAGES_MAX + 1 },
+    () => ({ kind: 'image', url: 'https://images.example/a' }) as const,
+  )
+  t.match(await provider.submit(orderOf('a', { request: { references } }), timesOf()), {
+    kind: 'refused',
+    error: /At most/,
+  })
 })
 
 t.test('sounds and videos are left out for a provider that takes images alone', async (t) => {
   const { fake, provider } = await openVideos(t)
-  const references = [{ kind: 'audio', url: 'https://a.example/a' }, { kind: 'video', url: 'https://a.example/v' }] as const
+  const references = [
+    { kind: 'audio', url: 'https://a.example/a' },
+    { kind: 'video', url: 'https://a.example/v' },
+  ] as const
   t.equal((await provider.submit(orderOf('a', { request: { references } }), timesOf())).kind, 'taken')
   t.notOk('input_reference' in (fake.log.submissions[0]?.fields ?? {}))
 })

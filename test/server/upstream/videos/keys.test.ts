@@ -1,7 +1,12 @@
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_OWN_KEYS_MAX, VIDEO_OWN_KEY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_OWN_KEYS_MAX,
+  VIDEO_OWN_KEY_MS,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { ReleaseRequest, SecretReleases } from '../../../../src/server/ports/vault/vault.ts'
 import { VideoKeys } from '../../../../src/server/upstream/videos/keys.ts'
 import { fakeEndpoint, openVideos, orderOf, OWN_KEY, timesOf } from '../../../support/videos/video-stand.ts'
@@ -13,18 +18,35 @@ function vault(value: string | null): { releases: SecretReleases; asked: Release
   const asked: ReleaseRequest[] = []
   const release = (request: ReleaseRequest) => {
     asked.push(request)
-    return Promise.resolve(value === null ? fail('secret_not_released', { fields: { name: request.name } }) : ok(new Secret(value)))
+    return Promise.resolve(
+      value === null
+        ? fail('secret_not_released', { fields: { name: request.name } })
+        : ok(new Secret(value)),
+    )
   }
   return { asked, releases: { release } }
 }
 
-t.test('a job under a workspace\'s own key goes out with that key, released for the host of the provider', async (t) => {
-  const { fake, provider, releases } = await openVideos(t, { settings: { key: OWN_KEY }, host: 'localhost' })
-  t.equal((await provider.submit(orderOf('a fox', OWN), timesOf())).kind, 'taken')
-  t.match(releases, [{ scope: { organizationId: 'org-1', workspaceId: 'ws-1' }, name: 'fake_api_key', host: 'localhost', operation: 'video.create' }])
-  t.match(releases[0]?.by, { actor: { kind: 'key', id: 'hash-1' }, requestId: 'req-1' })
-  t.equal(fake.log.refused, 0)
-})
+t.test(
+  "a job under a workspace's own key goes out with that key, released for the host of the provider",
+  async (t) => {
+    const { fake, provider, releases } = await openVideos(t, {
+      settings: { key: OWN_KEY },
+      host: 'localhost',
+    })
+    t.equal((await provider.submit(orderOf('a fox', OWN), timesOf())).kind, 'taken')
+    t.match(releases, [
+      {
+        scope: { organizationId: 'org-1', workspaceId: 'ws-1' },
+        name: 'fake_api_key',
+        host: 'localhost',
+        operation: 'video.create',
+      },
+    ])
+    t.match(releases[0]?.by, { actor: { kind: 'key', id: 'hash-1' }, requestId: 'req-1' })
+    t.equal(fake.log.refused, 0)
+  },
+)
 
 t.test('an own key that its provider refuses ends the job, and the text does not show it', async (t) => {
   const { provider } = await openVideos(t, { settings: { key: 'another' }, host: 'localhost' })
@@ -33,19 +55,32 @@ t.test('an own key that its provider refuses ends the job, and the text does not
   t.notMatch(submitted, { error: new RegExp(OWN_KEY) })
 })
 
-t.test('an own key that is gone ends the job, and nothing is sent: never under the operator\'s key', async (t) => {
-  const { fake, provider } = await openVideos(t, { host: 'localhost' })
-  const submitted = await provider.submit(orderOf('a fox', { target: { ownSecret: 'gone_api_key' } }), timesOf())
-  t.match(submitted, { kind: 'refused', error: 'provider_key_refused: The key for Fake is not there.' })
-  const polled = await provider.poll(orderOf('a', { target: { ownSecret: 'gone_api_key' } }), 'v', timesOf())
-  t.match(polled, { kind: 'unavailable', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
-  t.equal(fake.heads.length, 0)
-})
+t.test(
+  "an own key that is gone ends the job, and nothing is sent: never under the operator's key",
+  async (t) => {
+    const { fake, provider } = await openVideos(t, { host: 'localhost' })
+    const submitted = await provider.submit(
+      orderOf('a fox', { target: { ownSecret: 'gone_api_key' } }),
+      timesOf(),
+    )
+    t.match(submitted, { kind: 'refused', error: 'provider_key_refused: The key for Fake is not there.' })
+    const polled = await provider.poll(
+      orderOf('a', { target: { ownSecret: 'gone_api_key' } }),
+      'v',
+      timesOf(),
+    )
+    t.match(polled, { kind: 'unavailable', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+    t.equal(fake.heads.length, 0)
+  },
+)
 
 t.test('an own key that cannot be had now leaves the job waiting', async (t) => {
   const releases: SecretReleases = { release: () => Promise.resolve(fail('store_unavailable')) }
   const { provider } = await openVideos(t, { host: 'localhost', more: { releases } })
-  t.match(await provider.submit(orderOf('a fox', OWN), timesOf()), { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS })
+  t.match(await provider.submit(orderOf('a fox', OWN), timesOf()), {
+    kind: 'unsent',
+    retryInMs: VIDEO_UNSENT_RETRY_MS,
+  })
 })
 
 t.test('a key is released once for many calls, and anew when its time is over', async (t) => {
@@ -65,7 +100,8 @@ t.test('a key is released once for many calls, and anew when its time is over', 
 t.test('a release that throws is asked for anew by the next call', async (t) => {
   const { releases } = vault(OWN_KEY)
   let tries = 0
-  const release: SecretReleases['release'] = (request) => (tries++ === 0 ? Promise.reject(new Error('a bug')) : releases.release(request))
+  const release: SecretReleases['release'] = (request) =>
+    tries++ === 0 ? Promise.reject(new Error('a bug')) : releases.release(request)
   const keys = new VideoKeys({ credentials: new Map(), releases: { release }, now: () => 0 })
   await t.rejects(keys.of(orderOf('a fox', OWN), PROVIDER), /a bug/)
   t.match(await keys.of(orderOf('a fox', OWN), PROVIDER), { ok: true, value: { text: OWN_KEY } })
@@ -74,7 +110,8 @@ t.test('a release that throws is asked for anew by the next call', async (t) => 
 t.test('keys of two workspaces are two, and only so many are held', async (t) => {
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
-  for (let nth = 0; nth <= VIDEO_OWN_KEYS_MAX; nth++) await keys.of(orderOf('a', { ...OWN, workspaceId: `${nth}` }), PROVIDER)
+  for (let nth = 0; nth <= VIDEO_OWN_KEYS_MAX; nth++)
+    await keys.of(orderOf('a', { ...OWN, workspaceId: `${nth}` }), PROVIDER)
   t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 1)
   await keys.of(orderOf('a', { ...OWN, workspaceId: '1' }), PROVIDER)
   t.equal(asked.length, VIDEO_OWN_KEYS_MAX + 1)
@@ -83,18 +120,31 @@ t.test('keys of two workspaces are two, and only so many are held', async (t) =>
 })
 
 t.test('a secret that no header can carry is no key', async (t) => {
-  const keys = new VideoKeys({ credentials: new Map(), releases: vault('two\r\nlines').releases, now: () => 0 })
-  t.match(await keys.of(orderOf('a', OWN), PROVIDER), { ok: false, failure: { name: 'credential_unavailable' } })
+  const keys = new VideoKeys({
+    credentials: new Map(),
+    releases: vault('two\r\nlines').releases,
+    now: () => 0,
+  })
+  t.match(await keys.of(orderOf('a', OWN), PROVIDER), {
+    ok: false,
+    failure: { name: 'credential_unavailable' },
+  })
 })
 
 t.test('a provider at an address cannot be called with an own key: nothing can be bound to it', async (t) => {
   const { releases, asked } = vault(OWN_KEY)
   const keys = new VideoKeys({ credentials: new Map(), releases, now: () => 0 })
-  t.match(await keys.of(orderOf('a', OWN), fakeEndpoint('https://10.0.0.7/v1').provider), { ok: false, failure: { name: 'credential_unavailable' } })
+  t.match(await keys.of(orderOf('a', OWN), fakeEndpoint('https://10.0.0.7/v1').provider), {
+    ok: false,
+    failure: { name: 'credential_unavailable' },
+  })
   t.equal(asked.length, 0)
 })
 
 t.test('a provider that needs no key gets none', async (t) => {
   const keys = new VideoKeys({ credentials: new Map(), releases: vault(null).releases, now: () => 0 })
-  t.match(await keys.of(orderOf('a'), { ...PROVIDER, apiKeyEnv: null }), { ok: true, value: { text: null, isOwn: false } })
+  t.match(await keys.of(orderOf('a'), { ...PROVIDER, apiKeyEnv: null }), {
+    ok: true,
+    value: { text: null, isOwn: false },
+  })
 })

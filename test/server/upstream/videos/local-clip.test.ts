@@ -2,7 +2,10 @@ import t, { type Test } from 'tap'
 import { CLIP_FRAMES_PER_SECOND } from '../../../../src/schemas/videos/clip-limits.ts'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
 import type { ShortJobMore, ShortJobTypes } from '../../../../src/server/ports/short-jobs.ts'
-import { createVideoProviders, type VideoProvidersOptions } from '../../../../src/server/upstream/videos/video-providers.ts'
+import {
+  createVideoProviders,
+  type VideoProvidersOptions,
+} from '../../../../src/server/upstream/videos/video-providers.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { VideoProvider } from '../../../../src/server/ports/videos/video-providers.ts'
 import { openPools } from '../../../../src/workers/pool.ts'
@@ -20,7 +23,11 @@ function local(t: Test, jobs: VideoProvidersOptions['jobs']): VideoProvider {
   t.teardown(() => egress.close())
   const endpoint = fakeEndpoint('', { provider: { protocol: 'local', apiKeyEnv: null } })
   const providers = createVideoProviders({
-    catalogue: { models: [{ endpoints: [endpoint] }] }, egress, jobs, credentials: new Map(), now: () => 0,
+    catalogue: { models: [{ endpoints: [endpoint] }] },
+    egress,
+    jobs,
+    credentials: new Map(),
+    now: () => 0,
     releases: { release: () => Promise.resolve(fail('store_unavailable')) },
   })
   return present(providers.of({ endpoint: 'fake/film-1', provider: 'fake' }))
@@ -55,26 +62,49 @@ t.test('a clip is rendered where it is fetched, and is a playable MP4', async (t
 t.test('without a seed a job has one of its own, the same in each try', async (t) => {
   const rendered: Rendered[] = []
   const provider = local(t, noting(rendered))
-  for (const jobId of ['one', 'one', 'two']) await provider.download(orderOf('a fox', { jobId }), '', CONTENT, timesOf())
+  for (const jobId of ['one', 'one', 'two'])
+    await provider.download(orderOf('a fox', { jobId }), '', CONTENT, timesOf())
   const [first, second, third] = rendered.map(({ input }) => input.seed)
   t.equal(first, second)
   t.not(first, third)
-  t.match(rendered[0]?.input, { prompt: 'a fox', seconds: 4, width: 1280, height: 720, framesPerSecond: CLIP_FRAMES_PER_SECOND })
+  t.match(rendered[0]?.input, {
+    prompt: 'a fox',
+    seconds: 4,
+    width: 1280,
+    height: 720,
+    framesPerSecond: CLIP_FRAMES_PER_SECOND,
+  })
 })
 
-t.test('workspaces get the threads by turns, and a job that nobody needs any more is not begun', async (t) => {
-  const rendered: Rendered[] = []
-  const times = timesOf()
-  await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
-  t.match(rendered[0]?.more, { caller: { organizationId: 'org-1', workspaceId: 'ws-1', key: 'hash-1' }, endsAt: times.endsAt })
-})
+t.test(
+  'workspaces get the threads by turns, and a job that nobody needs any more is not begun',
+  async (t) => {
+    const rendered: Rendered[] = []
+    const times = timesOf()
+    await local(t, noting(rendered)).download(orderOf('a fox'), '', CONTENT, times)
+    t.match(rendered[0]?.more, {
+      caller: { organizationId: 'org-1', workspaceId: 'ws-1', key: 'hash-1' },
+      endsAt: times.endsAt,
+    })
+  },
+)
 
 t.test('frames and references are what the scene is made of', async (t) => {
   const rendered: Rendered[] = []
   const url = `data:image/png;base64,${PNG.toString('base64')}`
   const provider = local(t, noting(rendered))
-  await provider.download(orderOf('a', { request: { frames: [{ frame: 'last_frame', url }] } }), '', CONTENT, timesOf())
-  await provider.download(orderOf('a', { request: { references: [{ kind: 'image', url }] } }), '', CONTENT, timesOf())
+  await provider.download(
+    orderOf('a', { request: { frames: [{ frame: 'last_frame', url }] } }),
+    '',
+    CONTENT,
+    timesOf(),
+  )
+  await provider.download(
+    orderOf('a', { request: { references: [{ kind: 'image', url }] } }),
+    '',
+    CONTENT,
+    timesOf(),
+  )
   t.match(rendered[0]?.input, { firstFrame: null, lastFrame: PNG, references: [] })
   t.match(rendered[1]?.input, { firstFrame: null, lastFrame: null, references: [PNG] })
 })
@@ -82,17 +112,33 @@ t.test('frames and references are what the scene is made of', async (t) => {
 t.test('a size follows from resolution and ratio where none is said', async (t) => {
   const rendered: Rendered[] = []
   const provider = local(t, noting(rendered))
-  await provider.download(orderOf('a', { request: { size: null, resolution: '480p', aspectRatio: '9:16' } }), '', CONTENT, timesOf())
+  await provider.download(
+    orderOf('a', { request: { size: null, resolution: '480p', aspectRatio: '9:16' } }),
+    '',
+    CONTENT,
+    timesOf(),
+  )
   await provider.download(orderOf('a', { request: { size: null } }), '', CONTENT, timesOf())
-  t.match(rendered.map(({ input: { width, height } }) => `${width}x${height}`), ['480x854', '854x480'])
+  t.match(
+    rendered.map(({ input: { width, height } }) => `${width}x${height}`),
+    ['480x854', '854x480'],
+  )
 })
 
 t.test('an image that cannot be read ends the job with its place', async (t) => {
-  const provider = local(t, { run: () => Promise.resolve(ok({ ok: false, detail: 'The first frame is broken.' })) as never })
+  const provider = local(t, {
+    run: () => Promise.resolve(ok({ ok: false, detail: 'The first frame is broken.' })) as never,
+  })
   const detail = 'reference_unusable: The first frame is broken.'
-  t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), { failure: { name: 'upstream_refused', detail } })
-  const unread = orderOf('a', { request: { frames: [{ frame: 'first_frame', url: 'data:text/plain,hello' }] } })
-  t.match(await provider.download(unread, '', CONTENT, timesOf()), { failure: { name: 'upstream_refused', detail: /frame_images\[0\]/ } })
+  t.match(await provider.download(orderOf('a'), '', CONTENT, timesOf()), {
+    failure: { name: 'upstream_refused', detail },
+  })
+  const unread = orderOf('a', {
+    request: { frames: [{ frame: 'first_frame', url: 'data:text/plain,hello' }] },
+  })
+  t.match(await provider.download(unread, '', CONTENT, timesOf()), {
+    failure: { name: 'upstream_refused', detail: /frame_images\[0\]/ },
+  })
 })
 
 t.test('a pool without room leaves the clip for later', async (t) => {
@@ -101,12 +147,19 @@ t.test('a pool without room leaves the clip for later', async (t) => {
 })
 
 t.test('nothing is begun for a job that is not ours any more', async (t) => {
-  t.equal((await local(t, noting([])).submit(orderOf('a'), timesOf({ mayWrite: () => false }))).kind, 'unsent')
+  t.equal(
+    (await local(t, noting([])).submit(orderOf('a'), timesOf({ mayWrite: () => false }))).kind,
+    'unsent',
+  )
 })
 
 t.test('an endpoint that the catalogue does not have has no provider', (t) => {
   const providers = createVideoProviders({
-    catalogue: { models: [] }, egress: openEgress(), jobs: noting([]), credentials: new Map(), now: () => 0,
+    catalogue: { models: [] },
+    egress: openEgress(),
+    jobs: noting([]),
+    credentials: new Map(),
+    now: () => 0,
     releases: { release: () => Promise.resolve(fail('store_unavailable')) },
   })
   t.equal(providers.of({ endpoint: 'fake/film-1', provider: 'fake' }), null)

@@ -1,5 +1,8 @@
 import t, { type Test } from 'tap'
-import { VIDEO_LOOKUP_PAGES_MAX, VIDEO_LOOKUP_PAGE_JOBS } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_LOOKUP_PAGES_MAX,
+  VIDEO_LOOKUP_PAGE_JOBS,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import type { VideoJob } from '../../../support/videos/video-words.ts'
 import { openVideos, orderOf, timesOf, type VideoStand } from '../../../support/videos/video-stand.ts'
 import { wordsIn } from '../../../support/videos/video-words.ts'
@@ -17,12 +20,24 @@ async function listed(t: Test, jobs: readonly Partial<VideoJob>[]): Promise<List
   const stand = await openVideos(t, LOOKUP)
   const madeMs = Date.now()
   jobs.forEach((job, nth) => {
-    const made = { id: `video_${nth}`, model: 'film-1', prompt: 'a fox', words: wordsIn(''), createdMs: madeMs, doneMs: 0, remixOf: null }
+    const made = {
+      id: `video_${nth}`,
+      model: 'film-1',
+      prompt: 'a fox',
+      words: wordsIn(''),
+      createdMs: madeMs,
+      doneMs: 0,
+      remixOf: null,
+    }
     const whole = { ...made, fields: { seconds: '4', size: '1280x720' }, ...job }
     const kept = stand.fake.jobs as Map<string, VideoJob>
     kept.set(whole.id, whole)
   })
-  return { ...stand, sinceMs: madeMs, look: (sinceMs = madeMs, prompt = 'a fox') => stand.provider.lookup(orderOf(prompt), sinceMs, timesOf()) }
+  return {
+    ...stand,
+    sinceMs: madeMs,
+    look: (sinceMs = madeMs, prompt = 'a fox') => stand.provider.lookup(orderOf(prompt), sinceMs, timesOf()),
+  }
 }
 
 t.test('a job that looks like ours is found, whoever answered for it', async (t) => {
@@ -30,13 +45,20 @@ t.test('a job that looks like ours is found, whoever answered for it', async (t)
   const order = orderOf('a fox [hang-up-after]')
   const sinceMs = Date.now() - 1_000
   t.equal((await provider.submit(order, timesOf())).kind, 'unknown')
-  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), {
+    kind: 'complete',
+    upstreamIds: [...fake.jobs.keys()],
+  })
 })
 
 t.test('a list that was read to its end, and holds none like ours, is complete', async (t) => {
   const { look } = await listed(t, [
-    { prompt: 'a cat' }, { model: 'film-2' }, { model: 'film-1-pro' }, { fields: { seconds: '8', size: '1280x720' } },
-    { fields: { seconds: '4', size: '720x1280' } }, { remixOf: 'video_9' },
+    { prompt: 'a cat' },
+    { model: 'film-2' },
+    { model: 'film-1-pro' },
+    { fields: { seconds: '8', size: '1280x720' } },
+    { fields: { seconds: '4', size: '720x1280' } },
+    { remixOf: 'video_9' },
   ])
   t.same(await look(), { kind: 'complete', upstreamIds: [] })
 })
@@ -47,7 +69,11 @@ t.test('twins come newest first, and a version of the model is the model', async
 })
 
 t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
-  for (const [ours, theirs] of [['  a fox\r\n\tat dawn ', 'a fox at dawn'], ['half \ud83d', 'half \ufffd'], ['cafe\u0301', 'caf\u00e9']] as const) {
+  for (const [ours, theirs] of [
+    ['  a fox\r\n\tat dawn ', 'a fox at dawn'],
+    ['half \ud83d', 'half \ufffd'],
+    ['cafe\u0301', 'caf\u00e9'],
+  ] as const) {
     const { look } = await listed(t, [{ prompt: theirs }])
     t.same(await look(undefined, ours), { kind: 'complete', upstreamIds: ['video_0'] }, theirs)
   }
@@ -55,27 +81,43 @@ t.test('a prompt that came back trimmed or mended is still ours', async (t) => {
 
 t.test('a remix is known by its prompt and by what it is of', async (t) => {
   const fields = { seconds: '12', size: '720x1280' }
-  const { provider, sinceMs } = await listed(t, [{ remixOf: 'video_9', model: 'film-2', fields }, { remixOf: 'video_8' }, {}])
+  const { provider, sinceMs } = await listed(t, [
+    { remixOf: 'video_9', model: 'film-2', fields },
+    { remixOf: 'video_8' },
+    {},
+  ])
   const order = orderOf('a fox', { request: { previousUpstreamId: 'video_9' } })
   t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: ['video_0'] })
 })
 
-t.test('jobs from before the instant are not ours, but for the second that the provider rounds by', async (t) => {
-  const sinceMs = Date.now()
-  const { look } = await listed(t, [{ createdMs: sinceMs - 5_000 }, { createdMs: sinceMs }])
-  t.same(await look(sinceMs), { kind: 'complete', upstreamIds: ['video_1'] })
-})
+t.test(
+  'jobs from before the instant are not ours, but for the second that the provider rounds by',
+  async (t) => {
+    const sinceMs = Date.now()
+    const { look } = await listed(t, [{ createdMs: sinceMs - 5_000 }, { createdMs: sinceMs }])
+    t.same(await look(sinceMs), { kind: 'complete', upstreamIds: ['video_1'] })
+  },
+)
 
 t.test('a list is read page by page, and no further than it has to be', async (t) => {
   const sinceMs = Date.now()
   const old = Array.from({ length: 5 * VIDEO_LOOKUP_PAGE_JOBS }, () => ({ createdMs: sinceMs - 1_000_000 }))
-  const { fake, look } = await listed(t, [...old, {}, ...Array.from({ length: VIDEO_LOOKUP_PAGE_JOBS }, () => ({ prompt: 'a cat' }))])
+  const { fake, look } = await listed(t, [
+    ...old,
+    {},
+    ...Array.from({ length: VIDEO_LOOKUP_PAGE_JOBS }, () => ({ prompt: 'a cat' })),
+  ])
   t.same(await look(sinceMs), { kind: 'complete', upstreamIds: [`video_${old.length}`] })
   t.equal(fake.log.lists, 2)
 })
 
 t.test('a list that is too long to be read is not complete', async (t) => {
-  const { fake, look } = await listed(t, Array.from({ length: VIDEO_LOOKUP_PAGES_MAX * VIDEO_LOOKUP_PAGE_JOBS + 1 }, (_, nth) => ({ prompt: `${nth}` })))
+  const { fake, look } = await listed(
+    t,
+    Array.from({ length: VIDEO_LOOKUP_PAGES_MAX * VIDEO_LOOKUP_PAGE_JOBS + 1 }, (_, nth) => ({
+      prompt: `${nth}`,
+    })),
+  )
   t.same(await look(), { kind: 'partial', upstreamIds: [] })
   t.equal(fake.log.lists, VIDEO_LOOKUP_PAGES_MAX)
 })
@@ -101,7 +143,10 @@ t.test('a job that the list does not have yet is found when it has', async (t) =
   await provider.submit(order, timesOf())
   t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [] })
   fake.set({ listLagMs: 0 })
-  t.same(await provider.lookup(order, sinceMs, timesOf()), { kind: 'complete', upstreamIds: [...fake.jobs.keys()] })
+  t.same(await provider.lookup(order, sinceMs, timesOf()), {
+    kind: 'complete',
+    upstreamIds: [...fake.jobs.keys()],
+  })
 })
 
 t.test('a provider without a list, or that hangs up, has told nothing', async (t) => {

@@ -1,7 +1,17 @@
 import t, { type Test } from 'tap'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_GONE_MS, VIDEO_GONE_WATCHED_MAX } from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_GONE_MS,
+  VIDEO_GONE_WATCHED_MAX,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
 import { GoneWatch } from '../../../../src/server/upstream/videos/poll-verdict.ts'
-import { openVideos, orderOf, timesOf, type VideoStand, type VideoStandOptions } from '../../../support/videos/video-stand.ts'
+import {
+  openVideos,
+  orderOf,
+  timesOf,
+  type VideoStand,
+  type VideoStandOptions,
+} from '../../../support/videos/video-stand.ts'
 
 interface Taken extends VideoStand {
   readonly id: string
@@ -55,7 +65,10 @@ t.test('nobody is asked about a job that is not ours any more', async (t) => {
 t.test('a key that is refused now is asked with again in a while', async (t) => {
   const { fake, provider, order, id } = await taken(t, 'a fox')
   fake.set({ key: 'another' })
-  t.match(await provider.poll(order, id, timesOf()), { kind: 'unavailable', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+  t.match(await provider.poll(order, id, timesOf()), {
+    kind: 'unavailable',
+    retryInMs: VIDEO_CREDENTIAL_RETRY_MS,
+  })
 })
 
 t.test('a job that its provider does not know has failed once that lasted', async (t) => {
@@ -66,7 +79,10 @@ t.test('a job that its provider does not know has failed once that lasted', asyn
   now = VIDEO_GONE_MS - 1
   t.equal((await provider.poll(order, 'video_x', timesOf())).kind, 'unavailable')
   now = VIDEO_GONE_MS
-  t.match(await provider.poll(order, 'video_x', timesOf()), { kind: 'failed', error: 'provider_failed: Fake no longer knows the job.' })
+  t.match(await provider.poll(order, 'video_x', timesOf()), {
+    kind: 'failed',
+    error: 'provider_failed: Fake no longer knows the job.',
+  })
 })
 
 t.test('an answer about another job says nothing of this one', async (t) => {

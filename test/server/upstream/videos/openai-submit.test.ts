@@ -1,16 +1,31 @@
 import t from 'tap'
-import { VIDEO_CREDENTIAL_RETRY_MS, VIDEO_UNSENT_RETRY_MS } from '../../../../src/schemas/videos/video-provider-limits.ts'
-import { VIDEO_ERROR_CHARS_MAX, VIDEO_RETRY_AFTER_MS_MAX } from '../../../../src/schemas/videos/video-limits.ts'
+import {
+  VIDEO_CREDENTIAL_RETRY_MS,
+  VIDEO_UNSENT_RETRY_MS,
+} from '../../../../src/schemas/videos/video-provider-limits.ts'
+import {
+  VIDEO_ERROR_CHARS_MAX,
+  VIDEO_RETRY_AFTER_MS_MAX,
+} from '../../../../src/schemas/videos/video-limits.ts'
 import { atPace } from '../../../support/load/pace.ts'
 import { OPERATOR_KEY, openVideos, orderOf, timesOf, TOKEN } from '../../../support/videos/video-stand.ts'
 
-t.test('a job that is taken has the id that the provider gave, and went out with its token and our key', async (t) => {
-  const { fake, provider } = await openVideos(t, { settings: { key: OPERATOR_KEY } })
-  const submitted = await provider.submit(orderOf('a fox'), timesOf())
-  const [note] = fake.log.submissions
-  t.same(submitted, { kind: 'taken', upstreamId: note?.id })
-  t.match(note, { token: TOKEN, prompt: 'a fox', outcome: 'taken', path: '/v1/videos', fields: { model: 'film-1', seconds: '4', size: '1280x720' } })
-})
+t.test(
+  'a job that is taken has the id that the provider gave, and went out with its token and our key',
+  async (t) => {
+    const { fake, provider } = await openVideos(t, { settings: { key: OPERATOR_KEY } })
+    const submitted = await provider.submit(orderOf('a fox'), timesOf())
+    const [note] = fake.log.submissions
+    t.same(submitted, { kind: 'taken', upstreamId: note?.id })
+    t.match(note, {
+      token: TOKEN,
+      prompt: 'a fox',
+      outcome: 'taken',
+      path: '/v1/videos',
+      fields: { model: 'film-1', seconds: '4', size: '1280x720' },
+    })
+  },
+)
 
 t.test('the same order twice is one job where the provider knows tokens', async (t) => {
   const { fake, provider } = await openVideos(t)
@@ -37,7 +52,11 @@ t.test('a provider that nobody reaches has not taken the job', async (t) => {
   const { fake, provider } = await openVideos(t)
   await fake.close()
   const error = /^provider_unavailable: Fake could not be reached/
-  t.match(await provider.submit(orderOf('a fox'), timesOf()), { kind: 'unsent', retryInMs: VIDEO_UNSENT_RETRY_MS, error })
+  t.match(await provider.submit(orderOf('a fox'), timesOf()), {
+    kind: 'unsent',
+    retryInMs: VIDEO_UNSENT_RETRY_MS,
+    error,
+  })
 })
 
 t.test('a host that does not resolve has not taken the job', async (t) => {
@@ -47,14 +66,21 @@ t.test('a host that does not resolve has not taken the job', async (t) => {
 
 t.test('a server that speaks no TLS where it should has not taken the job', async (t) => {
   const { fake, provider } = await openVideos(t, { provider: {} })
-  const { provider: secure } = await openVideos(t, { provider: { baseUrl: fake.baseUrl.replace('http:', 'https:') } })
+  const { provider: secure } = await openVideos(t, {
+    provider: { baseUrl: fake.baseUrl.replace('http:', 'https:') },
+  })
   t.equal((await secure.submit(orderOf('a fox'), timesOf())).kind, 'unsent')
   t.equal(fake.log.submissions.length, 0)
   t.ok(provider)
 })
 
 for (const word of [
-  'hang-up-before', 'hang-up-after', 'html-after', 'error-after', 'error-after status=502', 'error-after status=302',
+  'hang-up-before',
+  'hang-up-after',
+  'html-after',
+  'error-after',
+  'error-after status=502',
+  'error-after status=302',
 ] as const) {
   t.test(`nobody knows whether the job was taken: ${word}`, async (t) => {
     const { fake, provider } = await openVideos(t, { video: { submit: 'blind', tokenHeader: null } })
@@ -84,8 +110,13 @@ t.test('503 without a time to come back may be a proxy that lost the answer: nob
 })
 
 for (const [words, retryInMs] of [
-  ['status=429', VIDEO_UNSENT_RETRY_MS], ['status=429 retry=7', 7_000], ['status=529', VIDEO_UNSENT_RETRY_MS], ['status=503 retry=3', 3_000],
-  ['status=408', VIDEO_UNSENT_RETRY_MS], ['status=409', VIDEO_UNSENT_RETRY_MS], ['status=429 retry=999999', VIDEO_RETRY_AFTER_MS_MAX],
+  ['status=429', VIDEO_UNSENT_RETRY_MS],
+  ['status=429 retry=7', 7_000],
+  ['status=529', VIDEO_UNSENT_RETRY_MS],
+  ['status=503 retry=3', 3_000],
+  ['status=408', VIDEO_UNSENT_RETRY_MS],
+  ['status=409', VIDEO_UNSENT_RETRY_MS],
+  ['status=429 retry=999999', VIDEO_RETRY_AFTER_MS_MAX],
   ['status=429 retry=soon', VIDEO_UNSENT_RETRY_MS],
 ] as const) {
   t.test(`a provider without room has not taken the job: ${words}`, async (t) => {
@@ -101,20 +132,29 @@ for (const status of [400, 404, 413, 422]) {
     const { fake, provider } = await openVideos(t)
     const order = orderOf(`a fox in the snow [refuse status=${status}]`)
     const submitted = await provider.submit(order, timesOf())
-    t.match(submitted, { kind: 'refused', error: new RegExp(`^provider_refused: Fake answered ${status}: We cannot make`) })
+    t.match(submitted, {
+      kind: 'refused',
+      error: new RegExp(`^provider_refused: Fake answered ${status}: We cannot make`),
+    })
     t.notMatch(submitted, { error: /fox/ })
     t.equal(fake.jobs.size, 0)
   })
 }
 
-t.test('a refusal of the operator\'s key is the operator\'s to mend: the job waits', async (t) => {
+t.test("a refusal of the operator's key is the operator's to mend: the job waits", async (t) => {
   const { provider } = await openVideos(t, { settings: { key: 'another' } })
-  t.match(await provider.submit(orderOf('a fox'), timesOf()), { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+  t.match(await provider.submit(orderOf('a fox'), timesOf()), {
+    kind: 'unsent',
+    retryInMs: VIDEO_CREDENTIAL_RETRY_MS,
+  })
 })
 
-t.test('without the operator\'s key nothing is sent', async (t) => {
+t.test("without the operator's key nothing is sent", async (t) => {
   const { fake, provider } = await openVideos(t, { provider: { apiKeyEnv: 'NOT_SET' } })
-  t.match(await provider.submit(orderOf('a fox'), timesOf()), { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS })
+  t.match(await provider.submit(orderOf('a fox'), timesOf()), {
+    kind: 'unsent',
+    retryInMs: VIDEO_CREDENTIAL_RETRY_MS,
+  })
   t.equal(fake.heads.length, 0)
 })
 
@@ -122,17 +162,32 @@ t.test('what a caller passes through cannot change what is paid for', async (t) 
   const { fake, provider } = await openVideos(t)
   const passthrough = { seconds: '60', model: 'dearest', size: '9x9', quality: 'high', shots: [1] }
   await provider.submit(orderOf('a fox', { request: { passthrough } }), timesOf())
-  t.match(fake.log.submissions[0]?.fields, { seconds: '4', model: 'film-1', size: '1280x720', quality: 'high', shots: '[1]' })
+  t.match(fake.log.submissions[0]?.fields, {
+    seconds: '4',
+    model: 'film-1',
+    size: '1280x720',
+    quality: 'high',
+    shots: '[1]',
+  })
 })
 
-t.test('fields have the names that the provider gives them, and optional ones go where the catalogue lists them', async (t) => {
-  const endpoint = { supportedParameters: ['user', 'aspect_ratio'] }
-  const { fake, provider } = await openVideos(t, { provider: { rename: { seconds: 'duration' } }, endpoint })
-  await provider.submit(orderOf('a fox', { request: { user: 'me', aspectRatio: '16:9', resolution: '720p', seed: 7 } }), timesOf())
-  const fields = fake.log.submissions[0]?.fields ?? {}
-  t.match(fields, { duration: '4', user: 'me', aspect_ratio: '16:9', seed: '7' })
-  t.notOk('seconds' in fields || 'resolution' in fields || 'generate_audio' in fields)
-})
+t.test(
+  'fields have the names that the provider gives them, and optional ones go where the catalogue lists them',
+  async (t) => {
+    const endpoint = { supportedParameters: ['user', 'aspect_ratio'] }
+    const { fake, provider } = await openVideos(t, {
+      provider: { rename: { seconds: 'duration' } },
+      endpoint,
+    })
+    await provider.submit(
+      orderOf('a fox', { request: { user: 'me', aspectRatio: '16:9', resolution: '720p', seed: 7 } }),
+      timesOf(),
+    )
+    const fields = fake.log.submissions[0]?.fields ?? {}
+    t.match(fields, { duration: '4', user: 'me', aspect_ratio: '16:9', seed: '7' })
+    t.notOk('seconds' in fields || 'resolution' in fields || 'generate_audio' in fields)
+  },
+)
 
 t.test('a job that goes on from another is a remix of it', async (t) => {
   const { fake, provider } = await openVideos(t)
@@ -149,7 +204,9 @@ t.test('what a failed job says is bounded', async (t) => {
 t.test('nothing is held when all is over', async (t) => {
   const { egress, provider, rest } = await openVideos(t)
   const prompts = ['a', 'b [hang-up-after]', 'c [html-after]', 'd [refuse]']
-  await Promise.all(prompts.map((prompt, nth) => provider.submit(orderOf(prompt, { submitToken: `${nth}` }), timesOf())))
+  await Promise.all(
+    prompts.map((prompt, nth) => provider.submit(orderOf(prompt, { submitToken: `${nth}` }), timesOf())),
+  )
   await rest()
   t.same(egress.load, { heldBytes: 0, calls: 0 })
 })

@@ -3,12 +3,17 @@ import { reasonOf } from '../../../../src/server/upstream/videos/told.ts'
 import { orderOf } from '../../../support/videos/video-stand.ts'
 
 const STRUCK = { credential: 'sk-secret-0123456789', host: 'video.example' }
-const escaped = (text: string): string => [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+const escaped = (text: string): string =>
+  [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 
 t.test('a prompt is struck from what a provider says, however it was escaped', (t) => {
   const prompt = 'A "quiet" fox / café'
   const order = orderOf(prompt)
-  for (const quoted of [JSON.stringify(prompt).slice(1, -1), escaped(prompt), prompt.replaceAll('"', '\\"').replaceAll('/', '\\/')]) {
+  for (const quoted of [
+    JSON.stringify(prompt).slice(1, -1),
+    escaped(prompt),
+    prompt.replaceAll('"', '\\"').replaceAll('/', '\\/'),
+  ]) {
     const body = Buffer.from(`{"error":{"message":"refused: ${quoted}."}}`)
     t.equal(reasonOf(body, { struck: STRUCK, order }), 'refused: […].', quoted)
   }

@@ -2,8 +2,8 @@ import { casesScript, quoted } from './cases.ts'
 import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
 
 /**
- * A script for bash from 3.2 on. Its functions tell what stands at a place; the last one walks over the words before the
- * cursor, since only from the verb is known which words belong to options.
+ * A script for bash from 3.2 on. Its functions tell what stands at a place; the last one walks over the words
+ * before the cursor, since only from the verb is known which words belong to options.
  */
 export function bashScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
@@ -11,7 +11,10 @@ export function bashScript(tree: VerbNode): string {
     head: ['# Completion of sluice for bash, made by `sluice completion bash`.'],
     places: [
       '  case "$1" in',
-      ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=${listOf(verb.verbs.map(({ name }) => name))} options=${listOf(namesOf(verb.options))} ;;`),
+      ...verbs.map(
+        (verb) =>
+          `  ${quoted(verb.path)}) verbs=${listOf(verb.verbs.map(({ name }) => name))} options=${listOf(namesOf(verb.options))} ;;`,
+      ),
       '  esac',
     ],
     walk: WALK,

@@ -12,20 +12,33 @@ interface ScriptParts {
 export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: ScriptParts): string {
   const option = ["  takes='' values=''", '  case "$1 $2" in', ...optionCases(verbs), '  esac']
   const argument = ["  values=''", '  case "$1 $2" in', ...argumentCases(verbs), '  esac']
-  const functions = [['_sluice_at', places], ['_sluice_option', option], ['_sluice_argument', argument]] as const
+  const functions = [
+    ['_sluice_at', places],
+    ['_sluice_option', option],
+    ['_sluice_argument', argument],
+  ] as const
   return [...head, ...functions.flatMap(([name, lines]) => [`${name}() {`, ...lines, '}']), walk].join('\n')
 }
 
 /** Arms of a `case` over verb and option, for bash and zsh: how many words the option takes, and which. */
 function optionCases(verbs: readonly VerbNode[]): readonly string[] {
-  return verbs.flatMap(({ path, options }) => options.filter(({ takes }) => takes !== 'nothing').map(({ names, takes, values }) =>
-    `  ${names.map((name) => quoted(`${path} ${name}`)).join(' | ')}) takes=${takes} values=${coded(values)} ;;`))
+  return verbs.flatMap(({ path, options }) =>
+    options
+      .filter(({ takes }) => takes !== 'nothing')
+      .map(
+        ({ names, takes, values }) =>
+          `  ${names.map((name) => quoted(`${path} ${name}`)).join(' | ')}) takes=${takes} values=${coded(values)} ;;`,
+      ),
+  )
 }
 
 /** Arms of a `case` over verb and number of the argument, from 0. */
 function argumentCases(verbs: readonly VerbNode[]): readonly string[] {
-  return verbs.flatMap(({ path, places }) => places.flatMap((values, nth) =>
-    (values === 'any' ? [] : [`  ${quoted(`${path} ${nth}`)}) values=${coded(values)} ;;`])))
+  return verbs.flatMap(({ path, places }) =>
+    places.flatMap((values, nth) =>
+      values === 'any' ? [] : [`  ${quoted(`${path} ${nth}`)}) values=${coded(values)} ;;`],
+    ),
+  )
 }
 
 /** One word for bash and zsh, whatever it holds. */

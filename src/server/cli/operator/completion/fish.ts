@@ -1,6 +1,8 @@
 import { eachVerb, type OptionNode, type Values, type VerbNode } from './tree.ts'
 
-/** A script for fish: a function that tells where the cursor is, and a line for whatever may stand somewhere. */
+/**
+ * A script for fish: a function that tells where the cursor is, and a line for whatever may stand somewhere.
+ */
 export function fishScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
   const below = verbs.slice(1).map(({ path }) => quoted(path.includes(' ') ? path : ` ${path}`))
@@ -48,16 +50,25 @@ export function fishScript(tree: VerbNode): string {
 }
 
 function taking(verbs: readonly VerbNode[], takes: OptionNode['takes'], then: string): readonly string[] {
-  const names = verbs.flatMap((verb) => verb.options.filter((option) => option.takes === takes)
-    .flatMap((option) => option.names.map((name) => quoted(`${verb.path} ${name}`))))
-  return names.length === 0 ? [] : [`                    case ${names.join(' ')}`, `                        ${then}`]
+  const names = verbs.flatMap((verb) =>
+    verb.options
+      .filter((option) => option.takes === takes)
+      .flatMap((option) => option.names.map((name) => quoted(`${verb.path} ${name}`))),
+  )
+  return names.length === 0
+    ? []
+    : [`                    case ${names.join(' ')}`, `                        ${then}`]
 }
 
 function linesOf(verb: VerbNode): readonly string[] {
-  const here = (nth?: number): string => `complete -c sluice -n ${quoted(`__sluice_is ${quoted(verb.path)}${nth === undefined ? '' : ` ${nth}`}`)}`
+  const here = (nth?: number): string =>
+    `complete -c sluice -n ${quoted(`__sluice_is ${quoted(verb.path)}${nth === undefined ? '' : ` ${nth}`}`)}`
   return [
     ...verb.verbs.map(({ name, about }) => `${here(0)} -a ${quoted(name)} -d ${quoted(about)}`),
-    ...verb.options.map((option) => `${here()} ${option.names.map(nameOf).join(' ')}${valueOf(option)} -d ${quoted(option.about)}`),
+    ...verb.options.map(
+      (option) =>
+        `${here()} ${option.names.map(nameOf).join(' ')}${valueOf(option)} -d ${quoted(option.about)}`,
+    ),
     ...verb.places.flatMap((values, nth) => (values === 'any' ? [] : [`${here(nth)} ${offered(values)}`])),
   ]
 }

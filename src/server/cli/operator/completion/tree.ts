@@ -1,6 +1,9 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** What may stand at a place of the command line: these words, names of files or folders, or what only the user knows. */
+/**
+ * What may stand at a place of the command line: these words, names of files or folders, or what only the
+ * user knows.
+ */
 export type Values = readonly string[] | 'files' | 'folders' | 'any'
 
 export interface OptionNode {
@@ -23,7 +26,10 @@ export interface VerbNode {
   readonly places: readonly Values[]
 }
 
-/** The verbs of a program and what each takes, as its own help lists them: what is hidden there is not here either. */
+/**
+ * The verbs of a program and what each takes, as its own help lists them: what is hidden there is not here
+ * either.
+ */
 export function treeOf(command: Command, path = ''): VerbNode {
   const help = command.createHelp()
   return {
@@ -55,7 +61,9 @@ function valuesOf(argument: Argument): Values {
   return wordsOr(argument.argChoices, argument.name())
 }
 
-/** What an option or argument takes is told by its name in the help: `<file>`, `<copy>` of one, `<folder>`. */
+/**
+ * What an option or argument takes is told by its name in the help: `<file>`, `<copy>` of one, `<folder>`.
+ */
 function wordsOr(choices: readonly string[] | undefined, name: string | undefined): Values {
   if (choices !== undefined) return choices
   if (name === 'file' || name === 'copy') return 'files'

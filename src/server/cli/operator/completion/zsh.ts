@@ -9,7 +9,10 @@ export function zshScript(tree: VerbNode): string {
     places: [
       '  verbs=() options=()',
       '  case "$1" in',
-      ...verbs.map((verb) => `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`),
+      ...verbs.map(
+        (verb) =>
+          `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`,
+      ),
       '  esac',
     ],
     walk: WALK,

@@ -22,29 +22,47 @@ export function addresses(config: Addresses, own: readonly string[] = ownAddress
 /** A public origin of https says that somebody else has the certificate. */
 function plain({ host, publicOrigin }: Addresses): Finding {
   if (isLoopback(host)) return good('tls', `none is needed: only this machine reaches ${host}`)
-  if (publicOrigin.startsWith('https://')) return good('tls', `left to the proxy of SLUICE_PUBLIC_URL (${publicOrigin})`)
+  if (publicOrigin.startsWith('https://'))
+    return good('tls', `left to the proxy of SLUICE_PUBLIC_URL (${publicOrigin})`)
   const detail = `keys come to ${host} in plain text: there is no certificate`
-  return doubtful('tls', detail, 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front and its https:// origin in SLUICE_PUBLIC_URL')
+  return doubtful(
+    'tls',
+    detail,
+    'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front and its https:// origin in SLUICE_PUBLIC_URL',
+  )
 }
 
 function withTls(tls: NonNullable<Config['tls']>): Finding {
   try {
     checkTlsFiles(tls)
     const endsAt = new Date(new X509Certificate(readFileSync(tls.certFile)).validTo)
-    if (endsAt.getTime() - Date.now() > CERTIFICATE_DAYS_MIN * DAY_MS) return good('tls', `certificate and key fit; good until ${endsAt.toISOString()}`)
-    return doubtful('tls', `the certificate ends on ${endsAt.toISOString()}`, 'put a new one into the file of SLUICE_TLS_CERT, then `sluice reload`')
+    if (endsAt.getTime() - Date.now() > CERTIFICATE_DAYS_MIN * DAY_MS)
+      return good('tls', `certificate and key fit; good until ${endsAt.toISOString()}`)
+    return doubtful(
+      'tls',
+      `the certificate ends on ${endsAt.toISOString()}`,
+      'put a new one into the file of SLUICE_TLS_CERT, then `sluice reload`',
+    )
   } catch (cause) {
     return bad('tls', reasonOf(cause), 'correct SLUICE_TLS_CERT and SLUICE_TLS_KEY')
   }
 }
 
-/** In a container it has to listen beyond loopback for probes: that is a finding where the internet reaches it. */
+/**
+ * In a container it has to listen beyond loopback for probes: that is a finding where the internet reaches
+ * it.
+ */
 function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
   if (isLoopback(adminHost)) return good('admin_address', `only this machine reaches ${adminHost}`)
   const open = adminHost === '0.0.0.0' || adminHost === '::' ? own : [adminHost]
   const exposed = open.filter((address) => standingOf(address) === 'public')
-  if (exposed.length === 0) return good('admin_address', `${adminHost}: keep its port to a network of your own`)
-  return doubtful('admin_address', `whoever reaches ${exposed.join(', ')} reads the metrics`, 'set SLUICE_ADMIN_HOST to 127.0.0.1 or to a private address')
+  if (exposed.length === 0)
+    return good('admin_address', `${adminHost}: keep its port to a network of your own`)
+  return doubtful(
+    'admin_address',
+    `whoever reaches ${exposed.join(', ')} reads the metrics`,
+    'set SLUICE_ADMIN_HOST to 127.0.0.1 or to a private address',
+  )
 }
 
 function ownAddresses(): readonly string[] {

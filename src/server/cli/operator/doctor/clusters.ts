@@ -2,14 +2,27 @@ import { outsideClusters, OUTSIDE_DIR } from '../../../supervisor/postgres/outsi
 import { good, type Finding } from './finding.ts'
 
 /**
- * Embedded Postgres that root left outside of data directories that are gone. It takes room on the disk and nothing else, so that it is told and
- * no warning. Others than root cannot look into the folders.
+ * Embedded Postgres that root left outside of data directories that are gone. It takes room on the disk and
+ * nothing else, so that it is told and no warning. Others than root cannot look into the folders.
  */
-export async function clusters(outsideDir = OUTSIDE_DIR, isRoot = process.getuid?.() === 0): Promise<readonly Finding[]> {
+export async function clusters(
+  outsideDir = OUTSIDE_DIR,
+  isRoot = process.getuid?.() === 0,
+): Promise<readonly Finding[]> {
   if (!isRoot) return []
   const all = await outsideClusters(outsideDir)
   const unused = all.filter(({ isUsed, pid }) => !isUsed && pid === null)
-  if (unused.length === 0) return all.length === 0 ? [] : [good('clusters', `${all.length} in ${outsideDir}, each with its data directory`)]
-  const named = unused.map(({ folder, dataDir }) => `${folder}${dataDir === null ? '' : ` (of ${dataDir})`}`).join(', ')
-  return [good('clusters', `no data directory names ${named}: \`sluice clusters remove --unused\` removes what is not wanted any more`)]
+  if (unused.length === 0)
+    return all.length === 0
+      ? []
+      : [good('clusters', `${all.length} in ${outsideDir}, each with its data directory`)]
+  const named = unused
+    .map(({ folder, dataDir }) => `${folder}${dataDir === null ? '' : ` (of ${dataDir})`}`)
+    .join(', ')
+  return [
+    good(
+      'clusters',
+      `no data directory names ${named}: \`sluice clusters remove --unused\` removes what is not wanted any more`,
+    ),
+  ]
 }

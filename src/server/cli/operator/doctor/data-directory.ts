@@ -8,7 +8,12 @@ import type { Look } from './look.ts'
 /** Free bytes below which journals, settings and an embedded Postgres soon have no room. Decision. */
 export const DATA_FREE_BYTES_MIN = 1_024 * MIB
 
-export async function dataDirectory({ generation: { config: { dataDir } }, running }: Look): Promise<readonly Finding[]> {
+export async function dataDirectory({
+  generation: {
+    config: { dataDir },
+  },
+  running,
+}: Look): Promise<readonly Finding[]> {
   const fix = 'set SLUICE_DATA to a directory of its own that this user may write'
   const isThere = existsSync(dataDir)
   // Of a running node it is another user's where doctor is run by root.
@@ -17,8 +22,15 @@ export async function dataDirectory({ generation: { config: { dataDir } }, runni
   const problem = running === null ? await whyNotWritable([dataDir]) : null
   if (problem !== null) return [bad('data_directory', problem, fix)]
   const free = await roomAt(dataDir)
-  const state = running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not made yet'
+  const state =
+    running !== null ? `, in use by the node (pid ${running.pid})` : isThere ? '' : ', not made yet'
   const detail = `${dataDir}${state}, ${roomText(free)}`
   if (free.bytes >= DATA_FREE_BYTES_MIN && free.inodesLeft === null) return [good('data_directory', detail)]
-  return [doubtful('data_directory', detail, 'make room on that disk: journals and an embedded Postgres are written there')]
+  return [
+    doubtful(
+      'data_directory',
+      detail,
+      'make room on that disk: journals and an embedded Postgres are written there',
+    ),
+  ]
 }

@@ -3,10 +3,16 @@ import { connectionsMax, descriptorsIn } from '../../../http/connections.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
-/** Descriptors of a process below which doctor asks for more: a front then holds fewer than 7,168 connections. Decision. */
+/**
+ * Descriptors of a process below which doctor asks for more: a front then holds fewer than 7,168 connections.
+ * Decision.
+ */
 export const DESCRIPTORS_MIN = 8_192
 
-/** What a front may open: of a running node its own limit, else that of whoever would start it. Linux tells it. */
+/**
+ * What a front may open: of a running node its own limit, else that of whoever would start it. Linux tells
+ * it.
+ */
 export function descriptors({ running }: Pick<Look, 'running'>): readonly Finding[] {
   const limits = limitsOf(running === null ? 'self' : String(running.pid))
   if (limits === null) return []

@@ -4,26 +4,43 @@ import { AllowList } from '../../../egress/allow-list.ts'
 import { countRoots } from '../../../main/egress.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
-/** What callers should hardly ever reach, though an entry may admit it: where a wide range takes in more than was meant. */
+/**
+ * What callers should hardly ever reach, though an entry may admit it: where a wide range takes in more than
+ * was meant.
+ */
 const RISKY: Readonly<Record<string, string>> = {
-  '127.0.0.1': 'this machine', '::1': 'this machine',
-  '169.254.169.254': 'the metadata service of clouds', 'fd00:ec2::254': 'the metadata service of a cloud',
-  '100.100.100.200': 'the metadata service of a cloud', '168.63.129.16': 'the host of a virtual machine',
+  '127.0.0.1': 'this machine',
+  '::1': 'this machine',
+  '169.254.169.254': 'the metadata service of clouds',
+  'fd00:ec2::254': 'the metadata service of a cloud',
+  '100.100.100.200': 'the metadata service of a cloud',
+  '168.63.129.16': 'the host of a virtual machine',
 }
 const ANY_PORT = 443
 
 /** The settings of the gate: silent about those that are not set. */
-export function egress({ egressAllow, egressCaFile }: Pick<Config, 'egressAllow' | 'egressCaFile'>): readonly Finding[] {
-  return [...(egressAllow.length === 0 ? [] : [allowed(egressAllow)]), ...(egressCaFile === null ? [] : [roots(egressCaFile)])]
+export function egress({
+  egressAllow,
+  egressCaFile,
+}: Pick<Config, 'egressAllow' | 'egressCaFile'>): readonly Finding[] {
+  return [
+    ...(egressAllow.length === 0 ? [] : [allowed(egressAllow)]),
+    ...(egressCaFile === null ? [] : [roots(egressCaFile)]),
+  ]
 }
 
 function allowed(entries: readonly string[]): Finding {
   const list = new AllowList(entries)
   // An entry with a port names one service: that is meant.
   const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
-  if (risky.length === 0) return good('egress_allow', `callers may reach ${entries.length} ranges that are not public`)
+  if (risky.length === 0)
+    return good('egress_allow', `callers may reach ${entries.length} ranges that are not public`)
   const what = [...new Set(risky.map((address) => RISKY[address]))].join(', ')
-  return doubtful('egress_allow', `callers may reach ${what}`, 'narrow SLUICE_EGRESS_ALLOW, or name a port in the entry')
+  return doubtful(
+    'egress_allow',
+    `callers may reach ${what}`,
+    'narrow SLUICE_EGRESS_ALLOW, or name a port in the entry',
+  )
 }
 
 function roots(file: string): Finding {
@@ -31,7 +48,11 @@ function roots(file: string): Finding {
   try {
     const count = countRoots(readFileSync(file, 'utf8'))
     if (count !== null && count > 0) return good('egress_ca', `${count} roots beside those of Node`)
-    return bad('egress_ca', count === null ? 'a certificate in it cannot be read' : 'no certificate in it', fix)
+    return bad(
+      'egress_ca',
+      count === null ? 'a certificate in it cannot be read' : 'no certificate in it',
+      fix,
+    )
   } catch (cause) {
     return bad('egress_ca', reasonOf(cause), fix)
   }

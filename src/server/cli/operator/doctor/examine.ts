@@ -19,7 +19,8 @@ import { storage } from './storage.ts'
 import { workers } from './workers.ts'
 
 /**
- * Milliseconds that a check of doctor may take, whatever it waits for: most have shorter limits of their own. Decision.
+ * Milliseconds that a check of doctor may take, whatever it waits for: most have shorter limits of their own.
+ * Decision.
  */
 export const CHECK_MS_MAX = 10_000
 
@@ -33,13 +34,29 @@ export interface Check<T> {
 
 /** What needs nothing of an installation. */
 const OF_MACHINE: readonly Check<Generation>[] = [
-  { name: 'platform', stuck: 'use a supported pair of Node and glibc (docs/operate/requirements.md)', look: () => [platform()] },
-  { name: 'front_end', stuck: 'install Sluice again with this Node', look: async (_, signal) => [await frontEnd({ signal })] },
+  {
+    name: 'platform',
+    stuck: 'use a supported pair of Node and glibc (docs/operate/requirements.md)',
+    look: () => [platform()],
+  },
+  {
+    name: 'front_end',
+    stuck: 'install Sluice again with this Node',
+    look: async (_, signal) => [await frontEnd({ signal })],
+  },
   { name: 'settings', stuck: 'look at the files that the settings name', look: settings },
   { name: 'catalogue', stuck: 'look at the file of SLUICE_CATALOG', look: catalogue },
-  { name: 'tls', stuck: 'look at the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY', look: ({ config }) => addresses(config) },
-  { name: 'egress_allow', stuck: 'look at SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA', look: ({ config }) => egress(config) },
-  { name: 'clusters', stuck: 'look at the folder of root\'s clusters', look: () => clusters() },
+  {
+    name: 'tls',
+    stuck: 'look at the files of SLUICE_TLS_CERT and SLUICE_TLS_KEY',
+    look: ({ config }) => addresses(config),
+  },
+  {
+    name: 'egress_allow',
+    stuck: 'look at SLUICE_EGRESS_ALLOW and SLUICE_EGRESS_CA',
+    look: ({ config }) => egress(config),
+  },
+  { name: 'clusters', stuck: "look at the folder of root's clusters", look: () => clusters() },
   { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
 ]
 
@@ -50,12 +67,28 @@ const OF_INSTALLATION: readonly Check<Look>[] = [
   { name: 'data_directory', stuck: 'is the disk of SLUICE_DATA there?', look: dataDirectory },
   { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },
   { name: 'postgres', stuck: 'look at DATABASE_URL and at the server itself', look: postgres },
-  { name: 'redis', stuck: 'look at REDIS_URL and at the server itself', look: async (at) => [await redis(at)] },
+  {
+    name: 'redis',
+    stuck: 'look at REDIS_URL and at the server itself',
+    look: async (at) => [await redis(at)],
+  },
   { name: 'storage', stuck: 'is the disk, or the server, of SLUICE_OBJECTS there?', look: storage },
-  { name: 'root_key', stuck: 'look at the file of SLUICE_ROOT_KEY_FILE', look: ({ generation }) => [rootKey(generation.config)] },
-  { name: 'first_keys', stuck: 'is the disk of SLUICE_DATA there?', look: ({ generation }) => firstKeys(generation.config) },
+  {
+    name: 'root_key',
+    stuck: 'look at the file of SLUICE_ROOT_KEY_FILE',
+    look: ({ generation }) => [rootKey(generation.config)],
+  },
+  {
+    name: 'first_keys',
+    stuck: 'is the disk of SLUICE_DATA there?',
+    look: ({ generation }) => firstKeys(generation.config),
+  },
   { name: 'workers', stuck: 'look at the log of the node', look: workers },
-  { name: 'listener_migration', stuck: 'sysctl -w net.ipv4.tcp_migrate_req=1', look: ({ running }) => [listenerMigration(running !== null)] },
+  {
+    name: 'listener_migration',
+    stuck: 'sysctl -w net.ipv4.tcp_migrate_req=1',
+    look: ({ running }) => [listenerMigration(running !== null)],
+  },
 ]
 
 /** Looks at everything that a node needs, all at once; changes nothing. */
@@ -68,13 +101,24 @@ export async function examine(generation: Generation): Promise<readonly Finding[
   return found.flat()
 }
 
-/** Findings in the order of the checks; one that fails, or does not end in time, is a finding itself and keeps back no other. */
-export async function runChecks<T>(checks: readonly Check<T>[], at: T, msMax = CHECK_MS_MAX): Promise<readonly Finding[]> {
+/**
+ * Findings in the order of the checks; one that fails, or does not end in time, is a finding itself and keeps
+ * back no other.
+ */
+export async function runChecks<T>(
+  checks: readonly Check<T>[],
+  at: T,
+  msMax = CHECK_MS_MAX,
+): Promise<readonly Finding[]> {
   const found = await Promise.all(checks.map((check) => runCheck(check, at, msMax)))
   return found.flat()
 }
 
-async function runCheck<T>({ name, stuck, look }: Check<T>, at: T, msMax: number): Promise<readonly Finding[]> {
+async function runCheck<T>(
+  { name, stuck, look }: Check<T>,
+  at: T,
+  msMax: number,
+): Promise<readonly Finding[]> {
   const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<readonly Finding[]>((resolve) => {

@@ -24,7 +24,7 @@ export function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1))
   if (!(cause instanceof Error)) return String(cause)
   const [line = ''] = cause.message.split('\n')
-  return line === '' ? codeOf(cause) ?? cause.name : line
+  return line === '' ? (codeOf(cause) ?? cause.name) : line
 }
 
 export function codeOf(cause: unknown): string | null {
@@ -32,11 +32,11 @@ export function codeOf(cause: unknown): string | null {
 }
 
 /**
- * What `reasonOf` says, of an address that holds a password: where one with a slash or an @ was not escaped, what looks like the host
- * is a piece of it, and messages quote hosts.
+ * What `reasonOf` says, of an address that holds a password: where one with a slash or an @ was not escaped,
+ * what looks like the host is a piece of it, and messages quote hosts.
  */
 export function reasonAt(url: string, cause: unknown): string {
-  return isPlain(url) ? reasonOf(cause) : codeOf(cause) ?? 'the password in it must be escaped'
+  return isPlain(url) ? reasonOf(cause) : (codeOf(cause) ?? 'the password in it must be escaped')
 }
 
 function isPlain(url: string): boolean {

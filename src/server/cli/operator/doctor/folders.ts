@@ -7,8 +7,8 @@ import { PROBE_FILE } from '../../../supervisor/data-directory/data-directory.ts
 import { codeOf, reasonOf } from './finding.ts'
 
 /**
- * Why one of these folders cannot be written to, or null. A file is written through to the disk in each that is there, and
- * taken away again; those that are not made yet are asked whether they could be.
+ * Why one of these folders cannot be written to, or null. A file is written through to the disk in each that
+ * is there, and taken away again; those that are not made yet are asked whether they could be.
  */
 export async function whyNotWritable(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) {
@@ -25,13 +25,19 @@ export interface Room {
   readonly inodesLeft: number | null
 }
 
-/** Free inodes below which a disk is nearly full whatever bytes it has; of a small file system a twentieth. Decision. */
+/**
+ * Free inodes below which a disk is nearly full whatever bytes it has; of a small file system a twentieth.
+ * Decision.
+ */
 const FREE_INODES_MIN = 50_000
 const FREE_INODES_SHARE = 1 / 20
 
 export async function roomAt(folder: string): Promise<Room> {
   const { bavail, bsize, files, ffree } = await statfs((await nearest(folder)).path)
-  return { bytes: bavail * bsize, inodesLeft: ffree < Math.min(FREE_INODES_MIN, files * FREE_INODES_SHARE) ? ffree : null }
+  return {
+    bytes: bavail * bsize,
+    inodesLeft: ffree < Math.min(FREE_INODES_MIN, files * FREE_INODES_SHARE) ? ffree : null,
+  }
 }
 
 /** Inodes are told where they are what is short. */

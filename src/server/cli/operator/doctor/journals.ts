@@ -8,24 +8,40 @@ import { NODE_FILE } from '../../../supervisor/data-directory/data-directory.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
 /**
- * Nodes whose fronts hold money that nobody will give back: of this one those whose journal has no file, of others those
- * without a live front. Design §6.
+ * Nodes whose fronts hold money that nobody will give back: of this one those whose journal has no file, of
+ * others those without a live front. Design §6.
  */
-export async function journals(sql: Queryable, { dataDir }: Pick<Config, 'dataDir'>): Promise<readonly Finding[]> {
+export async function journals(
+  sql: Queryable,
+  { dataDir }: Pick<Config, 'dataDir'>,
+): Promise<readonly Finding[]> {
   const open = await openJournals(sql)
   const own = nodeOf(dataDir)
   const files = new Set(segmentFiles(journalsFolder(dataDir)).map(({ id }) => id))
-  const gone = open.filter(({ id, node, isFrontLive, isNodeLive }) => (node === own ? !isFrontLive && !files.has(id) : !isNodeLive))
+  const gone = open.filter(({ id, node, isFrontLive, isNodeLive }) =>
+    node === own ? !isFrontLive && !files.has(id) : !isNodeLive,
+  )
   if (gone.length === 0) return [good('journals', `${open.length} open, none without its front or file`)]
   const nodes = [...new Set(gone.map(({ node }) => node))]
-  return nodes.map((node) => findingOf(node, gone.filter((one) => one.node === node), node === own))
+  return nodes.map((node) =>
+    findingOf(
+      node,
+      gone.filter((one) => one.node === node),
+      node === own,
+    ),
+  )
 }
 
 function findingOf(node: string, those: readonly OpenJournal[], isOwn: boolean): Finding {
   const since = those[0]?.openedAt.toISOString() ?? ''
   const what = `${those.length} ${those.length === 1 ? 'journal' : 'journals'} open, the oldest since ${since}`
   const close = `\`sluice ledger close-node ${node}\``
-  if (!isOwn) return doubtful('journals', `node ${node} has no live front, and ${what}`, `start the node; if it never comes back, ${close}`)
+  if (!isOwn)
+    return doubtful(
+      'journals',
+      `node ${node} has no live front, and ${what}`,
+      `start the node; if it never comes back, ${close}`,
+    )
   const fix = those.some(({ isNodeLive }) => isNodeLive) ? `end the node, then ${close}` : close
   return doubtful('journals', `this node has no file of ${what}: what they hold stays lent`, fix)
 }

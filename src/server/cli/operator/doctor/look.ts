@@ -1,5 +1,9 @@
 import type { Generation } from '../../../config.ts'
-import { runningSupervisor, runtimeOf, type Runtime } from '../../../supervisor/data-directory/data-directory.ts'
+import {
+  runningSupervisor,
+  runtimeOf,
+  type Runtime,
+} from '../../../supervisor/data-directory/data-directory.ts'
 import type { ProcessIdentity } from '../../../supervisor/fleet/process-state.ts'
 import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
 import { HOLDER_MS_MAX } from './port-holder.ts'
@@ -31,9 +35,22 @@ export function lookAt(generation: Generation): Look | LookProblem {
   try {
     const running = runningSupervisor(dataDir)
     const runtime = running === null ? null : runtimeOf(dataDir)
-    return { generation, running, runtime, now: Date.now, storeMsMax: STORE_MS_MAX, holderMsMax: HOLDER_MS_MAX }
+    return {
+      generation,
+      running,
+      runtime,
+      now: Date.now,
+      storeMsMax: STORE_MS_MAX,
+      holderMsMax: HOLDER_MS_MAX,
+    }
   } catch (cause) {
     const why = codeOf(cause) === 'ENOTDIR' ? 'is no directory' : `cannot be read: ${reasonOf(cause)}`
-    return { finding: bad('data_directory', `${dataDir} ${why}`, 'set SLUICE_DATA, or run doctor as the user whose node it is') }
+    return {
+      finding: bad(
+        'data_directory',
+        `${dataDir} ${why}`,
+        'set SLUICE_DATA, or run doctor as the user whose node it is',
+      ),
+    }
   }
 }

@@ -8,7 +8,10 @@ import type { Look } from './look.ts'
 
 const GROUPS = '/sys/fs/cgroup'
 
-/** Whether the control group of a running node, or of whoever would start it, allows what its fronts may take; nothing where none limits it. */
+/**
+ * Whether the control group of a running node, or of whoever would start it, allows what its fronts may take;
+ * nothing where none limits it.
+ */
 export function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
   const allowed = limitOf(running === null ? 'self' : String(running.pid))
   return allowed === Infinity ? [] : [memoryFinding(allowed, countsOf(generation).fronts)]
@@ -23,7 +26,10 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   return doubtful('memory', `${detail}, and are killed beyond`, fix)
 }
 
-/** Bytes; Infinity: none, or none that version 2 of control groups tells. A group has at most what those above it have. */
+/**
+ * Bytes; Infinity: none, or none that version 2 of control groups tells. A group has at most what those above
+ * it have.
+ */
 function limitOf(pid: string): number {
   const path = /^0::(\/.*)$/m.exec(textOf(`/proc/${pid}/cgroup`))?.[1] ?? '/'
   let least = Infinity

@@ -3,12 +3,19 @@ import { operatorOrganization } from '../../../store/operator/operator.ts'
 import type { Queryable } from '../../../store/base/open.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
-/** A slip in the setting shuts everybody out of the dashboard; without it the oldest organization is meant. */
-export async function operator(sql: Queryable, { operatorOrganization: reference }: Pick<Config, 'operatorOrganization'>): Promise<readonly Finding[]> {
+/**
+ * A slip in the setting shuts everybody out of the dashboard; without it the oldest organization is meant.
+ */
+export async function operator(
+  sql: Queryable,
+  { operatorOrganization: reference }: Pick<Config, 'operatorOrganization'>,
+): Promise<readonly Finding[]> {
   if (reference === null) return []
   const found = await operatorOrganization(sql, reference)
   if (found.ok) return [good('operator', `keys of the organization ${found.value.name} open the dashboard`)]
   const which = found.failure.name === 'reference_ambiguous' ? 'several organizations' : 'no organization'
   const fix = 'set SLUICE_OPERATOR_ORGANIZATION to the id that `sluice organizations list` tells'
-  return [doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION names ${which}: no key opens the dashboard`, fix)]
+  return [
+    doubtful('operator', `SLUICE_OPERATOR_ORGANIZATION names ${which}: no key opens the dashboard`, fix),
+  ]
 }

@@ -11,7 +11,8 @@ const FRONT_END_MS_MAX = 8_000
 export function platform(read: () => Platform = ownPlatform): Finding {
   const own = read()
   const problem = platformProblem(own)
-  if (problem !== null) return bad('platform', problem, 'use a supported pair of Node and glibc (docs/operate/requirements.md)')
+  if (problem !== null)
+    return bad('platform', problem, 'use a supported pair of Node and glibc (docs/operate/requirements.md)')
   const glibc = own.glibc === null ? '' : `, glibc ${own.glibc}`
   return good('platform', `Node ${own.node}, ABI ${own.abi}${glibc}`)
 }
@@ -23,14 +24,31 @@ export interface FrontEndInput {
 }
 
 /** In a process of its own: the binary may end the one that loads it. */
-export function frontEnd({ root = fileURLToPath(PACKAGE_ROOT), signal }: FrontEndInput = {}): Promise<Finding> {
+export function frontEnd({
+  root = fileURLToPath(PACKAGE_ROOT),
+  signal,
+}: FrontEndInput = {}): Promise<Finding> {
   const args = ['--input-type=module', '--eval', "await import('uWebSockets.js')"]
-  const options = { cwd: root, env: bareEnvironment(), timeout: FRONT_END_MS_MAX, ...(signal === undefined ? {} : { signal }) }
+  const options = {
+    cwd: root,
+    env: bareEnvironment(),
+    timeout: FRONT_END_MS_MAX,
+    ...(signal === undefined ? {} : { signal }),
+  }
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, _stdout, stderr) => {
       if (error === null) return resolve(good('front_end', 'the binary of uWebSockets.js loads'))
-      const silent = error.killed === true ? `it did not load within ${FRONT_END_MS_MAX / 1_000} s` : `it ended its process (${endOf(error)})`
-      resolve(bad('front_end', reasonIn(stderr) ?? silent, 'install Sluice again with this Node (`npm ci` in a clone)'))
+      const silent =
+        error.killed === true
+          ? `it did not load within ${FRONT_END_MS_MAX / 1_000} s`
+          : `it ended its process (${endOf(error)})`
+      resolve(
+        bad(
+          'front_end',
+          reasonIn(stderr) ?? silent,
+          'install Sluice again with this Node (`npm ci` in a clone)',
+        ),
+      )
     })
   })
 }

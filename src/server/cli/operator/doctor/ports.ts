@@ -15,13 +15,27 @@ interface Place {
 
 /** Free, or held by the node of this installation. */
 export async function ports(look: Look): Promise<readonly Finding[]> {
-  const { running, runtime, generation: { config } } = look
-  if (running !== null && runtime === null) return [good('port', `the node (pid ${running.pid}) is just starting`)]
+  const {
+    running,
+    runtime,
+    generation: { config },
+  } = look
+  if (running !== null && runtime === null)
+    return [good('port', `the node (pid ${running.pid}) is just starting`)]
   const { host, port, adminHost, adminPort, tls } = config
   const places: readonly Place[] = [
-    { host, port, setting: 'SLUICE_PORT', published: runtime?.url ?? null, origin: originAt(host, port, tls !== null) },
     {
-      host: adminHost, port: adminPort, setting: 'SLUICE_ADMIN_PORT', published: runtime?.adminUrl ?? null,
+      host,
+      port,
+      setting: 'SLUICE_PORT',
+      published: runtime?.url ?? null,
+      origin: originAt(host, port, tls !== null),
+    },
+    {
+      host: adminHost,
+      port: adminPort,
+      setting: 'SLUICE_ADMIN_PORT',
+      published: runtime?.adminUrl ?? null,
       origin: `http://${hostForUrl(adminHost)}:${adminPort}`,
     },
   ]
@@ -43,8 +57,18 @@ async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promis
     if (isOwn && refusal === PORT_TAKEN) return good('port', `${address} is held by the node (pid ${pid})`)
     return bad('port', await detailOf(cause, place.port, holderMsMax), fixOf(refusal, setting))
   }
-  if (isOwn) return bad('port', `nothing listens on ${address}, though the node (pid ${pid}) runs`, 'look at the log of the node, and restart it')
-  return good('port', published === null ? `${address} is free` : `${address} is free; the node (pid ${pid}) is at ${published}`)
+  if (isOwn)
+    return bad(
+      'port',
+      `nothing listens on ${address}, though the node (pid ${pid}) runs`,
+      'look at the log of the node, and restart it',
+    )
+  return good(
+    'port',
+    published === null
+      ? `${address} is free`
+      : `${address} is free; the node (pid ${pid}) is at ${published}`,
+  )
 }
 
 /** Whatever the address is written as: a node that listens on all of them holds the port of each. */

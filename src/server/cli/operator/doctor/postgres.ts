@@ -27,7 +27,7 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   try {
     store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
     const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) => reach(sql, where, look))
-    return isCurrent ? [...reached, ...await inRows(store, look)] : reached
+    return isCurrent ? [...reached, ...(await inRows(store, look))] : reached
   } catch (cause) {
     const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
     return [bad('postgres', reasonAt(url, cause), `look at ${place}`)]
@@ -50,13 +50,25 @@ async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
 }
 
 /** Large or locked tables are no reason to call Postgres away. */
-async function inRows(store: Store, { storeMsMax, generation: { config } }: Look): Promise<readonly Finding[]> {
+async function inRows(
+  store: Store,
+  { storeMsMax, generation: { config } }: Look,
+): Promise<readonly Finding[]> {
   try {
     return await store.within(storeMsMax, async (sql) => [
-      ...await operator(sql, config), ...await journals(sql, config), await webhooks(sql), ...await missingKeys(sql, config),
+      ...(await operator(sql, config)),
+      ...(await journals(sql, config)),
+      await webhooks(sql),
+      ...(await missingKeys(sql, config)),
     ])
   } catch (cause) {
-    return [doubtful('postgres', `its tables could not be looked into: ${reasonOf(cause)}`, 'look at what keeps the server busy (`pg_stat_activity`)')]
+    return [
+      doubtful(
+        'postgres',
+        `its tables could not be looked into: ${reasonOf(cause)}`,
+        'look at what keeps the server busy (`pg_stat_activity`)',
+      ),
+    ]
   }
 }
 
@@ -68,17 +80,28 @@ function placeOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir
 }
 
 /** The embedded one comes and goes with the node. */
-export function embedded({ running, generation: { config } }: Look, find: () => unknown = shippedBinaries): Finding {
+export function embedded(
+  { running, generation: { config } }: Look,
+  find: () => unknown = shippedBinaries,
+): Finding {
   const where = placeOf(config)
   if (running !== null) return good('postgres', `${where}; the node is just starting`)
   const folder = clusterFolderOf(config.dataDir)
   if (folder !== null && !existsSync(folder)) {
-    return bad('postgres', `its files are gone: ${folder} is not there`, 'bring the folder back, or restore a backup into a new SLUICE_DATA')
+    return bad(
+      'postgres',
+      `its files are gone: ${folder} is not there`,
+      'bring the folder back, or restore a backup into a new SLUICE_DATA',
+    )
   }
   try {
     find()
   } catch (cause) {
-    return bad('postgres', reasonOf(cause), 'set DATABASE_URL, or install Sluice again with its optional packages')
+    return bad(
+      'postgres',
+      reasonOf(cause),
+      'set DATABASE_URL, or install Sluice again with its optional packages',
+    )
   }
   return good('postgres', `${where}; the node is not running`)
 }
@@ -114,9 +137,17 @@ async function migrations(sql: Sql): Promise<Finding> {
     const { at } = await checkSchema(sql)
     const missing = MIGRATIONS.length - at
     if (missing <= 0) return good('migrations', `all ${at} are there`)
-    return doubtful('migrations', `${missing} of ${MIGRATIONS.length} are missing`, 'start the node, or run `sluice migrate`')
+    return doubtful(
+      'migrations',
+      `${missing} of ${MIGRATIONS.length} are missing`,
+      'start the node, or run `sluice migrate`',
+    )
   } catch (cause) {
     if (!(cause instanceof SchemaRefused)) throw cause
-    return bad('migrations', cause.message, 'set DATABASE_URL to the database of this installation, or do what the line above says')
+    return bad(
+      'migrations',
+      cause.message,
+      'set DATABASE_URL to the database of this installation, or do what the line above says',
+    )
   }
 }

@@ -13,12 +13,16 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   const address = url === null ? runtime?.redis : { url }
   if (address === undefined) return embedded()
   const fix = url === null ? 'look at the log of the node' : 'look at REDIS_URL and at the server itself'
-  const away = (why: string): Finding => doubtful('redis', `${why}: rate limits are only shared out evenly`, fix)
+  const away = (why: string): Finding =>
+    doubtful('redis', `${why}: rate limits are only shared out evenly`, fix)
   let cause: unknown = null
-  const log = { ...stderrLog, warn: (_: string, fields: Readonly<Record<string, unknown>> = {}) => void (cause ??= fields['cause']) }
+  const log = {
+    ...stderrLog,
+    warn: (_: string, fields: Readonly<Record<string, unknown>> = {}) => void (cause ??= fields['cause']),
+  }
   const state = openState({ ...stateAddress(address), log })
   try {
-    if (!await answers(state, storeMsMax)) return away(whyAway(url, cause))
+    if (!(await answers(state, storeMsMax))) return away(whyAway(url, cause))
     return good('redis', await told(state, 'url' in address ? 'external' : 'embedded'))
   } catch (problem) {
     return away(reasonOf(problem))
@@ -29,9 +33,12 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
 
 /** The first try says it: whoever serves waits for the next one, but nobody looks at doctor for that long. */
 function answers(state: State, msMax: number): Promise<boolean> {
-  const refused = new Promise<false>((resolve) => void state.onChange((isReachable) => {
-    if (!isReachable) resolve(false)
-  }))
+  const refused = new Promise<false>(
+    (resolve) =>
+      void state.onChange((isReachable) => {
+        if (!isReachable) resolve(false)
+      }),
+  )
   return Promise.race([state.whenReachable(msMax), refused])
 }
 

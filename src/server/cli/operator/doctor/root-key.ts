@@ -21,12 +21,16 @@ export function rootKey(config: Sources): Finding {
 }
 
 /** Keys that rows are wrapped by and that are not here: a start is refused, in the same words. */
-export async function missingKeys(sql: Queryable, config: Sources & Pick<Config, 'rootKeysLost'>): Promise<readonly Finding[]> {
+export async function missingKeys(
+  sql: Queryable,
+  config: Sources & Pick<Config, 'rootKeysLost'>,
+): Promise<readonly Finding[]> {
   const uses = await rootKeyUses(sql)
   const here = uses.length === 0 ? [] : knownIds(config)
   if (here === null) return []
-  return missingRootKeys(uses, { here, lost: config.rootKeysLost })
-    .map(({ detail, fix, isGivenUp }) => (isGivenUp ? doubtful : bad)('root_key', detail, fix))
+  return missingRootKeys(uses, { here, lost: config.rootKeysLost }).map(({ detail, fix, isGivenUp }) =>
+    (isGivenUp ? doubtful : bad)('root_key', detail, fix),
+  )
 }
 
 /** Null when they cannot be read, which is a finding of its own. */
@@ -48,7 +52,10 @@ function copied(config: Sources, keys: RootKeys): Finding {
   const advice = loneRootKeys(config, keys)
   if (advice !== null) return doubtful('root_key', `${all}; ${advice.detail}`, advice.fix)
   const [copies, inFiles] = [rootKeyCopies(dataDir), rootKeyIdsInFiles(config, keys)]
-  return good('root_key', inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`)
+  return good(
+    'root_key',
+    inFiles.length === 0 ? all : `${all}; copied on ${dayOf(inFiles.map((id) => copies.get(id)?.at ?? ''))}`,
+  )
 }
 
 /** The oldest: since then nothing has been without a copy. */

@@ -8,17 +8,32 @@ import { bad, doubtful, good, type Finding } from './finding.ts'
 
 /** Those that are wrong have ended doctor before. */
 export function settings({ unknown }: Generation): readonly Finding[] {
-  return unknown.map((name) => doubtful('settings', `${name} is no setting of this version`, 'see `sluice config print` for the names'))
+  return unknown.map((name) =>
+    doubtful('settings', `${name} is no setting of this version`, 'see `sluice config print` for the names'),
+  )
 }
 
 export function catalogue({ config: { catalogFile }, providerKeys }: Generation): readonly Finding[] {
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: catalogFile })
   if (loaded.ok) {
     const unpriced = unpricedEndpoints(loaded.unpriced)
-    const prices = unpriced === null ? good('prices', 'every endpoint has a price, or is free') : doubtful('prices', unpriced.detail, unpriced.fix)
-    return [good('catalogue', `${loaded.catalogue.models.length} models`), prices, keysOf(loaded.catalogue, providerKeys)]
+    const prices =
+      unpriced === null
+        ? good('prices', 'every endpoint has a price, or is free')
+        : doubtful('prices', unpriced.detail, unpriced.fix)
+    return [
+      good('catalogue', `${loaded.catalogue.models.length} models`),
+      prices,
+      keysOf(loaded.catalogue, providerKeys),
+    ]
   }
-  return [bad('catalogue', `${loaded.problems.length} mistakes`, 'run `sluice catalog check` on the file of SLUICE_CATALOG')]
+  return [
+    bad(
+      'catalogue',
+      `${loaded.problems.length} mistakes`,
+      'run `sluice catalog check` on the file of SLUICE_CATALOG',
+    ),
+  ]
 }
 
 /** A provider without its key is passed over: no mistake, since hardly anybody has all of them. */

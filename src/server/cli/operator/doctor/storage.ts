@@ -9,7 +9,10 @@ import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
-/** Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest files. Decision. */
+/**
+ * Free bytes on the disk of objects, or of staging, below which uploads are soon refused: ten of the largest
+ * files. Decision.
+ */
 export const STORAGE_FREE_BYTES_MIN = 10 * FILE_BYTES_MAX
 
 /** Whether files can be written, and how much room there is for them. */
@@ -26,20 +29,27 @@ async function onDisk({ generation: { config } }: Look, { folder }: OnDisk): Pro
   // Those below may belong to somebody else, where a node once ran as another user.
   const made = ['staging', 'objects'].map((name) => join(folder, name)).filter((path) => existsSync(path))
   const problem = await whyNotWritable([folder, ...made])
-  if (problem !== null) return [bad('storage', problem, 'set SLUICE_OBJECTS to a directory that this user may write')]
+  if (problem !== null)
+    return [bad('storage', problem, 'set SLUICE_OBJECTS to a directory that this user may write')]
   return [await room(existsSync(folder) ? place : `${place}, not made yet`, folder)]
 }
 
-async function inBucket({ generation: { config }, now }: Look, objects: InBucket, signal: AbortSignal): Promise<readonly Finding[]> {
+async function inBucket(
+  { generation: { config }, now }: Look,
+  objects: InBucket,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
   const place = placeOfObjects(config)
   // Its client takes longer to load than all the rest of doctor.
   const { lookAtBucket } = await import('../../../storage/s3-look.ts')
   const { refused, tripMs, date } = await lookAtBucket(objects, { signal, now })
   // A header tells whole seconds.
   const clocks = date === null ? [] : [clock('the object store', readingOf(date.saidMs, date, SECOND_MS))]
-  if (refused === null) return [await room(`${place}, answers in ${msText(tripMs)}`, config.dataDir, ' for staging'), ...clocks]
+  if (refused === null)
+    return [await room(`${place}, answers in ${msText(tripMs)}`, config.dataDir, ' for staging'), ...clocks]
   const why = refused.cause === undefined ? 'no answer in time' : reasonOf(refused.cause)
-  const fix = 'look at SLUICE_OBJECTS, SLUICE_S3_ENDPOINT, and what the access key may do (list, read, write, delete)'
+  const fix =
+    'look at SLUICE_OBJECTS, SLUICE_S3_ENDPOINT, and what the access key may do (list, read, write, delete)'
   return [bad('storage', `${place}: cannot ${refused.what}: ${why}`, fix), ...clocks]
 }
 
@@ -49,5 +59,9 @@ async function room(place: string, folder: string, what = ''): Promise<Finding> 
   const free = await roomAt(folder)
   const detail = `${place}, ${roomText(free)}${what}`
   if (free.bytes >= STORAGE_FREE_BYTES_MIN && free.inodesLeft === null) return good('storage', detail)
-  return doubtful('storage', detail, 'make room (bytes, and inodes, of which each small file takes one): uploads are refused when none is left')
+  return doubtful(
+    'storage',
+    detail,
+    'make room (bytes, and inodes, of which each small file takes one): uploads are refused when none is left',
+  )
 }

@@ -7,5 +7,7 @@ import { doubtful, good, type Finding } from './finding.ts'
 export async function webhooks(sql: Queryable): Promise<Finding> {
   const counts = await countDeliveries(sql)
   const advice = deadLetters(counts)
-  return advice === null ? good('webhooks', `${counts.waiting} wait for an attempt, no dead letters`) : doubtful('webhooks', advice.detail, advice.fix)
+  return advice === null
+    ? good('webhooks', `${counts.waiting} wait for an attempt, no dead letters`)
+    : doubtful('webhooks', advice.detail, advice.fix)
 }

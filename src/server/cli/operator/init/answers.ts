@@ -9,8 +9,15 @@ export type SettingName = keyof typeof Settings.properties & string
 /** Texts of settings, as they are answered; what is not there is left to its default. */
 export type Answers = Readonly<Partial<Record<SettingName, string>>>
 
-/** What a file of settings is made of here. Those with passwords in them have no option: arguments are seen by every user of a machine. */
-export const OPTIONS: readonly { readonly setting: SettingName; readonly flags: string; readonly about: string }[] = [
+/**
+ * What a file of settings is made of here. Those with passwords in them have no option: arguments are seen by
+ * every user of a machine.
+ */
+export const OPTIONS: readonly {
+  readonly setting: SettingName
+  readonly flags: string
+  readonly about: string
+}[] = [
   { setting: 'SLUICE_DATA', flags: '--data <folder>', about: 'the data folder' },
   { setting: 'SLUICE_HOST', flags: '--host <address>', about: 'where it listens' },
   { setting: 'SLUICE_PORT', flags: '--port <port>', about: 'for callers' },
@@ -18,18 +25,32 @@ export const OPTIONS: readonly { readonly setting: SettingName; readonly flags: 
   { setting: 'SLUICE_PUBLIC_URL', flags: '--public-url <url>', about: 'the origin that callers reach it by' },
   { setting: 'SLUICE_TLS_CERT', flags: '--tls-cert <file>', about: 'PEM file' },
   { setting: 'SLUICE_TLS_KEY', flags: '--tls-key <file>', about: 'PEM file' },
-  { setting: 'SLUICE_OBJECTS', flags: '--objects <place>', about: 'where files are kept: a folder, or s3://bucket/prefix' },
+  {
+    setting: 'SLUICE_OBJECTS',
+    flags: '--objects <place>',
+    about: 'where files are kept: a folder, or s3://bucket/prefix',
+  },
   { setting: 'SLUICE_S3_ENDPOINT', flags: '--s3-endpoint <url>', about: 'of a server that speaks S3' },
   { setting: 'AWS_REGION', flags: '--region <name>', about: 'of the bucket' },
   { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'made where there is none' },
 ]
 
 /** Taken from the environment, or asked for without showing them. */
-export const HIDDEN = ['DATABASE_URL', 'REDIS_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const satisfies readonly SettingName[]
+export const HIDDEN = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+] as const satisfies readonly SettingName[]
 
 const ASKED: ReadonlySet<string> = new Set([...OPTIONS.map(({ setting }) => setting), ...HIDDEN])
 /** Of the shell that runs the verb, not of a folder where the node may run later. */
-const PATHS = ['SLUICE_DATA', 'SLUICE_TLS_CERT', 'SLUICE_TLS_KEY', 'SLUICE_ROOT_KEY_FILE'] as const satisfies readonly SettingName[]
+const PATHS = [
+  'SLUICE_DATA',
+  'SLUICE_TLS_CERT',
+  'SLUICE_TLS_KEY',
+  'SLUICE_ROOT_KEY_FILE',
+] as const satisfies readonly SettingName[]
 const COUNTS: ReadonlySet<string> = new Set<SettingName>(['SLUICE_PORT', 'SLUICE_ADMIN_PORT'])
 
 /** What the environment says already: a default of each question. */
@@ -39,7 +60,9 @@ export function answersGiven(): Answers {
 
 /** What is always in the file: read in another folder, or by a later version, it means the same. */
 export function withDefaults(answers: Answers): Answers {
-  const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map((name) => [name, defaultOf(name)])
+  const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map(
+    (name) => [name, defaultOf(name)],
+  )
   return { ...Object.fromEntries(written), ...answers }
 }
 
@@ -52,7 +75,7 @@ export function defaultOf(name: SettingName): string {
 export function faultOf(name: SettingName, text: string, others: Answers): string | undefined {
   if (text.trim() === '') return 'It needs an answer.'
   const found = problemsOf({ ...others, [name]: text.trim() }).find((problem) => problem.name === name)
-  return found === undefined ? undefined : found.said ?? `Expected ${found.expected}.`
+  return found === undefined ? undefined : (found.said ?? `Expected ${found.expected}.`)
 }
 
 /** Throws ConfigInvalid with all that is wrong with what was given, whatever is still to be asked. */
@@ -73,27 +96,39 @@ function problemsOf(answers: Answers): readonly Problem[] {
   const isToBeMade = keyFile !== undefined && !existsSync(keyFile)
   const reading = readFrom(isToBeMade ? others : answers)
   const problems = reading.ok ? [] : reading.problems
-  const isReadable = keyFile !== undefined && !isToBeMade && problems.every(({ name }) => name !== 'SLUICE_ROOT_KEY_FILE')
+  const isReadable =
+    keyFile !== undefined && !isToBeMade && problems.every(({ name }) => name !== 'SLUICE_ROOT_KEY_FILE')
   return isReadable ? [...problems, ...keyFaults(keyFile, answers)] : problems
 }
 
-function keyFaults(file: string, { SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') }: Answers): readonly Problem[] {
+function keyFaults(
+  file: string,
+  { SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') }: Answers,
+): readonly Problem[] {
   try {
     openRootKeys({ setting: null, file: resolve(file), dataDir: resolve(dataDir) })
     return []
   } catch (problem) {
-    return [{ name: 'SLUICE_ROOT_KEY_FILE', said: problem instanceof Error ? problem.message : String(problem), expected: '', got: '' }]
+    return [
+      {
+        name: 'SLUICE_ROOT_KEY_FILE',
+        said: problem instanceof Error ? problem.message : String(problem),
+        expected: '',
+        got: '',
+      },
+    ]
   }
 }
 
 /**
- * Where the root key is to be: what was said, else beside the file of settings. Undefined where there is one already, in the
- * environment or in the data folder.
+ * Where the root key is to be: what was said, else beside the file of settings. Undefined where there is one
+ * already, in the environment or in the data folder.
  */
 export function rootKeyFileFor(configFile: string, answers: Answers): string | undefined {
   const { SLUICE_ROOT_KEY_FILE: said, SLUICE_DATA: dataDir = defaultOf('SLUICE_DATA') } = answers
   if (said !== undefined) return said
-  if (settingsGiven()['SLUICE_ROOT_KEY'] !== undefined || existsSync(join(resolve(dataDir), ROOT_KEY_FILE))) return undefined
+  if (settingsGiven()['SLUICE_ROOT_KEY'] !== undefined || existsSync(join(resolve(dataDir), ROOT_KEY_FILE)))
+    return undefined
   return join(dirname(configFile), 'sluice-root-key')
 }
 

@@ -38,15 +38,20 @@ class Talk {
 
   async text(name: SettingName, message: string, initial = defaultOf(name)): Promise<void> {
     const check = (text: string): string | undefined => this.#fault(name, text)
-    this.#answers[name] = (await this.#asker.text({ message, initial: this.#answers[name] ?? initial, check })).trim()
+    this.#answers[name] = (
+      await this.#asker.text({ message, initial: this.#answers[name] ?? initial, check })
+    ).trim()
   }
 
   async hidden(name: SettingName, message: string): Promise<void> {
-    this.#answers[name] = (await this.#asker.hidden({ message, check: (text) => this.#fault(name, text) })).trim()
+    this.#answers[name] = (
+      await this.#asker.hidden({ message, check: (text) => this.#fault(name, text) })
+    ).trim()
   }
 
   async mayBeEmpty(name: SettingName, message: string): Promise<void> {
-    const check = (text: string): string | undefined => (text.trim() === '' ? undefined : this.#fault(name, text))
+    const check = (text: string): string | undefined =>
+      text.trim() === '' ? undefined : this.#fault(name, text)
     const text = (await this.#asker.text({ message, initial: this.#answers[name] ?? '', check })).trim()
     if (text === '') this.leaveOut(name)
     else this.#answers[name] = text
@@ -67,29 +72,49 @@ class Talk {
 }
 
 /** Asks for all that a first node needs; what is known is offered. */
-export async function askAll(asker: Asker, given: Answers, rootKeyFile: (answers: Answers) => string | undefined): Promise<Answers> {
+export async function askAll(
+  asker: Asker,
+  given: Answers,
+  rootKeyFile: (answers: Answers) => string | undefined,
+): Promise<Answers> {
   const talk = new Talk(asker, given)
   await talk.text('SLUICE_DATA', 'Data folder: all that the node keeps')
   await talk.text('SLUICE_HOST', 'Address to listen on; 0.0.0.0 is every one of this machine')
   await talk.text('SLUICE_PORT', 'Port for callers')
   await talk.text('SLUICE_ADMIN_PORT', 'Port for the operator, on this machine alone: dashboard, metrics')
   await askTls(talk)
-  await askStore(talk, 'DATABASE_URL', { name: 'Postgres', form: 'postgres://user:password@host/database', embedded: 'kept in the data folder' })
-  await askStore(talk, 'REDIS_URL', { name: 'Redis', form: 'redis://host:port', embedded: 'a redis-server of this machine, or one in memory' })
+  await askStore(talk, 'DATABASE_URL', {
+    name: 'Postgres',
+    form: 'postgres://user:password@host/database',
+    embedded: 'kept in the data folder',
+  })
+  await askStore(talk, 'REDIS_URL', {
+    name: 'Redis',
+    form: 'redis://host:port',
+    embedded: 'a redis-server of this machine, or one in memory',
+  })
   await askObjects(talk)
   const keyFile = rootKeyFile(talk.answers)
   if (keyFile === undefined) return talk.answers
-  await talk.text('SLUICE_ROOT_KEY_FILE', 'File of the root key, which every stored file and secret needs; made where there is none', keyFile)
+  await talk.text(
+    'SLUICE_ROOT_KEY_FILE',
+    'File of the root key, which every stored file and secret needs; made where there is none',
+    keyFile,
+  )
   return talk.answers
 }
 
 async function askTls(talk: Talk): Promise<void> {
   const { SLUICE_TLS_CERT: cert, SLUICE_PUBLIC_URL: publicUrl } = talk.answers
-  const how = await talk.choose('TLS', [
-    { value: 'none', label: 'none', hint: 'callers are on this machine or in a network of yours' },
-    { value: 'files', label: 'by the node', hint: 'with a certificate and a key in PEM files' },
-    { value: 'proxy', label: 'by a proxy before it' },
-  ], cert !== undefined ? 'files' : publicUrl?.startsWith('https:') === true ? 'proxy' : 'none')
+  const how = await talk.choose(
+    'TLS',
+    [
+      { value: 'none', label: 'none', hint: 'callers are on this machine or in a network of yours' },
+      { value: 'files', label: 'by the node', hint: 'with a certificate and a key in PEM files' },
+      { value: 'proxy', label: 'by a proxy before it' },
+    ],
+    cert !== undefined ? 'files' : publicUrl?.startsWith('https:') === true ? 'proxy' : 'none',
+  )
   if (how === 'files') {
     talk.leaveOut('SLUICE_TLS_KEY')
     await talk.text('SLUICE_TLS_CERT', 'File of the certificate')
@@ -100,33 +125,46 @@ async function askTls(talk: Talk): Promise<void> {
 }
 
 async function askStore(
-  talk: Talk, setting: 'DATABASE_URL' | 'REDIS_URL',
+  talk: Talk,
+  setting: 'DATABASE_URL' | 'REDIS_URL',
   { name, form, embedded }: { readonly name: string; readonly form: string; readonly embedded: string },
 ): Promise<void> {
   const isGiven = talk.answers[setting] !== undefined
-  const which = await talk.choose(name, [
-    { value: 'embedded', label: 'embedded', hint: embedded },
-    ...(isGiven ? [{ value: 'given', label: `the one of ${setting}` } as const] : []),
-    { value: 'own', label: isGiven ? 'another one' : 'one of yours' },
-  ], isGiven ? 'given' : 'embedded')
+  const which = await talk.choose(
+    name,
+    [
+      { value: 'embedded', label: 'embedded', hint: embedded },
+      ...(isGiven ? [{ value: 'given', label: `the one of ${setting}` } as const] : []),
+      { value: 'own', label: isGiven ? 'another one' : 'one of yours' },
+    ],
+    isGiven ? 'given' : 'embedded',
+  )
   if (which === 'embedded') talk.leaveOut(setting)
   if (which === 'own') await talk.hidden(setting, `Its URL: ${form}`)
 }
 
 async function askObjects(talk: Talk): Promise<void> {
   const { SLUICE_OBJECTS: given } = talk.answers
-  const where = await talk.choose('Stored files', [
-    { value: 'data', label: 'in the data folder' },
-    { value: 'folder', label: 'in another folder' },
-    { value: 'bucket', label: 'in a bucket', hint: 'S3 and servers that speak it; for more than one node' },
-  ], given === undefined ? 'data' : given.startsWith('s3://') ? 'bucket' : 'folder')
-  if (where !== 'bucket') talk.leaveOut('SLUICE_S3_ENDPOINT', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY')
+  const where = await talk.choose(
+    'Stored files',
+    [
+      { value: 'data', label: 'in the data folder' },
+      { value: 'folder', label: 'in another folder' },
+      { value: 'bucket', label: 'in a bucket', hint: 'S3 and servers that speak it; for more than one node' },
+    ],
+    given === undefined ? 'data' : given.startsWith('s3://') ? 'bucket' : 'folder',
+  )
+  if (where !== 'bucket')
+    talk.leaveOut('SLUICE_S3_ENDPOINT', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY')
   if (where === 'data') return talk.leaveOut('SLUICE_OBJECTS')
   if (where === 'folder') return talk.text('SLUICE_OBJECTS', 'Folder')
   await talk.text('SLUICE_OBJECTS', 'Bucket: s3://bucket or s3://bucket/prefix')
-  await talk.mayBeEmpty('SLUICE_S3_ENDPOINT', 'URL of the server; empty: Amazon\'s')
+  await talk.mayBeEmpty('SLUICE_S3_ENDPOINT', "URL of the server; empty: Amazon's")
   await talk.text('AWS_REGION', 'Region')
-  for (const [name, message] of [['AWS_ACCESS_KEY_ID', 'Id of its access key'], ['AWS_SECRET_ACCESS_KEY', 'Secret of that key']] as const) {
+  for (const [name, message] of [
+    ['AWS_ACCESS_KEY_ID', 'Id of its access key'],
+    ['AWS_SECRET_ACCESS_KEY', 'Secret of that key'],
+  ] as const) {
     if (talk.answers[name] === undefined) await talk.hidden(name, message)
   }
 }

@@ -11,9 +11,12 @@ export function openTerminal(title: string): Asker {
   for (const stream of [process.stdout, output]) giveSize(stream)
   intro(title, { output })
   return {
-    text: ({ message, initial, check }) => answered(text({ message, initialValue: initial, output, validate: (given) => check(given ?? '') })),
-    hidden: ({ message, check }) => answered(password({ message, output, validate: (given) => check(given ?? '') })),
-    choose: <T extends string>(message: string, choices: readonly Choice<T>[], initial: T) => chosen(message, choices, initial),
+    text: ({ message, initial, check }) =>
+      answered(text({ message, initialValue: initial, output, validate: (given) => check(given ?? '') })),
+    hidden: ({ message, check }) =>
+      answered(password({ message, output, validate: (given) => check(given ?? '') })),
+    choose: <T extends string>(message: string, choices: readonly Choice<T>[], initial: T) =>
+      chosen(message, choices, initial),
   }
 }
 
@@ -26,8 +29,16 @@ const COLUMNS = 80
 const ROWS = 24
 
 /** The library takes options of each value's own type: texts here, and back to the choice that it was. */
-async function chosen<T extends string>(message: string, choices: readonly Choice<T>[], initial: T): Promise<T> {
-  const options = choices.map(({ value, label, hint }) => ({ value, label, ...(hint === undefined ? {} : { hint }) }))
+async function chosen<T extends string>(
+  message: string,
+  choices: readonly Choice<T>[],
+  initial: T,
+): Promise<T> {
+  const options = choices.map(({ value, label, hint }) => ({
+    value,
+    label,
+    ...(hint === undefined ? {} : { hint }),
+  }))
   const value = await answered(select<string>({ message, options, initialValue: initial, output }))
   return choices.find((choice) => choice.value === value)?.value ?? initial
 }

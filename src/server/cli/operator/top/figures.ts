@@ -1,6 +1,12 @@
 /** A rate: three digits that count. */
 export function rateText(perSecond: number): string {
-  return perSecond >= 100 ? grouped(Math.round(perSecond)) : perSecond === 0 ? '0' : perSecond < 0.05 ? '<0.1' : perSecond.toFixed(1)
+  return perSecond >= 100
+    ? grouped(Math.round(perSecond))
+    : perSecond === 0
+      ? '0'
+      : perSecond < 0.05
+        ? '<0.1'
+        : perSecond.toFixed(1)
 }
 
 /** Milliseconds; null: nothing was measured. */

@@ -17,7 +17,8 @@ export interface FrameInput {
 export function frameOf({ view, trouble, columns, rows, hasColour }: FrameInput): readonly string[] {
   const title = titleLine(view, trouble)
   const sections = view === null ? [] : sectionsOf(view, columns)
-  const lines = rows === null ? [title, ...spaced(sections.map(({ lines }) => lines))] : fitting(title, sections, rows)
+  const lines =
+    rows === null ? [title, ...spaced(sections.map(({ lines }) => lines))] : fitting(title, sections, rows)
   return lines.map((line) => lineText(line, columns, hasColour))
 }
 
@@ -29,7 +30,9 @@ function fitting(title: Line, sections: readonly Section[], rows: number): reado
   const airy = shared(sections, room - (sections.length - 1))
   const isAiry = sections.every((section, nth) => (airy[nth] ?? 0) >= enoughOf(section))
   const shares = isAiry ? airy : shared(sections, room)
-  const shown = sections.map((section, nth) => cut(section, shares[nth] ?? 0)).filter((lines) => lines.length > 0)
+  const shown = sections
+    .map((section, nth) => cut(section, shares[nth] ?? 0))
+    .filter((lines) => lines.length > 0)
   return [title, ...(isAiry ? spaced(shown) : shown.flat()), ...hint]
 }
 
@@ -39,13 +42,15 @@ function spaced(parts: readonly (readonly Line[])[]): readonly Line[] {
 }
 
 /**
- * Lines for each section: by rank each gets what tells of it, so that no list drives another off the screen; then,
- * by rank again, all that it has.
+ * Lines for each section: by rank each gets what tells of it, so that no list drives another off the screen;
+ * then, by rank again, all that it has.
  */
 function shared(sections: readonly Section[], rows: number): readonly number[] {
   const shares = sections.map(() => 0)
   let left = rows
-  const byRank = sections.map((section, nth) => ({ section, nth })).sort((a, b) => a.section.rank - b.section.rank)
+  const byRank = sections
+    .map((section, nth) => ({ section, nth }))
+    .sort((a, b) => a.section.rank - b.section.rank)
   const give = (nth: number, wanted: number): void => {
     const given = Math.min(left, wanted - (shares[nth] ?? 0))
     if (given <= 0) return

@@ -55,12 +55,15 @@ export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Scr
   const write = (frame: string): void => {
     isBehind = !output.write(frame)
     if (!isBehind) return
-    void once(output, 'drain').then(() => {
-      const newest = waiting
-      waiting = null
-      isBehind = false
-      if (newest !== null && isOurs) write(newest)
-    }, () => undefined)
+    void once(output, 'drain').then(
+      () => {
+        const newest = waiting
+        waiting = null
+        isBehind = false
+        if (newest !== null && isOurs) write(newest)
+      },
+      () => undefined,
+    )
   }
   if (input.isTTY) input.on('data', onKeys)
   output.on('resize', onChange)
@@ -68,7 +71,10 @@ export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Scr
   process.on('exit', giveBack)
   takeOver()
   return {
-    size: () => ({ columns: sizeOf(output.columns, SIZE_UNKNOWN.columns), rows: sizeOf(output.rows, SIZE_UNKNOWN.rows) }),
+    size: () => ({
+      columns: sizeOf(output.columns, SIZE_UNKNOWN.columns),
+      rows: sizeOf(output.rows, SIZE_UNKNOWN.rows),
+    }),
     draw(lines) {
       if (!isOurs) return
       const frame = `${HOLD}${HOME}${lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n')}${CLEAR_BELOW}${SHOW}`

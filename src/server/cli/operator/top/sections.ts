@@ -1,10 +1,20 @@
-import type { FindingView, FrontView, LiveView, OperationView, PoolView, ProviderView } from '../../../../schemas/operator/live-view.ts'
+import type {
+  FindingView,
+  FrontView,
+  LiveView,
+  OperationView,
+  PoolView,
+  ProviderView,
+} from '../../../../schemas/operator/live-view.ts'
 import { percentText } from '../../../observe/load-advice.ts'
 import { bytesText, durationText, grouped, msText, rateText } from './figures.ts'
 import { tableLines, type Column } from './table.ts'
 import { piece, type Line, type Piece, type Tone } from './text.ts'
 
-/** Lines that belong together. Of a screen that is too low, a section shows its first lines and how many things it has more. */
+/**
+ * Lines that belong together. Of a screen that is too low, a section shows its first lines and how many
+ * things it has more.
+ */
 export interface Section {
   readonly lines: readonly Line[]
   /** Lines before the first thing. */
@@ -30,31 +40,54 @@ export function sectionsOf(view: LiveView, columns: number): readonly Section[] 
 }
 
 /** The line above all others; it tells too when figures are old. */
-export function titleLine(view: LiveView | null, trouble: { readonly reason: string; readonly seconds: number } | null): Line {
+export function titleLine(
+  view: LiveView | null,
+  trouble: { readonly reason: string; readonly seconds: number } | null,
+): Line {
   const name = piece(view === null ? 'Sluice' : `Sluice ${view.version}`, 'strong')
   if (trouble === null && view !== null) {
     const { status, reasons } = view.readiness
     const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
-    return [name, piece('  '), piece(status + why, STATUS_TONES[status]), piece(`  ${view.at.slice(11, 19)} UTC`, 'faint')]
+    return [
+      name,
+      piece('  '),
+      piece(status + why, STATUS_TONES[status]),
+      piece(`  ${view.at.slice(11, 19)} UTC`, 'faint'),
+    ]
   }
-  const what = trouble === null ? 'waiting for the node' : `${trouble.reason}; trying again, ${durationText(trouble.seconds)}`
+  const what =
+    trouble === null
+      ? 'waiting for the node'
+      : `${trouble.reason}; trying again, ${durationText(trouble.seconds)}`
   return [name, piece('  '), piece(what, trouble === null ? 'faint' : 'bad')]
 }
 
-const STATUS_TONES: Readonly<Record<LiveView['readiness']['status'], Tone>> = { ready: 'good', degraded: 'warn', unavailable: 'bad' }
+const STATUS_TONES: Readonly<Record<LiveView['readiness']['status'], Tone>> = {
+  ready: 'good',
+  degraded: 'warn',
+  unavailable: 'bad',
+}
 
 function figureLines({ readiness, ...view }: LiveView): readonly Line[] {
   const { fronts, workers, runners } = readiness
-  const share = ({ ready, wanted }: { ready: number; wanted: number }): Piece => piece(`${ready}/${wanted}`, ready < wanted ? 'bad' : 'strong')
+  const share = ({ ready, wanted }: { ready: number; wanted: number }): Piece =>
+    piece(`${ready}/${wanted}`, ready < wanted ? 'bad' : 'strong')
   return [
     [
       ...figure('requests', `${rateText(view.requests_per_second)}/s`),
       ...figure('refused', `${rateText(view.refused_per_second)}/s`),
       ...figure('failed', `${rateText(view.failed_per_second)}/s`, view.failed_per_second > 0),
-      ...figure('in flight', grouped(view.inflight)), ...figure('CPU', `${view.cpu_share.toFixed(2)} cores`), ...figure('memory', bytesText(view.memory_bytes)),
+      ...figure('in flight', grouped(view.inflight)),
+      ...figure('CPU', `${view.cpu_share.toFixed(2)} cores`),
+      ...figure('memory', bytesText(view.memory_bytes)),
     ],
     [
-      piece('fronts ', 'faint'), share(fronts), piece('  worker threads ', 'faint'), share(workers), piece('  runners ', 'faint'), share(runners),
+      piece('fronts ', 'faint'),
+      share(fronts),
+      piece('  worker threads ', 'faint'),
+      share(workers),
+      piece('  runners ', 'faint'),
+      share(runners),
     ],
   ]
 }
@@ -74,22 +107,32 @@ function findingLines({ severity, text, fix }: FindingView): readonly Line[] {
 function storeLines({ readiness, videos, webhooks, money }: LiveView): readonly Line[] {
   const { postgres, redis } = readiness.dependencies
   const store = (name: string, { state, mode }: typeof postgres): readonly Piece[] => [
-    piece(`${name} `, 'faint'), piece(state, state === 'up' ? 'good' : 'bad'), piece(` ${mode}  `, 'faint'),
+    piece(`${name} `, 'faint'),
+    piece(state, state === 'up' ? 'good' : 'bad'),
+    piece(` ${mode}  `, 'faint'),
   ]
-  const jobs = Object.entries(videos.held).filter(([, count]) => count > 0).map(([state, count]) => `${grouped(count)} ${state}`)
+  const jobs = Object.entries(videos.held)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${grouped(count)} ${state}`)
   const calls = `${grouped(money.calls_open)} open, ${grouped(money.calls_waiting)} waiting, refused ${rateText(money.refused_per_second)}/s`
-  const books = money.is_journal_broken ? 'the journal cannot be written' : `books ${msText(money.journal_lag_ms)} behind`
+  const books = money.is_journal_broken
+    ? 'the journal cannot be written'
+    : `books ${msText(money.journal_lag_ms)} behind`
   return [
     [...store('Postgres', postgres), ...store('Redis', redis)],
     [
       ...figure('videos', jobs.length === 0 ? 'none held' : jobs.join(', ')),
-      ...(webhooks === null ? [] : [
-        piece('webhooks ', 'faint'), piece(`${grouped(webhooks.waiting)} waiting, `),
-        piece(`${grouped(webhooks.dead)} dead`, webhooks.dead > 0 ? 'warn' : 'plain'),
-      ]),
+      ...(webhooks === null
+        ? []
+        : [
+            piece('webhooks ', 'faint'),
+            piece(`${grouped(webhooks.waiting)} waiting, `),
+            piece(`${grouped(webhooks.dead)} dead`, webhooks.dead > 0 ? 'warn' : 'plain'),
+          ]),
     ],
     [
-      piece('money ', 'faint'), piece(`${calls}, $${money.held_usd.toFixed(2)} lent, `),
+      piece('money ', 'faint'),
+      piece(`${calls}, $${money.held_usd.toFixed(2)} lent, `),
       piece(books, money.is_journal_broken ? 'bad' : 'plain'),
     ],
   ]
@@ -104,7 +147,10 @@ const OPERATIONS: readonly Column<OperationView>[] = [
   { title: 'CALLS/s', side: 'right', rank: 0, cell: ({ per_second: rate }) => rateText(rate) },
   { title: '4xx/s', side: 'right', rank: 3, cell: ({ refused_per_second: rate }) => rateText(rate) },
   {
-    title: '5xx/s', side: 'right', rank: 2, cell: ({ failed_per_second: rate }) => rateText(rate),
+    title: '5xx/s',
+    side: 'right',
+    rank: 2,
+    cell: ({ failed_per_second: rate }) => rateText(rate),
     tone: ({ failed_per_second: rate }) => (rate > 0 ? 'bad' : 'plain'),
   },
   { title: 'P50', side: 'right', rank: 4, cell: ({ p50_ms: ms }) => msText(ms) },
@@ -117,17 +163,42 @@ const FRONTS: readonly Column<FrontView>[] = [
   { title: 'LOOP', side: 'right', rank: 0, cell: ({ utilization }) => percentText(utilization) },
   { title: 'DELAY P99', side: 'right', rank: 1, cell: ({ loop_p99_ms: ms }) => msText(ms) },
   { title: 'MAX', side: 'right', rank: 5, cell: ({ loop_max_ms: ms }) => msText(ms) },
-  { title: 'JOBS', side: 'right', rank: 4, cell: (front) => percentText(poolOf(front, 'short_jobs')?.utilization ?? 0) },
-  { title: 'WAIT', side: 'right', rank: 4, cell: (front) => msText(poolOf(front, 'short_jobs')?.wait_ms ?? null) },
-  { title: 'TRANSFERS', side: 'right', rank: 3, cell: (front) => percentText(poolOf(front, 'sessions')?.utilization ?? 0) },
-  { title: 'WAIT', side: 'right', rank: 3, cell: (front) => msText(poolOf(front, 'sessions')?.wait_ms ?? null) },
+  {
+    title: 'JOBS',
+    side: 'right',
+    rank: 4,
+    cell: (front) => percentText(poolOf(front, 'short_jobs')?.utilization ?? 0),
+  },
+  {
+    title: 'WAIT',
+    side: 'right',
+    rank: 4,
+    cell: (front) => msText(poolOf(front, 'short_jobs')?.wait_ms ?? null),
+  },
+  {
+    title: 'TRANSFERS',
+    side: 'right',
+    rank: 3,
+    cell: (front) => percentText(poolOf(front, 'sessions')?.utilization ?? 0),
+  },
+  {
+    title: 'WAIT',
+    side: 'right',
+    rank: 3,
+    cell: (front) => msText(poolOf(front, 'sessions')?.wait_ms ?? null),
+  },
 ]
 
 function poolOf({ pools }: FrontView, name: PoolView['pool']): PoolView | undefined {
   return pools.find(({ pool }) => pool === name)
 }
 
-const PROVIDER_TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', open: 'bad', idle: 'faint' }
+const PROVIDER_TONES: Readonly<Record<ProviderView['state'], Tone>> = {
+  ok: 'good',
+  failing: 'bad',
+  open: 'bad',
+  idle: 'faint',
+}
 
 const PROVIDERS: readonly Column<ProviderView>[] = [
   { title: 'PROVIDER', side: 'left', rank: 0, cell: ({ provider }) => provider },

@@ -11,7 +11,14 @@ export interface Piece {
 /** One line of the screen. */
 export type Line = readonly Piece[]
 
-const CODES: Readonly<Record<Tone, string>> = { plain: '', strong: '1', faint: '2', good: '32', warn: '33', bad: '1;31' }
+const CODES: Readonly<Record<Tone, string>> = {
+  plain: '',
+  strong: '1',
+  faint: '2',
+  good: '32',
+  warn: '33',
+  bad: '1;31',
+}
 const ESC = '\u001b['
 
 export function piece(text: string, tone: Tone = 'plain'): Piece {
@@ -20,8 +27,12 @@ export function piece(text: string, tone: Tone = 'plain'): Piece {
 
 /** A line as a terminal takes it, no wider than `columns`: what is over is cut, and an ellipsis tells so. */
 export function lineText(line: Line, columns: number, hasColour: boolean): string {
-  return cutLine(line, columns).map(({ text, tone }) =>
-    (hasColour && tone !== 'plain' && text !== '' ? `${ESC}${CODES[tone]}m${text}${ESC}0m` : text)).join('').trimEnd()
+  return cutLine(line, columns)
+    .map(({ text, tone }) =>
+      hasColour && tone !== 'plain' && text !== '' ? `${ESC}${CODES[tone]}m${text}${ESC}0m` : text,
+    )
+    .join('')
+    .trimEnd()
 }
 
 function cutLine(line: Line, columns: number): Line {
@@ -68,10 +79,13 @@ export function fitted(text: string, columns: number, side: 'left' | 'right'): s
 
 const NO_COLUMN = /^\p{M}$/u
 /** Signs of East Asia and pictures. */
-const TWO_COLUMNS = new RegExp([
-  '^[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f',
-  '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]$',
-].join(''), 'u')
+const TWO_COLUMNS = new RegExp(
+  [
+    '^[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f',
+    '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]$',
+  ].join(''),
+  'u',
+)
 
 function widthOfSign(sign: string): number {
   if (sign < '\u0300') return 1

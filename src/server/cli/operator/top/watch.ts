@@ -25,7 +25,9 @@ export async function lookOnce({ adminUrl, managementKey }: Watched): Promise<Li
   const enough = new AbortController()
   const views: LiveView[] = []
   const end = await followLive({
-    adminUrl: url, managementKey, signal: enough.signal,
+    adminUrl: url,
+    managementKey,
+    signal: enough.signal,
     onView(view) {
       views.push(view)
       enough.abort()
@@ -36,18 +38,35 @@ export async function lookOnce({ adminUrl, managementKey }: Watched): Promise<Li
   return view
 }
 
-/** Shows the node until somebody ends it; one that goes away is waited for. Throws CliFailure when the node refuses the key. */
-export async function watchLive({ adminUrl, managementKey, hasColour }: Watched, terminal: Terminal = process): Promise<void> {
+/**
+ * Shows the node until somebody ends it; one that goes away is waited for. Throws CliFailure when the node
+ * refuses the key.
+ */
+export async function watchLive(
+  { adminUrl, managementKey, hasColour }: Watched,
+  terminal: Terminal = process,
+): Promise<void> {
   const ended = new AbortController()
-  const seen: { view: LiveView | null; trouble: { readonly reason: string; readonly sinceMs: number } | null } = { view: null, trouble: null }
+  const seen: {
+    view: LiveView | null
+    trouble: { readonly reason: string; readonly sinceMs: number } | null
+  } = { view: null, trouble: null }
   const draw = (): void => {
     const { columns, rows } = screen.size()
     const { view, trouble } = seen
-    const told = trouble === null ? null : { reason: trouble.reason, seconds: (performance.now() - trouble.sinceMs) / 1_000 }
+    const told =
+      trouble === null
+        ? null
+        : { reason: trouble.reason, seconds: (performance.now() - trouble.sinceMs) / 1_000 }
     // The last column stays free: what a terminal does behind it differs.
     screen.draw(frameOf({ view, trouble: told, columns: columns - 1, rows, hasColour }))
   }
-  const screen = openScreen({ input: terminal.stdin, output: terminal.stdout, onChange: () => draw(), onEnd: () => ended.abort() })
+  const screen = openScreen({
+    input: terminal.stdin,
+    output: terminal.stdout,
+    onChange: () => draw(),
+    onEnd: () => ended.abort(),
+  })
   try {
     draw()
     while (!ended.signal.aborted) {
@@ -66,7 +85,9 @@ export async function watchLive({ adminUrl, managementKey, hasColour }: Watched,
     const url = adminUrl()
     if (url === null) return Promise.resolve({ kind: 'away', reason: NO_NODE })
     return followLive({
-      adminUrl: url, managementKey, signal: ended.signal,
+      adminUrl: url,
+      managementKey,
+      signal: ended.signal,
       onView(view) {
         seen.view = view
         seen.trouble = null

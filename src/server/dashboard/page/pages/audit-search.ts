@@ -9,10 +9,22 @@ import { useWorkspaces } from '../parts/workspaces.ts'
 type Name = Exclude<keyof ListAuditQuery, 'before' | 'limit'>
 export type Search = Readonly<Record<Name, string>>
 
-const NOTHING: Search = { operation: '', object_kind: '', object_id: '', actor_id: '', outcome: '', workspace_id: '', since: '', until: '' }
+const NOTHING: Search = {
+  operation: '',
+  object_kind: '',
+  object_id: '',
+  actor_id: '',
+  outcome: '',
+  workspace_id: '',
+  since: '',
+  until: '',
+}
 const NAMES = Object.keys(NOTHING) as readonly Name[]
 const OUTCOMES: readonly (readonly [NonNullable<ListAuditQuery['outcome']> | '', string])[] = [
-  ['', 'Any'], ['changed', 'Changed'], ['released', 'Released'], ['refused', 'Refused'],
+  ['', 'Any'],
+  ['changed', 'Changed'],
+  ['released', 'Released'],
+  ['refused', 'Refused'],
 ]
 
 /** What the address asks for; instants as ISO 8601. */
@@ -20,14 +32,25 @@ export function searchOf(query: URLSearchParams): Search {
   return Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Search
 }
 
-/** Fields of a search that begins when asked to: each is matched as a whole, so that half a word finds nothing. */
-export function AuditSearch({ context: { api, query, setQuery } }: { readonly context: PageContext }): ComponentChild {
+/**
+ * Fields of a search that begins when asked to: each is matched as a whole, so that half a word finds
+ * nothing.
+ */
+export function AuditSearch({
+  context: { api, query, setQuery },
+}: {
+  readonly context: PageContext
+}): ComponentChild {
   const workspaces = useWorkspaces(api)
   const asked = searchOf(query)
   const [input, setInput] = useState(() => fieldsOf(asked))
   useEffect(() => setInput(fieldsOf(asked)), [JSON.stringify(asked)])
-  const set = (name: Name) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
-  const field = (name: Name, label: string, placeholder: string): ComponentChild => h(TextField, { label, placeholder, value: input[name], onInput: set(name) })
+  const set =
+    (name: Name) =>
+    (value: string): void =>
+      setInput((last) => ({ ...last, [name]: value }))
+  const field = (name: Name, label: string, placeholder: string): ComponentChild =>
+    h(TextField, { label, placeholder, value: input[name], onInput: set(name) })
   const instant = (name: 'since' | 'until', label: string): ComponentChild =>
     h(TextField, { label, type: 'datetime-local', step: 1, value: input[name], onInput: set(name) })
   const search = (fields: Search): void => setQuery({ ...soughtBy(fields), before: null, event: null })
@@ -35,17 +58,24 @@ export function AuditSearch({ context: { api, query, setQuery } }: { readonly co
     event.preventDefault()
     search(input)
   }
-  return h('form', { class: 'filters', role: 'search', 'aria-label': 'Events', onSubmit: submit },
+  return h(
+    'form',
+    { class: 'filters', role: 'search', 'aria-label': 'Events', onSubmit: submit },
     field('operation', 'Operation', 'keys.create'),
     field('object_kind', 'Kind of object', 'key, secret, …'),
     field('object_id', 'Object', 'hash, name or id'),
     field('actor_id', 'By', 'hash of a key, or a user'),
     h(SelectField, { label: 'Outcome', value: input.outcome, options: OUTCOMES, onInput: set('outcome') }),
     h(WorkspaceFilter, { workspaces, value: input.workspace_id, onChoose: set('workspace_id') }),
-    instant('since', 'From'), instant('until', 'Before'),
-    h('div', { class: 'actions' },
+    instant('since', 'From'),
+    instant('until', 'Before'),
+    h(
+      'div',
+      { class: 'actions' },
       h('button', { type: 'submit', class: 'primary' }, 'Search'),
-      h('button', { type: 'button', onClick: () => search(NOTHING) }, 'All')))
+      h('button', { type: 'button', onClick: () => search(NOTHING) }, 'All'),
+    ),
+  )
 }
 
 /** What the fields hold: of instants the time on the wall, as a field of the browser has it. */

@@ -14,7 +14,12 @@ import type { Workspaces } from '../parts/workspaces.ts'
 
 /** Workspaces whose budgets are shown at once: each is a call of its own. */
 const WORKSPACES_SHOWN = 10
-const INTERVALS: Readonly<Record<BudgetInterval, string>> = { daily: 'each day', weekly: 'each week', monthly: 'each month', lifetime: 'for its lifetime' }
+const INTERVALS: Readonly<Record<BudgetInterval, string>> = {
+  daily: 'each day',
+  weekly: 'each week',
+  monthly: 'each month',
+  lifetime: 'for its lifetime',
+}
 
 interface BudgetsProps {
   readonly context: PageContext
@@ -39,33 +44,74 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
   const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
     setInput({ workspace, interval, limit: String(limit) })
   const columns = columnsOf(workspaces, change, setDeleted)
-  const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string => `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
-  return h('section', { class: 'panel', 'aria-label': 'Budgets' },
-    h('div', { class: 'head' }, h('h2', null, 'Budgets'),
-      h('button', { type: 'button', onClick: () => setInput({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }) }, 'Set a budget')),
-    workspaces.loaded.problem === null ? h(LoadedTable<Budget>, {
-      caption: 'Budgets of workspaces', columns, loaded: budgets, keyOf: ({ id }) => id,
-      empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
-    }) : h(Awaited, workspaces.loaded),
+  const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string =>
+    `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  return h(
+    'section',
+    { class: 'panel', 'aria-label': 'Budgets' },
+    h(
+      'div',
+      { class: 'head' },
+      h('h2', null, 'Budgets'),
+      h(
+        'button',
+        {
+          type: 'button',
+          onClick: () => setInput({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' }),
+        },
+        'Set a budget',
+      ),
+    ),
+    workspaces.loaded.problem === null
+      ? h(LoadedTable<Budget>, {
+          caption: 'Budgets of workspaces',
+          columns,
+          loaded: budgets,
+          keyOf: ({ id }) => id,
+          empty: 'No budget is set: calls are limited by credit and by the limits of keys alone.',
+        })
+      : h(Awaited, workspaces.loaded),
     h(Pager, {
-      offset, limit: WORKSPACES_SHOWN, shown: ids?.length ?? 0, total: all?.length ?? 0, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
+      offset,
+      limit: WORKSPACES_SHOWN,
+      shown: ids?.length ?? 0,
+      total: all?.length ?? 0,
+      onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
     }),
-    input !== null && h(BudgetDialog, { api, workspaces, first: input, onClose: () => setInput(null), onDone: budgets.reload, say }),
-    deleted !== null && h(Confirm, {
-      title: `Delete the budget of ${nameOf(deleted)}?`, text: 'Its workspace may then spend what credit and its other budgets allow.',
-      action: 'Delete the budget', isDestructive: true, onClose: () => setDeleted(null),
-      run: async () => {
-        await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
-        say(`The budget of ${nameOf(deleted)} is deleted.`)
-        budgets.reload()
-      },
-    }))
+    input !== null &&
+      h(BudgetDialog, {
+        api,
+        workspaces,
+        first: input,
+        onClose: () => setInput(null),
+        onDone: budgets.reload,
+        say,
+      }),
+    deleted !== null &&
+      h(Confirm, {
+        title: `Delete the budget of ${nameOf(deleted)}?`,
+        text: 'Its workspace may then spend what credit and its other budgets allow.',
+        action: 'Delete the budget',
+        isDestructive: true,
+        onClose: () => setDeleted(null),
+        run: async () => {
+          await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
+          say(`The budget of ${nameOf(deleted)} is deleted.`)
+          budgets.reload()
+        },
+      }),
+  )
 }
 
 /** Of workspaces that the address leads to; none when they cannot be had, undefined before they are. */
-export function shownOf({ loaded: { value, problem } }: Workspaces, query: URLSearchParams): readonly string[] | undefined {
+export function shownOf(
+  { loaded: { value, problem } }: Workspaces,
+  query: URLSearchParams,
+): readonly string[] | undefined {
   const offset = offsetOf(query)
-  return value?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id) ?? (problem === null ? undefined : [])
+  return (
+    value?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id) ?? (problem === null ? undefined : [])
+  )
 }
 
 /** Some limit is not obeyed everywhere yet: it will be soon. */
@@ -73,56 +119,107 @@ export function isPending(budgets: readonly Budget[]): boolean {
   return budgets.some((budget) => forceOf(budget) === 'pending')
 }
 
-export async function budgetsOf(api: Api, ids: readonly string[], signal: AbortSignal): Promise<readonly Budget[]> {
-  const found = await Promise.all(ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)))
+export async function budgetsOf(
+  api: Api,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Budget[]> {
+  const found = await Promise.all(
+    ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)),
+  )
   return found.flatMap(({ data }) => data)
 }
 
-function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void, remove: (budget: Budget) => void): readonly Column<Budget>[] {
+function columnsOf(
+  workspaces: Workspaces,
+  change: (budget: Budget) => void,
+  remove: (budget: Budget) => void,
+): readonly Column<Budget>[] {
   const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
   const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
   return [
     { title: 'Workspace', isName: true, cell: name, sortBy: name },
     { title: 'Interval', cell: (budget) => INTERVALS[budget.reset_interval] },
     {
-      title: 'Spent', sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
-      cell: (budget) => h(Meter, {
-        label: `Spent of the budget of ${said(budget)}`, value: budget.spent_usd, max: budget.limit_usd,
-        text: `${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`,
-      }),
+      title: 'Spent',
+      sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
+      cell: (budget) =>
+        h(Meter, {
+          label: `Spent of the budget of ${said(budget)}`,
+          value: budget.spent_usd,
+          max: budget.limit_usd,
+          text: `${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`,
+        }),
     },
     { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
     { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
-    { title: 'Begins anew', cell: ({ resets_at: at }) => (at === null ? h('span', { class: 'hint' }, 'never') : h(Time, { at })) },
+    {
+      title: 'Begins anew',
+      cell: ({ resets_at: at }) => (at === null ? h('span', { class: 'hint' }, 'never') : h(Time, { at })),
+    },
     {
       title: 'In force',
       cell: (budget) => h(Badge, FORCES[forceOf(budget)]),
     },
     {
-      title: 'Actions', cell: (budget) => h('div', { class: 'actions' },
-        h('button', { type: 'button', class: 'small', 'aria-label': `Change the budget of ${said(budget)}`, onClick: () => change(budget) }, 'Change'),
-        h('button', { type: 'button', class: 'small', 'aria-label': `Delete the budget of ${said(budget)}`, onClick: () => remove(budget) }, 'Delete')),
+      title: 'Actions',
+      cell: (budget) =>
+        h(
+          'div',
+          { class: 'actions' },
+          h(
+            'button',
+            {
+              type: 'button',
+              class: 'small',
+              'aria-label': `Change the budget of ${said(budget)}`,
+              onClick: () => change(budget),
+            },
+            'Change',
+          ),
+          h(
+            'button',
+            {
+              type: 'button',
+              class: 'small',
+              'aria-label': `Delete the budget of ${said(budget)}`,
+              onClick: () => remove(budget),
+            },
+            'Delete',
+          ),
+        ),
     },
   ]
 }
 
-const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd' | 'limit_usd'>): number => limit - spent
+const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd' | 'limit_usd'>): number =>
+  limit - spent
 
 type Force = 'now' | 'overdrawn' | 'pending'
 
 /**
- * How far a limit is obeyed. Where nobody holds any of one that is overdrawn, nothing more is spent: that the API calls it pending
- * means only that it has to begin anew, or be raised.
+ * How far a limit is obeyed. Where nobody holds any of one that is overdrawn, nothing more is spent: that the
+ * API calls it pending means only that it has to begin anew, or be raised.
  */
 export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
   if (budget.effective === 'now') return 'now'
   return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'
 }
 
-const FORCES: Readonly<Record<Force, { readonly text: string; readonly tone: Tone; readonly title?: string }>> = {
+const FORCES: Readonly<
+  Record<Force, { readonly text: string; readonly tone: Tone; readonly title?: string }>
+> = {
   now: { text: 'now', tone: 'good' },
-  overdrawn: { text: 'overdrawn', tone: 'bad', title: 'More than that is spent already: calls are refused until it begins anew or is raised.' },
-  pending: { text: 'pending', tone: 'warn', title: 'Nothing more is lent; what fronts held before the change may still be spent.' },
+  overdrawn: {
+    text: 'overdrawn',
+    tone: 'bad',
+    title: 'More than that is spent already: calls are refused until it begins anew or is raised.',
+  },
+  pending: {
+    text: 'pending',
+    tone: 'warn',
+    title: 'Nothing more is lent; what fronts held before the change may still be spent.',
+  },
 }
 
 interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
@@ -135,21 +232,56 @@ interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
 function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): ComponentChild {
   const [input, setInput] = useState(first)
   const isNew = first.limit === ''
-  const set = (name: keyof Input) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
+  const set =
+    (name: keyof Input) =>
+    (value: string): void =>
+      setInput((last) => ({ ...last, [name]: value }))
   const { isBusy, problem, start } = useAction(async () => {
-    const { data } = await api.send<{ data: Budget }>('PUT', ['workspaces', input.workspace, 'budgets', input.interval], { limit_usd: Number(input.limit) })
+    const { data } = await api.send<{ data: Budget }>(
+      'PUT',
+      ['workspaces', input.workspace, 'budgets', input.interval],
+      { limit_usd: Number(input.limit) },
+    )
     const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
     const { title } = FORCES[forceOf(data)]
     say(title === undefined ? set : `${set} ${title}`)
     onClose()
   }, onDone)
-  return h(Dialog, { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },
-    h(Form, { action: isNew ? 'Set' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
-      isNew && h('div', { class: 'pair' },
-        h(SelectField, { label: 'Workspace', value: input.workspace, options: workspaces.options(), onInput: set('workspace') }),
-        h(SelectField, { label: 'Interval', value: input.interval, options: Object.entries(INTERVALS), onInput: set('interval') })),
+  return h(
+    Dialog,
+    { title: isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`, onClose },
+    h(
+      Form,
+      { action: isNew ? 'Set' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
+      isNew &&
+        h(
+          'div',
+          { class: 'pair' },
+          h(SelectField, {
+            label: 'Workspace',
+            value: input.workspace,
+            options: workspaces.options(),
+            onInput: set('workspace'),
+          }),
+          h(SelectField, {
+            label: 'Interval',
+            value: input.interval,
+            options: Object.entries(INTERVALS),
+            onInput: set('interval'),
+          }),
+        ),
       h(TextField, {
-        label: `Limit in USD ${INTERVALS[input.interval]}`, type: 'number', min: 0, step: 'any', value: input.limit, onInput: set('limit'), isRequired: true,
-        hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.', hasFocus: true, error: errorAbout(problem, 'limit_usd'),
-      })))
+        label: `Limit in USD ${INTERVALS[input.interval]}`,
+        type: 'number',
+        min: 0,
+        step: 'any',
+        value: input.limit,
+        onInput: set('limit'),
+        isRequired: true,
+        hint: 'A shorter interval has the smaller limit. All limits of a workspace hold at once.',
+        hasFocus: true,
+        error: errorAbout(problem, 'limit_usd'),
+      }),
+    ),
+  )
 }

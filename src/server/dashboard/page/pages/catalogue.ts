@@ -14,9 +14,19 @@ import { FREE, otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
 import { ModelDialog } from './model-dialog.ts'
 
 const WORDS_CHARS_MAX: typeof MODELS_WORDS_CHARS_MAX = 256
-const KINDS = [['all', 'Everything'], ['text', 'Text'], ['embeddings', 'Embeddings'], ['image', 'Images'], ['audio', 'Sound'], ['video', 'Videos']] as const
+const KINDS = [
+  ['all', 'Everything'],
+  ['text', 'Text'],
+  ['embeddings', 'Embeddings'],
+  ['image', 'Images'],
+  ['audio', 'Sound'],
+  ['video', 'Videos'],
+] as const
 const SORTS: readonly (readonly [ModelSort | '', string])[] = [
-  ['', 'As in the catalogue'], ['newest', 'Newest'], ['pricing-low-to-high', 'Cheapest'], ['context-high-to-low', 'Longest context'],
+  ['', 'As in the catalogue'],
+  ['newest', 'Newest'],
+  ['pricing-low-to-high', 'Cheapest'],
+  ['context-high-to-low', 'Longest context'],
 ]
 
 interface CatalogueProps {
@@ -26,50 +36,109 @@ interface CatalogueProps {
 /** Models that can be called, searched and page by page: there may be very many. */
 export function Catalogue({ context }: CatalogueProps): ComponentChild {
   const { api, query, setQuery } = context
-  const [words, kind, provider, sort] = [query.get('q') ?? '', query.get('kind') ?? 'all', query.get('provider') ?? '', query.get('sort') ?? '']
+  const [words, kind, provider, sort] = [
+    query.get('q') ?? '',
+    query.get('kind') ?? 'all',
+    query.get('provider') ?? '',
+    query.get('sort') ?? '',
+  ]
   const offset = offsetOf(query)
-  const loaded = useLoaded((signal) => api.get<Listed<Model>>(
-    ['models'], { q: words, output_modalities: kind, providers: provider, sort, limit: LIST_PAGE, offset }, signal,
-  ), [api, words, kind, provider, sort, offset])
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<Model>>(
+        ['models'],
+        { q: words, output_modalities: kind, providers: provider, sort, limit: LIST_PAGE, offset },
+        signal,
+      ),
+    [api, words, kind, provider, sort, offset],
+  )
   const videos = useVideoPrices(context)
-  const choose = (name: string) => (value: string): void => setQuery({ [name]: value, offset: null })
+  const choose =
+    (name: string) =>
+    (value: string): void =>
+      setQuery({ [name]: value, offset: null })
   const looked = query.get('model')
   const all = loaded.value?.total_count
-  return h('section', { class: 'panel' },
-    h('h2', null, 'Catalogue', all !== undefined && h('span', { class: 'hint' }, ` ${count(all)} ${all === 1 ? 'model' : 'models'}`)),
-    h('div', { class: 'filters' },
-      h(SearchField, { label: 'Search', value: words, placeholder: 'name, author, words', maxLength: WORDS_CHARS_MAX, onSearch: choose('q') }),
+  return h(
+    'section',
+    { class: 'panel' },
+    h(
+      'h2',
+      null,
+      'Catalogue',
+      all !== undefined && h('span', { class: 'hint' }, ` ${count(all)} ${all === 1 ? 'model' : 'models'}`),
+    ),
+    h(
+      'div',
+      { class: 'filters' },
+      h(SearchField, {
+        label: 'Search',
+        value: words,
+        placeholder: 'name, author, words',
+        maxLength: WORDS_CHARS_MAX,
+        onSearch: choose('q'),
+      }),
       h(SelectField, { label: 'Makes', value: kind, options: KINDS, onInput: choose('kind') }),
-      h(SearchField, { label: 'Provider', value: provider, placeholder: 'slug, such as openai', onSearch: choose('provider') }),
-      h(SelectField, { label: 'Order', value: sort, options: SORTS, onInput: choose('sort') })),
+      h(SearchField, {
+        label: 'Provider',
+        value: provider,
+        placeholder: 'slug, such as openai',
+        onSearch: choose('provider'),
+      }),
+      h(SelectField, { label: 'Order', value: sort, options: SORTS, onInput: choose('sort') }),
+    ),
     h(LoadedTable<Model>, {
-      caption: 'Models of the catalogue', columns: columnsOf(query, videos), loaded: rowsOf(loaded), keyOf: ({ id }) => id,
-      isMarked: ({ id }) => id === looked, empty: 'No model is like that.',
+      caption: 'Models of the catalogue',
+      columns: columnsOf(query, videos),
+      loaded: rowsOf(loaded),
+      keyOf: ({ id }) => id,
+      isMarked: ({ id }) => id === looked,
+      empty: 'No model is like that.',
     }),
     h(ListPager, { context, loaded }),
-    looked !== null && h(ModelDialog, { key: looked, context, id: looked, videoPrice: videos.get(looked), onClose: () => setQuery({ model: null }) }))
+    looked !== null &&
+      h(ModelDialog, {
+        key: looked,
+        context,
+        id: looked,
+        videoPrice: videos.get(looked),
+        onClose: () => setQuery({ model: null }),
+      }),
+  )
 }
 
 function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column<Model>[] {
   return [
     {
-      title: 'Model', isName: true,
+      title: 'Model',
+      isName: true,
       cell: ({ id, name }) => [
-        h('a', { key: 'name', href: linkWith('models', query, { model: id }) }, name), h('small', { key: 'id', class: 'hint line' }, id),
+        h('a', { key: 'name', href: linkWith('models', query, { model: id }) }, name),
+        h('small', { key: 'id', class: 'hint line' }, id),
       ],
     },
     { title: 'Takes', isText: true, cell: ({ architecture }) => architecture.input_modalities.join(', ') },
     { title: 'Makes', isText: true, cell: ({ architecture }) => architecture.output_modalities.join(', ') },
-    { title: 'Context', isNumber: true, cell: ({ context_length: length }) => (length === null || length === 0 ? NONE : count(length)) },
+    {
+      title: 'Context',
+      isNumber: true,
+      cell: ({ context_length: length }) => (length === null || length === 0 ? NONE : count(length)),
+    },
     { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
-    { title: 'Output, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.completion) },
+    {
+      title: 'Output, a million tokens',
+      isNumber: true,
+      cell: ({ pricing }) => perMillion(pricing.completion),
+    },
     { title: 'Other prices', isText: true, cell: (model) => priceOf(model, videos) },
   ]
 }
 
 /** What nobody serves any more has no price, which is another thing than being free. */
 function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, videos: VideoPrices): string {
-  const price = architecture.output_modalities.includes('video') ? videos.get(id) ?? '' : otherPrices(pricing)
+  const price = architecture.output_modalities.includes('video')
+    ? (videos.get(id) ?? '')
+    : otherPrices(pricing)
   return price === FREE && ends !== null && Date.parse(ends) < Date.now() ? `ended ${ends}` : price
 }
 
@@ -77,10 +146,13 @@ type VideoPrices = ReadonlyMap<string, string>
 
 /** Videos are priced apart from tokens; without these prices the rest of the catalogue is still there. */
 function useVideoPrices({ api }: PageContext): VideoPrices {
-  const { value } = useLoaded(async (signal) => {
-    const { data } = await api.get<{ data: readonly VideoModel[] }>(['videos', 'models'], {}, signal)
-    return new Map(data.map(({ id, pricing_skus: skus }) => [id, videoPrice(skus)] as const))
-  }, [api])
+  const { value } = useLoaded(
+    async (signal) => {
+      const { data } = await api.get<{ data: readonly VideoModel[] }>(['videos', 'models'], {}, signal)
+      return new Map(data.map(({ id, pricing_skus: skus }) => [id, videoPrice(skus)] as const))
+    },
+    [api],
+  )
   return value ?? NO_PRICES
 }
 

@@ -20,7 +20,9 @@ export function changesOf(before: unknown, after: unknown): readonly Change[] {
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (value === null || value === undefined) return {}
-  return typeof value === 'object' && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : { value }
+  return typeof value === 'object' && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : { value }
 }
 
 function textOf(value: unknown): string {

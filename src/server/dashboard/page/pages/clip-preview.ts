@@ -17,7 +17,15 @@ type Shown =
   | { readonly kind: 'failed'; readonly problem: string }
 
 /** A clip that is fetched with the key when asked for, and let go of when its job is left. */
-export function ClipPreview({ api, jobId, clip }: { readonly api: Api; readonly jobId: string; readonly clip: Clip }): ComponentChild {
+export function ClipPreview({
+  api,
+  jobId,
+  clip,
+}: {
+  readonly api: Api
+  readonly jobId: string
+  readonly clip: Clip
+}): ComponentChild {
   const [shown, setShown] = useState<Shown>({ kind: 'none' })
   const left = useRef<AbortController | null>(null)
   useEffect(() => () => left.current?.abort(), [])
@@ -25,32 +33,64 @@ export function ClipPreview({ api, jobId, clip }: { readonly api: Api; readonly 
     const wanted = new AbortController()
     left.current = wanted
     setShown({ kind: 'loading', part: 0 })
-    fetchClip(api, { jobId, clip, signal: wanted.signal, onPart: (part) => setShown({ kind: 'loading', part }) }).then(
+    fetchClip(api, {
+      jobId,
+      clip,
+      signal: wanted.signal,
+      onPart: (part) => setShown({ kind: 'loading', part }),
+    }).then(
       (blob) => {
         if (wanted.signal.aborted) return
         const url = URL.createObjectURL(blob)
         wanted.signal.addEventListener('abort', () => URL.revokeObjectURL(url))
         setShown({ kind: 'shown', url })
       },
-      (problem: unknown) => wanted.signal.aborted || setShown({ kind: 'failed', problem: messageOf(problem) }),
+      (problem: unknown) =>
+        wanted.signal.aborted || setShown({ kind: 'failed', problem: messageOf(problem) }),
     )
   }
-  return h('div', { class: 'stack' },
-    h('div', { class: 'head' },
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'head' },
       h('p', null, `Clip ${clip.index}, ${bytes(clip.bytes)}, made `, h(Time, { at: clip.created_at })),
-      h(LoadButton, { clip, shown, load })),
+      h(LoadButton, { clip, shown, load }),
+    ),
     shown.kind === 'failed' && h('p', { class: 'notice bad', role: 'alert' }, shown.problem),
-    shown.kind === 'shown' && h('video', {
-      class: 'clip', controls: true, playsInline: true, src: shown.url, 'aria-label': `Clip ${clip.index} of job ${jobId}`,
-      onError: () => setShown({ kind: 'failed', problem: 'The browser cannot play this clip.' }),
-    }))
+    shown.kind === 'shown' &&
+      h('video', {
+        class: 'clip',
+        controls: true,
+        playsInline: true,
+        src: shown.url,
+        'aria-label': `Clip ${clip.index} of job ${jobId}`,
+        onError: () => setShown({ kind: 'failed', problem: 'The browser cannot play this clip.' }),
+      }),
+  )
 }
 
-function LoadButton({ clip, shown, load }: { readonly clip: Clip; readonly shown: Shown; load(): void }): ComponentChild {
-  if (clip.bytes > PREVIEW_BYTES_MAX) return h('p', { class: 'hint' }, `Too large to be shown here: at most ${bytes(PREVIEW_BYTES_MAX)}.`)
+function LoadButton({
+  clip,
+  shown,
+  load,
+}: {
+  readonly clip: Clip
+  readonly shown: Shown
+  load(): void
+}): ComponentChild {
+  if (clip.bytes > PREVIEW_BYTES_MAX)
+    return h('p', { class: 'hint' }, `Too large to be shown here: at most ${bytes(PREVIEW_BYTES_MAX)}.`)
   if (shown.kind === 'shown') return null
-  if (shown.kind === 'loading') return h('p', { class: 'hint', role: 'status' }, `Loading… ${share(shown.part)}`)
-  return h('p', null, h('span', { class: 'hint' }, 'A look at it is kept in the audit log. '), h('button', { type: 'button', onClick: load }, 'Show the clip'))
+  if (shown.kind === 'loading')
+    return h('p', { class: 'hint', role: 'status' }, `Loading… ${share(shown.part)}`)
+  return h(
+    'p',
+    null,
+    h('span', { class: 'hint' }, 'A look at it is kept in the audit log. '),
+    h('button', { type: 'button', onClick: load }, 'Show the clip'),
+  )
 }
 
 interface ClipInput {

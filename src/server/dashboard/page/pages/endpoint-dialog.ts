@@ -21,42 +21,81 @@ export interface EndpointDialogProps {
 
 /** A private endpoint, and what can be done to it in its state. */
 export function EndpointDialog(props: EndpointDialogProps): ComponentChild {
-  const { context: { api }, id, onChange, onClose } = props
-  const loaded = useLoaded(async (signal) => (await api.get<{ data: WholeEndpoint }>(['private-endpoints', id], {}, signal)).data, [api, id])
+  const {
+    context: { api },
+    id,
+    onChange,
+    onClose,
+  } = props
+  const loaded = useLoaded(
+    async (signal) => (await api.get<{ data: WholeEndpoint }>(['private-endpoints', id], {}, signal)).data,
+    [api, id],
+  )
   const endpoint = loaded.value
   const changed = (): void => (loaded.reload(), onChange())
-  return h(Dialog, { title: endpoint === undefined ? 'Private endpoint' : `Private endpoint of ${endpoint.model_permaslug}`, isWide: true, onClose },
-    h('div', { class: 'body' },
+  return h(
+    Dialog,
+    {
+      title: endpoint === undefined ? 'Private endpoint' : `Private endpoint of ${endpoint.model_permaslug}`,
+      isWide: true,
+      onClose,
+    },
+    h(
+      'div',
+      { class: 'body' },
       h(Awaited, loaded),
-      endpoint !== undefined && loaded.problem === null && h('div', { class: 'stack' },
-        h(EndpointFacts, { endpoint }), h(Deeds, { ...props, endpoint, onChange: changed }),
-        endpoint.status !== 'active' && h(Validation, { context: props.context, endpoint, onValidated: changed }))))
+      endpoint !== undefined &&
+        loaded.problem === null &&
+        h(
+          'div',
+          { class: 'stack' },
+          h(EndpointFacts, { endpoint }),
+          h(Deeds, { ...props, endpoint, onChange: changed }),
+          endpoint.status !== 'active' &&
+            h(Validation, { context: props.context, endpoint, onValidated: changed }),
+        ),
+    ),
+  )
 }
 
 function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): ComponentChild {
   const { pricing } = endpoint
-  return h(Facts, { facts: [
-    ['State', h(EndpointBadge, { status: endpoint.status })],
-    ['Id', h('code', null, endpoint.id)],
-    ['Provider', endpoint.provider_name],
-    ['Upstream model', h('code', null, endpoint.upstream_model_id)],
-    ['Address', endpoint.base_url === null ? NONE : h('code', null, endpoint.base_url)],
-    ['Secret', endpoint.secret_name === null ? 'none' : h('code', null, endpoint.secret_name)],
-    ['A million tokens', `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out`],
-    ['Region', endpoint.declared_region ?? 'not declared'],
-    ['Keeps no data', endpoint.declared_zdr === null ? 'not declared' : endpoint.declared_zdr ? 'declared' : 'no'],
-    ['Made', h(Time, { at: endpoint.created_at })],
-    ['Audit', h('a', { href: hashOf('audit', { object_id: endpoint.id }) }, 'What was done with it')],
-  ] })
+  return h(Facts, {
+    facts: [
+      ['State', h(EndpointBadge, { status: endpoint.status })],
+      ['Id', h('code', null, endpoint.id)],
+      ['Provider', endpoint.provider_name],
+      ['Upstream model', h('code', null, endpoint.upstream_model_id)],
+      ['Address', endpoint.base_url === null ? NONE : h('code', null, endpoint.base_url)],
+      ['Secret', endpoint.secret_name === null ? 'none' : h('code', null, endpoint.secret_name)],
+      ['A million tokens', `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out`],
+      ['Region', endpoint.declared_region ?? 'not declared'],
+      [
+        'Keeps no data',
+        endpoint.declared_zdr === null ? 'not declared' : endpoint.declared_zdr ? 'declared' : 'no',
+      ],
+      ['Made', h(Time, { at: endpoint.created_at })],
+      ['Audit', h('a', { href: hashOf('audit', { object_id: endpoint.id }) }, 'What was done with it')],
+    ],
+  })
 }
 
 type Turn = 'activate' | 'enable' | 'disable'
 /** What is offered in each state, beside a validation of what is not in use. */
-const TURNS: Readonly<Record<EndpointStatus, Turn>> = { draft: 'activate', disabled: 'enable', active: 'disable' }
+const TURNS: Readonly<Record<EndpointStatus, Turn>> = {
+  draft: 'activate',
+  disabled: 'enable',
+  active: 'disable',
+}
 const WORDS: Readonly<Record<Turn, string>> = { activate: 'Activate', enable: 'Enable', disable: 'Disable' }
 
 /** Turning it on and off, and an end to it. */
-function Deeds({ context: { api, say }, endpoint, onChange, onDeleted }: EndpointDialogProps & { readonly endpoint: WholeEndpoint }): ComponentChild {
+function Deeds({
+  context: { api, say },
+  endpoint,
+  onChange,
+  onDeleted,
+}: EndpointDialogProps & { readonly endpoint: WholeEndpoint }): ComponentChild {
   const [asked, setAsked] = useState<'disable' | 'delete' | null>(null)
   const turn = TURNS[endpoint.status]
   const run = async (): Promise<void> => {
@@ -71,19 +110,42 @@ function Deeds({ context: { api, say }, endpoint, onChange, onDeleted }: Endpoin
   }
   const { isBusy, problem, start } = useAction(run, () => undefined)
   const close = (): void => setAsked(null)
-  return h('div', { class: 'stack' },
-    h('div', { class: 'actions' },
-      h('button', {
-        type: 'button', class: turn === 'disable' ? undefined : 'primary', disabled: isBusy, onClick: turn === 'disable' ? () => setAsked('disable') : start,
-      }, isBusy ? 'Working…' : WORDS[turn]),
-      h('button', { type: 'button', onClick: () => setAsked('delete') }, 'Delete')),
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'div',
+      { class: 'actions' },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: turn === 'disable' ? undefined : 'primary',
+          disabled: isBusy,
+          onClick: turn === 'disable' ? () => setAsked('disable') : start,
+        },
+        isBusy ? 'Working…' : WORDS[turn],
+      ),
+      h('button', { type: 'button', onClick: () => setAsked('delete') }, 'Delete'),
+    ),
     problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
-    asked === 'disable' && h(Confirm, {
-      title: 'Disable the endpoint?', text: 'No call is sent to it from then on, until it is enabled again.', action: 'Disable', isDestructive: true,
-      run, onClose: close,
-    }),
-    asked === 'delete' && h(Confirm, {
-      title: 'Delete the endpoint?', text: `${endpoint.model_permaslug} is no longer served by it, and it cannot be brought back.`,
-      action: 'Delete the endpoint', isDestructive: true, run: remove, onClose: close,
-    }))
+    asked === 'disable' &&
+      h(Confirm, {
+        title: 'Disable the endpoint?',
+        text: 'No call is sent to it from then on, until it is enabled again.',
+        action: 'Disable',
+        isDestructive: true,
+        run,
+        onClose: close,
+      }),
+    asked === 'delete' &&
+      h(Confirm, {
+        title: 'Delete the endpoint?',
+        text: `${endpoint.model_permaslug} is no longer served by it, and it cannot be brought back.`,
+        action: 'Delete the endpoint',
+        isDestructive: true,
+        run: remove,
+        onClose: close,
+      }),
+  )
 }

@@ -1,6 +1,11 @@
 import { h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CheckName, CheckReason, EndpointCheck, WholeEndpoint } from '../../../../schemas/endpoints/private-endpoints.ts'
+import type {
+  CheckName,
+  CheckReason,
+  EndpointCheck,
+  WholeEndpoint,
+} from '../../../../schemas/endpoints/private-endpoints.ts'
 import { messageOf } from '../api.ts'
 import type { PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.ts'
@@ -9,15 +14,28 @@ import { errorAbout, SelectField } from '../parts/fields.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
 
 const CHECKS: Readonly<Record<CheckName, string>> = {
-  workspace_ok: 'Workspace', provider_ok: 'Provider', base_url_ok: 'Address', limit_ok: 'Room for another endpoint', credential_ok: 'Secret',
-  auth_ok: 'Authentication', response_ok: 'Answer', model_ok: 'Model', usage_ok: 'Usage',
+  workspace_ok: 'Workspace',
+  provider_ok: 'Provider',
+  base_url_ok: 'Address',
+  limit_ok: 'Room for another endpoint',
+  credential_ok: 'Secret',
+  auth_ok: 'Authentication',
+  response_ok: 'Answer',
+  model_ok: 'Model',
+  usage_ok: 'Usage',
 }
 const REASONS: Readonly<Record<CheckReason, string>> = {
-  workspace_not_found: 'there is no such workspace', provider_not_found: 'there is no such provider', invalid_base_url: 'the address may not be reached',
-  no_byok_key: 'the workspace has no such secret for that host', key_decryption_failed: 'the secret cannot be opened',
+  workspace_not_found: 'there is no such workspace',
+  provider_not_found: 'there is no such provider',
+  invalid_base_url: 'the address may not be reached',
+  no_byok_key: 'the workspace has no such secret for that host',
+  key_decryption_failed: 'the secret cannot be opened',
   endpoint_limit_reached: 'the workspace has as many as it may',
-  upstream_error: 'the upstream refused', model_not_found: 'the upstream does not know the model', invalid_response: 'the answer is none of its protocol',
-  missing_usage: 'the answer does not say what was used', model_mismatch: 'another model answered',
+  upstream_error: 'the upstream refused',
+  model_not_found: 'the upstream does not know the model',
+  invalid_response: 'the answer is none of its protocol',
+  missing_usage: 'the answer does not say what was used',
+  model_mismatch: 'another model answered',
 }
 
 interface Validated {
@@ -37,30 +55,75 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
   const [chosen, setChosen] = useState(endpoint.workspace_id ?? '')
   const [found, setFound] = useState<Validated | null>(null)
   const choices = workspaces.options()
-  const workspace = chosen === '' ? (workspaces.loaded.value?.find((one) => one.is_default)?.id ?? choices[0]?.[0] ?? '') : chosen
+  const workspace =
+    chosen === ''
+      ? (workspaces.loaded.value?.find((one) => one.is_default)?.id ?? choices[0]?.[0] ?? '')
+      : chosen
   const { isBusy, problem, start } = useAction(async () => {
-    const { data } = await api.send<{ data: Validated }>('POST', ['private-endpoints', endpoint.id, 'validate'], { workspace_id: workspace })
+    const { data } = await api.send<{ data: Validated }>(
+      'POST',
+      ['private-endpoints', endpoint.id, 'validate'],
+      { workspace_id: workspace },
+    )
     setFound(data)
   }, onValidated)
-  return h('section', { class: 'stack' },
+  return h(
+    'section',
+    { class: 'stack' },
     h('h3', null, 'Validation'),
-    h('p', { class: 'hint' }, 'A small real request goes to the upstream. One that passes makes the endpoint the workspace’s, and holds for a day.'),
-    h('div', { class: 'filters' },
-      h(SelectField, { label: 'As workspace', value: workspace, options: choices, onInput: setChosen, error: errorAbout(problem, 'workspace_id') }),
-      h('button', { type: 'button', disabled: isBusy || workspace === '', onClick: start }, isBusy ? 'Asking the upstream…' : 'Validate')),
+    h(
+      'p',
+      { class: 'hint' },
+      'A small real request goes to the upstream. One that passes makes the endpoint the workspace’s, and holds for a day.',
+    ),
+    h(
+      'div',
+      { class: 'filters' },
+      h(SelectField, {
+        label: 'As workspace',
+        value: workspace,
+        options: choices,
+        onInput: setChosen,
+        error: errorAbout(problem, 'workspace_id'),
+      }),
+      h(
+        'button',
+        { type: 'button', disabled: isBusy || workspace === '', onClick: start },
+        isBusy ? 'Asking the upstream…' : 'Validate',
+      ),
+    ),
     problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
-    found !== null && h(Checks, { found }))
+    found !== null && h(Checks, { found }),
+  )
 }
 
 function Checks({ found: { passed, checks } }: { readonly found: Validated }): ComponentChild {
-  return h('div', { class: 'stack', role: 'status' },
+  return h(
+    'div',
+    { class: 'stack', role: 'status' },
     h('p', { class: `notice ${passed ? 'good' : 'bad'}` }, passed ? 'It passed.' : 'It did not pass.'),
-    h('ul', { class: 'checks' }, checks.map((check) => h('li', { key: check.name },
-      h(Badge, { text: check.passed ? 'passed' : 'failed', tone: check.passed ? 'good' : 'bad' }), ` ${CHECKS[check.name]}`,
-      !check.passed && h('span', { class: 'hint' }, ` ${whyNot(check)}`)))))
+    h(
+      'ul',
+      { class: 'checks' },
+      checks.map((check) =>
+        h(
+          'li',
+          { key: check.name },
+          h(Badge, { text: check.passed ? 'passed' : 'failed', tone: check.passed ? 'good' : 'bad' }),
+          ` ${CHECKS[check.name]}`,
+          !check.passed && h('span', { class: 'hint' }, ` ${whyNot(check)}`),
+        ),
+      ),
+    ),
+  )
 }
 
-function whyNot({ reason, actual_model: model, upstream_status: status, upstream_message: message }: EndpointCheck): string {
+function whyNot({
+  reason,
+  actual_model: model,
+  upstream_status: status,
+  upstream_message: message,
+}: EndpointCheck): string {
   const words = [reason && REASONS[reason], model && `it was ${model}`, status && `status ${status}`, message]
   return words.filter((word) => word !== undefined && word !== '').join('; ')
 }

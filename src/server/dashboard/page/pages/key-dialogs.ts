@@ -18,11 +18,22 @@ interface RotatedKey extends NewKey {
   readonly previous: { readonly expires_at: string }
 }
 
-const KINDS = [['inference', 'Inference: calls models'], ['management', 'Management: operates the organization']] as const
+const KINDS = [
+  ['inference', 'Inference: calls models'],
+  ['management', 'Management: operates the organization'],
+] as const
 const RESETS: readonly (readonly [LimitReset | '', string])[] = [
-  ['', 'Never: it is for the life of the key'], ['daily', 'Each day'], ['weekly', 'Each week'], ['monthly', 'Each month'],
+  ['', 'Never: it is for the life of the key'],
+  ['daily', 'Each day'],
+  ['weekly', 'Each week'],
+  ['monthly', 'Each month'],
 ]
-const OVERLAPS = [['0', 'None: the old key ends at once'], ['300', '5 minutes'], ['3600', '1 hour'], ['86400', '1 day']] as const
+const OVERLAPS = [
+  ['0', 'None: the old key ends at once'],
+  ['300', '5 minutes'],
+  ['3600', '1 hour'],
+  ['86400', '1 day'],
+] as const
 
 /** What the fields hold, as text. */
 interface Input {
@@ -46,41 +57,104 @@ export interface KeyDialogProps {
 }
 
 /** Makes a key and shows it this once, or changes one. */
-export function KeyDialog({ context: { api, say }, workspaces, changed, onDone, onClose }: KeyDialogProps): ComponentChild {
+export function KeyDialog({
+  context: { api, say },
+  workspaces,
+  changed,
+  onDone,
+  onClose,
+}: KeyDialogProps): ComponentChild {
   const [input, setInput] = useState<Input>(() => inputOf(changed, workspaces))
   const [made, setMade] = useState<NewKey | null>(null)
   const { isBusy, problem, start } = useAction(async () => {
     if (changed === null) return setMade(await api.send<NewKey>('POST', ['keys'], createBody(input)))
-    await api.send('PATCH', ['keys', changed.hash], { ...limitsBody(input), ...scopesBody(input, changed.kind) })
+    await api.send('PATCH', ['keys', changed.hash], {
+      ...limitsBody(input),
+      ...scopesBody(input, changed.kind),
+    })
     say(`${input.name} is changed.`)
     onClose()
   }, onDone)
   if (made !== null) return h(MadeDialog, { title: 'The new key', made, onClose })
-  const set = (name: Exclude<keyof Input, 'scopes'>) => (value: string): void => setInput((last) => ({ ...last, [name]: value }))
+  const set =
+    (name: Exclude<keyof Input, 'scopes'>) =>
+    (value: string): void =>
+      setInput((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
-  return h(Dialog, { title: isNew ? 'Create a key' : `Change ${changed.name}`, onClose },
-    h(Form, { action: isNew ? 'Create' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
-      h(TextField, { label: 'Name', value: input.name, onInput: set('name'), isRequired: true, hasFocus: true, error: errorAbout(problem, 'name') }),
+  return h(
+    Dialog,
+    { title: isNew ? 'Create a key' : `Change ${changed.name}`, onClose },
+    h(
+      Form,
+      { action: isNew ? 'Create' : 'Change', isBusy, problem, onSubmit: start, onCancel: onClose },
+      h(TextField, {
+        label: 'Name',
+        value: input.name,
+        onInput: set('name'),
+        isRequired: true,
+        hasFocus: true,
+        error: errorAbout(problem, 'name'),
+      }),
       isNew && h(SelectField, { label: 'Kind', value: input.kind, options: KINDS, onInput: set('kind') }),
-      isNew && input.kind === 'inference'
-        && h(SelectField, { label: 'Workspace', value: input.workspace, options: workspaces.options(), onInput: set('workspace') }),
-      h('div', { class: 'pair' },
+      isNew &&
+        input.kind === 'inference' &&
+        h(SelectField, {
+          label: 'Workspace',
+          value: input.workspace,
+          options: workspaces.options(),
+          onInput: set('workspace'),
+        }),
+      h(
+        'div',
+        { class: 'pair' },
         h(TextField, {
-          label: 'Limit in USD', type: 'number', min: 0, step: 'any', value: input.limit, onInput: set('limit'), hint: 'Empty: none',
+          label: 'Limit in USD',
+          type: 'number',
+          min: 0,
+          step: 'any',
+          value: input.limit,
+          onInput: set('limit'),
+          hint: 'Empty: none',
           error: errorAbout(problem, 'limit'),
         }),
-        h(SelectField, { label: 'It begins anew', value: input.reset, options: RESETS, onInput: set('reset'), isDisabled: input.limit === '' })),
-      h('div', { class: 'pair' },
+        h(SelectField, {
+          label: 'It begins anew',
+          value: input.reset,
+          options: RESETS,
+          onInput: set('reset'),
+          isDisabled: input.limit === '',
+        }),
+      ),
+      h(
+        'div',
+        { class: 'pair' },
         h(TextField, {
-          label: 'Requests a minute', type: 'number', min: 1, step: 1, value: input.rate, onInput: set('rate'), hint: 'Empty: no limit',
+          label: 'Requests a minute',
+          type: 'number',
+          min: 1,
+          step: 1,
+          value: input.rate,
+          onInput: set('rate'),
+          hint: 'Empty: no limit',
           error: errorAbout(problem, 'rate_limit_rpm'),
         }),
-        isNew && h(TextField, {
-          label: 'Expires', type: 'datetime-local', value: input.expires, onInput: set('expires'), hint: 'Your time; empty: never',
-          error: errorAbout(problem, 'expires_at'),
-        })),
-      (changed?.kind ?? input.kind) !== 'management'
-        && h(ScopeFields, { scopes: input.scopes, onChange: (scopes) => setInput((last) => ({ ...last, scopes })) })))
+        isNew &&
+          h(TextField, {
+            label: 'Expires',
+            type: 'datetime-local',
+            value: input.expires,
+            onInput: set('expires'),
+            hint: 'Your time; empty: never',
+            error: errorAbout(problem, 'expires_at'),
+          }),
+      ),
+      (changed?.kind ?? input.kind) !== 'management' &&
+        h(ScopeFields, {
+          scopes: input.scopes,
+          onChange: (scopes) => setInput((last) => ({ ...last, scopes })),
+        }),
+    ),
+  )
 }
 
 export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onDone' | 'onClose'> {
@@ -88,20 +162,42 @@ export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onD
 }
 
 /** Gives a key a new secret; the old one works on for a while. */
-export function RotateDialog({ context: { api }, apiKey, onDone, onClose }: RotateDialogProps): ComponentChild {
+export function RotateDialog({
+  context: { api },
+  apiKey,
+  onDone,
+  onClose,
+}: RotateDialogProps): ComponentChild {
   const [overlap, setOverlap] = useState('3600')
   const [made, setMade] = useState<RotatedKey | null>(null)
   const { isBusy, problem, start } = useAction(
-    async () => setMade(await api.send<RotatedKey>('POST', ['keys', apiKey.hash, 'rotate'], { overlap_seconds: Number(overlap) })), onDone,
+    async () =>
+      setMade(
+        await api.send<RotatedKey>('POST', ['keys', apiKey.hash, 'rotate'], {
+          overlap_seconds: Number(overlap),
+        }),
+      ),
+    onDone,
   )
   const ends = ['The old one ends ', h(Time, { key: 'at', at: made?.previous.expires_at }), '.']
-  if (made !== null) return h(MadeDialog, { title: `The new key of ${apiKey.name}`, made, note: ends, onClose })
-  return h(Dialog, { title: `Rotate ${apiKey.name}`, onClose },
-    h(Form, { action: 'Make a new key', isBusy, problem, onSubmit: start, onCancel: onClose },
+  if (made !== null)
+    return h(MadeDialog, { title: `The new key of ${apiKey.name}`, made, note: ends, onClose })
+  return h(
+    Dialog,
+    { title: `Rotate ${apiKey.name}`, onClose },
+    h(
+      Form,
+      { action: 'Make a new key', isBusy, problem, onSubmit: start, onCancel: onClose },
       h('p', null, 'The new key has the same name, limits and rights, and goes on with what was spent.'),
       h(SelectField, {
-        label: 'For so long both work', value: overlap, options: OVERLAPS, onInput: setOverlap, error: errorAbout(problem, 'overlap_seconds'),
-      })))
+        label: 'For so long both work',
+        value: overlap,
+        options: OVERLAPS,
+        onInput: setOverlap,
+        error: errorAbout(problem, 'overlap_seconds'),
+      }),
+    ),
+  )
 }
 
 interface MadeDialogProps {
@@ -112,26 +208,41 @@ interface MadeDialogProps {
 }
 
 function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentChild {
-  return h(Dialog, { title, onClose },
-    h('div', { class: 'body' },
+  return h(
+    Dialog,
+    { title, onClose },
+    h(
+      'div',
+      { class: 'body' },
       h('p', null, h('strong', null, 'Copy it now: it is not shown again.'), ' ', note),
-      h(SecretBox, { label: `API key ${made.data.name}`, text: made.key })),
-    h('footer', null, h('button', { type: 'button', onClick: onClose }, 'Done')))
+      h(SecretBox, { label: `API key ${made.data.name}`, text: made.key }),
+    ),
+    h('footer', null, h('button', { type: 'button', onClick: onClose }, 'Done')),
+  )
 }
 
 function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
   const all = loaded.value ?? []
-  const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value))
+  const text = (value: number | null | undefined): string =>
+    value === null || value === undefined ? '' : String(value)
   return {
-    name: key?.name ?? '', kind: 'inference', workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
-    limit: text(key?.limit), reset: key?.limit_reset ?? '', rate: text(key?.rate_limit_rpm), expires: '', scopes: key?.scopes ?? null,
+    name: key?.name ?? '',
+    kind: 'inference',
+    workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
+    limit: text(key?.limit),
+    reset: key?.limit_reset ?? '',
+    rate: text(key?.rate_limit_rpm),
+    expires: '',
+    scopes: key?.scopes ?? null,
   }
 }
 
 function limitsBody({ name, limit, reset, rate }: Input): UpdateKeyBody {
   const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
   return {
-    name: name.trim(), limit: limit === '' ? null : Number(limit), limit_reset: limit === '' || found === '' ? null : found,
+    name: name.trim(),
+    limit: limit === '' ? null : Number(limit),
+    limit_reset: limit === '' || found === '' ? null : found,
     rate_limit_rpm: rate === '' ? null : Number(rate),
   }
 }
@@ -144,7 +255,11 @@ function scopesBody({ scopes }: Input, kind: ApiKey['kind']): Pick<UpdateKeyBody
 function createBody(input: Input): CreateKeyBody {
   const { kind, workspace, expires } = input
   return {
-    ...limitsBody(input), ...scopesBody(input, kind), name: input.name.trim(), kind, expires_at: expires === '' ? null : new Date(expires).toISOString(),
+    ...limitsBody(input),
+    ...scopesBody(input, kind),
+    name: input.name.trim(),
+    kind,
+    expires_at: expires === '' ? null : new Date(expires).toISOString(),
     ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),
   }
 }

@@ -3,8 +3,12 @@ import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
 import { CheckField } from '../parts/fields.ts'
 
 const SCOPES: readonly (readonly [KeyScope, string])[] = [
-  ['inference', 'call models'], ['files:read', 'read files'], ['files:write', 'upload and delete files'],
-  ['vault:use', 'egress and private endpoints'], ['vault:write', 'write secrets'], ['videos', 'make videos'],
+  ['inference', 'call models'],
+  ['files:read', 'read files'],
+  ['files:write', 'upload and delete files'],
+  ['vault:use', 'egress and private endpoints'],
+  ['vault:write', 'write secrets'],
+  ['videos', 'make videos'],
   ['presets:write', 'reserved: management keys write presets'],
 ]
 
@@ -16,11 +20,25 @@ export interface ScopeFieldsProps {
 
 /** What an inference key may do: everything, or what is checked. */
 export function ScopeFields({ scopes, onChange }: ScopeFieldsProps): ComponentChild {
-  const turn = (scope: KeyScope) => (isOn: boolean): void =>
-    onChange(SCOPES.flatMap(([one]) => ((one === scope ? isOn : scopes?.includes(one) === true) ? [one] : [])))
-  return h('fieldset', null,
+  const turn =
+    (scope: KeyScope) =>
+    (isOn: boolean): void =>
+      onChange(
+        SCOPES.flatMap(([one]) => ((one === scope ? isOn : scopes?.includes(one) === true) ? [one] : [])),
+      )
+  return h(
+    'fieldset',
+    null,
     h('legend', null, 'Scopes'),
     h(CheckField, { label: 'All', isOn: scopes === null, onChange: (isOn) => onChange(isOn ? null : []) }),
-    scopes !== null && SCOPES.map(([scope, meaning]) =>
-      h(CheckField, { key: scope, label: `${scope}: ${meaning}`, isOn: scopes.includes(scope), onChange: turn(scope) })))
+    scopes !== null &&
+      SCOPES.map(([scope, meaning]) =>
+        h(CheckField, {
+          key: scope,
+          label: `${scope}: ${meaning}`,
+          isOn: scopes.includes(scope),
+          onChange: turn(scope),
+        }),
+      ),
+  )
 }

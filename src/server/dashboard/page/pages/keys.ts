@@ -12,7 +12,12 @@ import { offsetOf, Pager } from '../parts/pager.ts'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { KeyDialog, RotateDialog } from './key-dialogs.ts'
 
-export const keysPage: Page = { path: 'keys', title: 'Keys', letter: 'k', view: (context) => h(Keys, context) }
+export const keysPage: Page = {
+  path: 'keys',
+  title: 'Keys',
+  letter: 'k',
+  view: (context) => h(Keys, context),
+}
 
 /** What tells keys of one kind apart: the ends of their random part, as their labels have it. */
 const ENDS_CHARS = 9
@@ -31,49 +36,146 @@ function Keys(context: PageContext): ComponentChild {
   const workspaces = useWorkspaces(api)
   const [isCreating, setCreating] = useState(false)
   const [doing, setDoing] = useState<Doing | null>(null)
-  const [workspace, offset, showsDisabled] = [query.get('workspace') ?? '', offsetOf(query), query.get('disabled') === 'shown']
+  const [workspace, offset, showsDisabled] = [
+    query.get('workspace') ?? '',
+    offsetOf(query),
+    query.get('disabled') === 'shown',
+  ]
   const loaded = useLoaded(
-    async (signal) => (await api.get<{ data: readonly ApiKey[] }>(['keys'], { workspace_id: workspace, offset, include_disabled: showsDisabled }, signal)).data,
+    async (signal) =>
+      (
+        await api.get<{ data: readonly ApiKey[] }>(
+          ['keys'],
+          { workspace_id: workspace, offset, include_disabled: showsDisabled },
+          signal,
+        )
+      ).data,
     [api, workspace, offset, showsDisabled],
   )
   const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
-  return h('div', null,
-    h('div', { class: 'head' },
-      h('div', { class: 'filters' },
+  return h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'head' },
+      h(
+        'div',
+        { class: 'filters' },
         h(SelectField, {
-          label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (value) => setQuery({ workspace: value, offset: null }),
+          label: 'Workspace',
+          value: workspace,
+          options: workspaces.options('All'),
+          onInput: (value) => setQuery({ workspace: value, offset: null }),
         }),
-        h(CheckField, { label: 'Disabled ones, too', isOn: showsDisabled, onChange: (isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null }) })),
-      h('button', { type: 'button', class: 'primary', onClick: () => setCreating(true) }, 'Create a key')),
-    h('section', { class: 'panel' },
+        h(CheckField, {
+          label: 'Disabled ones, too',
+          isOn: showsDisabled,
+          onChange: (isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null }),
+        }),
+      ),
+      h('button', { type: 'button', class: 'primary', onClick: () => setCreating(true) }, 'Create a key'),
+    ),
+    h(
+      'section',
+      { class: 'panel' },
       h(LoadedTable<ApiKey>, {
-        caption: 'API keys', columns, loaded, keyOf: ({ hash }) => hash,
+        caption: 'API keys',
+        columns,
+        loaded,
+        keyOf: ({ hash }) => hash,
         empty: workspace === '' ? 'There is no key yet.' : 'This workspace has no key.',
       }),
-      h(Pager, { offset, limit: PAGE, shown: loaded.value?.length ?? 0, total: null, onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }) })),
-    isCreating && h(KeyDialog, { context, workspaces, key: 'new', changed: null, onDone: loaded.reload, onClose: () => setCreating(false) }),
-    doing !== null && h(Deeds, { key: doing.key.hash, context, workspaces, doing, onDone: loaded.reload, onClose: () => setDoing(null) }))
+      h(Pager, {
+        offset,
+        limit: PAGE,
+        shown: loaded.value?.length ?? 0,
+        total: null,
+        onMove: (to) => setQuery({ offset: to === 0 ? null : String(to) }),
+      }),
+    ),
+    isCreating &&
+      h(KeyDialog, {
+        context,
+        workspaces,
+        key: 'new',
+        changed: null,
+        onDone: loaded.reload,
+        onClose: () => setCreating(false),
+      }),
+    doing !== null &&
+      h(Deeds, {
+        key: doing.key.hash,
+        context,
+        workspaces,
+        doing,
+        onDone: loaded.reload,
+        onClose: () => setDoing(null),
+      }),
+  )
 }
 
-function columnsOf(workspaces: Workspaces, ownHash: string, setDoing: (doing: Doing) => void): readonly Column<ApiKey>[] {
+function columnsOf(
+  workspaces: Workspaces,
+  ownHash: string,
+  setDoing: (doing: Doing) => void,
+): readonly Column<ApiKey>[] {
   return [
     {
-      title: 'Name', isName: true, sortBy: ({ name }) => name,
+      title: 'Name',
+      isName: true,
+      sortBy: ({ name }) => name,
       cell: (key) => [
-        key.name, ' ', key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
-        h('span', { key: 'label', class: 'hint line' }, `${key.kind} `, h('span', { class: 'mono', title: key.label }, key.label.slice(-ENDS_CHARS))),
+        key.name,
+        ' ',
+        key.hash === ownHash && h(Badge, { key: 'own', text: 'this session' }),
+        h(
+          'span',
+          { key: 'label', class: 'hint line' },
+          `${key.kind} `,
+          h('span', { class: 'mono', title: key.label }, key.label.slice(-ENDS_CHARS)),
+        ),
       ],
     },
-    { title: 'Workspace', cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)) },
     {
-      title: 'State', sortBy: (key) => key.created_at,
-      cell: (key) => [h(KeyState, { key: 'state', apiKey: key }), h('span', { key: 'made', class: 'hint' }, 'made ', h(Time, { at: key.created_at }))],
+      title: 'Workspace',
+      cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)),
+    },
+    {
+      title: 'State',
+      sortBy: (key) => key.created_at,
+      cell: (key) => [
+        h(KeyState, { key: 'state', apiKey: key }),
+        h('span', { key: 'made', class: 'hint' }, 'made ', h(Time, { at: key.created_at })),
+      ],
     },
     { title: 'Limits', cell: (key) => h(KeyLimits, { apiKey: key }) },
-    { title: 'This month', isNumber: true, cell: (key) => usd(key.usage_monthly), sortBy: (key) => key.usage_monthly },
     {
-      title: 'Actions', cell: (key) => h('div', { class: 'actions' }, deedsOf(key).map(([deed, text]) =>
-        h('button', { key: deed, type: 'button', class: 'small', 'aria-label': `${text} ${key.name}`, onClick: () => setDoing({ deed, key }) }, text))),
+      title: 'This month',
+      isNumber: true,
+      cell: (key) => usd(key.usage_monthly),
+      sortBy: (key) => key.usage_monthly,
+    },
+    {
+      title: 'Actions',
+      cell: (key) =>
+        h(
+          'div',
+          { class: 'actions' },
+          deedsOf(key).map(([deed, text]) =>
+            h(
+              'button',
+              {
+                key: deed,
+                type: 'button',
+                class: 'small',
+                'aria-label': `${text} ${key.name}`,
+                onClick: () => setDoing({ deed, key }),
+              },
+              text,
+            ),
+          ),
+        ),
     },
   ]
 }
@@ -88,19 +190,31 @@ function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: A
   if (disabled) return h(Badge, { text: 'disabled', tone: 'warn' })
   if (at === undefined) return h(Badge, { text: 'active', tone: 'good' })
   const isOver = Date.parse(at) <= Date.now()
-  return h(Badge, { text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`, tone: isOver ? 'bad' : 'warn', title: at })
+  return h(Badge, {
+    text: `${isOver ? 'expired' : 'expires'} ${relative(at)}`,
+    tone: isOver ? 'bad' : 'warn',
+    title: at,
+  })
 }
 
 function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
   const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
   if (limit === null && rate === null && scopes === null) return h('span', { class: 'hint' }, 'none')
   const spent = (limit ?? 0) - (left ?? 0)
-  return h('div', null,
-    limit !== null && h(Meter, {
-      label: `Spent of the limit of ${name}`, value: spent, max: limit, text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`,
-    }),
+  return h(
+    'div',
+    null,
+    limit !== null &&
+      h(Meter, {
+        label: `Spent of the limit of ${name}`,
+        value: spent,
+        max: limit,
+        text: `${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`,
+      }),
     rate !== null && h('span', { class: 'hint line' }, `${count(rate)} requests a minute`),
-    scopes !== null && h('span', { class: 'hint line' }, scopes.length === 0 ? 'no scope' : scopes.join(', ')))
+    scopes !== null &&
+      h('span', { class: 'hint line' }, scopes.length === 0 ? 'no scope' : scopes.join(', ')),
+  )
 }
 
 interface DeedsProps {
@@ -116,7 +230,9 @@ function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: D
   const { api, say } = context
   const done = (text: string) => (): void => (say(text), onDone())
   const path = ['keys', key.hash]
-  const own = key.hash === context.session.key.hash && h('p', { class: 'notice warn' }, 'You are signed in by this very key.')
+  const own =
+    key.hash === context.session.key.hash &&
+    h('p', { class: 'notice warn' }, 'You are signed in by this very key.')
   switch (deed) {
     case 'change':
       return h(KeyDialog, { context, workspaces, changed: key, onDone, onClose })
@@ -124,19 +240,36 @@ function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: D
       return h(RotateDialog, { context, apiKey: key, onDone, onClose })
     case 'enable':
       return h(Confirm, {
-        title: `Enable ${key.name}?`, text: 'Calls with it are answered again.', action: 'Enable', onClose,
+        title: `Enable ${key.name}?`,
+        text: 'Calls with it are answered again.',
+        action: 'Enable',
+        onClose,
         run: () => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} is enabled.`)),
       })
     case 'disable':
       return h(Confirm, {
-        title: `Disable ${key.name}?`, text: [own, h('p', { key: 'what' }, 'Calls with it are refused until it is enabled again.')],
-        action: 'Disable', isDestructive: true, onClose, run: () => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`)),
+        title: `Disable ${key.name}?`,
+        text: [own, h('p', { key: 'what' }, 'Calls with it are refused until it is enabled again.')],
+        action: 'Disable',
+        isDestructive: true,
+        onClose,
+        run: () => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`)),
       })
     case 'delete':
       return h(Confirm, {
         title: `Delete ${key.name}?`,
-        text: [own, h('p', { key: 'what' }, 'Calls with it are refused from now on, for ever. What it has spent stays in the books.')],
-        action: 'Delete the key', isDestructive: true, onClose, run: () => api.send('DELETE', path).then(done(`${key.name} is deleted.`)),
+        text: [
+          own,
+          h(
+            'p',
+            { key: 'what' },
+            'Calls with it are refused from now on, for ever. What it has spent stays in the books.',
+          ),
+        ],
+        action: 'Delete the key',
+        isDestructive: true,
+        onClose,
+        run: () => api.send('DELETE', path).then(done(`${key.name} is deleted.`)),
       })
   }
 }

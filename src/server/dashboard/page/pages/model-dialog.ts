@@ -26,39 +26,86 @@ interface ModelDialogProps {
 export function ModelDialog({ context, id, videoPrice, onClose }: ModelDialogProps): ComponentChild {
   const { api } = context
   const [author = '', slug = ''] = id.split('/', 2)
-  const loaded = useLoaded(async (signal) => (await api.get<{ data: Endpoints }>(['models', author, slug, 'endpoints'], {}, signal)).data, [api, id])
+  const loaded = useLoaded(
+    async (signal) =>
+      (await api.get<{ data: Endpoints }>(['models', author, slug, 'endpoints'], {}, signal)).data,
+    [api, id],
+  )
   const model = loaded.value
-  return h(Dialog, { title: model?.name ?? id, isWide: true, onClose },
-    h('div', { class: 'body' }, h(Awaited, loaded), model !== undefined && loaded.problem === null && h(Served, { context, model, videoPrice })))
+  return h(
+    Dialog,
+    { title: model?.name ?? id, isWide: true, onClose },
+    h(
+      'div',
+      { class: 'body' },
+      h(Awaited, loaded),
+      model !== undefined && loaded.problem === null && h(Served, { context, model, videoPrice }),
+    ),
+  )
 }
 
-function Served({ context, model, videoPrice }: Pick<ModelDialogProps, 'context' | 'videoPrice'> & { readonly model: Endpoints }): ComponentChild {
+function Served({
+  context,
+  model,
+  videoPrice,
+}: Pick<ModelDialogProps, 'context' | 'videoPrice'> & { readonly model: Endpoints }): ComponentChild {
   const { latest } = useLive(context.live)
   const providers = new Map(latest?.providers.map((row) => [row.provider, row]))
   const { architecture, created, description, endpoints } = model
-  return h('div', { class: 'stack' },
+  return h(
+    'div',
+    { class: 'stack' },
     description !== '' && h('p', null, description),
-    h(Facts, { facts: [
-      ['Id', h('code', null, model.id)],
-      ['Takes', architecture.input_modalities.join(', ')],
-      ['Makes', architecture.output_modalities.join(', ')],
-      ['Released', created === 0 ? null : new Date(created * 1_000).toLocaleDateString(undefined, { dateStyle: 'medium' })],
-    ] }),
+    h(Facts, {
+      facts: [
+        ['Id', h('code', null, model.id)],
+        ['Takes', architecture.input_modalities.join(', ')],
+        ['Makes', architecture.output_modalities.join(', ')],
+        [
+          'Released',
+          created === 0
+            ? null
+            : new Date(created * 1_000).toLocaleDateString(undefined, { dateStyle: 'medium' }),
+        ],
+      ],
+    }),
     h('h3', null, 'Endpoints'),
     h(DataTable<ModelEndpoint>, {
-      caption: `Endpoints of ${model.name}`, columns: columnsOf(providers, videoPrice), rows: endpoints, keyOf: ({ name, tag }) => `${name} ${tag}`,
+      caption: `Endpoints of ${model.name}`,
+      columns: columnsOf(providers, videoPrice),
+      rows: endpoints,
+      keyOf: ({ name, tag }) => `${name} ${tag}`,
       empty: 'Nobody serves it.',
-    }))
+    }),
+  )
 }
 
-function columnsOf(providers: ReadonlyMap<string, ProviderView>, videoPrice: string | undefined): readonly Column<ModelEndpoint>[] {
+function columnsOf(
+  providers: ReadonlyMap<string, ProviderView>,
+  videoPrice: string | undefined,
+): readonly Column<ModelEndpoint>[] {
   return [
-    { title: 'Provider', isName: true, cell: ({ provider_name: name, tag }) => [name, h('small', { key: 'tag', class: 'hint line' }, tag)] },
-    { title: 'Health', cell: ({ tag }) => h(ProviderBadge, providers.get(slugOf(tag)) ?? { state: undefined }) },
-    { title: 'Context', isNumber: true, cell: ({ context_length: length }) => (length === 0 ? NONE : count(length)) },
+    {
+      title: 'Provider',
+      isName: true,
+      cell: ({ provider_name: name, tag }) => [name, h('small', { key: 'tag', class: 'hint line' }, tag)],
+    },
+    {
+      title: 'Health',
+      cell: ({ tag }) => h(ProviderBadge, providers.get(slugOf(tag)) ?? { state: undefined }),
+    },
+    {
+      title: 'Context',
+      isNumber: true,
+      cell: ({ context_length: length }) => (length === 0 ? NONE : count(length)),
+    },
     { title: 'Most output', isNumber: true, cell: ({ max_completion_tokens: most }) => count(most) },
     { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
-    { title: 'Output, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.completion) },
+    {
+      title: 'Output, a million tokens',
+      isNumber: true,
+      cell: ({ pricing }) => perMillion(pricing.completion),
+    },
     { title: 'Other prices', isText: true, cell: ({ pricing }) => videoPrice ?? otherPrices(pricing) },
   ]
 }

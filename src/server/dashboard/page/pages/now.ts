@@ -19,17 +19,54 @@ const OVERTAKES = 1.5
 function Now({ live }: PageContext): ComponentChild {
   const { latest, looks, isStale, problem } = useLive(live)
   const busiest = useBusiest(latest)
-  if (latest === null) return h('p', { class: problem === null ? 'waiting' : 'notice bad', role: 'status' }, problem ?? 'Waiting for the first look…')
-  return h('div', { class: isStale ? 'stale' : undefined },
-    isStale && h('p', { class: 'notice warn', role: 'status' },
-      h('span', null, 'These figures are from ', h(Time, { at: latest.at }), '. ', problem ?? 'The stream stands still.')),
+  if (latest === null)
+    return h(
+      'p',
+      { class: problem === null ? 'waiting' : 'notice bad', role: 'status' },
+      problem ?? 'Waiting for the first look…',
+    )
+  return h(
+    'div',
+    { class: isStale ? 'stale' : undefined },
+    isStale &&
+      h(
+        'p',
+        { class: 'notice warn', role: 'status' },
+        h(
+          'span',
+          null,
+          'These figures are from ',
+          h(Time, { at: latest.at }),
+          '. ',
+          problem ?? 'The stream stands still.',
+        ),
+      ),
     h(Findings, { latest }),
     h(Tiles, { latest, busiest }),
     h(Plots, { looks, busiest }),
-    h('section', { class: 'panel', 'aria-label': 'Operations' }, h('h2', null, 'Operations'), h(Operations, { latest })),
-    h('div', { class: 'grid' },
-      h('section', { class: 'panel', 'aria-label': 'Processes' }, h('h2', null, 'Processes'), h(Processes, { latest })),
-      h('section', { class: 'panel', 'aria-label': 'Stores and queues' }, h('h2', null, 'Stores and queues'), h(Stores, { latest }))))
+    h(
+      'section',
+      { class: 'panel', 'aria-label': 'Operations' },
+      h('h2', null, 'Operations'),
+      h(Operations, { latest }),
+    ),
+    h(
+      'div',
+      { class: 'grid' },
+      h(
+        'section',
+        { class: 'panel', 'aria-label': 'Processes' },
+        h('h2', null, 'Processes'),
+        h(Processes, { latest }),
+      ),
+      h(
+        'section',
+        { class: 'panel', 'aria-label': 'Stores and queues' },
+        h('h2', null, 'Stores and queues'),
+        h(Stores, { latest }),
+      ),
+    ),
+  )
 }
 
 interface Busiest {
@@ -42,7 +79,8 @@ function useBusiest(latest: LiveView | null): string | undefined {
   const last = useRef<string | undefined>(undefined)
   const [first] = latest?.operations ?? []
   const shown = latest === null ? undefined : named(latest, last.current)
-  if (shown === undefined || shown.per_second * OVERTAKES < (first?.per_second ?? 0)) last.current = first?.operation
+  if (shown === undefined || shown.per_second * OVERTAKES < (first?.per_second ?? 0))
+    last.current = first?.operation
   return last.current
 }
 
@@ -52,14 +90,31 @@ interface Latest {
 
 function Findings({ latest: { findings } }: Latest): ComponentChild {
   const keys = keysOf(findings)
-  return h('section', { 'aria-label': 'What hurts' }, findings.length === 0
-    ? h('p', { class: 'notice good' }, 'Nothing hurts.')
-    : h('ul', { class: 'findings' }, findings.map(({ severity, text, fix, page }, at) =>
-      h('li', { key: keys[at], class: severity }, h('strong', null, text), h('span', { class: 'hint' }, withCode(fix)),
-        page !== undefined && h('a', { href: `#/${page}` }, `Look at ${page.replace(/\?.*/, '')}`)))))
+  return h(
+    'section',
+    { 'aria-label': 'What hurts' },
+    findings.length === 0
+      ? h('p', { class: 'notice good' }, 'Nothing hurts.')
+      : h(
+          'ul',
+          { class: 'findings' },
+          findings.map(({ severity, text, fix, page }, at) =>
+            h(
+              'li',
+              { key: keys[at], class: severity },
+              h('strong', null, text),
+              h('span', { class: 'hint' }, withCode(fix)),
+              page !== undefined && h('a', { href: `#/${page}` }, `Look at ${page.replace(/\?.*/, '')}`),
+            ),
+          ),
+        ),
+  )
 }
 
-/** The same for a finding as long as only its figures change: what somebody is about to click must not be made anew under the pointer. */
+/**
+ * The same for a finding as long as only its figures change: what somebody is about to click must not be made
+ * anew under the pointer.
+ */
 function keysOf(findings: LiveView['findings']): readonly string[] {
   const counts = new Map<string, number>()
   return findings.map(({ text }) => {
@@ -80,61 +135,124 @@ function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
   const { requests_per_second: requests, refused_per_second: refused, failed_per_second: failed } = latest
   const { fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
-  return h('dl', { class: 'tiles' },
+  return h(
+    'dl',
+    { class: 'tiles' },
     h(Tile, { name: 'Requests', value: `${figure(requests)}/s`, note: `${count(inflight)} under way` }),
-    h(Tile, { name: 'Refused (4xx)', value: `${figure(refused)}/s`, note: requests > 0 ? share(refused / requests) : undefined }),
     h(Tile, {
-      name: 'Failures of ours', value: `${figure(failed)}/s`, note: requests > 0 ? share(failed / requests) : undefined,
+      name: 'Refused (4xx)',
+      value: `${figure(refused)}/s`,
+      note: requests > 0 ? share(refused / requests) : undefined,
+    }),
+    h(Tile, {
+      name: 'Failures of ours',
+      value: `${figure(failed)}/s`,
+      note: requests > 0 ? share(failed / requests) : undefined,
       tone: failed > 0 ? 'bad' : undefined,
     }),
-    h(Tile, { name: `p99${busiest === undefined ? '' : ` of ${busiest.operation}`}`, value: duration(busiest?.p99_ms), note: `event loop ${duration(loop)}` }),
     h(Tile, {
-      name: `CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts`, value: share(cpu), note: bytes(memory),
+      name: `p99${busiest === undefined ? '' : ` of ${busiest.operation}`}`,
+      value: duration(busiest?.p99_ms),
+      note: `event loop ${duration(loop)}`,
+    }),
+    h(Tile, {
+      name: `CPU, ${count(readiness.fronts.ready)} of ${count(readiness.fronts.wanted)} fronts`,
+      value: share(cpu),
+      note: bytes(memory),
       tone: readiness.fronts.ready < readiness.fronts.wanted ? 'warn' : undefined,
-    }))
+    }),
+  )
 }
 
 /** Lines of what was kept of the stream; drawn anew with each look. */
 function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView[] }): ComponentChild {
   const drawn = useMemo(() => {
-    const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({ name, colour, values: looks.map(value) })
+    const line = (name: string, colour: string, value: (look: LiveView) => number | null): PlotLine => ({
+      name,
+      colour,
+      values: looks.map(value),
+    })
     return {
       at: looks.map(({ at }) => Date.parse(at) / 1_000),
       requests: [
-        line('all', 'line-1', (look) => look.requests_per_second), line('refused', 'line-5', (look) => look.refused_per_second),
+        line('all', 'line-1', (look) => look.requests_per_second),
+        line('refused', 'line-5', (look) => look.refused_per_second),
         line('failed', 'line-2', (look) => look.failed_per_second),
       ],
       latency: [
-        line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null), line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
+        line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null),
+        line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
       ],
       loop: [
-        line('p50', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')), line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
+        line('p50', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')),
+        line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
         line('max', 'line-2', (look) => worst(look.fronts, 'loop_max_ms')),
       ],
     }
   }, [looks, busiest])
   const { at, requests, latency, loop } = drawn
-  return h('div', { class: 'grid', style: { '--least': '20rem' } },
-    h('section', { class: 'panel' }, h(Plot, { title: 'Requests a second', at, lines: requests, format: figure })),
-    h('section', { class: 'panel' }, h(Plot, { title: `Latency of ${busiest ?? 'the busiest operation'}`, at, lines: latency, format: duration })),
-    h('section', { class: 'panel' }, h(Plot, { title: 'Event-loop delay, slowest front', at, lines: loop, format: duration })))
+  return h(
+    'div',
+    { class: 'grid', style: { '--least': '20rem' } },
+    h(
+      'section',
+      { class: 'panel' },
+      h(Plot, { title: 'Requests a second', at, lines: requests, format: figure }),
+    ),
+    h(
+      'section',
+      { class: 'panel' },
+      h(Plot, {
+        title: `Latency of ${busiest ?? 'the busiest operation'}`,
+        at,
+        lines: latency,
+        format: duration,
+      }),
+    ),
+    h(
+      'section',
+      { class: 'panel' },
+      h(Plot, { title: 'Event-loop delay, slowest front', at, lines: loop, format: duration }),
+    ),
+  )
 }
 
 function named({ operations }: LiveView, name: string | undefined): OperationView | undefined {
   return operations.find(({ operation }) => operation === name)
 }
 
-function worst(fronts: readonly FrontView[], name: 'loop_p50_ms' | 'loop_p99_ms' | 'loop_max_ms'): number | null {
+function worst(
+  fronts: readonly FrontView[],
+  name: 'loop_p50_ms' | 'loop_p99_ms' | 'loop_max_ms',
+): number | null {
   return fronts.length === 0 ? null : Math.max(...fronts.map((front) => front[name]))
 }
 
 const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
-  { title: 'Operation', isName: true, cell: ({ operation }) => operation, sortBy: ({ operation }) => operation },
-  { title: 'Per second', isNumber: true, cell: (row) => figure(row.per_second), sortBy: (row) => row.per_second },
-  { title: 'Refused (4xx)', isNumber: true, cell: (row) => figure(row.refused_per_second), sortBy: (row) => row.refused_per_second },
   {
-    title: 'Failed (5xx)', isNumber: true, sortBy: (row) => row.failed_per_second,
-    cell: (row) => (row.failed_per_second > 0 ? h(Badge, { text: figure(row.failed_per_second), tone: 'bad' }) : figure(0)),
+    title: 'Operation',
+    isName: true,
+    cell: ({ operation }) => operation,
+    sortBy: ({ operation }) => operation,
+  },
+  {
+    title: 'Per second',
+    isNumber: true,
+    cell: (row) => figure(row.per_second),
+    sortBy: (row) => row.per_second,
+  },
+  {
+    title: 'Refused (4xx)',
+    isNumber: true,
+    cell: (row) => figure(row.refused_per_second),
+    sortBy: (row) => row.refused_per_second,
+  },
+  {
+    title: 'Failed (5xx)',
+    isNumber: true,
+    sortBy: (row) => row.failed_per_second,
+    cell: (row) =>
+      row.failed_per_second > 0 ? h(Badge, { text: figure(row.failed_per_second), tone: 'bad' }) : figure(0),
   },
   { title: 'Median', isNumber: true, cell: (row) => duration(row.p50_ms), sortBy: (row) => row.p50_ms ?? -1 },
   { title: 'p99', isNumber: true, cell: (row) => duration(row.p99_ms), sortBy: (row) => row.p99_ms ?? -1 },
@@ -142,15 +260,27 @@ const OPERATION_COLUMNS: readonly Column<OperationView>[] = [
 
 function Operations({ latest: { operations, quantile_seconds: seconds } }: Latest): ComponentChild {
   return h(DataTable<OperationView>, {
-    caption: 'Requests by operation', columns: OPERATION_COLUMNS, rows: operations, keyOf: ({ operation }) => operation,
+    caption: 'Requests by operation',
+    columns: OPERATION_COLUMNS,
+    rows: operations,
+    keyOf: ({ operation }) => operation,
     empty: `No calls in the last ${count(seconds)} seconds.`,
   })
 }
 
 const FRONT_COLUMNS: readonly Column<FrontView>[] = [
-  { title: 'Front', isName: true, cell: ({ front, pid }) => [`front ${front} `, h('small', { class: 'hint', key: 'pid' }, `pid ${pid}`)] },
+  {
+    title: 'Front',
+    isName: true,
+    cell: ({ front, pid }) => [`front ${front} `, h('small', { class: 'hint', key: 'pid' }, `pid ${pid}`)],
+  },
   { title: 'Busy', isNumber: true, cell: (row) => share(row.utilization), sortBy: (row) => row.utilization },
-  { title: 'Loop p99', isNumber: true, cell: (row) => duration(row.loop_p99_ms), sortBy: (row) => row.loop_p99_ms },
+  {
+    title: 'Loop p99',
+    isNumber: true,
+    cell: (row) => duration(row.loop_p99_ms),
+    sortBy: (row) => row.loop_p99_ms,
+  },
   { title: 'Short jobs', isNumber: true, cell: (row) => poolText(row, 'short_jobs') },
   { title: 'Sessions', isNumber: true, cell: (row) => poolText(row, 'sessions') },
 ]
@@ -160,40 +290,116 @@ function poolText({ pools }: FrontView, name: 'short_jobs' | 'sessions'): string
   return found === undefined ? figure(null) : `${share(found.utilization)} / ${duration(found.wait_ms)}`
 }
 
-function Processes({ latest: { fronts, readiness: { workers, runners } } }: Latest): ComponentChild {
-  return h('div', null,
+function Processes({
+  latest: {
+    fronts,
+    readiness: { workers, runners },
+  },
+}: Latest): ComponentChild {
+  return h(
+    'div',
+    null,
     h(DataTable<FrontView>, {
-      caption: 'Fronts and their worker threads', columns: FRONT_COLUMNS, rows: fronts, keyOf: ({ pid }) => String(pid), empty: 'No front has answered.',
+      caption: 'Fronts and their worker threads',
+      columns: FRONT_COLUMNS,
+      rows: fronts,
+      keyOf: ({ pid }) => String(pid),
+      empty: 'No front has answered.',
     }),
-    h('p', { class: 'hint' },
+    h(
+      'p',
+      { class: 'hint' },
       `${count(workers.ready)} of ${count(workers.wanted)} session threads, ${count(runners.ready)} of ${count(runners.wanted)} runners are ready. `,
-      'Of a pool: how busy its threads are, and how long work waits for one.'))
+      'Of a pool: how busy its threads are, and how long work waits for one.',
+    ),
+  )
 }
 
 const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
 
 function Stores({ latest }: Latest): ComponentChild {
-  const { version, readiness: { dependencies, status, reasons }, videos, webhooks, money, providers } = latest
+  const {
+    version,
+    readiness: { dependencies, status, reasons },
+    videos,
+    webhooks,
+    money,
+    providers,
+  } = latest
   const held = Object.entries(videos.held)
-  return h('dl', { class: 'facts' },
-    h(Fact, { name: 'Node' }, h(Badge, { text: status, tone: NODE_TONES[status] }), ` version ${version} `, reasons.join(', ')),
+  return h(
+    'dl',
+    { class: 'facts' },
+    h(
+      Fact,
+      { name: 'Node' },
+      h(Badge, { text: status, tone: NODE_TONES[status] }),
+      ` version ${version} `,
+      reasons.join(', '),
+    ),
     Object.entries(dependencies).map(([name, { state, mode, since, effect }]) =>
-      h(Fact, { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
-        h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }), ` ${mode}, since `, h(Time, { at: since }),
-        effect !== undefined && h('span', { class: 'hint' }, ` ${effect}`))),
-    h(Fact, { name: 'Money' },
+      h(
+        Fact,
+        { key: name, name: name === 'postgres' ? 'Postgres' : 'Redis' },
+        h(Badge, { text: state, tone: state === 'up' ? 'good' : 'bad' }),
+        ` ${mode}, since `,
+        h(Time, { at: since }),
+        effect !== undefined && h('span', { class: 'hint' }, ` ${effect}`),
+      ),
+    ),
+    h(
+      Fact,
+      { name: 'Money' },
       money.is_journal_broken && h(Badge, { text: 'journal broken', tone: 'bad' }),
-      ` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`),
-    h(Fact, { name: 'Videos' }, held.length === 0 ? 'No open job is held.' : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', ')),
-    h(Fact, { name: 'Webhooks' }, webhooks === null ? 'not counted yet' : [
-      `${count(webhooks.waiting)} waiting, `, webhooks.dead > 0
-        ? h('a', { key: 'dead', href: hashOf('webhooks', { state: 'dead' }) }, h(Badge, { text: `${count(webhooks.dead)} dead`, tone: 'bad' }))
-        : 'none dead',
-    ]),
-    h(Fact, { name: 'Providers' }, providers.length === 0 ? 'None was asked yet.' : providers.map((row) =>
-      h('span', { key: row.provider }, `${row.provider} `, h(ProviderBadge, row), ` ${figure(row.per_second)}/s `))))
+      ` ${count(money.calls_open)} paid calls under way, ${count(money.calls_waiting)} wait; books ${duration(money.journal_lag_ms)} behind`,
+    ),
+    h(
+      Fact,
+      { name: 'Videos' },
+      held.length === 0
+        ? 'No open job is held.'
+        : held.map(([state, jobs]) => `${count(jobs)} ${state}`).join(', '),
+    ),
+    h(
+      Fact,
+      { name: 'Webhooks' },
+      webhooks === null
+        ? 'not counted yet'
+        : [
+            `${count(webhooks.waiting)} waiting, `,
+            webhooks.dead > 0
+              ? h(
+                  'a',
+                  { key: 'dead', href: hashOf('webhooks', { state: 'dead' }) },
+                  h(Badge, { text: `${count(webhooks.dead)} dead`, tone: 'bad' }),
+                )
+              : 'none dead',
+          ],
+    ),
+    h(
+      Fact,
+      { name: 'Providers' },
+      providers.length === 0
+        ? 'None was asked yet.'
+        : providers.map((row) =>
+            h(
+              'span',
+              { key: row.provider },
+              `${row.provider} `,
+              h(ProviderBadge, row),
+              ` ${figure(row.per_second)}/s `,
+            ),
+          ),
+    ),
+  )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children?: ComponentChildren }): ComponentChild {
+function Fact({
+  name,
+  children,
+}: {
+  readonly name: string
+  readonly children?: ComponentChildren
+}): ComponentChild {
   return h(Fragment, null, h('dt', null, name), h('dd', null, children))
 }

@@ -13,30 +13,62 @@ import { EndpointDialog } from './endpoint-dialog.ts'
 export function PrivateEndpoints({ context }: { readonly context: PageContext }): ComponentChild {
   const { api, query, setQuery } = context
   const heading = useFocusedHeading()
-  const loaded = useLoaded(async (signal) => (await api.get<{ data: readonly EndpointSummary[] }>(['private-endpoints'], {}, signal)).data, [api])
+  const loaded = useLoaded(
+    async (signal) =>
+      (await api.get<{ data: readonly EndpointSummary[] }>(['private-endpoints'], {}, signal)).data,
+    [api],
+  )
   const looked = query.get('endpoint')
   const close = (): void => setQuery({ endpoint: null })
-  return h('section', { class: 'panel' },
-    h('div', { class: 'head' }, h('h2', { ref: heading.ref, tabIndex: -1 }, 'Private endpoints'), h(Reload, { loaded })),
+  return h(
+    'section',
+    { class: 'panel' },
+    h(
+      'div',
+      { class: 'head' },
+      h('h2', { ref: heading.ref, tabIndex: -1 }, 'Private endpoints'),
+      h(Reload, { loaded }),
+    ),
     h(LoadedTable<EndpointSummary>, {
-      caption: 'Private endpoints, oldest first', columns: columnsOf(query), loaded, keyOf: ({ id }) => id, isMarked: ({ id }) => id === looked,
-      empty: ['None. ', h('code', { key: 'call' }, 'POST /api/v1/private-endpoints'), ' makes one of a server of your own.'],
+      caption: 'Private endpoints, oldest first',
+      columns: columnsOf(query),
+      loaded,
+      keyOf: ({ id }) => id,
+      isMarked: ({ id }) => id === looked,
+      empty: [
+        'None. ',
+        h('code', { key: 'call' }, 'POST /api/v1/private-endpoints'),
+        ' makes one of a server of your own.',
+      ],
     }),
-    looked !== null && h(EndpointDialog, {
-      key: looked, context, id: looked, onChange: loaded.reload, onClose: close, onDeleted: () => (close(), loaded.reload(), heading.focus()),
-    }))
+    looked !== null &&
+      h(EndpointDialog, {
+        key: looked,
+        context,
+        id: looked,
+        onChange: loaded.reload,
+        onClose: close,
+        onDeleted: () => (close(), loaded.reload(), heading.focus()),
+      }),
+  )
 }
 
 function columnsOf(query: URLSearchParams): readonly Column<EndpointSummary>[] {
   return [
     {
-      title: 'Model', isName: true, sortBy: (row) => row.model_permaslug,
-      cell: ({ id, model_permaslug: slug }) => h('a', { href: linkWith('models', query, { endpoint: id }) }, slug),
+      title: 'Model',
+      isName: true,
+      sortBy: (row) => row.model_permaslug,
+      cell: ({ id, model_permaslug: slug }) =>
+        h('a', { href: linkWith('models', query, { endpoint: id }) }, slug),
     },
     { title: 'State', cell: ({ status }) => h(EndpointBadge, { status }), sortBy: ({ status }) => status },
     { title: 'Provider', cell: (row) => row.provider_name, sortBy: (row) => row.provider_name },
     { title: 'Region', cell: (row) => row.declared_region ?? NONE },
-    { title: 'Keeps no data', cell: (row) => (row.declared_zdr === null ? NONE : row.declared_zdr ? 'declared' : 'no') },
+    {
+      title: 'Keeps no data',
+      cell: (row) => (row.declared_zdr === null ? NONE : row.declared_zdr ? 'declared' : 'no'),
+    },
     { title: 'Made', cell: (row) => h(Time, { at: row.created_at }), sortBy: (row) => row.created_at },
   ]
 }

@@ -3,7 +3,11 @@ import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Api } from '../api.ts'
 
 export type Breakdown = 'model' | 'key' | 'workspace'
-export const BREAKDOWNS: readonly (readonly [Breakdown, string])[] = [['model', 'Model'], ['key', 'Key'], ['workspace', 'Workspace']]
+export const BREAKDOWNS: readonly (readonly [Breakdown, string])[] = [
+  ['model', 'Model'],
+  ['key', 'Key'],
+  ['workspace', 'Workspace'],
+]
 
 const PAGE = 1_000
 /** Rows of activity that one look at what was spent reads; it says so when there are more. Decision. */
@@ -36,9 +40,16 @@ export interface Spend {
   readonly rowsRead: number
 }
 
-export async function loadSpend(api: Api, { days, workspace }: { readonly days: number; readonly workspace: string }, signal: AbortSignal): Promise<Spend> {
+export async function loadSpend(
+  api: Api,
+  { days, workspace }: { readonly days: number; readonly workspace: string },
+  signal: AbortSignal,
+): Promise<Spend> {
   const from = new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10)
-  const [{ rows, total, to }, keyNames] = await Promise.all([rowsOf(api, { from, workspace_id: workspace }, signal), keyNamesOf(api, signal)])
+  const [{ rows, total, to }, keyNames] = await Promise.all([
+    rowsOf(api, { from, workspace_id: workspace }, signal),
+    keyNamesOf(api, signal),
+  ])
   const byDay = new Map(summed(rows, ({ date }) => date).map((day) => [day.name, day.usage]))
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
   return {
@@ -47,7 +58,11 @@ export async function loadSpend(api: Api, { days, workspace }: { readonly days: 
       const at = Date.parse(from) + day * DAY_MS
       return { at: at / 1_000, usage: byDay.get(new Date(at).toISOString().slice(0, 10)) ?? 0 }
     }),
-    groups: { model: summed(rows, ({ model }) => model), key: summed(rows, (row) => row.key_hash), workspace: summed(rows, (row) => row.workspace_id) },
+    groups: {
+      model: summed(rows, ({ model }) => model),
+      key: summed(rows, (row) => row.key_hash),
+      workspace: summed(rows, (row) => row.workspace_id),
+    },
     keyNames,
     isPartial: rows.length < total,
     rowsRead: rows.length,
@@ -55,20 +70,31 @@ export async function loadSpend(api: Api, { days, workspace }: { readonly days: 
 }
 
 async function rowsOf(
-  api: Api, query: Readonly<Record<string, string>>, signal: AbortSignal,
+  api: Api,
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
 ): Promise<{ readonly rows: readonly ActivityRow[]; readonly total: number; readonly to: string }> {
   const rows: ActivityRow[] = []
   for (;;) {
-    const answer = await api.get<{ data: ActivityRow[]; total_count: number; to: string }>(['activity'], { ...query, limit: PAGE, offset: rows.length }, signal)
+    const answer = await api.get<{ data: ActivityRow[]; total_count: number; to: string }>(
+      ['activity'],
+      { ...query, limit: PAGE, offset: rows.length },
+      signal,
+    )
     rows.push(...answer.data)
-    if (answer.data.length < PAGE || rows.length >= DASHBOARD_ACTIVITY_ROWS_MAX) return { rows, total: answer.total_count, to: answer.to }
+    if (answer.data.length < PAGE || rows.length >= DASHBOARD_ACTIVITY_ROWS_MAX)
+      return { rows, total: answer.total_count, to: answer.to }
   }
 }
 
 async function keyNamesOf(api: Api, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>()
   for (let offset = 0; offset < KEYS_MAX; offset += KEY_PAGE) {
-    const { data } = await api.get<{ data: readonly ApiKey[] }>(['keys'], { offset, include_disabled: true }, signal)
+    const { data } = await api.get<{ data: readonly ApiKey[] }>(
+      ['keys'],
+      { offset, include_disabled: true },
+      signal,
+    )
     for (const { hash, name, label } of data) names.set(hash, `${name} ${label}`)
     if (data.length < KEY_PAGE) break
   }
@@ -76,13 +102,19 @@ async function keyNamesOf(api: Api, signal: AbortSignal): Promise<ReadonlyMap<st
 }
 
 function summed(rows: readonly ActivityRow[], nameOf: (row: ActivityRow) => string): readonly Group[] {
-  return [...Map.groupBy(rows, nameOf)].map(([name, all]) => ({ name, ...added(all) })).sort((a, b) => b.usage - a.usage || b.requests - a.requests)
+  return [...Map.groupBy(rows, nameOf)]
+    .map(([name, all]) => ({ name, ...added(all) }))
+    .sort((a, b) => b.usage - a.usage || b.requests - a.requests)
 }
 
 function added(rows: readonly ActivityRow[]): Sums {
-  const sum = (amount: (row: ActivityRow) => number): number => rows.reduce((all, row) => all + amount(row), 0)
+  const sum = (amount: (row: ActivityRow) => number): number =>
+    rows.reduce((all, row) => all + amount(row), 0)
   return {
-    requests: sum((row) => row.requests), tokens: sum((row) => row.tokens), usage: sum((row) => row.usage),
-    byok: sum((row) => row.byok_usage), forfeited: sum((row) => row.forfeited),
+    requests: sum((row) => row.requests),
+    tokens: sum((row) => row.tokens),
+    usage: sum((row) => row.usage),
+    byok: sum((row) => row.byok_usage),
+    forfeited: sum((row) => row.forfeited),
   }
 }

@@ -18,27 +18,50 @@ import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { Budgets, budgetsOf, isPending, shownOf } from './budgets.ts'
 import { BREAKDOWNS, loadSpend, type Breakdown, type Group, type Spend } from './spend-sums.ts'
 
-export const spendPage: Page = { path: 'spend', title: 'Spend', letter: 's', view: (context) => h(SpendView, context) }
+export const spendPage: Page = {
+  path: 'spend',
+  title: 'Spend',
+  letter: 's',
+  view: (context) => h(SpendView, context),
+}
 
-const DAYS = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
+const DAYS = [
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+] as const
 const DAYS_DEFAULT = '30'
 
-/** Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts another one. */
+/**
+ * Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts
+ * another one.
+ */
 function SpendView(context: PageContext): ComponentChild {
   const { api, query } = context
   const workspaces = useWorkspaces(api)
   const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
   const workspace = query.get('workspace') ?? ''
   const ids = shownOf(workspaces, query)
-  const loaded = useLoaded((signal) => lookAt(api, { days: Number(days), workspace, ids }, signal), [api, days, workspace, ids?.join()])
+  const loaded = useLoaded(
+    (signal) => lookAt(api, { days: Number(days), workspace, ids }, signal),
+    [api, days, workspace, ids?.join()],
+  )
   const { value, reload } = loaded
   useRefresh(value !== undefined && isPending(value.budgets), loaded)
-  return h('div', null,
-    h('div', { class: 'head' }, h(AsOf, { at: value?.at }), h(Reload, { loaded })), h(Awaited, loaded),
-    value !== undefined && h(Fragment, null,
-      h(Credit, { context, credit: value.credit, reload }),
-      h(Budgets, { context, workspaces, budgets: { ...loaded, value: value.budgets, problem: null } }),
-      h(Spent, { context, workspaces, spend: value.spend, days, workspace })))
+  return h(
+    'div',
+    null,
+    h('div', { class: 'head' }, h(AsOf, { at: value?.at }), h(Reload, { loaded })),
+    h(Awaited, loaded),
+    value !== undefined &&
+      h(
+        Fragment,
+        null,
+        h(Credit, { context, credit: value.credit, reload }),
+        h(Budgets, { context, workspaces, budgets: { ...loaded, value: value.budgets, problem: null } }),
+        h(Spent, { context, workspaces, spend: value.spend, days, workspace }),
+      ),
+  )
 }
 
 interface SpendLook {
@@ -55,17 +78,31 @@ interface SpendInput {
   readonly ids: readonly string[] | undefined
 }
 
-async function lookAt(api: Api, { days, workspace, ids }: SpendInput, signal: AbortSignal): Promise<SpendLook> {
+async function lookAt(
+  api: Api,
+  { days, workspace, ids }: SpendInput,
+  signal: AbortSignal,
+): Promise<SpendLook> {
   if (ids === undefined) return new Promise(() => undefined)
   const at = new Date()
   const [credit, budgets, spend] = await Promise.all([
-    api.get<{ data: CreditTotals }>(['credits'], {}, signal), budgetsOf(api, ids, signal), loadSpend(api, { days, workspace }, signal),
+    api.get<{ data: CreditTotals }>(['credits'], {}, signal),
+    budgetsOf(api, ids, signal),
+    loadSpend(api, { days, workspace }, signal),
   ])
   return { at, credit: credit.data, budgets, spend }
 }
 
 function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
-  return h('p', { class: 'hint' }, at !== undefined && ['As of ', h('time', { key: 'at', dateTime: at.toISOString() }, at.toLocaleTimeString()), '.'])
+  return h(
+    'p',
+    { class: 'hint' },
+    at !== undefined && [
+      'As of ',
+      h('time', { key: 'at', dateTime: at.toISOString() }, at.toLocaleTimeString()),
+      '.',
+    ],
+  )
 }
 
 interface CreditProps {
@@ -76,23 +113,45 @@ interface CreditProps {
 
 function Credit({ context: { api, say }, credit, reload }: CreditProps): ComponentChild {
   const [isAdding, setAdding] = useState(false)
-  return h('section', { class: 'panel', 'aria-label': 'Credit' },
-    h('div', { class: 'head' }, h('h2', null, 'Credit'), h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit')),
-    h('dl', { class: 'tiles' },
+  return h(
+    'section',
+    { class: 'panel', 'aria-label': 'Credit' },
+    h(
+      'div',
+      { class: 'head' },
+      h('h2', null, 'Credit'),
+      h('button', { type: 'button', onClick: () => setAdding(true) }, 'Add credit'),
+    ),
+    h(
+      'dl',
+      { class: 'tiles' },
       h(Tile, {
-        name: 'Left', value: credit.is_unlimited ? 'unlimited' : usd(credit.remaining), note: credit.effective === 'pending' ? 'being applied' : undefined,
+        name: 'Left',
+        value: credit.is_unlimited ? 'unlimited' : usd(credit.remaining),
+        note: credit.effective === 'pending' ? 'being applied' : undefined,
         tone: (credit.remaining ?? 1) <= 0 ? 'bad' : undefined,
       }),
-      h(Tile, { name: 'Added', value: usd(credit.total_credits) }), h(Tile, { name: 'Used', value: usd(credit.total_usage) }),
-      h(Tile, { name: 'Held by fronts', value: usd(credit.lent), note: 'comes back if unused' })),
-    credit.is_unlimited && h('p', { class: 'hint' }, 'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.'),
-    isAdding && h(CreditDialog, {
-      isFirst: credit.is_unlimited, onClose: () => setAdding(false), onDone: reload,
-      add: async (body, idempotencyKey) => {
-        await api.send('POST', ['credits'], body, { idempotencyKey })
-        say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
-      },
-    }))
+      h(Tile, { name: 'Added', value: usd(credit.total_credits) }),
+      h(Tile, { name: 'Used', value: usd(credit.total_usage) }),
+      h(Tile, { name: 'Held by fronts', value: usd(credit.lent), note: 'comes back if unused' }),
+    ),
+    credit.is_unlimited &&
+      h(
+        'p',
+        { class: 'hint' },
+        'Credit is unlimited until the first top-up. From then on calls are refused when it is used up.',
+      ),
+    isAdding &&
+      h(CreditDialog, {
+        isFirst: credit.is_unlimited,
+        onClose: () => setAdding(false),
+        onDone: reload,
+        add: async (body, idempotencyKey) => {
+          await api.send('POST', ['credits'], body, { idempotencyKey })
+          say(`${usd(body.amount_usd)} of credit ${body.amount_usd < 0 ? 'are taken off' : 'are added'}.`)
+        },
+      }),
+  )
 }
 
 interface CreditDialogProps {
@@ -108,15 +167,42 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
   const [note, setNote] = useState('')
   // An answer that was lost leaves open whether it was booked: the second press must not book it twice.
   const booking = useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), [Number(amount), note])
-  const { isBusy, problem, start } = useAction(() => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }, booking).then(onClose), onDone)
-  return h(Dialog, { title: 'Add credit', onClose },
-    h(Form, { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
-      isFirst && h('p', { class: 'notice warn' }, 'The first top-up ends unlimited credit: what was spent before counts.'),
+  const { isBusy, problem, start } = useAction(
+    () => add({ amount_usd: Number(amount), ...(note !== '' && { note }) }, booking).then(onClose),
+    onDone,
+  )
+  return h(
+    Dialog,
+    { title: 'Add credit', onClose },
+    h(
+      Form,
+      { action: 'Add', isBusy, problem, onSubmit: start, onCancel: onClose },
+      isFirst &&
+        h(
+          'p',
+          { class: 'notice warn' },
+          'The first top-up ends unlimited credit: what was spent before counts.',
+        ),
       h(TextField, {
-        label: 'Amount in USD', type: 'number', step: 'any', value: amount, onInput: setAmount, isRequired: true, hasFocus: true,
-        hint: 'Below 0 it corrects, and needs a note.', error: errorAbout(problem, 'amount_usd'),
+        label: 'Amount in USD',
+        type: 'number',
+        step: 'any',
+        value: amount,
+        onInput: setAmount,
+        isRequired: true,
+        hasFocus: true,
+        hint: 'Below 0 it corrects, and needs a note.',
+        error: errorAbout(problem, 'amount_usd'),
       }),
-      h(TextField, { label: 'Note', value: note, onInput: setNote, isRequired: Number(amount) < 0, error: errorAbout(problem, 'note') })))
+      h(TextField, {
+        label: 'Note',
+        value: note,
+        onInput: setNote,
+        isRequired: Number(amount) < 0,
+        error: errorAbout(problem, 'note'),
+      }),
+    ),
+  )
 }
 
 interface SpentProps {
@@ -127,30 +213,77 @@ interface SpentProps {
   readonly workspace: string
 }
 
-function Spent({ context: { query, setQuery }, workspaces, spend, days, workspace }: SpentProps): ComponentChild {
+function Spent({
+  context: { query, setQuery },
+  workspaces,
+  spend,
+  days,
+  workspace,
+}: SpentProps): ComponentChild {
   const by = BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model'
-  return h('section', { class: 'panel', 'aria-label': 'Where it went' },
-    h('div', { class: 'head' }, h('h2', null, 'Where it went'),
-      h('div', { class: 'filters' },
-        h(SelectField, { label: 'Time', value: days, options: DAYS, onInput: (to) => setQuery({ days: to }) }),
-        h(SelectField, { label: 'Workspace', value: workspace, options: workspaces.options('All'), onInput: (to) => setQuery({ workspace: to }) }),
-        h(SelectField, { label: 'By', value: by, options: BREAKDOWNS, onInput: (to) => setQuery({ by: to }) }))),
-    h(SpentTotals, { spend }), h(Groups, { spend, by, workspaces }))
+  return h(
+    'section',
+    { class: 'panel', 'aria-label': 'Where it went' },
+    h(
+      'div',
+      { class: 'head' },
+      h('h2', null, 'Where it went'),
+      h(
+        'div',
+        { class: 'filters' },
+        h(SelectField, {
+          label: 'Time',
+          value: days,
+          options: DAYS,
+          onInput: (to) => setQuery({ days: to }),
+        }),
+        h(SelectField, {
+          label: 'Workspace',
+          value: workspace,
+          options: workspaces.options('All'),
+          onInput: (to) => setQuery({ workspace: to }),
+        }),
+        h(SelectField, {
+          label: 'By',
+          value: by,
+          options: BREAKDOWNS,
+          onInput: (to) => setQuery({ by: to }),
+        }),
+      ),
+    ),
+    h(SpentTotals, { spend }),
+    h(Groups, { spend, by, workspaces }),
+  )
 }
 
-function SpentTotals({ spend: { total, days, isPartial, rowsRead } }: { readonly spend: Spend }): ComponentChild {
+function SpentTotals({
+  spend: { total, days, isPartial, rowsRead },
+}: {
+  readonly spend: Spend
+}): ComponentChild {
   const drawn = useMemo(() => {
     const values = days.map(({ usage }) => (usage === 0 ? null : usage))
     return { at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values }] }
   }, [days])
-  return h('div', { class: 'stack' },
-    h('dl', { class: 'tiles' },
-      h(Tile, { name: 'Spent', value: usd(total.usage) }), h(Tile, { name: 'Calls', value: count(total.requests) }),
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'dl',
+      { class: 'tiles' },
+      h(Tile, { name: 'Spent', value: usd(total.usage) }),
+      h(Tile, { name: 'Calls', value: count(total.requests) }),
       h(Tile, { name: 'By own provider keys', value: usd(total.byok) }),
-      h(Tile, { name: 'Forfeited', value: usd(total.forfeited), note: 'calls cut by a crash' })),
-    isPartial && h('p', { class: 'notice warn', role: 'status' },
-      `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`),
-    h(Plot, { title: 'By day (UTC)', ...drawn, format: usd, isBars: true }))
+      h(Tile, { name: 'Forfeited', value: usd(total.forfeited), note: 'calls cut by a crash' }),
+    ),
+    isPartial &&
+      h(
+        'p',
+        { class: 'notice warn', role: 'status' },
+        `There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`,
+      ),
+    h(Plot, { title: 'By day (UTC)', ...drawn, format: usd, isBars: true }),
+  )
 }
 
 interface GroupsProps {
@@ -162,22 +295,40 @@ interface GroupsProps {
 function Groups({ spend, by, workspaces }: GroupsProps): ComponentChild {
   const groups = spend.groups[by]
   const names: Readonly<Record<Breakdown, (id: string) => string>> = {
-    model: (id) => id, workspace: workspaces.nameOf, key: (hash) => spend.keyNames.get(hash) ?? `${hash.slice(0, 12)}…`,
+    model: (id) => id,
+    workspace: workspaces.nameOf,
+    key: (hash) => spend.keyNames.get(hash) ?? `${hash.slice(0, 12)}…`,
   }
   const name = (group: Group): string => names[by](group.name)
   const columns: readonly Column<Group>[] = [
     { title: BREAKDOWNS.find(([value]) => value === by)?.[1] ?? '', isName: true, cell: name, sortBy: name },
     { title: 'Spent', isNumber: true, cell: ({ usage }) => usd(usage), sortBy: ({ usage }) => usage },
-    { title: 'Share', isNumber: true, cell: ({ usage }) => (spend.total.usage === 0 ? share(0) : share(usage / spend.total.usage)) },
-    { title: 'Calls', isNumber: true, cell: ({ requests }) => count(requests), sortBy: ({ requests }) => requests },
+    {
+      title: 'Share',
+      isNumber: true,
+      cell: ({ usage }) => (spend.total.usage === 0 ? share(0) : share(usage / spend.total.usage)),
+    },
+    {
+      title: 'Calls',
+      isNumber: true,
+      cell: ({ requests }) => count(requests),
+      sortBy: ({ requests }) => requests,
+    },
     { title: 'Tokens', isNumber: true, cell: ({ tokens }) => count(tokens), sortBy: ({ tokens }) => tokens },
     { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
     {
-      title: 'Forfeited', isNumber: true, sortBy: ({ forfeited }) => forfeited,
+      title: 'Forfeited',
+      isNumber: true,
+      sortBy: ({ forfeited }) => forfeited,
       cell: ({ forfeited }) => (forfeited > 0 ? h(Badge, { text: usd(forfeited), tone: 'warn' }) : usd(0)),
     },
   ]
   return h(DataTable<Group>, {
-    key: by, caption: `Spend by ${by}`, columns, rows: groups, keyOf: (group) => group.name, empty: 'Nothing was called in this time.',
+    key: by,
+    caption: `Spend by ${by}`,
+    columns,
+    rows: groups,
+    keyOf: (group) => group.name,
+    empty: 'Nothing was called in this time.',
   })
 }

@@ -13,11 +13,18 @@ const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
 
 /** A sweep's report as a sentence or two. */
 export function sentenceOf({ recounted = 0, ...removed }: Readonly<Record<string, number>>): string {
-  const told = Object.entries(removed).filter(([, number]) => number > 0).map(([kind, number]) => {
-    const [one, many] = WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
-    return `${count(number)} ${number === 1 ? one : many}`
-  })
+  const told = Object.entries(removed)
+    .filter(([, number]) => number > 0)
+    .map(([kind, number]) => {
+      const [one, many] = WORDS[kind] ?? [kind.replaceAll('_', ' '), kind.replaceAll('_', ' ')]
+      return `${count(number)} ${number === 1 ? one : many}`
+    })
   const last = told.pop()
-  const first = last === undefined ? 'There was nothing to remove.' : `It removed ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
-  return recounted === 0 ? first : `${first} ${count(recounted)} container ${recounted === 1 ? 'file counts' : 'files count'} with another size now.`
+  const first =
+    last === undefined
+      ? 'There was nothing to remove.'
+      : `It removed ${told.length === 0 ? last : `${told.join(', ')} and ${last}`}.`
+  return recounted === 0
+    ? first
+    : `${first} ${count(recounted)} container ${recounted === 1 ? 'file counts' : 'files count'} with another size now.`
 }

@@ -17,15 +17,29 @@ import { offsetOf } from '../parts/pager.ts'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
 
-export const webhooksPage: Page = { path: 'webhooks', title: 'Webhooks', letter: 'w', view: (context) => h(Webhooks, context) }
+export const webhooksPage: Page = {
+  path: 'webhooks',
+  title: 'Webhooks',
+  letter: 'w',
+  view: (context) => h(Webhooks, context),
+}
 
 type Shown = DeliveryState | 'all'
 
-/** In the order of the choice: what somebody has to look at is first, and shown unless something else is chosen. */
-const TITLES: Readonly<Record<Shown, string>> = { dead: 'Dead letters', waiting: 'Waiting', delivered: 'Delivered', all: 'All' }
+/**
+ * In the order of the choice: what somebody has to look at is first, and shown unless something else is
+ * chosen.
+ */
+const TITLES: Readonly<Record<Shown, string>> = {
+  dead: 'Dead letters',
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  all: 'All',
+}
 const EMPTY: Readonly<Record<Shown, string>> = {
   dead: 'No dead letters: every webhook was taken by its receiver, or is still to be sent.',
-  waiting: 'None waits to be sent.', delivered: 'None was delivered yet.',
+  waiting: 'None waits to be sent.',
+  delivered: 'None was delivered yet.',
   all: 'No webhook was to be sent yet. A video job that names a callback URL makes one when it ends.',
 }
 const isShown = (text: string | null): text is Shown => text !== null && Object.hasOwn(TITLES, text)
@@ -36,10 +50,25 @@ function Webhooks(context: PageContext): ComponentChild {
   const workspaces = useWorkspaces(api)
   const heading = useFocusedHeading()
   const asked = query.get('state')
-  const [shown, workspace, offset] = [isShown(asked) ? asked : 'dead', query.get('workspace') ?? '', offsetOf(query)]
-  const loaded = useLoaded((signal) => api.get<Listed<AdminDeliveryShape>>(['admin', 'webhooks'], {
-    state: shown === 'all' ? null : shown, workspace_id: workspace, limit: LIST_PAGE, offset,
-  }, signal), [api, shown, workspace, offset])
+  const [shown, workspace, offset] = [
+    isShown(asked) ? asked : 'dead',
+    query.get('workspace') ?? '',
+    offsetOf(query),
+  ]
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<AdminDeliveryShape>>(
+        ['admin', 'webhooks'],
+        {
+          state: shown === 'all' ? null : shown,
+          workspace_id: workspace,
+          limit: LIST_PAGE,
+          offset,
+        },
+        signal,
+      ),
+    [api, shown, workspace, offset],
+  )
   useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded)
   const done = (): void => {
     // The row that held the focus may be gone when the list is there again.
@@ -48,23 +77,71 @@ function Webhooks(context: PageContext): ComponentChild {
   }
   const replay = useReplay(context, done)
   const listed = loaded.value?.total_count ?? 0
-  const choose = (name: string) => (value: string): void => setQuery({ [name]: value, offset: null })
-  return h('div', null,
-    h('div', { class: 'head' },
-      h('div', { class: 'filters' },
-        h(SelectField, { label: 'State', value: shown, options: Object.entries(TITLES), onInput: choose('state') }),
-        h(WorkspaceFilter, { workspaces, value: workspace, onChoose: choose('workspace') })),
-      h('div', { class: 'actions' },
-        shown === 'dead' && listed > 0 && h(ReplayAll, { context, listed, workspace, workspaceName: workspaces.nameOf(workspace), onDone: done }),
-        h(Reload, { loaded }))),
-    h('section', { class: 'panel' },
-      h('h2', { ref: heading.ref, tabIndex: -1 }, TITLES[shown], loaded.value !== undefined && h('span', { class: 'hint' }, ` ${total(listed)}`)),
+  const choose =
+    (name: string) =>
+    (value: string): void =>
+      setQuery({ [name]: value, offset: null })
+  return h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'head' },
+      h(
+        'div',
+        { class: 'filters' },
+        h(SelectField, {
+          label: 'State',
+          value: shown,
+          options: Object.entries(TITLES),
+          onInput: choose('state'),
+        }),
+        h(WorkspaceFilter, { workspaces, value: workspace, onChoose: choose('workspace') }),
+      ),
+      h(
+        'div',
+        { class: 'actions' },
+        shown === 'dead' &&
+          listed > 0 &&
+          h(ReplayAll, {
+            context,
+            listed,
+            workspace,
+            workspaceName: workspaces.nameOf(workspace),
+            onDone: done,
+          }),
+        h(Reload, { loaded }),
+      ),
+    ),
+    h(
+      'section',
+      { class: 'panel' },
+      h(
+        'h2',
+        { ref: heading.ref, tabIndex: -1 },
+        TITLES[shown],
+        loaded.value !== undefined && h('span', { class: 'hint' }, ` ${total(listed)}`),
+      ),
       h(LoadedTable<AdminDeliveryShape>, {
-        caption: `${TITLES[shown]}, newest first`, columns: deliveryColumns(replay.start), loaded: rowsOf(loaded), keyOf: ({ id }) => id,
-        empty: [EMPTY[shown], ' ', shown === 'dead' && h('a', { key: 'all', href: hashOf('webhooks', { state: 'all', workspace }) }, 'Show all webhooks')],
+        caption: `${TITLES[shown]}, newest first`,
+        columns: deliveryColumns(replay.start),
+        loaded: rowsOf(loaded),
+        keyOf: ({ id }) => id,
+        empty: [
+          EMPTY[shown],
+          ' ',
+          shown === 'dead' &&
+            h(
+              'a',
+              { key: 'all', href: hashOf('webhooks', { state: 'all', workspace }) },
+              'Show all webhooks',
+            ),
+        ],
       }),
-      h(ListPager, { context, loaded })),
-    replay.dialog)
+      h(ListPager, { context, loaded }),
+    ),
+    replay.dialog,
+  )
 }
 
 interface ReplayAllProps {
@@ -76,7 +153,13 @@ interface ReplayAllProps {
   onDone(): void
 }
 
-function ReplayAll({ context: { api, say }, listed, workspace, workspaceName, onDone }: ReplayAllProps): ComponentChild {
+function ReplayAll({
+  context: { api, say },
+  listed,
+  workspace,
+  workspaceName,
+  onDone,
+}: ReplayAllProps): ComponentChild {
   const [isAsking, setAsking] = useState(false)
   const where = workspace === '' ? 'of all workspaces' : `of ${workspaceName}`
   const run = async (): Promise<void> => {
@@ -84,19 +167,34 @@ function ReplayAll({ context: { api, say }, listed, workspace, workspaceName, on
     say(`${count(replayed)} ${replayed === 1 ? 'webhook is' : 'webhooks are'} sent again.`)
     onDone()
   }
-  return h('span', null,
-    h('button', { type: 'button', class: 'primary', onClick: () => setAsking(true) }, `Replay all ${total(listed)}`),
-    isAsking && h(Confirm, {
-      title: `Replay ${total(listed)} dead ${listed === 1 ? 'letter' : 'letters'}?`, action: `Replay ${total(listed)}`, run, onClose: () => setAsking(false),
-      text: `All dead letters ${where} are sent again, each with all its attempts anew. Addresses that answered 410 are tried again, too.`,
-    }))
+  return h(
+    'span',
+    null,
+    h(
+      'button',
+      { type: 'button', class: 'primary', onClick: () => setAsking(true) },
+      `Replay all ${total(listed)}`,
+    ),
+    isAsking &&
+      h(Confirm, {
+        title: `Replay ${total(listed)} dead ${listed === 1 ? 'letter' : 'letters'}?`,
+        action: `Replay ${total(listed)}`,
+        run,
+        onClose: () => setAsking(false),
+        text: `All dead letters ${where} are sent again, each with all its attempts anew. Addresses that answered 410 are tried again, too.`,
+      }),
+  )
 }
 
 /** One call replays so many at most, and says whether there are more. */
 async function replayDead(api: Api, workspace: string): Promise<number> {
   for (let replayed = 0; ;) {
     const body = workspace === '' ? {} : { workspace_id: workspace }
-    const { data } = await api.send<{ data: { replayed: number; has_more: boolean } }>('POST', ['admin', 'webhooks', 'replay'], body)
+    const { data } = await api.send<{ data: { replayed: number; has_more: boolean } }>(
+      'POST',
+      ['admin', 'webhooks', 'replay'],
+      body,
+    )
     replayed += data.replayed
     if (!data.has_more || data.replayed === 0) return replayed
   }

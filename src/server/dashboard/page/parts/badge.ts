@@ -3,7 +3,15 @@ import { h, type ComponentChild } from 'preact'
 export type Tone = 'good' | 'warn' | 'bad' | 'plain'
 
 /** A state in one word. Its colour repeats what the word says. */
-export function Badge({ text, tone = 'plain', title }: { readonly text: string; readonly tone?: Tone; readonly title?: string }): ComponentChild {
+export function Badge({
+  text,
+  tone = 'plain',
+  title,
+}: {
+  readonly text: string
+  readonly tone?: Tone
+  readonly title?: string
+}): ComponentChild {
   return h('span', { class: `badge ${tone}`, title }, text)
 }
 
@@ -19,10 +27,17 @@ export function Meter({ label, value, max, text }: MeterProps): ComponentChild {
   const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
   const tone = part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
   const said = {
-    role: 'meter', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(part * 100), 'aria-valuetext': text,
+    role: 'meter',
+    'aria-label': label,
+    'aria-valuemin': 0,
+    'aria-valuemax': 100,
+    'aria-valuenow': Math.round(part * 100),
+    'aria-valuetext': text,
   } as const
-  return h('div', { class: `meter ${tone}` },
-    h('div', { class: 'track', ...said },
-      h('div', { class: 'fill', style: { width: `${part * 100}%` } })),
-    h('span', { class: 'hint' }, text))
+  return h(
+    'div',
+    { class: `meter ${tone}` },
+    h('div', { class: 'track', ...said }, h('div', { class: 'fill', style: { width: `${part * 100}%` } })),
+    h('span', { class: 'hint' }, text),
+  )
 }

@@ -33,24 +33,58 @@ interface Order {
 }
 
 /** A table that is sorted by its headers, and becomes a list of cards on narrow screens. */
-export function DataTable<Row>({ caption, columns, rows, keyOf, empty, isMarked }: TableProps<Row>): ComponentChild {
+export function DataTable<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  empty,
+  isMarked,
+}: TableProps<Row>): ComponentChild {
   const [order, setOrder] = useState<Order | null>(null)
   const { box, isWide } = useWide(rows.length > 0)
   if (rows.length === 0) return h('p', { class: 'empty' }, empty)
   const turn = ({ title, isNumber = false }: Column<Row>): void =>
-    setOrder((last) => (last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber }))
+    setOrder((last) =>
+      last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber },
+    )
   // Roles are said again: a table that is laid out as cards loses its own.
-  return h('div', { ref: box, class: 'scroll', ...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption }) },
-    h('table', { role: 'table', class: 'data' },
+  return h(
+    'div',
+    { ref: box, class: 'scroll', ...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption }) },
+    h(
+      'table',
+      { role: 'table', class: 'data' },
       h('caption', { class: 'unseen' }, caption),
-      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, columns.map((column) => header(column, order, () => turn(column))))),
-      h('tbody', { role: 'rowgroup' }, sorted(rows, columns, order).map((row) =>
-        h('tr', { key: keyOf(row), role: 'row', class: isMarked?.(row) === true ? 'marked' : undefined },
-          columns.map((column) => cell(column, row)))))))
+      h(
+        'thead',
+        { role: 'rowgroup' },
+        h(
+          'tr',
+          { role: 'row' },
+          columns.map((column) => header(column, order, () => turn(column))),
+        ),
+      ),
+      h(
+        'tbody',
+        { role: 'rowgroup' },
+        sorted(rows, columns, order).map((row) =>
+          h(
+            'tr',
+            { key: keyOf(row), role: 'row', class: isMarked?.(row) === true ? 'marked' : undefined },
+            columns.map((column) => cell(column, row)),
+          ),
+        ),
+      ),
+    ),
+  )
 }
 
 /** A table that is wider than its place is scrolled by the keyboard, too: it then needs the focus. */
-function useWide(hasRows: boolean): { readonly box: { current: HTMLDivElement | null }; readonly isWide: boolean } {
+function useWide(hasRows: boolean): {
+  readonly box: { current: HTMLDivElement | null }
+  readonly isWide: boolean
+} {
   const box = useRef<HTMLDivElement | null>(null)
   const [isWide, setWide] = useState(false)
   useLayoutEffect(() => {
@@ -64,28 +98,50 @@ function useWide(hasRows: boolean): { readonly box: { current: HTMLDivElement | 
 }
 
 /** The same for rows that are loaded. */
-export function LoadedTable<Row>({ loaded, ...props }: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): ComponentChild {
+export function LoadedTable<Row>({
+  loaded,
+  ...props
+}: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): ComponentChild {
   const { value, problem, isLoading } = loaded
-  return h('div', { 'aria-busy': isLoading, class: isLoading ? 'busy' : undefined },
-    h(Awaited, loaded), value !== undefined && problem === null && h(DataTable<Row>, { ...props, rows: value }))
+  return h(
+    'div',
+    { 'aria-busy': isLoading, class: isLoading ? 'busy' : undefined },
+    h(Awaited, loaded),
+    value !== undefined && problem === null && h(DataTable<Row>, { ...props, rows: value }),
+  )
 }
 
 function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): ComponentChild {
   const { title, isNumber, sortBy } = column
   const isOrdered = order?.title === title
   const direction = order?.isDown === true ? 'descending' : 'ascending'
-  return h('th', { key: title, scope: 'col', role: 'columnheader', class: isNumber === true ? 'n' : undefined, 'aria-sort': isOrdered ? direction : undefined },
-    sortBy === undefined ? title : h('button', { type: 'button', class: 'sort', onClick: turn }, title))
+  return h(
+    'th',
+    {
+      key: title,
+      scope: 'col',
+      role: 'columnheader',
+      class: isNumber === true ? 'n' : undefined,
+      'aria-sort': isOrdered ? direction : undefined,
+    },
+    sortBy === undefined ? title : h('button', { type: 'button', class: 'sort', onClick: turn }, title),
+  )
 }
 
 function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): ComponentChild {
   const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
   const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
   // Inside one element of its own: on a card the title of the column stands beside it.
-  return isName === true ? h('th', { ...props, scope: 'row', role: 'rowheader' }, cell(row)) : h('td', { ...props, role: 'cell' }, h('div', null, cell(row)))
+  return isName === true
+    ? h('th', { ...props, scope: 'row', role: 'rowheader' }, cell(row))
+    : h('td', { ...props, role: 'cell' }, h('div', null, cell(row)))
 }
 
-function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | null): readonly Row[] {
+function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  order: Order | null,
+): readonly Row[] {
   const by = columns.find(({ title }) => title === order?.title)?.sortBy
   if (by === undefined) return rows
   const sign = order?.isDown === true ? -1 : 1

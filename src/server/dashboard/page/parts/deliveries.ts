@@ -13,8 +13,13 @@ const TONES: Readonly<Record<DeliveryState, Tone>> = { waiting: 'plain', deliver
 
 /** What went wrong with the last attempt, in words. */
 const REASONS: Readonly<Record<WebhookReason, string>> = {
-  refused: 'the address is not allowed', unreachable: 'not reached', timeout: 'no answer in time', status: 'refused',
-  redirect: 'redirects, which are not followed', gone: 'gone for good', url_disabled: 'not sent: the address was gone before',
+  refused: 'the address is not allowed',
+  unreachable: 'not reached',
+  timeout: 'no answer in time',
+  status: 'refused',
+  redirect: 'redirects, which are not followed',
+  gone: 'gone for good',
+  url_disabled: 'not sent: the address was gone before',
 }
 
 export function DeliveryBadge({ state }: { readonly state: DeliveryState }): ComponentChild {
@@ -22,22 +27,42 @@ export function DeliveryBadge({ state }: { readonly state: DeliveryState }): Com
 }
 
 /** What each row of a table of deliveries tells; `replay` is what its button does. */
-export function deliveryColumns(replay: (delivery: AdminDeliveryShape) => void, isOfOneJob = false): readonly Column<AdminDeliveryShape>[] {
+export function deliveryColumns(
+  replay: (delivery: AdminDeliveryShape) => void,
+  isOfOneJob = false,
+): readonly Column<AdminDeliveryShape>[] {
   const job: Column<AdminDeliveryShape> = {
-    title: 'Job', cell: ({ job_id: id }) => h('a', { class: 'mono', href: hashOf('jobs', { job: id }), title: id }, id.slice(0, SHOWN_CHARS)),
+    title: 'Job',
+    cell: ({ job_id: id }) =>
+      h('a', { class: 'mono', href: hashOf('jobs', { job: id }), title: id }, id.slice(0, SHOWN_CHARS)),
   }
   return [
     { title: 'Receiver', isName: true, cell: ({ host }) => host },
     { title: 'State', cell: ({ state }) => h(DeliveryBadge, { state }) },
     { title: 'Attempts', isNumber: true, cell: ({ attempts }) => count(attempts) },
     { title: 'Last answer', isText: true, cell: lastOf },
-    ...(isOfOneJob ? [] : [job, { title: 'Workspace', cell: ({ workspace_slug: slug }: AdminDeliveryShape) => slug }]),
+    ...(isOfOneJob
+      ? []
+      : [job, { title: 'Workspace', cell: ({ workspace_slug: slug }: AdminDeliveryShape) => slug }]),
     { title: 'Made', cell: ({ created_at: at }) => h(Time, { at }) },
-    { title: 'Next attempt or end', cell: ({ due_at: due, ended_at: ended }) => h(Time, { at: due ?? ended }) },
     {
-      title: 'Actions', cell: (delivery) => delivery.state !== 'waiting' && h('button', {
-        type: 'button', class: 'small', 'aria-label': `Replay the webhook of ${delivery.job_id} to ${delivery.host}`, onClick: () => replay(delivery),
-      }, 'Replay'),
+      title: 'Next attempt or end',
+      cell: ({ due_at: due, ended_at: ended }) => h(Time, { at: due ?? ended }),
+    },
+    {
+      title: 'Actions',
+      cell: (delivery) =>
+        delivery.state !== 'waiting' &&
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'small',
+            'aria-label': `Replay the webhook of ${delivery.job_id} to ${delivery.host}`,
+            onClick: () => replay(delivery),
+          },
+          'Replay',
+        ),
     },
   ]
 }
@@ -65,12 +90,19 @@ export function useReplay({ api, say }: PageContext, onDone: () => void): Replay
     onDone()
   }
   const start = (delivery: AdminDeliveryShape): void => {
-    if (delivery.state === 'dead') run(delivery).catch((problem: unknown) => say(messageOf(problem), 'problem'))
+    if (delivery.state === 'dead')
+      run(delivery).catch((problem: unknown) => say(messageOf(problem), 'problem'))
     else setAsked(delivery)
   }
-  const dialog = asked === null ? null : h(Confirm, {
-    title: 'Send it once more?', text: `${asked.host} has taken this webhook already, and gets it a second time, with the same id.`, action: 'Send again',
-    run: () => run(asked), onClose: () => setAsked(null),
-  })
+  const dialog =
+    asked === null
+      ? null
+      : h(Confirm, {
+          title: 'Send it once more?',
+          text: `${asked.host} has taken this webhook already, and gets it a second time, with the same id.`,
+          action: 'Send again',
+          run: () => run(asked),
+          onClose: () => setAsked(null),
+        })
   return { start, dialog }
 }

@@ -32,9 +32,23 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   const closed = (): void => {
     if (isShown.current) onClose()
   }
-  return h('dialog', { ref: element, class: isWide ? 'wide' : undefined, 'aria-labelledby': id, onCancel: cancel, onClose: closed },
-    h('header', null, h('h2', { id }, title), h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onClick: onClose }, '✕')),
-    children)
+  return h(
+    'dialog',
+    {
+      ref: element,
+      class: isWide ? 'wide' : undefined,
+      'aria-labelledby': id,
+      onCancel: cancel,
+      onClose: closed,
+    },
+    h(
+      'header',
+      null,
+      h('h2', { id }, title),
+      h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onClick: onClose }, '✕'),
+    ),
+    children,
+  )
 }
 
 export interface ConfirmProps {
@@ -49,13 +63,31 @@ export interface ConfirmProps {
 }
 
 /** Asks before something is done that cannot be undone. */
-export function Confirm({ title, text, action, isDestructive = false, run, onClose }: ConfirmProps): ComponentChild {
+export function Confirm({
+  title,
+  text,
+  action,
+  isDestructive = false,
+  run,
+  onClose,
+}: ConfirmProps): ComponentChild {
   const { isBusy, problem, start } = useAction(run, onClose)
-  return h(Dialog, { title, onClose },
-    h('div', { class: 'body' }, text), problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
-    h('footer', null,
+  return h(
+    Dialog,
+    { title, onClose },
+    h('div', { class: 'body' }, text),
+    problem !== null && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
+    h(
+      'footer',
+      null,
       h('button', { type: 'button', autofocus: true, onClick: onClose }, 'Cancel'),
-      h('button', { type: 'button', class: isDestructive ? 'danger' : 'primary', disabled: isBusy, onClick: start }, isBusy ? 'Working…' : action)))
+      h(
+        'button',
+        { type: 'button', class: isDestructive ? 'danger' : 'primary', disabled: isBusy, onClick: start },
+        isBusy ? 'Working…' : action,
+      ),
+    ),
+  )
 }
 
 export interface Action {
@@ -73,7 +105,9 @@ export function useAction(run: () => Promise<unknown>, onDone: () => void): Acti
     if (isBusy) return
     setBusy(true)
     setProblem(null)
-    run().then(onDone, setProblem).finally(() => setBusy(false))
+    run()
+      .then(onDone, setProblem)
+      .finally(() => setBusy(false))
   }
   return { isBusy, problem, start }
 }

@@ -24,10 +24,31 @@ export interface TextFieldProps extends FieldProps {
   readonly maxLength?: number
 }
 
-export function TextField({ type = 'text', placeholder, min, max, step, maxLength, ...field }: TextFieldProps): ComponentChild {
-  return h(Field, { field, control: (props) => h('input', {
-    ...props, type, placeholder, min, max, step, maxLength, autofocus: field.hasFocus, autocomplete: 'off', spellcheck: false,
-  }) })
+export function TextField({
+  type = 'text',
+  placeholder,
+  min,
+  max,
+  step,
+  maxLength,
+  ...field
+}: TextFieldProps): ComponentChild {
+  return h(Field, {
+    field,
+    control: (props) =>
+      h('input', {
+        ...props,
+        type,
+        placeholder,
+        min,
+        max,
+        step,
+        maxLength,
+        autofocus: field.hasFocus,
+        autocomplete: 'off',
+        spellcheck: false,
+      }),
+  })
 }
 
 export interface SelectFieldProps extends FieldProps {
@@ -35,8 +56,17 @@ export interface SelectFieldProps extends FieldProps {
 }
 
 export function SelectField({ options, ...field }: SelectFieldProps): ComponentChild {
-  return h(Field, { field, control: ({ value, ...props }) =>
-    h('select', { ...props, value }, options.map(([option, text]) => h('option', { key: option, value: option, selected: option === value }, text))) })
+  return h(Field, {
+    field,
+    control: ({ value, ...props }) =>
+      h(
+        'select',
+        { ...props, value },
+        options.map(([option, text]) =>
+          h('option', { key: option, value: option, selected: option === value }, text),
+        ),
+      ),
+  })
 }
 
 export interface CheckFieldProps {
@@ -48,8 +78,13 @@ export interface CheckFieldProps {
 
 export function CheckField({ label, isOn, onChange, hint }: CheckFieldProps): ComponentChild {
   const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).checked)
-  return h('label', { class: 'check' },
-    h('input', { type: 'checkbox', checked: isOn, onChange: change }), label, hint !== undefined && h('small', { class: 'hint' }, hint))
+  return h(
+    'label',
+    { class: 'check' },
+    h('input', { type: 'checkbox', checked: isOn, onChange: change }),
+    label,
+    hint !== undefined && h('small', { class: 'hint' }, hint),
+  )
 }
 
 export interface FormProps {
@@ -69,16 +104,25 @@ export function Form({ onSubmit, onCancel, action, isBusy, problem, children }: 
     event.preventDefault()
     if (!isBusy) onSubmit()
   }
-  return h('form', { onSubmit: submit },
+  return h(
+    'form',
+    { onSubmit: submit },
     h('div', { class: 'body' }, children),
-    problem !== null && problem !== undefined && h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
-    h('footer', null,
+    problem !== null &&
+      problem !== undefined &&
+      h('p', { class: 'notice bad', role: 'alert' }, messageOf(problem)),
+    h(
+      'footer',
+      null,
       onCancel !== undefined && h('button', { type: 'button', onClick: onCancel }, 'Cancel'),
-      h('button', { type: 'submit', class: 'primary', disabled: isBusy }, isBusy ? 'Working…' : action)))
+      h('button', { type: 'submit', class: 'primary', disabled: isBusy }, isBusy ? 'Working…' : action),
+    ),
+  )
 }
 
 /** What the answer to a form says about one of its fields. */
-export const errorAbout = (problem: unknown, field: string): string | undefined => (problem instanceof ApiError ? problem.about(field) : undefined)
+export const errorAbout = (problem: unknown, field: string): string | undefined =>
+  problem instanceof ApiError ? problem.about(field) : undefined
 
 interface ControlProps {
   readonly id: string
@@ -90,7 +134,13 @@ interface ControlProps {
   readonly onInput: (event: Event) => void
 }
 
-function Field({ field, control }: { readonly field: FieldProps; control(props: ControlProps): ComponentChild }): ComponentChild {
+function Field({
+  field,
+  control,
+}: {
+  readonly field: FieldProps
+  control(props: ControlProps): ComponentChild
+}): ComponentChild {
   const { label, value, onInput, hint, error, isRequired, isDisabled, hasFocus = false } = field
   const id = useId()
   // A dialog heeds the attribute, a page that is drawn later does not.
@@ -98,12 +148,19 @@ function Field({ field, control }: { readonly field: FieldProps; control(props: 
     if (hasFocus) document.getElementById(id)?.focus()
   }, [])
   const note = error ?? hint
-  return h('div', { class: error === undefined ? 'field' : 'field wrong' },
+  return h(
+    'div',
+    { class: error === undefined ? 'field' : 'field wrong' },
     h('label', { for: id }, label),
     control({
-      id, value, required: isRequired, disabled: isDisabled, 'aria-invalid': error === undefined ? undefined : true,
+      id,
+      value,
+      required: isRequired,
+      disabled: isDisabled,
+      'aria-invalid': error === undefined ? undefined : true,
       'aria-describedby': note === undefined ? undefined : `${id}-note`,
       onInput: (event) => onInput((event.currentTarget as HTMLInputElement).value),
     }),
-    note !== undefined && h('small', { id: `${id}-note`, class: 'hint' }, note))
+    note !== undefined && h('small', { id: `${id}-note`, class: 'hint' }, note),
+  )
 }

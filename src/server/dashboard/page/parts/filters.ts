@@ -37,12 +37,18 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
 }
 
 /** All workspaces, or one of them; one that is no longer there can still be asked for by its id. */
-export function WorkspaceFilter({ workspaces, value, onChoose }: {
+export function WorkspaceFilter({
+  workspaces,
+  value,
+  onChoose,
+}: {
   readonly workspaces: Workspaces
   readonly value: string
   onChoose(value: string): void
 }): ComponentChild {
   const known = workspaces.options('All')
-  const options = known.some(([id]) => id === value) ? known : [...known, [value, workspaces.nameOf(value)] as const]
+  const options = known.some(([id]) => id === value)
+    ? known
+    : [...known, [value, workspaces.nameOf(value)] as const]
   return h(SelectField, { label: 'Workspace', value, options, onInput: onChoose })
 }

@@ -3,12 +3,19 @@ import type { VideoStatus } from '../../../../schemas/videos/video-jobs.ts'
 import { Badge, type Tone } from './badge.ts'
 
 const TONES: Readonly<Record<VideoStatus, Tone>> = {
-  pending: 'plain', in_progress: 'plain', completed: 'good', failed: 'bad', cancelled: 'warn', expired: 'bad',
+  pending: 'plain',
+  in_progress: 'plain',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'warn',
+  expired: 'bad',
 }
 const OPEN: readonly VideoStatus[] = ['pending', 'in_progress']
 
 /** For a select: every state and its word. */
-export const JOB_STATES: readonly (readonly [VideoStatus, string])[] = (Object.keys(TONES) as VideoStatus[]).map((status) => [status, wordOf(status)])
+export const JOB_STATES: readonly (readonly [VideoStatus, string])[] = (
+  Object.keys(TONES) as VideoStatus[]
+).map((status) => [status, wordOf(status)])
 
 export function isOpen({ status }: { readonly status: VideoStatus }): boolean {
   return OPEN.includes(status)

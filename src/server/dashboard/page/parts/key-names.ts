@@ -8,10 +8,14 @@ const HASH_CHARS = 12
 
 /** What people know keys by: the names of the newest ones, and of others the begin of the hash. */
 export function useKeyNames({ api, session }: PageContext): (hash: string) => string {
-  const { value } = useLoaded((signal) => api.get<{ data: readonly ApiKey[] }>(['keys'], { include_disabled: true }, signal), [api])
+  const { value } = useLoaded(
+    (signal) => api.get<{ data: readonly ApiKey[] }>(['keys'], { include_disabled: true }, signal),
+    [api],
+  )
   return useMemo(() => {
     const names = new Map(value?.data.map(({ hash, name }) => [hash, name]))
     const own = session.key
-    return (hash: string) => (hash === own.hash ? `${own.name} (you)` : (names.get(hash) ?? `${hash.slice(0, HASH_CHARS)}…`))
+    return (hash: string) =>
+      hash === own.hash ? `${own.name} (you)` : (names.get(hash) ?? `${hash.slice(0, HASH_CHARS)}…`)
   }, [value, session])
 }

@@ -26,18 +26,29 @@ export function total(listed: number): string {
 }
 
 /** The steps of a list whose place stands in the address. */
-export function ListPager({ context: { query, setQuery }, loaded: { value } }: {
+export function ListPager({
+  context: { query, setQuery },
+  loaded: { value },
+}: {
   readonly context: PageContext
   readonly loaded: Loaded<Listed<unknown>>
 }): ComponentChild {
   const onMove = (to: number): void => setQuery({ offset: to === 0 ? null : String(to) })
   return h(Pager, {
-    offset: offsetOf(query), limit: LIST_PAGE, shown: value?.data.length ?? 0, total: value?.total_count ?? 0, onMove,
+    offset: offsetOf(query),
+    limit: LIST_PAGE,
+    shown: value?.data.length ?? 0,
+    total: value?.total_count ?? 0,
+    onMove,
   })
 }
 
 /** The address of a page with all that stands in it now, and some of it changed. */
-export function linkWith(path: string, query: URLSearchParams, change: Readonly<Record<string, string | null>>): string {
+export function linkWith(
+  path: string,
+  query: URLSearchParams,
+  change: Readonly<Record<string, string | null>>,
+): string {
   return hashOf(path, { ...Object.fromEntries(query), ...change })
 }
 

@@ -5,7 +5,11 @@ import { Badge, type Tone } from './badge.ts'
 
 export type AuditEvent = Static<typeof AuditEventShape>
 
-const TONES: Readonly<Record<AuditEvent['outcome'], Tone>> = { changed: 'plain', released: 'good', refused: 'bad' }
+const TONES: Readonly<Record<AuditEvent['outcome'], Tone>> = {
+  changed: 'plain',
+  released: 'good',
+  refused: 'bad',
+}
 
 export function OutcomeBadge({ outcome }: { readonly outcome: AuditEvent['outcome'] }): ComponentChild {
   return h(Badge, { text: outcome, tone: TONES[outcome] })

@@ -16,10 +16,17 @@ export function Pager({ offset, limit, shown, total, onMove }: PagerProps): Comp
   const hasMore = total === null ? shown === limit : offset + shown < total
   if (offset === 0 && !hasMore) return null
   const range = shown === 0 ? 'none' : `${count(offset + 1)}–${count(offset + shown)}`
-  return h('nav', { class: 'pager', 'aria-label': 'Pages' },
-    h('button', { type: 'button', disabled: offset === 0, onClick: () => onMove(Math.max(0, offset - limit)) }, 'Previous'),
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    h(
+      'button',
+      { type: 'button', disabled: offset === 0, onClick: () => onMove(Math.max(0, offset - limit)) },
+      'Previous',
+    ),
     h('span', { role: 'status' }, total === null ? range : `${range} of ${count(total)}`),
-    h('button', { type: 'button', disabled: !hasMore, onClick: () => onMove(offset + limit) }, 'Next'))
+    h('button', { type: 'button', disabled: !hasMore, onClick: () => onMove(offset + limit) }, 'Next'),
+  )
 }
 
 /** `?offset=` of an address: never below 0, never a fraction. */

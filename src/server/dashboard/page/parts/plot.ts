@@ -43,9 +43,15 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
     if (element === null) return
     const draw = (): void => {
       plot.current?.destroy()
-      plot.current = new uPlot(optionsOf(element, { lines, format, isBars, setHovered }), latest.current, element)
+      plot.current = new uPlot(
+        optionsOf(element, { lines, format, isBars, setHovered }),
+        latest.current,
+        element,
+      )
     }
-    const resize = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }))
+    const resize = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
+    )
     const dark = matchMedia('(prefers-color-scheme: dark)')
     draw()
     resize.observe(element)
@@ -62,12 +68,30 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
   useLayoutEffect(() => plot.current?.setData(latest.current), [at, lines])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const shown = hovered !== null && hovered < at.length ? hovered : null
-  return h('figure', { class: 'plot' },
-    h('figcaption', null, title, h('span', { class: 'legend' },
-      shown !== null && h('span', null, timeText(at[shown] ?? 0, isBars)),
-      lines.map(({ name, colour, values }) =>
-        h('span', { key: name }, h('i', { class: colour }), `${name} `, h('b', null, format(values.at(shown ?? -1))))))),
-    h('div', { ref: place, class: 'canvas', role: 'img', 'aria-label': `${title}. Last: ${said}` }))
+  return h(
+    'figure',
+    { class: 'plot' },
+    h(
+      'figcaption',
+      null,
+      title,
+      h(
+        'span',
+        { class: 'legend' },
+        shown !== null && h('span', null, timeText(at[shown] ?? 0, isBars)),
+        lines.map(({ name, colour, values }) =>
+          h(
+            'span',
+            { key: name },
+            h('i', { class: colour }),
+            `${name} `,
+            h('b', null, format(values.at(shown ?? -1))),
+          ),
+        ),
+      ),
+    ),
+    h('div', { ref: place, class: 'canvas', role: 'img', 'aria-label': `${title}. Last: ${said}` }),
+  )
 }
 
 function timeText(seconds: number, isDay: boolean): string {
@@ -82,31 +106,57 @@ interface Drawn extends Required<Pick<PlotProps, 'lines' | 'format' | 'isBars'>>
 function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: Drawn): uPlot.Options {
   const colour = colourOf(element)
   const axis: uPlot.Axis = {
-    stroke: colour('muted'), grid: { stroke: colour('rule'), width: 1 }, ticks: { show: false }, font: FONT, labelFont: FONT,
+    stroke: colour('muted'),
+    grid: { stroke: colour('rule'), width: 1 },
+    ticks: { show: false },
+    font: FONT,
+    labelFont: FONT,
   }
   const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
   return {
-    width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: false } }, padding: [8, 28, 0, 0],
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false } },
+    padding: [8, 28, 0, 0],
     hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
     // Bars of days stand on days of UTC, as budgets do.
     ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
     scales: {
-      // Half a day around the bars; lines have a minute at least, so that the first looks do not fill the plot.
-      x: { range: (_plot, min, max) => (isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max]) },
+      // Half a day around the bars; lines have a minute at least, so that the first looks do not fill the
+      // plot.
+      x: {
+        range: (_plot, min, max) =>
+          isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max],
+      },
       y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
     },
     axes: [
-      { ...axis, size: TIME_AXIS, space: TIME_SPACE, values: (_plot, splits) => splits.map((at) => timeText(at, isBars)) },
+      {
+        ...axis,
+        size: TIME_AXIS,
+        space: TIME_SPACE,
+        values: (_plot, splits) => splits.map((at) => timeText(at, isBars)),
+      },
       { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) },
     ],
-    series: [{}, ...lines.map((line): uPlot.Series => ({
-      label: line.name, stroke: colour(line.colour), width: 1.5, points: { show: false },
-      ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
-    }))],
+    series: [
+      {},
+      ...lines.map((line): uPlot.Series => ({
+        label: line.name,
+        stroke: colour(line.colour),
+        width: 1.5,
+        points: { show: false },
+        ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
+      })),
+    ],
   }
 }
 
-/** The style sheet's colours as a canvas takes them: a property that depends on dark and light is resolved on an element alone. */
+/**
+ * The style sheet's colours as a canvas takes them: a property that depends on dark and light is resolved on
+ * an element alone.
+ */
 function colourOf(parent: HTMLElement): (name: string) => string {
   return (name) => {
     const probe = document.createElement('i')

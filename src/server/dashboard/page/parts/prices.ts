@@ -17,14 +17,23 @@ export function perMillion(price: string | undefined): string {
 const SHOWN: readonly string[] = ['prompt', 'completion']
 const OF_TOKENS = /cache|reasoning|token/
 
-/** The prices beside those that have columns: `request $0.001, input cache read $0.18 a million`; of a model that asks nothing, `free`. */
+/**
+ * The prices beside those that have columns: `request $0.001, input cache read $0.18 a million`; of a model
+ * that asks nothing, `free`.
+ */
 export function otherPrices(pricing: Pricing): string {
   if (Object.values(pricing).every((price) => typeof price !== 'string' || Number(price) === 0)) return FREE
-  const others = Object.entries(pricing).filter(([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0)
-  return others.map(([name, price]) => {
-    const told = OF_TOKENS.test(name) ? `${perMillion(String(price))} a million` : exact.format(Number(price))
-    return `${name.replaceAll('_', ' ')} ${told}`
-  }).join(', ')
+  const others = Object.entries(pricing).filter(
+    ([name, price]) => !SHOWN.includes(name) && typeof price === 'string' && Number(price) > 0,
+  )
+  return others
+    .map(([name, price]) => {
+      const told = OF_TOKENS.test(name)
+        ? `${perMillion(String(price))} a million`
+        : exact.format(Number(price))
+      return `${name.replaceAll('_', ' ')} ${told}`
+    })
+    .join(', ')
 }
 
 /** `$0.05 to $0.40 a second`. */

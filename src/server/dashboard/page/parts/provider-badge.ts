@@ -3,7 +3,12 @@ import type { ProviderView } from '../../../../schemas/operator/live-view.ts'
 import { Badge, type Tone } from './badge.ts'
 import { Time } from './figures.ts'
 
-const TONES: Readonly<Record<ProviderView['state'], Tone>> = { ok: 'good', failing: 'bad', open: 'bad', idle: 'plain' }
+const TONES: Readonly<Record<ProviderView['state'], Tone>> = {
+  ok: 'good',
+  failing: 'bad',
+  open: 'bad',
+  idle: 'plain',
+}
 
 export interface ProviderBadgeProps {
   /** Undefined: the node has not asked the provider since it started. */
@@ -17,6 +22,12 @@ export function ProviderBadge({ state, breaker = null }: ProviderBadgeProps): Co
   const badge = h(Badge, { text: state, tone: TONES[state] })
   if (breaker === null) return badge
   const { endpoints, since, next_probe_at: probeAt } = breaker
-  const next = probeAt === null ? ', the next call probes' : [', next probe ', h(Time, { key: 'probe', at: probeAt })]
-  return h('span', { title: `Open circuit breakers: ${endpoints.join(', ')}` }, badge, h('span', { class: 'hint' }, ' since ', h(Time, { at: since }), next))
+  const next =
+    probeAt === null ? ', the next call probes' : [', next probe ', h(Time, { key: 'probe', at: probeAt })]
+  return h(
+    'span',
+    { title: `Open circuit breakers: ${endpoints.join(', ')}` },
+    badge,
+    h('span', { class: 'hint' }, ' since ', h(Time, { at: since }), next),
+  )
 }

@@ -2,18 +2,38 @@ import { h, type ComponentChild } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 /** A text that is shown this once, with a button that copies it. */
-export function SecretBox({ label, text }: { readonly label: string; readonly text: string }): ComponentChild {
+export function SecretBox({
+  label,
+  text,
+}: {
+  readonly label: string
+  readonly text: string
+}): ComponentChild {
   const [note, setNote] = useState('')
   const input = useRef<HTMLTextAreaElement | null>(null)
   const select = (): void => input.current?.select()
   const copy = (): void => {
-    navigator.clipboard.writeText(text).then(() => setNote('Copied.'), () => {
-      select()
-      setNote('The browser does not let the page copy: it is selected now.')
-    })
+    navigator.clipboard.writeText(text).then(
+      () => setNote('Copied.'),
+      () => {
+        select()
+        setNote('The browser does not let the page copy: it is selected now.')
+      },
+    )
   }
-  return h('div', { class: 'secret' },
-    h('textarea', { ref: input, rows: 3, readOnly: true, value: text, 'aria-label': label, onFocus: select, spellcheck: false }),
+  return h(
+    'div',
+    { class: 'secret' },
+    h('textarea', {
+      ref: input,
+      rows: 3,
+      readOnly: true,
+      value: text,
+      'aria-label': label,
+      onFocus: select,
+      spellcheck: false,
+    }),
     h('button', { type: 'button', class: 'primary', autofocus: true, onClick: copy }, 'Copy'),
-    h('p', { class: 'hint', role: 'status' }, note))
+    h('p', { class: 'hint', role: 'status' }, note),
+  )
 }

@@ -9,5 +9,10 @@ export interface TileProps {
 
 /** One figure, large; a `dl` of the class `tiles` holds several. */
 export function Tile({ name, value, note, tone = undefined }: TileProps): ComponentChild {
-  return h('div', { class: `tile ${tone ?? ''}` }, h('dt', null, name), h('dd', null, value, ' ', note !== undefined && h('small', null, note)))
+  return h(
+    'div',
+    { class: `tile ${tone ?? ''}` },
+    h('dt', null, name),
+    h('dd', null, value, ' ', note !== undefined && h('small', null, note)),
+  )
 }

@@ -22,7 +22,10 @@ export function useWorkspaces(api: Api): Workspaces {
     const names = new Map(all?.map(({ id, name }) => [id, name]))
     return {
       loaded,
-      options: (none?: string) => [...(none === undefined ? [] : [['', none] as const]), ...[...names].map(([id, name]) => [id, name] as const)],
+      options: (none?: string) => [
+        ...(none === undefined ? [] : [['', none] as const]),
+        ...[...names].map(([id, name]) => [id, name] as const),
+      ],
       nameOf: (id: string) => names.get(id) ?? `${id.slice(0, 8)}…`,
     }
   }, [loaded.value, loaded.problem, loaded.isLoading])
@@ -31,7 +34,11 @@ export function useWorkspaces(api: Api): Workspaces {
 async function allOf(api: Api, signal: AbortSignal): Promise<readonly WorkspaceShape[]> {
   const found: WorkspaceShape[] = []
   for (let offset = 0; offset < CHOICES_MAX; offset += PAGE) {
-    const { data } = await api.get<{ data: WorkspaceShape[] }>(['workspaces'], { limit: PAGE, offset }, signal)
+    const { data } = await api.get<{ data: WorkspaceShape[] }>(
+      ['workspaces'],
+      { limit: PAGE, offset },
+      signal,
+    )
     found.push(...data)
     if (data.length < PAGE) break
   }

@@ -2,7 +2,11 @@ import { SCIM_PREFIX } from '../../../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../../../schemas/failures.ts'
 import { LIST_SCHEMA } from '../../../../schemas/scim/scim-attributes.ts'
 import {
-  CONFIG_SCHEMA, RESOURCE_TYPE_SCHEMA, SCHEMA_SCHEMA, type DiscoveryQuery, type ScimConfigBody,
+  CONFIG_SCHEMA,
+  RESOURCE_TYPE_SCHEMA,
+  SCHEMA_SCHEMA,
+  type DiscoveryQuery,
+  type ScimConfigBody,
 } from '../../../../schemas/scim/scim-discovery.ts'
 import { SCIM_RESULTS_MAX } from '../../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimResourceType, ScimSchema } from '../../../../schemas/scim/scim-schemas.ts'
@@ -11,7 +15,9 @@ import type { Success } from '../../define.ts'
 /** Statuses of what the service says about itself; lists have no 404. */
 export const DISCOVERY_STATUSES = [400, 403, 500] as const
 
-/** `scim_filter_refused` where there is one: whoever filters must not take all for what matches. RFC 7644 §4. */
+/**
+ * `scim_filter_refused` where there is one: whoever filters must not take all for what matches. RFC 7644 §4.
+ */
 export function filterRefusal({ filter }: DiscoveryQuery): Outcome<never> | null {
   return filter === undefined ? null : fail('scim_filter_refused')
 }
@@ -27,14 +33,19 @@ export function configAnswer(origin: string): ScimConfigBody {
     changePassword: { supported: false },
     sort: { supported: true },
     etag: { supported: true },
-    authenticationSchemes: [{
-      type: 'oauthbearertoken',
-      name: 'Bearer token',
-      description: 'A token of the organization, made by `sluice scim tokens create`.',
-      specUri: 'https://www.rfc-editor.org/info/rfc6750',
-      primary: true,
-    }],
-    meta: { resourceType: 'ServiceProviderConfig', location: `${origin}${SCIM_PREFIX}/ServiceProviderConfig` },
+    authenticationSchemes: [
+      {
+        type: 'oauthbearertoken',
+        name: 'Bearer token',
+        description: 'A token of the organization, made by `sluice scim tokens create`.',
+        specUri: 'https://www.rfc-editor.org/info/rfc6750',
+        primary: true,
+      },
+    ],
+    meta: {
+      resourceType: 'ServiceProviderConfig',
+      location: `${origin}${SCIM_PREFIX}/ServiceProviderConfig`,
+    },
   }
 }
 
@@ -51,6 +62,12 @@ export function schemaAnswer(schema: ScimSchema, origin: string): object {
 /** All there are, on one page. RFC 7644 §3.4.2. */
 export function listAnswer(resources: readonly object[]): Outcome<Success> {
   const { length } = resources
-  const value = { schemas: [LIST_SCHEMA], totalResults: length, startIndex: 1, itemsPerPage: length, Resources: resources }
+  const value = {
+    schemas: [LIST_SCHEMA],
+    totalResults: length,
+    startIndex: 1,
+    itemsPerPage: length,
+    Resources: resources,
+  }
   return ok({ kind: 'json', value })
 }

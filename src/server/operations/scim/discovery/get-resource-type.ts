@@ -23,6 +23,8 @@ export const getResourceType = defineOperation({
   example: { params: { id: 'User' } },
   run({ params }, { publicOrigin }) {
     const type = SCIM_RESOURCE_TYPES.find(({ id }) => id === params.id)
-    return type === undefined ? fail('scim_resource_unknown') : ok({ kind: 'json', value: resourceTypeAnswer(type, publicOrigin) })
+    return type === undefined
+      ? fail('scim_resource_unknown')
+      : ok({ kind: 'json', value: resourceTypeAnswer(type, publicOrigin) })
   },
 })

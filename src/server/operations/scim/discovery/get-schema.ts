@@ -25,6 +25,8 @@ export const getSchema = defineOperation({
   run({ params }, { publicOrigin }) {
     // URNs are the same whatever their case. RFC 8141 §3.1; here so is what is specific to the namespace.
     const schema = SCIM_SCHEMAS.find(({ id }) => id.toLowerCase() === params.id.toLowerCase())
-    return schema === undefined ? fail('scim_resource_unknown') : ok({ kind: 'json', value: schemaAnswer(schema, publicOrigin) })
+    return schema === undefined
+      ? fail('scim_resource_unknown')
+      : ok({ kind: 'json', value: schemaAnswer(schema, publicOrigin) })
   },
 })

@@ -21,6 +21,9 @@ export const listResourceTypes = defineOperation({
   failures: ['scim_filter_refused'],
   example: {},
   run({ query }, { publicOrigin }) {
-    return filterRefusal(query) ?? listAnswer(SCIM_RESOURCE_TYPES.map((type) => resourceTypeAnswer(type, publicOrigin)))
+    return (
+      filterRefusal(query) ??
+      listAnswer(SCIM_RESOURCE_TYPES.map((type) => resourceTypeAnswer(type, publicOrigin)))
+    )
   },
 })

@@ -21,6 +21,8 @@ export const listSchemas = defineOperation({
   failures: ['scim_filter_refused'],
   example: {},
   run({ query }, { publicOrigin }) {
-    return filterRefusal(query) ?? listAnswer(SCIM_SCHEMAS.map((schema) => schemaAnswer(schema, publicOrigin)))
+    return (
+      filterRefusal(query) ?? listAnswer(SCIM_SCHEMAS.map((schema) => schemaAnswer(schema, publicOrigin)))
+    )
   },
 })

@@ -18,5 +18,6 @@ export const refuseMe = defineOperation({
   statuses: [400, 403, 500, 501],
   failures: ['scim_unsupported'],
   example: {},
-  run: () => fail('scim_unsupported', { fields: { what: 'a token stands for no user, so that there is no `/Me`' } }),
+  run: () =>
+    fail('scim_unsupported', { fields: { what: 'a token stands for no user, so that there is no `/Me`' } }),
 })

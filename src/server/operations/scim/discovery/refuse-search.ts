@@ -18,5 +18,8 @@ export const refuseSearch = defineOperation({
   statuses: [400, 403, 500, 501],
   failures: ['scim_unsupported'],
   example: {},
-  run: () => fail('scim_unsupported', { fields: { what: 'searches over all kinds of resources; each kind has its own `.search`' } }),
+  run: () =>
+    fail('scim_unsupported', {
+      fields: { what: 'searches over all kinds of resources; each kind has its own `.search`' },
+    }),
 })

@@ -17,8 +17,9 @@ export const createMapping = defineOperation<Inputs, CreateMappingBody>({
   path: '/scim/group-mappings',
   tag: 'group-mappings',
   summary: 'Map a group to a workspace',
-  description: 'Active members of the group are members of the workspace from then on, with this role. '
-    + 'A second time with the same role gives the mapping that is there; with another one it is refused.',
+  description:
+    'Active members of the group are members of the workspace from then on, with this role. ' +
+    'A second time with the same role gives the mapping that is there; with another one it is refused.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -28,7 +29,11 @@ export const createMapping = defineOperation<Inputs, CreateMappingBody>({
   statuses: [400, 404, 409, 500],
   failures: ['scim_group_unknown', 'workspace_unknown', 'mapping_role_differs', 'store_unavailable'],
   example: {
-    body: { role: 'member', scim_group_id: '01985e3f-1a52-7c0d-8f4e-5b9d8a7c6e01', workspace_id: '01985e3e-90b1-7a44-a1c2-0d4f5e6a7b02' },
+    body: {
+      role: 'member',
+      scim_group_id: '01985e3f-1a52-7c0d-8f4e-5b9d8a7c6e01',
+      workspace_id: '01985e3e-90b1-7a44-a1c2-0d4f5e6a7b02',
+    },
   },
   async run(call, ports) {
     const { scim_group_id: groupId, workspace_id: workspaceId, role } = call.body

@@ -1,5 +1,9 @@
 import { ok } from '../../../../schemas/failures.ts'
-import { DeletedMappingAnswer, DeleteMappingQuery, MappingParams } from '../../../../schemas/scim/group-mappings.ts'
+import {
+  DeletedMappingAnswer,
+  DeleteMappingQuery,
+  MappingParams,
+} from '../../../../schemas/scim/group-mappings.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './mapping-answers.ts'
@@ -23,7 +27,11 @@ export const deleteMapping = defineOperation({
   failures: MAPPING_FAILURES,
   example: { params: { id: EXAMPLE_MAPPING }, query: { keep_members: true } },
   async run(call, ports) {
-    const removed = await ports.groupMappings.remove(call.params.id, call.query.keep_members, actorOf(call, ID))
+    const removed = await ports.groupMappings.remove(
+      call.params.id,
+      call.query.keep_members,
+      actorOf(call, ID),
+    )
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

@@ -1,5 +1,9 @@
 import type { FailureName } from '../../../../schemas/failures.ts'
-import type { DirectoryGroupShape, MappingShape, SyncJobShape } from '../../../../schemas/scim/group-mappings.ts'
+import type {
+  DirectoryGroupShape,
+  MappingShape,
+  SyncJobShape,
+} from '../../../../schemas/scim/group-mappings.ts'
 import { SCIM_PAGE_DEFAULT } from '../../../../schemas/scim/mapping-limits.ts'
 import type { DirectoryActor, DirectoryGroup, GroupMapping, SyncJob } from '../../../ports/scim/directory.ts'
 import type { PageInput } from '../../../ports/workspaces/workspaces.ts'
@@ -8,7 +12,10 @@ import { changedBy, type Call } from '../../define.ts'
 /** Of the operations that read, and of those that change a mapping. B2.5, B1.5, B1.6. */
 export const READ_STATUSES = [404, 500] as const
 export const CHANGE_STATUSES = [400, 404, 500] as const
-export const MAPPING_FAILURES = ['mapping_unknown', 'store_unavailable'] as const satisfies readonly FailureName[]
+export const MAPPING_FAILURES = [
+  'mapping_unknown',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_MAPPING = '01985e3f-6c1e-7d53-9a56-3f1f6f0f2c11'
 

@@ -13,7 +13,8 @@ export const startSync = defineOperation({
   path: '/scim/sync-jobs',
   tag: 'group-mappings',
   summary: 'Compute all grants again',
-  description: 'From the groups as they are stored. While a sync is queued it is the answer of those who ask for another.',
+  description:
+    'From the groups as they are stored. While a sync is queued it is the answer of those who ask for another.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

@@ -1,8 +1,18 @@
 import { ok } from '../../../../schemas/failures.ts'
-import { MappingAnswer, MappingParams, type UpdateMappingBody } from '../../../../schemas/scim/group-mappings.ts'
+import {
+  MappingAnswer,
+  MappingParams,
+  type UpdateMappingBody,
+} from '../../../../schemas/scim/group-mappings.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
-import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, mappingAnswer, MAPPING_FAILURES } from './mapping-answers.ts'
+import {
+  actorOf,
+  CHANGE_STATUSES,
+  EXAMPLE_MAPPING,
+  mappingAnswer,
+  MAPPING_FAILURES,
+} from './mapping-answers.ts'
 
 interface Inputs {
   readonly params: typeof MappingParams
@@ -18,7 +28,8 @@ export const updateMapping = defineOperation<Inputs, UpdateMappingBody>({
   path: '/scim/group-mappings/{id}',
   tag: 'group-mappings',
   summary: 'Change the role of a group mapping',
-  description: 'Of everybody who is a member by it, at once. Whoever has several grants has the strongest role of them.',
+  description:
+    'Of everybody who is a member by it, at once. Whoever has several grants has the strongest role of them.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,

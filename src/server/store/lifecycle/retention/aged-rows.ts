@@ -21,9 +21,9 @@ export interface AgedRows {
 }
 
 /**
- * What no repetition needs any more. A row without an answer stays for as long as one that has it: a new row would count
- * attempts from 1 again, and a process that slept could take another's turn for its own. The one of an open job stays with
- * it: it says whose turn the job is. C16.
+ * What no repetition needs any more. A row without an answer stays for as long as one that has it: a new row
+ * would count attempts from 1 again, and a process that slept could take another's turn for its own. The one
+ * of an open job stays with it: it says whose turn the job is. C16.
  */
 export const IDEMPOTENCY: AgedRows = {
   kind: 'idempotency',
@@ -40,10 +40,21 @@ export const DEAD_LETTERS = ended('dead_letters', 'dead')
 
 function ended(kind: 'webhooks' | 'dead_letters', state: string): AgedRows {
   const isEnded = `t.state = '${state}' AND t.ended_at IS NOT NULL`
-  return { kind, table: 'webhook_deliveries', since: 't.ended_at', isOne: isEnded, isLoose: isEnded, isFree: 'true', idType: 'uuid' }
+  return {
+    kind,
+    table: 'webhook_deliveries',
+    since: 't.ended_at',
+    isOne: isEnded,
+    isLoose: isEnded,
+    isFree: 'true',
+    idType: 'uuid',
+  }
 }
 
-/** A job stays with its clips, and while a delivery that tells of it waits or is dead: whoever sees that asks for the job. */
+/**
+ * A job stays with its clips, and while a delivery that tells of it waits or is dead: whoever sees that asks
+ * for the job.
+ */
 export const JOBS: AgedRows = {
   kind: 'jobs',
   table: 'video_jobs',
@@ -66,7 +77,7 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
   return {
     kind: rows.kind,
     keptFor,
-    async* run(turn) {
+    async *run(turn) {
       for (let after: Place | null = null; keptMs !== null;) {
         const batch = await pruneSome(store, rows, { turn, keptMs, after })
         if (batch === null) return 'lost'
@@ -85,7 +96,10 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
   }
 }
 
-/** Milliseconds that an answer under an `Idempotency-Key` is given again are the contract's, and no setting. C16. */
+/**
+ * Milliseconds that an answer under an `Idempotency-Key` is given again are the contract's, and no setting.
+ * C16.
+ */
 export const IDEMPOTENCY_KEPT: KeptByAge = { count: IDEMPOTENCY_KEPT_MS / UNIT_MS.hours, unit: 'hours' }
 
 /** Where a batch ended, as text: the library's dates have no microseconds. */
@@ -110,18 +124,22 @@ interface BatchInput {
 function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchInput): Promise<Batch | null> {
   return store.sql.begin(async (tx) => {
     await workGently(tx)
-    if (!await holdTurn(tx, turn)) return null
+    if (!(await holdTurn(tx, turn))) return null
     const [row] = await tx.unsafe<{ rows: number; looked: number; at: string | null; id: string | null }[]>(
-      batchStatement(rows, after !== null), [keptMs, PRUNED_AT_ONCE, ...(after === null ? [] : [after.at, after.id])],
+      batchStatement(rows, after !== null),
+      [keptMs, PRUNED_AT_ONCE, ...(after === null ? [] : [after.at, after.id])],
     )
     const { at = null, id = null, looked = 0 } = row ?? {}
-    return { rows: row?.rows ?? 0, last: at === null || id === null || looked < PRUNED_AT_ONCE ? null : { at, id } }
+    return {
+      rows: row?.rows ?? 0,
+      last: at === null || id === null || looked < PRUNED_AT_ONCE ? null : { at, id },
+    }
   })
 }
 
 /**
- * A crash may undo it: it is done again. The planner takes the indexes, though its figures of a table may be old: a batch
- * costs what it looks at.
+ * A crash may undo it: it is done again. The planner takes the indexes, though its figures of a table may be
+ * old: a batch costs what it looks at.
  */
 export async function workGently(tx: Transaction): Promise<void> {
   await tx.unsafe(`SET LOCAL synchronous_commit = off; SET LOCAL max_parallel_workers_per_gather = 0;
@@ -130,11 +148,14 @@ export async function workGently(tx: Transaction): Promise<void> {
 }
 
 /**
- * One batch: looks at the next rows in the order of the index, behind the place where the last one ended: neither what it
- * removed, which an older reader may hold in the index for hours, nor what it left is passed over again. What somebody
- * has locked stays until the next run. Parameters: milliseconds, rows, and place.
+ * One batch: looks at the next rows in the order of the index, behind the place where the last one ended:
+ * neither what it removed, which an older reader may hold in the index for hours, nor what it left is passed
+ * over again. What somebody has locked stays until the next run. Parameters: milliseconds, rows, and place.
  */
-export function batchStatement({ table, since, isLoose, isFree, idType }: AgedRows, isBehind: boolean): string {
+export function batchStatement(
+  { table, since, isLoose, isFree, idType }: AgedRows,
+  isBehind: boolean,
+): string {
   return `
     WITH looked AS MATERIALIZED (
       SELECT t.id, ${since} AS at FROM ${table} t
@@ -152,9 +173,12 @@ export function batchStatement({ table, since, isLoose, isFree, idType }: AgedRo
 function count(store: Store, { table, since, isLoose, isFree }: AgedRows, keptMs: number): Promise<number> {
   return store.sql.begin('READ ONLY', async (tx) => {
     await tx.unsafe('SET LOCAL statement_timeout = 0')
-    const [row] = await tx.unsafe<{ rows: number }[]>(`
+    const [row] = await tx.unsafe<{ rows: number }[]>(
+      `
       SELECT count(*)::int AS rows FROM ${table} t
-      WHERE ${isLoose} AND ${since} < statement_timestamp() - $1::float8 * interval '1 ms' AND ${isFree}`, [keptMs])
+      WHERE ${isLoose} AND ${since} < statement_timestamp() - $1::float8 * interval '1 ms' AND ${isFree}`,
+      [keptMs],
+    )
     return row?.rows ?? 0
   })
 }

@@ -15,17 +15,22 @@ export interface AuditRetention {
 }
 
 /**
- * Prunes the chains of organizations from their beginning, in whole months. Each run over a chain is an event of it, which
- * says up to which event and hash; `verifyAudit` goes on from there, and finds what was removed beyond. A chain that is
- * broken where it would be pruned stays as it is: what somebody did to it is still to be found.
+ * Prunes the chains of organizations from their beginning, in whole months. Each run over a chain is an event
+ * of it, which says up to which event and hash; `verifyAudit` goes on from there, and finds what was removed
+ * beyond. A chain that is broken where it would be pruned stays as it is: what somebody did to it is still to
+ * be found.
  */
 export function auditChains({ store, keptMonths, log }: AuditRetention): PruneStep {
   return {
     kind: 'audit',
     keptFor: keptMonths < 1 ? null : { count: keptMonths, unit: 'months' },
-    async* run(turn) {
+    async *run(turn) {
       if (keptMonths < 1) return 'done'
-      for (let chain = await nextChain(store, keptMonths, BEFORE_ALL); chain !== null; chain = await nextChain(store, keptMonths, chain.organizationId)) {
+      for (
+        let chain = await nextChain(store, keptMonths, BEFORE_ALL);
+        chain !== null;
+        chain = await nextChain(store, keptMonths, chain.organizationId)
+      ) {
         const end = yield* pruneChain({ store, log }, chain, turn)
         if (end === 'lost') return 'lost'
       }
@@ -33,7 +38,9 @@ export function auditChains({ store, keptMonths, log }: AuditRetention): PruneSt
     },
     due: () => (keptMonths < 1 ? Promise.resolve(0) : countDue(store, keptMonths)),
     async oldest() {
-      const [row] = await store.sql<{ at: Date | null }[]>`SELECT min(f.at) AS at FROM ${firstEvents(store.sql)}`
+      const [row] = await store.sql<
+        { at: Date | null }[]
+      >`SELECT min(f.at) AS at FROM ${firstEvents(store.sql)}`
       return row?.at ?? null
     },
   }
@@ -64,7 +71,9 @@ async function nextChain({ sql }: Store, keptMonths: number, after: string): Pro
 }
 
 async function* pruneChain(
-  { store, log }: Pick<AuditRetention, 'store' | 'log'>, chain: Chain, turn: RetentionLease,
+  { store, log }: Pick<AuditRetention, 'store' | 'log'>,
+  chain: Chain,
+  turn: RetentionLease,
 ): AsyncGenerator<number, 'done' | 'lost', void> {
   for (let isTold = false; ; isTold = true) {
     const batch = await store.sql.begin((tx) => pruneSome(tx, chain, { turn, isTold }))
@@ -93,10 +102,14 @@ interface Looked {
 
 /** @returns null when the turn is another's */
 async function pruneSome(
-  tx: Transaction, { organizationId, through }: Chain, { turn, isTold }: { readonly turn: RetentionLease; readonly isTold: boolean },
+  tx: Transaction,
+  { organizationId, through }: Chain,
+  { turn, isTold }: { readonly turn: RetentionLease; readonly isTold: boolean },
 ): Promise<Batch | null> {
-  await tx.unsafe('SET LOCAL synchronous_commit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off')
-  if (!await holdTurn(tx, turn)) return null
+  await tx.unsafe(
+    'SET LOCAL synchronous_commit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off',
+  )
+  if (!(await holdTurn(tx, turn))) return null
   const [looked] = await tx<Looked[]>`
     WITH mark AS MATERIALIZED (
       SELECT COALESCE(max(n), 0) AS n, COALESCE(max(encode(hash, 'hex')), ${GENESIS_HEX}) AS hash FROM audit_pruned WHERE organization_id = ${organizationId}),
@@ -130,8 +143,16 @@ async function tell(tx: Transaction, { organizationId, through }: Chain): Promis
     SELECT hash FROM audit WHERE organization_id = ${organizationId} AND n = ${through}::bigint
     UNION ALL SELECT hash FROM audit_pruned WHERE organization_id = ${organizationId} AND n = ${through}::bigint`
   await appendAudit(tx, {
-    organizationId, workspaceId: null, actor: { kind: 'system', id: null }, requestId: null, operation: AUDIT_PRUNE, outcome: 'changed',
-    objectKind: 'audit', objectId: organizationId, before: null, after: { through_n: Number(through), hash: row?.hash.toString('hex') ?? null },
+    organizationId,
+    workspaceId: null,
+    actor: { kind: 'system', id: null },
+    requestId: null,
+    operation: AUDIT_PRUNE,
+    outcome: 'changed',
+    objectKind: 'audit',
+    objectId: organizationId,
+    before: null,
+    after: { through_n: Number(through), hash: row?.hash.toString('hex') ?? null },
   })
 }
 

@@ -88,20 +88,22 @@ export class Books {
   /** @param isLate its lease has ended, with the journal */
   add(entry: BookEntry, { isLate }: { readonly isLate: boolean } = IN_TIME): void {
     switch (entry.kind) {
-      case 'settle': return this.#settle(entry, isLate)
+      case 'settle':
+        return this.#settle(entry, isLate)
       case 'give_back':
         this.entryOf(entry.accountId, entry.day).fromLease += isLate ? 0n : BigInt(entry.amountNano)
         return
-      default: entry satisfies never
+      default:
+        entry satisfies never
     }
   }
 
   /** Of an account, to be changed by the caller. */
   entryOf(accountId: string, day: Day): Entry {
     let days = this.#entries.get(accountId)
-    if (days === undefined) this.#entries.set(accountId, days = new Map())
+    if (days === undefined) this.#entries.set(accountId, (days = new Map()))
     let entry = days.get(day)
-    if (entry === undefined) days.set(day, entry = { spent: 0n, byok: 0n, fromLease: 0n })
+    if (entry === undefined) days.set(day, (entry = { spent: 0n, byok: 0n, fromLease: 0n }))
     return entry
   }
 
@@ -112,8 +114,17 @@ export class Books {
     let row = this.#activity.get(name)
     if (row === undefined) {
       row = {
-        organization_id: organizationId, day, workspace_id: workspaceId, key_hash: keyHash, model: modelText,
-        requests: 0, tokens: 0, milliseconds: 0, spent: 0n, byok: 0n, forfeited: 0n,
+        organization_id: organizationId,
+        day,
+        workspace_id: workspaceId,
+        key_hash: keyHash,
+        model: modelText,
+        requests: 0,
+        tokens: 0,
+        milliseconds: 0,
+        spent: 0n,
+        byok: 0n,
+        forfeited: 0n,
       }
       this.#activity.set(name, row)
     }
@@ -124,9 +135,14 @@ export class Books {
     const group = this.#groupOf(settle, isLate)
     const { costNano, overrunNano, tokens, milliseconds } = settle
     this.ledger.add(group.place, {
-      at_ms: settle.atMs, request_id: plain(settle.requestId), tokens, milliseconds, cost_nano: costNano,
+      at_ms: settle.atMs,
+      request_id: plain(settle.requestId),
+      tokens,
+      milliseconds,
+      cost_nano: costNano,
     })
-    if (overrunNano > 0) this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), tokens: null, milliseconds: null })
+    if (overrunNano > 0)
+      this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), tokens: null, milliseconds: null })
     group.requests += 1
     group.tokens += tokens
     group.milliseconds += milliseconds
@@ -139,12 +155,21 @@ export class Books {
 
   #groupOf(settle: Settlement, isLate: boolean): Group {
     let models = this.#groups.get(settle.keyHash)
-    if (models === undefined) this.#groups.set(settle.keyHash, models = new Map())
+    if (models === undefined) this.#groups.set(settle.keyHash, (models = new Map()))
     let groups = models.get(settle.model)
-    if (groups === undefined) models.set(settle.model, groups = [])
+    if (groups === undefined) models.set(settle.model, (groups = []))
     for (const group of groups) if (isAlike(group, settle, isLate)) return group
     const place = this.ledger.placeOf(ledgerRow(settle, settle.isEstimated ? 'estimated' : 'usage', 0))
-    const group = { of: settle, isLate, place, requests: 0, tokens: 0, milliseconds: 0, nano: 0, moreNano: 0n }
+    const group = {
+      of: settle,
+      isLate,
+      place,
+      requests: 0,
+      tokens: 0,
+      milliseconds: 0,
+      nano: 0,
+      moreNano: 0n,
+    }
     groups.push(group)
     return group
   }
@@ -177,16 +202,31 @@ const IN_TIME = { isLate: false }
 /** Of two settlements of one key and model. */
 function isAlike({ of, isLate }: Group, other: Settlement, isOtherLate: boolean): boolean {
   const [paid, otherPaid] = [of.paid, other.paid]
-  return of.provider === other.provider && of.day === other.day && of.isByok === other.isByok && of.isEstimated === other.isEstimated
-    && paid.organization === otherPaid.organization && paid.workspace === otherPaid.workspace && paid.key === otherPaid.key
-    && isLate === isOtherLate && of.operation === other.operation && of.workspaceId === other.workspaceId
-    && of.organizationId === other.organizationId && of.keyAccountId === other.keyAccountId
+  return (
+    of.provider === other.provider &&
+    of.day === other.day &&
+    of.isByok === other.isByok &&
+    of.isEstimated === other.isEstimated &&
+    paid.organization === otherPaid.organization &&
+    paid.workspace === otherPaid.workspace &&
+    paid.key === otherPaid.key &&
+    isLate === isOtherLate &&
+    of.operation === other.operation &&
+    of.workspaceId === other.workspaceId &&
+    of.organizationId === other.organizationId &&
+    of.keyAccountId === other.keyAccountId
+  )
 }
 
 /** The three accounts of a call. */
-export function accountsOf(
-  { organizationId, workspaceId, keyAccountId }: Pick<OpenTake, 'organizationId' | 'workspaceId' | 'keyAccountId'>,
-): readonly { readonly kind: AccountKind; readonly accountId: string }[] {
+export function accountsOf({
+  organizationId,
+  workspaceId,
+  keyAccountId,
+}: Pick<OpenTake, 'organizationId' | 'workspaceId' | 'keyAccountId'>): readonly {
+  readonly kind: AccountKind
+  readonly accountId: string
+}[] {
   return [
     { kind: 'organization', accountId: organizationAccount(organizationId) },
     { kind: 'workspace', accountId: workspaceAccount(workspaceId) },
@@ -195,14 +235,28 @@ export function accountsOf(
 }
 
 /** @param call a settlement, or a take of which nothing is known but its bound */
-export function ledgerRow(call: Settlement | OpenTake, kind: LedgerKind, costNano: number | string): LedgerRow {
+export function ledgerRow(
+  call: Settlement | OpenTake,
+  kind: LedgerKind,
+  costNano: number | string,
+): LedgerRow {
   const settled = 'costNano' in call ? call : null
   return {
-    day: call.day, at_ms: call.atMs, request_id: plain(call.requestId), kind,
-    organization_id: call.organizationId, workspace_id: call.workspaceId, key_hash: call.keyHash, account_id: null,
-    operation: plain(call.operation), model: plain(call.model), provider: settled === null ? null : plain(settled.provider),
-    tokens: settled?.tokens ?? null, milliseconds: settled?.milliseconds ?? null,
-    cost_nano: costNano, is_byok: settled?.isByok ?? false,
+    day: call.day,
+    at_ms: call.atMs,
+    request_id: plain(call.requestId),
+    kind,
+    organization_id: call.organizationId,
+    workspace_id: call.workspaceId,
+    key_hash: call.keyHash,
+    account_id: null,
+    operation: plain(call.operation),
+    model: plain(call.model),
+    provider: settled === null ? null : plain(settled.provider),
+    tokens: settled?.tokens ?? null,
+    milliseconds: settled?.milliseconds ?? null,
+    cost_nano: costNano,
+    is_byok: settled?.isByok ?? false,
   }
 }
 

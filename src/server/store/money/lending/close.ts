@@ -14,8 +14,8 @@ interface Standing {
 }
 
 /**
- * Ends a journal; of one that has ended only what is new comes into the books. Locks: the journal's row, its refills row,
- * then the accounts. Design §6.5.
+ * Ends a journal; of one that has ended only what is new comes into the books. Locks: the journal's row, its
+ * refills row, then the accounts. Design §6.5.
  */
 export async function close(tx: Transaction, closing: Closing, log: Log): Promise<ClosingReport> {
   const { journalId, rest } = closing
@@ -38,22 +38,36 @@ export async function close(tx: Transaction, closing: Closing, log: Log): Promis
   const ending = new Ending(books, journal.now_ms)
   for (const take of closing.open) ending.forfeit(take)
   const leases = await leasesOf(tx, journalId, null)
-  const accounts = await lockAccounts(tx, [...new Set([...books.accountIds, ...leases.map(({ accountId }) => accountId)])])
+  const accounts = await lockAccounts(tx, [
+    ...new Set([...books.accountIds, ...leases.map(({ accountId }) => accountId)]),
+  ])
   const owners = new Map(accounts.map((account) => [account.id, account]))
-  for (const lease of leases) ending.end({ lease, account: owners.get(lease.accountId), journalId, isExplained: closing.isComplete })
+  for (const lease of leases)
+    ending.end({ lease, account: owners.get(lease.accountId), journalId, isExplained: closing.isComplete })
   await post(tx, { journalId, books, accounts, leases, log })
   const { forfeits, forfeitedNano, returnedNano } = ending
   return { isClosed: true, entries: fresh.length, forfeits, forfeitedNano, returnedNano }
 }
 
-const NOTHING: ClosingReport = { isClosed: false, entries: 0, forfeits: 0, forfeitedNano: 0n, returnedNano: 0n }
+const NOTHING: ClosingReport = {
+  isClosed: false,
+  entries: 0,
+  forfeits: 0,
+  forfeitedNano: 0n,
+  returnedNano: 0n,
+}
 
 /** Entries that are not in the books yet. Throws for a part that does not follow on what is. */
-function freshOf({ journalId, rest }: Closing, journal: Standing | undefined): NonNullable<Closing['rest']>['entries'] {
+function freshOf(
+  { journalId, rest }: Closing,
+  journal: Standing | undefined,
+): NonNullable<Closing['rest']>['entries'] {
   if (rest === null || rest.to === Number(journal?.applied ?? 0)) return []
   if (journal === undefined) throw new Error(`the journal ${journalId} was never opened, and has entries`)
   if (rest.from === Number(journal.applied)) return rest.entries
-  throw new Error(`the books of ${journalId} stand at ${journal.applied}, and its rest leads from ${rest.from} to ${rest.to}`)
+  throw new Error(
+    `the books of ${journalId} stand at ${journal.applied}, and its rest leads from ${rest.from} to ${rest.to}`,
+  )
 }
 
 /** What becomes of the money that a dead front held. */
@@ -69,7 +83,10 @@ class Ending {
     this.#nowMs = nowMs
   }
 
-  /** A call of which nobody knows what it cost is counted with its bound, but for credit: that is what was really spent. */
+  /**
+   * A call of which nobody knows what it cost is counted with its bound, but for credit: that is what was
+   * really spent.
+   */
   forfeit(take: OpenTake): void {
     for (const { kind, accountId } of accountsOf(take)) {
       const amount = BigInt(take.amounts[kind])
@@ -80,13 +97,24 @@ class Ending {
     }
     const { workspace, key } = take.amounts
     const [, ofWorkspace, ofKey] = accountsOf(take)
-    // One row for what both count, and one for what only one of them does: own credentials may count in one alone.
+    // One row for what both count, and one for what only one of them does: own credentials may count in one
+    // alone.
     this.#forfeited(take, Math.min(workspace, key), null)
-    if (workspace !== key) this.#forfeited(take, Math.abs(workspace - key), (workspace > key ? ofWorkspace : ofKey)?.accountId ?? null)
+    if (workspace !== key)
+      this.#forfeited(
+        take,
+        Math.abs(workspace - key),
+        (workspace > key ? ofWorkspace : ofKey)?.accountId ?? null,
+      )
   }
 
   /** What is left of a lease returns, where it is known that nobody spent it, and to credit in any case. */
-  end({ lease: { accountId, day, lentNano }, account, journalId, isExplained }: {
+  end({
+    lease: { accountId, day, lentNano },
+    account,
+    journalId,
+    isExplained,
+  }: {
     readonly lease: Lease
     readonly account: Account | undefined
     readonly journalId: string
@@ -104,9 +132,21 @@ class Ending {
     this.forfeits += 1
     this.forfeitedNano += left
     this.#books.ledger.push({
-      day, at_ms: this.#nowMs, request_id: journalId, kind: 'forfeit', organization_id: account.organizationId, workspace_id: null,
-      key_hash: null, account_id: accountId, operation: null, model: null, provider: null, tokens: null, milliseconds: null,
-      cost_nano: String(left), is_byok: false,
+      day,
+      at_ms: this.#nowMs,
+      request_id: journalId,
+      kind: 'forfeit',
+      organization_id: account.organizationId,
+      workspace_id: null,
+      key_hash: null,
+      account_id: accountId,
+      operation: null,
+      model: null,
+      provider: null,
+      tokens: null,
+      milliseconds: null,
+      cost_nano: String(left),
+      is_byok: false,
     })
   }
 

@@ -17,18 +17,29 @@ export interface Change {
 /** An account with the windows of a day: those that ended begin again at nothing. Never back. Design §6.3. */
 export function rolledTo(account: Account, day: Day): Account {
   if (day <= account.day) return account
-  const keep = (counter: PerSpan): PerSpan => perSpan((span) => (isSameWindow(span, day, account.day) ? counter[span] : 0n))
+  const keep = (counter: PerSpan): PerSpan =>
+    perSpan((span) => (isSameWindow(span, day, account.day) ? counter[span] : 0n))
   return { ...account, day, spent: keep(account.spent), byok: keep(account.byok), lent: keep(account.lent) }
 }
 
-/** An account after something that belongs to a day: it counts in the windows that this day lies in, and in no later one. */
+/**
+ * An account after something that belongs to a day: it counts in the windows that this day lies in, and in no
+ * later one.
+ */
 export function changedBy(account: Account, day: Day, { spent, byok, lent }: Change): Account {
   const rolled = rolledTo(account, day)
   const add = (counter: PerSpan, change: bigint): PerSpan => {
     if (change === 0n) return counter
-    return perSpan((span) => (isSameWindow(span, day, rolled.day) ? cappedNano(counter[span] + change) : counter[span]))
+    return perSpan((span) =>
+      isSameWindow(span, day, rolled.day) ? cappedNano(counter[span] + change) : counter[span],
+    )
   }
-  return { ...rolled, spent: add(rolled.spent, spent), byok: add(rolled.byok, byok), lent: add(rolled.lent, lent) }
+  return {
+    ...rolled,
+    spent: add(rolled.spent, spent),
+    byok: add(rolled.byok, byok),
+    lent: add(rolled.lent, lent),
+  }
 }
 
 /** Of a sum that is kept as a `bigint`. */
@@ -40,8 +51,15 @@ export function isSameWindow(span: Span, day: Day, other: Day): boolean {
   return day === other || windowOf(span, day) === windowOf(span, other)
 }
 
-/** Writes rows that this transaction has locked. @param wanted ids that somebody was refused, while others held some */
-export async function saveAccounts(tx: Transaction, accounts: readonly Account[], wanted: ReadonlySet<string> = NONE): Promise<void> {
+/**
+ * Writes rows that this transaction has locked. @param wanted ids that somebody was refused, while others
+ * held some
+ */
+export async function saveAccounts(
+  tx: Transaction,
+  accounts: readonly Account[],
+  wanted: ReadonlySet<string> = NONE,
+): Promise<void> {
   if (accounts.length === 0) return
   const rows = JSON.stringify(accounts.map((account) => rowOf(account, wanted.has(account.id))))
   await tx`
@@ -58,12 +76,26 @@ export async function saveAccounts(tx: Transaction, accounts: readonly Account[]
 const NONE: ReadonlySet<string> = new Set()
 
 /** Texts, since a number of JSON would not hold every `bigint`. */
-function rowOf({ id, day, spent, byok, lent }: Account, wanted: boolean): Readonly<Record<string, string | boolean>> {
+function rowOf(
+  { id, day, spent, byok, lent }: Account,
+  wanted: boolean,
+): Readonly<Record<string, string | boolean>> {
   return {
-    id, day, wanted,
-    ds: String(spent.daily), ws: String(spent.weekly), ms: String(spent.monthly), ls: String(spent.lifetime),
-    db: String(byok.daily), wb: String(byok.weekly), mb: String(byok.monthly), lb: String(byok.lifetime),
-    dl: String(lent.daily), wl: String(lent.weekly), ml: String(lent.monthly), ll: String(lent.lifetime),
+    id,
+    day,
+    wanted,
+    ds: String(spent.daily),
+    ws: String(spent.weekly),
+    ms: String(spent.monthly),
+    ls: String(spent.lifetime),
+    db: String(byok.daily),
+    wb: String(byok.weekly),
+    mb: String(byok.monthly),
+    lb: String(byok.lifetime),
+    dl: String(lent.daily),
+    wl: String(lent.weekly),
+    ml: String(lent.monthly),
+    ll: String(lent.lifetime),
   }
 }
 

@@ -7,7 +7,11 @@ import { leasesOf } from './leases.ts'
 import { post } from './post.ts'
 
 /** Puts a batch into the books once, however often it comes. Locks: the journal's row, then the accounts. */
-export async function flush(tx: Transaction, { journalId, from, to, entries }: Flush, log: Log): Promise<FlushResult> {
+export async function flush(
+  tx: Transaction,
+  { journalId, from, to, entries }: Flush,
+  log: Log,
+): Promise<FlushResult> {
   const { count } = await tx`
     UPDATE journals SET applied = ${to} WHERE id = ${journalId} AND applied = ${from} AND state = 'open'`
   if (count === 0) return standing(tx, { journalId, from, to })
@@ -20,9 +24,16 @@ export async function flush(tx: Transaction, { journalId, from, to, entries }: F
 }
 
 /** Of a batch that did not fit: it was applied before, or the journal has ended. */
-async function standing(tx: Transaction, { journalId, from, to }: Omit<Flush, 'entries'>): Promise<FlushResult> {
-  const [journal] = await tx<{ state: string; applied: string }[]>`SELECT state, applied FROM journals WHERE id = ${journalId}`
+async function standing(
+  tx: Transaction,
+  { journalId, from, to }: Omit<Flush, 'entries'>,
+): Promise<FlushResult> {
+  const [journal] = await tx<
+    { state: string; applied: string }[]
+  >`SELECT state, applied FROM journals WHERE id = ${journalId}`
   if (journal === undefined || journal.state === 'closed') return 'fenced'
   if (Number(journal.applied) === to) return 'applied'
-  throw new Error(`the books of ${journalId} stand at ${journal.applied}, and a batch leads from ${from} to ${to}`)
+  throw new Error(
+    `the books of ${journalId} stand at ${journal.applied}, and a batch leads from ${from} to ${to}`,
+  )
 }

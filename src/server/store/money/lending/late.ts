@@ -8,22 +8,35 @@ import { accountsOf, Books, plain } from './books.ts'
 import { post } from './post.ts'
 
 /**
- * Entries of a journal that was closed without them: what was forfeited becomes usage, or returns where it was given back,
- * so that counters of workspaces and keys do not grow by what a forfeit covers; credit, which bears no forfeit, does.
+ * Entries of a journal that was closed without them: what was forfeited becomes usage, or returns where it
+ * was given back, so that counters of workspaces and keys do not grow by what a forfeit covers; credit, which
+ * bears no forfeit, does.
  */
-export async function addLate(tx: Transaction, { journalId, entries, log }: {
-  readonly journalId: string
-  readonly entries: readonly BookEntry[]
-  readonly log: Log
-}): Promise<void> {
+export async function addLate(
+  tx: Transaction,
+  {
+    journalId,
+    entries,
+    log,
+  }: {
+    readonly journalId: string
+    readonly entries: readonly BookEntry[]
+    readonly log: Log
+  },
+): Promise<void> {
   const books = new Books()
   for (const entry of entries) books.add(entry, { isLate: true })
-  // Forfeits are read and changed under the locks of their accounts, as whoever forgives does: the other way round the two
-  // would wait for each other.
+  // Forfeits are read and changed under the locks of their accounts, as whoever forgives does: the other way
+  // round the two would wait for each other.
   const accounts = await lockAccounts(tx, books.accountIds)
   const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
   for (const entry of entries) {
-    if (entry.kind === 'give_back') forfeits.release(forfeits.lumps(entry.accountId, entry.day), [entry.accountId], BigInt(entry.amountNano))
+    if (entry.kind === 'give_back')
+      forfeits.release(
+        forfeits.lumps(entry.accountId, entry.day),
+        [entry.accountId],
+        BigInt(entry.amountNano),
+      )
     else coverUsage(forfeits, entry)
   }
   await post(tx, { journalId, books, accounts, leases: [], log })
@@ -32,12 +45,23 @@ export async function addLate(tx: Transaction, { journalId, entries, log }: {
 
 /** Uses the forfeit of the same call first, then what was forfeited without a call. */
 function coverUsage(forfeits: Forfeits, settle: Settlement): void {
-  const owners = accountsOf(settle).filter(({ kind }) => kind !== 'organization').map(({ accountId }) => accountId)
+  const owners = accountsOf(settle)
+    .filter(({ kind }) => kind !== 'organization')
+    .map(({ accountId }) => accountId)
   const ofCall = forfeits.ofCall(settle)
   const cost = BigInt(settle.costNano)
-  const left = cost - forfeits.release(ofCall.filter((row) => row.account_id === null), owners, cost)
+  const left =
+    cost -
+    forfeits.release(
+      ofCall.filter((row) => row.account_id === null),
+      owners,
+      cost,
+    )
   for (const accountId of owners) {
-    const own = [...ofCall.filter((row) => row.account_id === accountId), ...forfeits.lumps(accountId, settle.day)]
+    const own = [
+      ...ofCall.filter((row) => row.account_id === accountId),
+      ...forfeits.lumps(accountId, settle.day),
+    ]
     forfeits.release(own, [accountId], left)
   }
 }
@@ -59,7 +83,10 @@ interface Forfeit {
 
 type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
 
-/** Callers choose ids of requests, and may choose those of others: only together with the key does one name a call. C12. */
+/**
+ * Callers choose ids of requests, and may choose those of others: only together with the key does one name a
+ * call. C12.
+ */
 function callName({ requestId, keyHash, workspaceId, day }: Call): string {
   return `${plain(requestId)} ${keyHash} ${workspaceId} ${day}`
 }
@@ -74,9 +101,10 @@ class Forfeits {
     this.#rows = rows
     for (const row of rows) {
       const { key_hash: keyHash, workspace_id: workspaceId } = row
-      const name = keyHash === null
-        ? `${row.account_id} ${row.day}`
-        : callName({ requestId: row.request_id, keyHash, workspaceId: workspaceId ?? '', day: row.day })
+      const name =
+        keyHash === null
+          ? `${row.account_id} ${row.day}`
+          : callName({ requestId: row.request_id, keyHash, workspaceId: workspaceId ?? '', day: row.day })
       const named = this.#byName.get(name)
       if (named === undefined) this.#byName.set(name, [row])
       else named.push(row)
@@ -105,7 +133,13 @@ class Forfeits {
       row.released += amount
       left -= amount
       for (const accountId of accountIds) this.#books.entryOf(accountId, row.day).spent -= amount
-      const { organization_id: organizationId, workspace_id: workspaceId, key_hash: keyHash, model, day } = row
+      const {
+        organization_id: organizationId,
+        workspace_id: workspaceId,
+        key_hash: keyHash,
+        model,
+        day,
+      } = row
       if (row.account_id !== null || workspaceId === null || keyHash === null || model === null) continue
       this.#books.activityOf({ organizationId, workspaceId, keyHash, model, day }).forfeited -= amount
     }

@@ -7,8 +7,14 @@ export interface Lease {
   readonly lentNano: bigint
 }
 
-/** Leases of a journal. They change only under the lock of their account. @param accountIds null = all of them */
-export async function leasesOf(tx: Transaction, journalId: string, accountIds: readonly string[] | null): Promise<readonly Lease[]> {
+/**
+ * Leases of a journal. They change only under the lock of their account. @param accountIds null = all of them
+ */
+export async function leasesOf(
+  tx: Transaction,
+  journalId: string,
+  accountIds: readonly string[] | null,
+): Promise<readonly Lease[]> {
   const rows = await tx<LeaseRow[]>`
     SELECT account_id, day::text, lent_nano FROM leases
     WHERE journal_id = ${journalId}
@@ -16,8 +22,15 @@ export async function leasesOf(tx: Transaction, journalId: string, accountIds: r
   return rows.map(leaseOf)
 }
 
-/** What other fronts hold of accounts, by day. Holds of jobs are left out: they stay until their jobs end. @param journalId null = of no front */
-export async function leasesElsewhere(tx: Transaction, journalId: string | null, accountIds: readonly string[]): Promise<readonly Lease[]> {
+/**
+ * What other fronts hold of accounts, by day. Holds of jobs are left out: they stay until their jobs end.
+ * @param journalId null = of no front
+ */
+export async function leasesElsewhere(
+  tx: Transaction,
+  journalId: string | null,
+  accountIds: readonly string[],
+): Promise<readonly Lease[]> {
   const rows = await tx<LeaseRow[]>`
     SELECT account_id, day::text, sum(lent_nano)::bigint AS lent_nano FROM leases
     WHERE account_id = ANY(string_to_array(${accountIds.join(',')}, ',')) AND NOT is_hold AND journal_id IS DISTINCT FROM ${journalId}
@@ -42,7 +55,12 @@ export interface HoldLease extends Lease {
 /** @param leases of new holds, each account once in each */
 export async function addHolds(tx: Transaction, leases: readonly HoldLease[]): Promise<void> {
   if (leases.length === 0) return
-  const rows = leases.map(({ holdId, accountId, day, lentNano }) => ({ hold_id: holdId, account_id: accountId, day, lent_nano: String(lentNano) }))
+  const rows = leases.map(({ holdId, accountId, day, lentNano }) => ({
+    hold_id: holdId,
+    account_id: accountId,
+    day,
+    lent_nano: String(lentNano),
+  }))
   await tx`
     INSERT INTO leases (journal_id, account_id, day, lent_nano, is_hold)
     SELECT x.hold_id, x.account_id, x.day, x.lent_nano, true FROM json_to_recordset(${JSON.stringify(rows)}::text::json)
@@ -50,7 +68,11 @@ export async function addHolds(tx: Transaction, leases: readonly HoldLease[]): P
 }
 
 /** @param leases with what is left of them; those with nothing go */
-export async function saveLeases(tx: Transaction, journalId: string, leases: readonly Lease[]): Promise<void> {
+export async function saveLeases(
+  tx: Transaction,
+  journalId: string,
+  leases: readonly Lease[],
+): Promise<void> {
   if (leases.length === 0) return
   await tx`
     WITH x AS (SELECT * FROM json_to_recordset(${jsonOf(leases)}::text::json) AS x(account_id text, day date, lent_nano bigint)),
@@ -72,7 +94,11 @@ function leaseOf(row: LeaseRow): Lease {
 }
 
 function jsonOf(leases: readonly Lease[]): string {
-  return JSON.stringify(leases.map((lease) => (
-    { account_id: lease.accountId, day: lease.day, lent_nano: String(lease.lentNano) }
-  )))
+  return JSON.stringify(
+    leases.map((lease) => ({
+      account_id: lease.accountId,
+      day: lease.day,
+      lent_nano: String(lease.lentNano),
+    })),
+  )
 }

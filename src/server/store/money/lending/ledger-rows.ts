@@ -10,7 +10,10 @@ export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'tokens' | 'm
 /** What is a row's own. */
 export type LedgerFigures = Omit<LedgerRow, keyof LedgerCalls>
 
-/** Rows as columns, and what they have in common apart: an object a row would be copied by the collector while its batch is under way. */
+/**
+ * Rows as columns, and what they have in common apart: an object a row would be copied by the collector while
+ * its batch is under way.
+ */
 export class LedgerColumns {
   readonly calls: (LedgerCalls & { readonly place: number })[] = []
   readonly places: number[] = []
@@ -39,8 +42,30 @@ export class LedgerColumns {
     this.costs.push(cost_nano)
   }
 
-  placeOf({ day, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider, is_byok }: LedgerCalls): number {
-    const calls = { day, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider, is_byok }
+  placeOf({
+    day,
+    kind,
+    organization_id,
+    workspace_id,
+    key_hash,
+    account_id,
+    operation,
+    model,
+    provider,
+    is_byok,
+  }: LedgerCalls): number {
+    const calls = {
+      day,
+      kind,
+      organization_id,
+      workspace_id,
+      key_hash,
+      account_id,
+      operation,
+      model,
+      provider,
+      is_byok,
+    }
     const name = JSON.stringify(Object.values(calls))
     const known = this.#placesByName.get(name)
     if (known !== undefined) return known
@@ -56,8 +81,14 @@ export class LedgerColumns {
   }
 }
 
-/** Postgres takes four times as long for one object of JSON a row as for the row itself: it is told columns. */
-export async function insertLedger(tx: Transaction, journalId: string | null, rows: LedgerColumns): Promise<void> {
+/**
+ * Postgres takes four times as long for one object of JSON a row as for the row itself: it is told columns.
+ */
+export async function insertLedger(
+  tx: Transaction,
+  journalId: string | null,
+  rows: LedgerColumns,
+): Promise<void> {
   if (rows.length === 0) return
   // Nothing between two commas is NULL; so is what is missing at the end of a column.
   await tx`

@@ -1,5 +1,11 @@
 import { COST_NANO_MAX } from '../../../../schemas/money/money-limits.ts'
-import type { AccountAsk, AccountGrant, LendAsk, LendReply, LimitState } from '../../../ports/money/lending.ts'
+import type {
+  AccountAsk,
+  AccountGrant,
+  LendAsk,
+  LendReply,
+  LimitState,
+} from '../../../ports/money/lending.ts'
 import type { Day, Span } from '../../../ports/money/money.ts'
 import { countedNano } from '../account-limits.ts'
 import { lockAccounts, type Account } from '../accounts.ts'
@@ -22,9 +28,9 @@ export async function lend(tx: Transaction, ask: LendAsk): Promise<LendReply | n
   if (answered === ask.sequence) return JSON.parse(refill.reply) as LendReply
   if (answered > ask.sequence) throw new Error(`request ${ask.sequence} for money comes after ${answered}`)
   const { reply, accounts, wanted } = decide(ask, await look(tx, ask))
-  const leases = reply.accounts.flatMap(({ accountId, lentNano }) => (
-    lentNano === 0 ? [] : [{ accountId, day: reply.day, lentNano: BigInt(lentNano) }]
-  ))
+  const leases = reply.accounts.flatMap(({ accountId, lentNano }) =>
+    lentNano === 0 ? [] : [{ accountId, day: reply.day, lentNano: BigInt(lentNano) }],
+  )
   await Promise.all([
     saveAccounts(tx, accounts, wanted),
     addLeases(tx, ask.journalId, leases),
@@ -51,11 +57,19 @@ async function look(tx: Transaction, { journalId, accounts: asks }: LendAsk): Pr
     tx<{ today: Day }[]>`SELECT utc_today()::text AS today`,
   ])
   if (calendar === undefined) throw new Error('the calendar returned nothing')
-  return { today: calendar.today, accounts: new Map(locked.map((account) => [account.id, account])), limits, elsewhere }
+  return {
+    today: calendar.today,
+    accounts: new Map(locked.map((account) => [account.id, account])),
+    limits,
+    elsewhere,
+  }
 }
 
 /** The finite limits of accounts that this transaction has locked. */
-export async function limitsOf(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, Limits>> {
+export async function limitsOf(
+  tx: Transaction,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Limits>> {
   const rows = await tx<{ account_id: string; span: Span; limit_nano: string }[]>`
     SELECT account_id, span, limit_nano FROM account_limits WHERE account_id = ANY(string_to_array(${ids.join(',')}, ','))`
   const limits = new Map<string, Partial<Record<Span, bigint>>>()
@@ -83,11 +97,21 @@ export function decide(ask: LendAsk, scene: Scene): Decision {
   const grants = ask.accounts.map((input): AccountGrant => {
     const account = scene.accounts.get(input.accountId)
     // Its owner is gone, and nothing will be paid from it.
-    if (account === undefined) return { accountId: input.accountId, lentNano: 0, isUnlimited: false, isLentElsewhere: false, limits: [] }
+    if (account === undefined)
+      return {
+        accountId: input.accountId,
+        lentNano: 0,
+        isUnlimited: false,
+        isLentElsewhere: false,
+        limits: [],
+      }
     const limits = scene.limits.get(input.accountId) ?? {}
     const rolled = rolledTo(account, day)
     const spans = spansOf(limits)
-    const lent = spans.length === 0 ? 0n : grantOf(input, leastOf(spans.map((span) => restOf(rolled, limits, span))), ask.liveFronts)
+    const lent =
+      spans.length === 0
+        ? 0n
+        : grantOf(input, leastOf(spans.map((span) => restOf(rolled, limits, span))), ask.liveFronts)
     const isLentElsewhere = mayComeBack({ input, account: rolled, limits, leases: scene.elsewhere })
     if (spans.length > 0 && lent < BigInt(input.needNano) && isLentElsewhere) wanted.add(account.id)
     const after = changedBy(rolled, day, { spent: 0n, byok: 0n, lent })
@@ -104,29 +128,41 @@ export function decide(ask: LendAsk, scene: Scene): Decision {
 }
 
 /**
- * What is needed, or as much as was used in the last second where that is a small part of the rest: the last of it is
- * lent in small pieces, so that no front holds what another one is refused. Design §6.
+ * What is needed, or as much as was used in the last second where that is a small part of the rest: the last
+ * of it is lent in small pieces, so that no front holds what another one is refused. Design §6.
  * @param rest of the tightest span, nano-USD; negative when a limit was lowered
  */
-export function grantOf({ needNano, leastNano, useNano }: AccountAsk, rest: bigint, liveFronts: number): bigint {
+export function grantOf(
+  { needNano, leastNano, useNano }: AccountAsk,
+  rest: bigint,
+  liveFronts: number,
+): bigint {
   if (rest <= 0n) return 0n
   const need = BigInt(needNano)
   const spare = leastOf([BigInt(useNano), rest / BigInt(2 * Math.max(1, liveFronts))])
-  // The front counts in numbers: a grant that one does not hold would be another amount in its lease than in its account.
+  // The front counts in numbers: a grant that one does not hold would be another amount in its lease than in
+  // its account.
   const lent = leastOf([need > spare ? need : spare, rest, BigInt(COST_NANO_MAX)])
   return lent >= leastOf([need, BigInt(leastNano)]) ? lent : 0n
 }
 
-/** True when others hold money in every window that has too little of it: only then is there something to wait for. */
-function mayComeBack({ input, account, limits, leases }: {
+/**
+ * True when others hold money in every window that has too little of it: only then is there something to wait
+ * for.
+ */
+function mayComeBack({
+  input,
+  account,
+  limits,
+  leases,
+}: {
   readonly input: AccountAsk
   readonly account: Account
   readonly limits: Limits
   readonly leases: readonly Lease[]
 }): boolean {
-  const isHeld = (span: Span): boolean => (
+  const isHeld = (span: Span): boolean =>
     leases.some((lease) => lease.accountId === account.id && isSameWindow(span, lease.day, account.day))
-  )
   const spans = spansOf(limits)
   const short = spans.filter((span) => restOf(account, limits, span) < BigInt(input.needNano))
   return short.length === 0 ? spans.some(isHeld) : short.every(isHeld)

@@ -8,7 +8,10 @@ const CHECK_VIOLATION = '23514'
 /** As the schema's `ledger_partition` holds it. */
 const MAKING_LOCK = 7_305_848_212
 
-/** Makes the ledger's partitions of this month and the next ones, where they are missing. @returns those that were */
+/**
+ * Makes the ledger's partitions of this month and the next ones, where they are missing. @returns those that
+ * were
+ */
 export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
   const before = await countPartitions(store.sql)
   await store.sql`
@@ -17,18 +20,22 @@ export async function ensurePartitions(store: Store): Promise<{ readonly partiti
 }
 
 /**
- * Runs something that writes to the ledger; where the month of a day has no partition, makes it and runs it again. In a
- * transaction of its own: nobody waits for it.
+ * Runs something that writes to the ledger; where the month of a day has no partition, makes it and runs it
+ * again. In a transaction of its own: nobody waits for it.
  */
-export async function withPartitions<T>(store: Store, days: () => Iterable<Day> | Promise<Iterable<Day>>, write: () => Promise<T>): Promise<T> {
+export async function withPartitions<T>(
+  store: Store,
+  days: () => Iterable<Day> | Promise<Iterable<Day>>,
+  write: () => Promise<T>,
+): Promise<T> {
   try {
     return await write()
   } catch (problem) {
     if (!isPartitionMissing(problem)) throw problem
-    const firsts = new Set([...await days()].map((day) => `${day.slice(0, 7)}-01`))
+    const firsts = new Set([...(await days())].map((day) => `${day.slice(0, 7)}-01`))
     await store.sql.begin(async (tx) => {
-      // One that somebody has just made can be seen before this connection is told to forget that the month had none;
-      // it is told before he lets go of what he held while he made it.
+      // One that somebody has just made can be seen before this connection is told to forget that the month
+      // had none; it is told before he lets go of what he held while he made it.
       await tx`SELECT pg_advisory_xact_lock(${MAKING_LOCK})`
       await tx`SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
     })
@@ -36,12 +43,20 @@ export async function withPartitions<T>(store: Store, days: () => Iterable<Day> 
   }
 }
 
-/** A check that fails has a name, and this has none; what the server says of it is in the server's language. */
+/**
+ * A check that fails has a name, and this has none; what the server says of it is in the server's language.
+ */
 function isPartitionMissing(problem: unknown): boolean {
-  return problem instanceof postgres.PostgresError && problem.code === CHECK_VIOLATION && problem.constraint_name === undefined
+  return (
+    problem instanceof postgres.PostgresError &&
+    problem.code === CHECK_VIOLATION &&
+    problem.constraint_name === undefined
+  )
 }
 
 async function countPartitions(sql: Queryable): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = 'ledger'::regclass`
+  const [row] = await sql<
+    { count: number }[]
+  >`SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent = 'ledger'::regclass`
   return row?.count ?? 0
 }

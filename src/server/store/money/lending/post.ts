@@ -18,8 +18,8 @@ export interface Posting {
 }
 
 /**
- * Writes the books. Two transactions that touch the same row of `activity` wait for each other before they come here:
- * both hold its organization's account.
+ * Writes the books. Two transactions that touch the same row of `activity` wait for each other before they
+ * come here: both hold its organization's account.
  */
 export async function post(tx: Transaction, posting: Posting): Promise<void> {
   const { accounts, leases } = applied(posting)
@@ -41,10 +41,11 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
     for (const [day, { spent, byok, fromLease }] of books.entries.get(account.id) ?? []) {
       const lease = held.get(`${account.id} ${day}`)
       const lentNano = lease?.lentNano ?? 0n
-      // Cannot be, as long as fronts give out only what they were lent. What was spent is counted in any case: books that
-      // refuse an entry would hold up all that come behind it.
+      // Cannot be, as long as fronts give out only what they were lent. What was spent is counted in any
+      // case: books that refuse an entry would hold up all that come behind it.
       const paid = fromLease <= lentNano ? fromLease : lentNano
-      if (paid < fromLease) log.error('lease.exceeded', { journalId, accountId: account.id, day, fromLease, lentNano })
+      if (paid < fromLease)
+        log.error('lease.exceeded', { journalId, accountId: account.id, day, fromLease, lentNano })
       if (lease !== undefined && paid > 0n) changed.push({ ...lease, lentNano: lentNano - paid })
       now = changedBy(now, day, { spent, byok, lent: -paid })
     }
@@ -59,9 +60,12 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
 
 async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promise<void> {
   if (rows.length === 0) return
-  const told = rows.map((row) => (
-    { ...row, spent: String(cappedNano(row.spent)), byok: String(cappedNano(row.byok)), forfeited: String(cappedNano(row.forfeited)) }
-  ))
+  const told = rows.map((row) => ({
+    ...row,
+    spent: String(cappedNano(row.spent)),
+    byok: String(cappedNano(row.byok)),
+    forfeited: String(cappedNano(row.forfeited)),
+  }))
   const most = String(COUNTER_NANO_MAX)
   await tx`
     INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,

@@ -4,18 +4,24 @@ import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
 
 /** Each has the columns subject, counter, expected and found, and a row for each that differ. */
-const SPENT = SPANS.flatMap((span) => (['spent', 'byok'] as const).map((what) => ({
-  column: `${span}_${what}_nano`,
-  // What is left of dropped months is of no window but the one that never ends.
-  sum: capped(`COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`),
-})))
+const SPENT = SPANS.flatMap((span) =>
+  (['spent', 'byok'] as const).map((what) => ({
+    column: `${span}_${what}_nano`,
+    // What is left of dropped months is of no window but the one that never ends.
+    sum: capped(
+      `COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`,
+    ),
+  })),
+)
 
 const LENT = SPANS.map((span) => ({
   column: `${span}_lent_nano`,
   sum: `COALESCE(sum(c.lent_nano) FILTER (WHERE ${inWindow(span)}), 0)`,
 }))
 
-const ROLLED_UP = ['requests', 'tokens', 'milliseconds', 'spent_nano', 'byok_nano', 'forfeited_nano'].map((column) => ({ column }))
+const ROLLED_UP = ['requests', 'tokens', 'milliseconds', 'spent_nano', 'byok_nano', 'forfeited_nano'].map(
+  (column) => ({ column }),
+)
 
 const ACCOUNTS = `
   SELECT f.id AS subject, ${COMPARED}
@@ -103,14 +109,17 @@ const SUMS = {
 export type SumName = keyof typeof SUMS
 
 /**
- * One statement, so that the ledger is read once: rows with kind, subject, counter, expected, found, and `total`, how many
- * there are of the kind. @param countMax rows of one kind
+ * One statement, so that the ledger is read once: rows with kind, subject, counter, expected, found, and
+ * `total`, how many there are of the kind. @param countMax rows of one kind
  */
 export function checkStatement(countMax: number): string {
-  const sums = Object.entries(SUMS).map(([name, query]) =>
-    `SELECT 0 AS kind, '' AS subject, '${name}' AS counter, NULL AS expected, (${query})::text AS found`)
-  const kinds = [ACCOUNTS, LEASES, CREDITS, ACTIVITY, ORPHANS].map((query, nth) =>
-    `SELECT ${nth + 1}, subject, counter, expected, found FROM (${query}) AS of_kind`)
+  const sums = Object.entries(SUMS).map(
+    ([name, query]) =>
+      `SELECT 0 AS kind, '' AS subject, '${name}' AS counter, NULL AS expected, (${query})::text AS found`,
+  )
+  const kinds = [ACCOUNTS, LEASES, CREDITS, ACTIVITY, ORPHANS].map(
+    (query, nth) => `SELECT ${nth + 1}, subject, counter, expected, found FROM (${query}) AS of_kind`,
+  )
   return `
     WITH facts AS MATERIALIZED (${factsOf('ledger')}), contributions AS MATERIALIZED (${CONTRIBUTIONS}), months AS (${MONTHS}),
     told AS (${[...sums, ...kinds].join(' UNION ALL ')})
@@ -125,6 +134,8 @@ interface Column {
 
 /** `e`: what the parts come to; `f`: what stands there. A side that has no such row has 0. */
 function differing(columns: readonly Column[]): string {
-  const pairs = columns.map(({ column }) => `('${column}', COALESCE(e.${column}, 0), COALESCE(f.${column}, 0))`)
+  const pairs = columns.map(
+    ({ column }) => `('${column}', COALESCE(e.${column}, 0), COALESCE(f.${column}, 0))`,
+  )
   return `CROSS JOIN LATERAL (VALUES ${pairs.join(', ')}) AS v (counter, expected, found) WHERE v.expected <> v.found`
 }

@@ -54,20 +54,25 @@ interface Told extends Difference {
 }
 
 /**
- * Computes every counter and roll-up again, in one snapshot, so that it is exact while others write: what accounts have
- * spent in their current windows, from the ledger and what is left of its dropped months; what is lent, from the leases;
- * an organization's limit, from its credits; activity, for the months that are there. Nothing is locked.
+ * Computes every counter and roll-up again, in one snapshot, so that it is exact while others write: what
+ * accounts have spent in their current windows, from the ledger and what is left of its dropped months; what
+ * is lent, from the leases; an organization's limit, from its credits; activity, for the months that are
+ * there. Nothing is locked.
  * Failure: store_unavailable.
  */
 export function checkLedger(store: Store): Promise<Outcome<LedgerCheck>> {
-  return reach(() => store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
-    await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'`)
-    const told = await tx.unsafe<Told[]>(checkStatement(DIFFERENCES_MAX))
-    const totals = new Map(told.map(({ kind, total }) => [kind, kind === 0 ? 0 : total]))
-    const differences = told.filter(({ kind }) => kind > 0).map(({ subject, counter, expected, found }) => ({ subject, counter, expected, found }))
-    const count = [...totals.values()].reduce((sum, total) => sum + total, 0)
-    return ok({ sums: sumsOf(told.filter(({ kind }) => kind === 0)), differences, count })
-  }))
+  return reach(() =>
+    store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+      await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'`)
+      const told = await tx.unsafe<Told[]>(checkStatement(DIFFERENCES_MAX))
+      const totals = new Map(told.map(({ kind, total }) => [kind, kind === 0 ? 0 : total]))
+      const differences = told
+        .filter(({ kind }) => kind > 0)
+        .map(({ subject, counter, expected, found }) => ({ subject, counter, expected, found }))
+      const count = [...totals.values()].reduce((sum, total) => sum + total, 0)
+      return ok({ sums: sumsOf(told.filter(({ kind }) => kind === 0)), differences, count })
+    }),
+  )
 }
 
 function sumsOf(told: readonly Told[]): LedgerSums {

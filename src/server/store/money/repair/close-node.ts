@@ -28,21 +28,32 @@ export interface ClosedNode {
 /** What is known of a node by its id. Failure: store_unavailable. */
 export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJournals>> {
   return reach(async () => {
-    const open = await sql<{ id: string }[]>`SELECT id FROM journals WHERE node = ${node} AND state = 'open' ORDER BY opened_at, id`
+    const open = await sql<
+      { id: string }[]
+    >`SELECT id FROM journals WHERE node = ${node} AND state = 'open' ORDER BY opened_at, id`
     const [fronts] = await sql<{ live: number; silent: number }[]>`
       SELECT count(*) FILTER (WHERE is_live)::int AS live, count(*) FILTER (WHERE NOT is_live)::int AS silent
       FROM (SELECT heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms' AS is_live FROM fronts WHERE node = ${node}) AS own`
     const [journal] = await sql`SELECT FROM journals WHERE node = ${node} LIMIT 1`
     const isKnown = journal !== undefined || (fronts?.live ?? 0) + (fronts?.silent ?? 0) > 0
-    return ok({ isKnown, open: open.map(({ id }) => id), liveFronts: fronts?.live ?? 0, silentFronts: fronts?.silent ?? 0 })
+    return ok({
+      isKnown,
+      open: open.map(({ id }) => id),
+      liveFronts: fronts?.live ?? 0,
+      silentFronts: fronts?.silent ?? 0,
+    })
   })
 }
 
 /**
- * Ends the journals of a node that is gone with its disk: what its fronts held, and nobody can explain, is forfeited. Once
- * more does nothing. Failure: store_unavailable. Throws what the lender does.
+ * Ends the journals of a node that is gone with its disk: what its fronts held, and nobody can explain, is
+ * forfeited. Once more does nothing. Failure: store_unavailable. Throws what the lender does.
  */
-export async function closeNode(parts: { readonly store: Store; readonly lender: Lender }, node: string, by: ChangedBy): Promise<Outcome<ClosedNode>> {
+export async function closeNode(
+  parts: { readonly store: Store; readonly lender: Lender },
+  node: string,
+  by: ChangedBy,
+): Promise<Outcome<ClosedNode>> {
   const { store, lender } = parts
   const journals = await journalsOf(store, node)
   if (!journals.ok) return journals
@@ -56,10 +67,12 @@ export async function closeNode(parts: { readonly store: Store; readonly lender:
     returnedNano += report.returnedNano
   }
   const done: ClosedNode = { journals: closed, forfeits, forfeitedNano, returnedNano }
-  return closed === 0 ? ok(done) : reach(async () => {
-    await note(store, { node, journals: journals.value.open, by })
-    return ok(done)
-  })
+  return closed === 0
+    ? ok(done)
+    : reach(async () => {
+        await note(store, { node, journals: journals.value.open, by })
+        return ok(done)
+      })
 }
 
 interface Noted {
@@ -74,9 +87,19 @@ async function note(store: Store, { node, journals, by }: Noted): Promise<void> 
     const rows = await tx<{ organization_id: string; forfeits: number; amount: string }[]>`
       SELECT organization_id, count(*)::int AS forfeits, sum(cost_nano)::text AS amount
       FROM ledger WHERE kind = 'forfeit' AND journal_id = ANY(string_to_array(${journals.join(',')}, ',')::uuid[]) GROUP BY organization_id`
-    await appendAudit(tx, ...rows.map((row) => ({
-      ...by, organizationId: row.organization_id, workspaceId: null, operation: 'cli.ledger-close-node', outcome: 'changed' as const,
-      objectKind: 'node', objectId: node, before: null, after: { forfeits: row.forfeits, amount_nano: row.amount },
-    })))
+    await appendAudit(
+      tx,
+      ...rows.map((row) => ({
+        ...by,
+        organizationId: row.organization_id,
+        workspaceId: null,
+        operation: 'cli.ledger-close-node',
+        outcome: 'changed' as const,
+        objectKind: 'node',
+        objectId: node,
+        before: null,
+        after: { forfeits: row.forfeits, amount_nano: row.amount },
+      })),
+    )
   })
 }

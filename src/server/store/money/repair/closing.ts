@@ -3,7 +3,10 @@ import { appendAudit } from '../../base/append-audit.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { capped, CONTRIBUTIONS, factsOf } from './sums.ts'
 
-/** Milliseconds that the drop of a month waits for whoever reads the ledger, while all who write it wait behind it. Decision. */
+/**
+ * Milliseconds that the drop of a month waits for whoever reads the ledger, while all who write it wait
+ * behind it. Decision.
+ */
 const DROP_WAIT_MS = 500
 
 /** A month of the ledger. Its partition's name is of our own making, and becomes text of statements. */
@@ -23,14 +26,14 @@ export interface Closing {
 }
 
 /**
- * Begins to add a month up, or goes on where somebody ended. From here on its own trigger says when a row of it is written:
- * the sums, made piece by piece, are those of one moment or they are begun anew.
+ * Begins to add a month up, or goes on where somebody ended. From here on its own trigger says when a row of
+ * it is written: the sums, made piece by piece, are those of one moment or they are begun anew.
  * @returns false when the month is gone, or the turn
  */
 export function beginClosing({ store, month: { partition }, hold }: Closing): Promise<boolean> {
   return store.sql.begin(async (tx) => {
     await tx.unsafe(`SET LOCAL lock_timeout = ${DROP_WAIT_MS}`)
-    if (!await hold(tx) || !await isThere(tx, partition)) return false
+    if (!(await hold(tx)) || !(await isThere(tx, partition))) return false
     // Waits for whoever writes to the month: what was written before, the sums below will see.
     await tx.unsafe(`
       CREATE OR REPLACE TRIGGER ledger_closing_touched AFTER INSERT OR UPDATE OR DELETE ON ${partition}
@@ -46,11 +49,14 @@ export function beginClosing({ store, month: { partition }, hold }: Closing): Pr
 /** `more`: there are blocks left. `gone`: the month, or the turn. */
 export type Summed = 'more' | 'all' | 'gone'
 
-/** Adds up the next blocks of a month. Each piece commits with how far it went: a crash loses none, and none counts twice. */
+/**
+ * Adds up the next blocks of a month. Each piece commits with how far it went: a crash loses none, and none
+ * counts twice.
+ */
 export function sumSome({ store, month: { partition }, hold }: Closing): Promise<Summed> {
   return store.sql.begin(async (tx) => {
     await tx.unsafe('SET LOCAL synchronous_commit = off; SET LOCAL max_parallel_workers_per_gather = 0')
-    if (!await hold(tx) || !await isThere(tx, partition)) return 'gone'
+    if (!(await hold(tx)) || !(await isThere(tx, partition))) return 'gone'
     const state = await stateOf(tx, partition)
     if (state === null) return 'gone'
     if (state.isStale) {
@@ -97,25 +103,31 @@ async function stateOf(tx: Transaction, partition: string): Promise<ClosingState
 }
 
 /**
- * Drops a month that was added up, with what it amounts to for each account carried over, and an event of each organization
- * that had rows in it.
- * @returns rows; null when it was written to since, an account is of a window that reaches into it, or it is gone, or the turn
+ * Drops a month that was added up, with what it amounts to for each account carried over, and an event of
+ * each organization that had rows in it.
+ * @returns rows; null when it was written to since, an account is of a window that reaches into it, or it is
+ * gone, or the turn
  */
 export function drop({ store, month: { partition, first }, hold }: Closing): Promise<number | null> {
   return store.sql.begin(async (tx) => {
-    // Nobody writes to a month that has long ended; if somebody does, it is before this or into a partition that is new.
+    // Nobody writes to a month that has long ended; if somebody does, it is before this or into a partition
+    // that is new.
     await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DROP_WAIT_MS}`)
-    if (!await hold(tx) || !await isThere(tx, partition)) return null
+    if (!(await hold(tx)) || !(await isThere(tx, partition))) return null
     await tx.unsafe(`LOCK TABLE ${partition} IN SHARE ROW EXCLUSIVE MODE`)
     const state = await stateOf(tx, partition)
     if (state === null || state.isStale || state.nextBlock < state.blocks) return null
-    const [late] = await tx`SELECT FROM accounts WHERE day < ${first}::date + interval '1 month 6 days' LIMIT 1`
+    const [late] =
+      await tx`SELECT FROM accounts WHERE day < ${first}::date + interval '1 month 6 days' LIMIT 1`
     if (late !== undefined) return null
-    await tx.unsafe(`
+    await tx.unsafe(
+      `
       INSERT INTO ledger_pruned AS p (account_id, spent_nano, byok_nano)
       SELECT account_id, spent_nano, byok_nano FROM ledger_closing_sums WHERE partition = $1 AND (spent_nano <> 0 OR byok_nano <> 0)
       ON CONFLICT (account_id) DO UPDATE SET
-        spent_nano = ${capped('p.spent_nano + excluded.spent_nano')}, byok_nano = ${capped('p.byok_nano + excluded.byok_nano')}`, [partition])
+        spent_nano = ${capped('p.spent_nano + excluded.spent_nano')}, byok_nano = ${capped('p.byok_nano + excluded.byok_nano')}`,
+      [partition],
+    )
     const rows = await tell(tx, { partition, first })
     await tx`DELETE FROM ledger_closing WHERE partition = ${partition}`
     // Last, since it waits for every reader of the ledger and lets none of its writers pass meanwhile.
@@ -136,11 +148,24 @@ async function tell(tx: Transaction, { partition, first }: Month): Promise<numbe
   const dropped = await tx<Dropped[]>`
     SELECT o.id AS "organizationId", s.rows::text, s.spent_nano::text, s.byok_nano::text
     FROM ledger_closing_sums s JOIN organizations o ON 'o' || o.id = s.account_id WHERE s.partition = ${partition} AND s.rows > 0`
-  await appendAudit(tx, ...dropped.map(({ organizationId, ...before }) => ({
-    organizationId, workspaceId: null, actor: { kind: 'system' as const, id: null }, requestId: null, operation: 'system.ledger-prune',
-    outcome: 'changed' as const, objectKind: 'ledger_month', objectId: first.slice(0, 7), before, after: null,
-  })))
-  const [all] = await tx<{ rows: number }[]>`SELECT COALESCE(sum(rows), 0)::float8 AS rows FROM ledger_closing_sums WHERE partition = ${partition}`
+  await appendAudit(
+    tx,
+    ...dropped.map(({ organizationId, ...before }) => ({
+      organizationId,
+      workspaceId: null,
+      actor: { kind: 'system' as const, id: null },
+      requestId: null,
+      operation: 'system.ledger-prune',
+      outcome: 'changed' as const,
+      objectKind: 'ledger_month',
+      objectId: first.slice(0, 7),
+      before,
+      after: null,
+    })),
+  )
+  const [all] = await tx<
+    { rows: number }[]
+  >`SELECT COALESCE(sum(rows), 0)::float8 AS rows FROM ledger_closing_sums WHERE partition = ${partition}`
   return all?.rows ?? 0
 }
 

@@ -11,8 +11,25 @@ export interface ExportQuery {
 
 /** Columns of the export, in their order. */
 export const EXPORT_COLUMNS = [
-  'day', 'at', 'kind', 'request_id', 'organization_id', 'workspace_id', 'key_hash', 'account_id', 'operation', 'model', 'provider',
-  'tokens', 'milliseconds', 'cost_nano_usd', 'released_nano_usd', 'cost_usd', 'released_usd', 'is_byok', 'journal_id',
+  'day',
+  'at',
+  'kind',
+  'request_id',
+  'organization_id',
+  'workspace_id',
+  'key_hash',
+  'account_id',
+  'operation',
+  'model',
+  'provider',
+  'tokens',
+  'milliseconds',
+  'cost_nano_usd',
+  'released_nano_usd',
+  'cost_usd',
+  'released_usd',
+  'is_byok',
+  'journal_id',
 ] as const
 
 const VALUES: Readonly<Partial<Record<(typeof EXPORT_COLUMNS)[number], string>>> = {
@@ -34,22 +51,34 @@ const ROWS_AT_ONCE = 1_000
 const LINE_END = '\r\n'
 
 /**
- * Writes rows of the ledger as CSV (RFC 4180, with a header line) as fast as `out` takes them: month after month, in each
- * as they were booked. Nothing is sorted and nothing is held.
- * Throws what Postgres says, and `EPIPE` of a reader that left.
+ * Writes rows of the ledger as CSV (RFC 4180, with a header line) as fast as `out` takes them: month after
+ * month, in each as they were booked. Nothing is sorted and nothing is held. Throws what Postgres says, and
+ * `EPIPE` of a reader that left.
  */
-export async function exportLedger({ sql }: Store, query: ExportQuery, out: NodeJS.WritableStream): Promise<void> {
+export async function exportLedger(
+  { sql }: Store,
+  query: ExportQuery,
+  out: NodeJS.WritableStream,
+): Promise<void> {
   const condition = conditionOf(query)
   await sql.begin('READ ONLY', async (tx) => {
     // A reader may take as long as it likes; and rows of parallel workers would come in no order.
-    await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL max_parallel_workers_per_gather = 0')
-    const values = EXPORT_COLUMNS.map((name) => `COALESCE((${VALUES[name] ?? name})::text, '')`).join(", ',', ")
-    const lines = tx.unsafe<{ line: string }[]>(`SELECT concat(${values}) AS line FROM ledger WHERE ${condition}`)
+    await tx.unsafe(
+      'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL max_parallel_workers_per_gather = 0',
+    )
+    const values = EXPORT_COLUMNS.map((name) => `COALESCE((${VALUES[name] ?? name})::text, '')`).join(
+      ", ',', ",
+    )
+    const lines = tx.unsafe<{ line: string }[]>(
+      `SELECT concat(${values}) AS line FROM ledger WHERE ${condition}`,
+    )
     await pipeline(piecesOf(lines.cursor(ROWS_AT_ONCE)), out, { end: false })
   })
 }
 
-async function* piecesOf(batches: AsyncIterable<readonly { readonly line: string }[]>): AsyncGenerator<string> {
+async function* piecesOf(
+  batches: AsyncIterable<readonly { readonly line: string }[]>,
+): AsyncGenerator<string> {
   yield EXPORT_COLUMNS.join(',') + LINE_END
   for await (const rows of batches) yield rows.map(({ line }) => line + LINE_END).join('')
 }
@@ -60,7 +89,10 @@ function quoted(column: string): string {
 }
 
 function conditionOf({ from, to, organizationId }: ExportQuery): string {
-  if ([from, to].some((day) => day !== undefined && !DAY.test(day)) || (organizationId !== undefined && !isId(organizationId))) {
+  if (
+    [from, to].some((day) => day !== undefined && !DAY.test(day)) ||
+    (organizationId !== undefined && !isId(organizationId))
+  ) {
     throw new TypeError('a day or an id is malformed')
   }
   return [

@@ -14,7 +14,10 @@ export interface ForfeitQuery {
   readonly before?: string
 }
 
-/** What a dead front held for a call of which nobody knows the end, or, with an account, for calls that nobody knows of. */
+/**
+ * What a dead front held for a call of which nobody knows the end, or, with an account, for calls that nobody
+ * knows of.
+ */
 export interface Forfeit {
   readonly day: string
   readonly at: Date
@@ -52,7 +55,11 @@ interface ForfeitRow {
 }
 
 /** Forfeits that still count, newest first. Failure: store_unavailable. */
-export function listForfeits({ sql }: Store, query: ForfeitQuery, limit: number): Promise<Outcome<readonly Forfeit[]>> {
+export function listForfeits(
+  { sql }: Store,
+  query: ForfeitQuery,
+  limit: number,
+): Promise<Outcome<readonly Forfeit[]>> {
   return reach(async () => {
     const rows = await sql<ForfeitRow[]>`
       SELECT day::text AS day, at, request_id, organization_id, workspace_id, key_hash, account_id, journal_id, model, cost_nano, released_nano
@@ -66,12 +73,18 @@ export function listForfeits({ sql }: Store, query: ForfeitQuery, limit: number)
  * Lets forfeits go: what they counted in windows that go on is free again, at once. Once more does nothing.
  * Failure: store_unavailable.
  */
-export function forgive(store: Store, query: ForfeitQuery & { readonly note: string }, by: ChangedBy): Promise<Outcome<Forgiven>> {
-  return reach(async () => ok(await store.sql.begin(async (tx) => {
-    await lockOwners(tx, query)
-    // With the columns of the ledger, so that what they counted is said by the one text that says it.
-    await tx`CREATE TEMP TABLE forgiven (LIKE ledger INCLUDING DEFAULTS) ON COMMIT DROP`
-    await tx`
+export function forgive(
+  store: Store,
+  query: ForfeitQuery & { readonly note: string },
+  by: ChangedBy,
+): Promise<Outcome<Forgiven>> {
+  return reach(async () =>
+    ok(
+      await store.sql.begin(async (tx) => {
+        await lockOwners(tx, query)
+        // With the columns of the ledger, so that what they counted is said by the one text that says it.
+        await tx`CREATE TEMP TABLE forgiven (LIKE ledger INCLUDING DEFAULTS) ON COMMIT DROP`
+        await tx`
       WITH picked AS (
         SELECT l.tableoid AS of_table, l.ctid AS at_row, l.released_nano FROM ledger l JOIN owners o ON ${sameOwner(tx)}
         WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(tx, query)}),
@@ -80,14 +93,17 @@ export function forgive(store: Store, query: ForfeitQuery & { readonly note: str
         RETURNING l.*, p.released_nano AS released_before)
       INSERT INTO forgiven (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, model, cost_nano)
       SELECT day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, model, cost_nano - released_before FROM released`
-    await takeBack(tx)
-    return note(tx, query, by)
-  })))
+        await takeBack(tx)
+        return note(tx, query, by)
+      }),
+    ),
+  )
 }
 
 /**
- * Forfeits are read and changed under the locks of the accounts that they count for, as the lender does: first of all those,
- * in their order. One that comes after this look is of another owner, or waits for these locks.
+ * Forfeits are read and changed under the locks of the accounts that they count for, as the lender does:
+ * first of all those, in their order. One that comes after this look is of another owner, or waits for these
+ * locks.
  */
 async function lockOwners(tx: Transaction, query: ForfeitQuery): Promise<void> {
   await tx`
@@ -125,14 +141,27 @@ async function takeBack(tx: Transaction): Promise<void> {
     WHERE a.id = f.id`)
 }
 
-async function note(tx: Transaction, { note: why, ...query }: ForfeitQuery & { readonly note: string }, by: ChangedBy): Promise<Forgiven> {
+async function note(
+  tx: Transaction,
+  { note: why, ...query }: ForfeitQuery & { readonly note: string },
+  by: ChangedBy,
+): Promise<Forgiven> {
   const rows = await tx<{ organization_id: string; forfeits: number; amount: string }[]>`
     SELECT organization_id, count(*)::int AS forfeits, sum(cost_nano)::text AS amount FROM forgiven GROUP BY organization_id`
-  await appendAudit(tx, ...rows.map((row) => ({
-    ...by, organizationId: row.organization_id, workspaceId: null, operation: 'cli.ledger-forgive', outcome: 'changed' as const,
-    objectKind: 'forfeits', objectId: query.requestId ?? query.journalId ?? `before ${query.before ?? ''}`,
-    before: null, after: { forfeits: row.forfeits, amount_nano: row.amount, note: why },
-  })))
+  await appendAudit(
+    tx,
+    ...rows.map((row) => ({
+      ...by,
+      organizationId: row.organization_id,
+      workspaceId: null,
+      operation: 'cli.ledger-forgive',
+      outcome: 'changed' as const,
+      objectKind: 'forfeits',
+      objectId: query.requestId ?? query.journalId ?? `before ${query.before ?? ''}`,
+      before: null,
+      after: { forfeits: row.forfeits, amount_nano: row.amount, note: why },
+    })),
+  )
   return {
     forfeits: rows.reduce((sum, { forfeits }) => sum + forfeits, 0),
     amountNano: rows.reduce((sum, { amount }) => sum + BigInt(amount), 0n),

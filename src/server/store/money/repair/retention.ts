@@ -8,13 +8,18 @@ import { holdTurn } from '../../base/retention-lease.ts'
 import { beginClosing, drop, sumSome, type Closing, type Hold, type Month } from './closing.ts'
 import { inWindow, MONTHS } from './sums.ts'
 
-/** Times that the sums of a month are begun anew in one run, when somebody writes to it meanwhile. Decision. */
+/**
+ * Times that the sums of a month are begun anew in one run, when somebody writes to it meanwhile. Decision.
+ */
 const CLOSED_ANEW_MAX = 3
 
 export interface PrunedMonths {
   readonly months: number
   readonly rows: number
-  /** Months that are due, and stay while journals of dead nodes, money lent in them, or jobs that began in them, may still change them. */
+  /**
+   * Months that are due, and stay while journals of dead nodes, money lent in them, or jobs that began in
+   * them, may still change them.
+   */
   readonly held: number
 }
 
@@ -25,11 +30,12 @@ interface DueMonth extends Month {
 }
 
 /**
- * Drops whole months of the ledger that are older than the current one and so many before it. What they amount to for each
- * account is added to `ledger_pruned` in the transaction that drops, so that `checkLedger` goes on being exact; roll-ups stay.
- * Months of current windows stay, whatever is asked. Several at once do no harm.
- * @param keptMonths 0 = for ever
- * Throws what Postgres says: a reader that holds the ledger too long leaves the month to the next turn.
+ * Drops whole months of the ledger that are older than the current one and so many before it. What they
+ * amount to for each account is added to `ledger_pruned` in the transaction that drops, so that `checkLedger`
+ * goes on being exact; roll-ups stay. Months of current windows stay, whatever is asked. Several at once do
+ * no harm.
+ * @param keptMonths 0 = for ever Throws what Postgres says: a reader that holds the ledger too long leaves
+ * the month to the next turn.
  */
 export async function pruneLedger(store: Store, keptMonths: number): Promise<PrunedMonths> {
   const done = { ...NONE }
@@ -42,11 +48,19 @@ export async function pruneLedger(store: Store, keptMonths: number): Promise<Pru
 }
 
 /** The same in the runner's turn, with rests between the steps. */
-export function ledgerMonths({ store, keptMonths, log }: { readonly store: Store; readonly keptMonths: number; readonly log: Log }): PruneStep {
+export function ledgerMonths({
+  store,
+  keptMonths,
+  log,
+}: {
+  readonly store: Store
+  readonly keptMonths: number
+  readonly log: Log
+}): PruneStep {
   return {
     kind: 'ledger',
     keptFor: keptMonths < 1 ? null : { count: keptMonths, unit: 'months' },
-    async* run(turn) {
+    async *run(turn) {
       let held = 0
       const steps = pruneMonths(store, keptMonths, (tx) => holdTurn(tx, turn))
       for (;;) {
@@ -61,18 +75,25 @@ export function ledgerMonths({ store, keptMonths, log }: { readonly store: Store
     },
     async due() {
       let rows = 0
-      for (const { partition, isHeld } of keptMonths < 1 ? [] : await monthsDue(store, keptMonths)) if (!isHeld) rows += await rowsOf(store, partition)
+      for (const { partition, isHeld } of keptMonths < 1 ? [] : await monthsDue(store, keptMonths))
+        if (!isHeld) rows += await rowsOf(store, partition)
       return rows
     },
     async oldest() {
-      const [row] = await store.sql.unsafe<{ at: Date | null }[]>(`SELECT min(first)::timestamp AT TIME ZONE 'UTC' AS at FROM (${MONTHS}) AS m`)
+      const [row] = await store.sql.unsafe<{ at: Date | null }[]>(
+        `SELECT min(first)::timestamp AT TIME ZONE 'UTC' AS at FROM (${MONTHS}) AS m`,
+      )
       return row?.at ?? null
     },
   }
 }
 
 /** Each step is a short transaction, and tells what it came to. */
-async function* pruneMonths(store: Store, keptMonths: number, hold: Hold): AsyncGenerator<PrunedMonths, PruneEnd, void> {
+async function* pruneMonths(
+  store: Store,
+  keptMonths: number,
+  hold: Hold,
+): AsyncGenerator<PrunedMonths, PruneEnd, void> {
   if (keptMonths < 1) return 'done'
   let isLost = false
   const holding: Hold = async (tx) => {
@@ -88,8 +109,9 @@ async function* pruneMonths(store: Store, keptMonths: number, hold: Hold): Async
 }
 
 async function* pruneMonth(closing: Closing): AsyncGenerator<PrunedMonths, void, void> {
-  for (let after: string | null = ''; after !== null; yield NONE) after = await turnAccounts(closing.store, closing.month, after)
-  if (!await beginClosing(closing)) return
+  for (let after: string | null = ''; after !== null; yield NONE)
+    after = await turnAccounts(closing.store, closing.month, after)
+  if (!(await beginClosing(closing))) return
   for (let anew = 0; anew < CLOSED_ANEW_MAX; anew++) {
     let summed = await sumSome(closing)
     for (; summed === 'more'; summed = await sumSome(closing)) yield NONE
@@ -105,8 +127,9 @@ async function* pruneMonth(closing: Closing): AsyncGenerator<PrunedMonths, void,
 }
 
 /**
- * Oldest first. An entry of the books may still come from a journal that was open in the month and whose front is dead, and
- * from a job that is open since then, held or without a limit: its cost counts in the window of its acceptance.
+ * Oldest first. An entry of the books may still come from a journal that was open in the month and whose
+ * front is dead, and from a job that is open since then, held or without a limit: its cost counts in the
+ * window of its acceptance.
  */
 async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly DueMonth[]> {
   return sql<DueMonth[]>`
@@ -122,19 +145,29 @@ async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly D
 }
 
 /**
- * An account that nobody has used since still shows the windows of that month: it is turned to the present ones, as its
- * next use would.
+ * An account that nobody has used since still shows the windows of that month: it is turned to the present
+ * ones, as its next use would.
  * @param after the last one that was turned @returns the last of these; null when there are no more
  */
 async function turnAccounts(store: Store, { first }: Month, after: string): Promise<string | null> {
-  const sets = SPANS.filter((span) => span !== 'lifetime').flatMap((span) => ['spent', 'byok', 'lent'].map((what) =>
-    `${span}_${what}_nano = CASE WHEN ${inWindow(span)} THEN a.${span}_${what}_nano ELSE 0 END`))
-  const turned = await store.sql.begin((tx) => tx.unsafe<{ id: string }[]>(`
+  const sets = SPANS.filter((span) => span !== 'lifetime').flatMap((span) =>
+    ['spent', 'byok', 'lent'].map(
+      (what) => `${span}_${what}_nano = CASE WHEN ${inWindow(span)} THEN a.${span}_${what}_nano ELSE 0 END`,
+    ),
+  )
+  const turned = await store.sql.begin((tx) =>
+    tx.unsafe<{ id: string }[]>(
+      `
     WITH due AS (
       SELECT id FROM accounts WHERE id > $2 AND day < $1::date + interval '1 month 6 days' AND day < utc_today()
       ORDER BY id LIMIT ${ACCOUNTS_TURNED_AT_ONCE} FOR UPDATE)
-    UPDATE accounts a SET ${sets.join(', ')}, day = c.day FROM due, (SELECT utc_today() AS day) AS c WHERE a.id = due.id RETURNING a.id`, [first, after]))
-  return turned.length < ACCOUNTS_TURNED_AT_ONCE ? null : turned.map(({ id }) => id).reduce((last, id) => (id > last ? id : last), '')
+    UPDATE accounts a SET ${sets.join(', ')}, day = c.day FROM due, (SELECT utc_today() AS day) AS c WHERE a.id = due.id RETURNING a.id`,
+      [first, after],
+    ),
+  )
+  return turned.length < ACCOUNTS_TURNED_AT_ONCE
+    ? null
+    : turned.map(({ id }) => id).reduce((last, id) => (id > last ? id : last), '')
 }
 
 function rowsOf(store: Store, partition: string): Promise<number> {

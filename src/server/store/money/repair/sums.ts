@@ -23,7 +23,10 @@ export function capped(sum: string): string {
 /** What a row is for roll-ups and accounts. */
 const IS_USAGE = `kind IN ('usage', 'estimated')`
 
-/** A query of how many rows and nano-USD a day has of a key and model. @param source the ledger, or a table with its columns */
+/**
+ * A query of how many rows and nano-USD a day has of a key and model. @param source the ledger, or a table
+ * with its columns
+ */
 export function factsOf(source: string): string {
   return `
     SELECT organization_id, workspace_id, key_hash, account_id, day, COALESCE(model, '') AS model, count(*) AS rows,
@@ -38,10 +41,10 @@ export function factsOf(source: string): string {
 }
 
 /**
- * What `facts` count for whom, with the columns account_id, day, spent, byok: the one place that says it, for the check, for
- * forgiving and for what is left of dropped months. Usage counts for organization, workspace and key; a forfeit for
- * workspace and key, and one that names an account for that alone: of no call that is known, or of one whose credentials
- * count in one of both. An overrun counts for nobody. Design §6.
+ * What `facts` count for whom, with the columns account_id, day, spent, byok: the one place that says it, for
+ * the check, for forgiving and for what is left of dropped months. Usage counts for organization, workspace
+ * and key; a forfeit for workspace and key, and one that names an account for that alone: of no call that is
+ * known, or of one whose credentials count in one of both. An overrun counts for nobody. Design §6.
  */
 export const CONTRIBUTIONS = `
   SELECT 'o' || organization_id AS account_id, day, paid AS spent, byok FROM facts WHERE account_id IS NULL

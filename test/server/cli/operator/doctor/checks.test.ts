@@ -30,58 +30,110 @@ const SHORT_MS = 300
 const LINUX = { os: 'linux', node: '20.20.0', abi: '115', glibc: '2.36' }
 
 t.test('a Node of another ABI, a glibc that is too old for it, and none at all', async (t) => {
-  t.match(platform(() => LINUX), { level: 'ok', detail: 'Node 20.20.0, ABI 115, glibc 2.36' })
+  t.match(
+    platform(() => LINUX),
+    { level: 'ok', detail: 'Node 20.20.0, ABI 115, glibc 2.36' },
+  )
   const fix = /supported pair/
-  const of = (more: Partial<typeof LINUX> | { readonly glibc: null }) => platform(() => ({ ...LINUX, ...more }))
-  t.match(of({ node: '21.0.0', abi: '120' }), { level: 'problem', detail: 'Node 21.0.0 (ABI 120) is not supported: use Node 20, 22, 24 or 25', fix })
-  t.match(of({ node: '22.1.0', abi: '127' }), { level: 'problem', detail: /needs glibc 2\.38 or newer, and this system has 2\.36/, fix })
+  const of = (more: Partial<typeof LINUX> | { readonly glibc: null }) =>
+    platform(() => ({ ...LINUX, ...more }))
+  t.match(of({ node: '21.0.0', abi: '120' }), {
+    level: 'problem',
+    detail: 'Node 21.0.0 (ABI 120) is not supported: use Node 20, 22, 24 or 25',
+    fix,
+  })
+  t.match(of({ node: '22.1.0', abi: '127' }), {
+    level: 'problem',
+    detail: /needs glibc 2\.38 or newer, and this system has 2\.36/,
+    fix,
+  })
   t.match(of({ glibc: null }), { level: 'problem', detail: /musl/, fix })
 })
 
-t.test('a binary of the front end that does not load is told in the words of the loader, and a package that is not there', async (t) => {
-  const root = t.testdir({})
-  const folder = join(root, 'node_modules/uWebSockets.js')
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"uws.js"}')
-  writeFileSync(join(folder, 'uws.js'), "module.exports = require('./uws.node')")
-  writeFileSync(join(folder, 'uws.node'), 'of another machine')
-  const fix = /install Sluice again with this Node/
-  t.match(await frontEnd({ root }), { check: 'front_end', level: 'problem', detail: /^Error: .*uws\.node: /, fix })
-  writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
-  t.match(await frontEnd({ root }), { level: 'problem', detail: 'it ended its process (SIGSEGV)', fix })
-  t.match(await frontEnd({ root: '/' }), { level: 'problem', detail: /Cannot find package 'uWebSockets\.js'/, fix })
-  t.match(await frontEnd(), { level: 'ok' })
-})
+t.test(
+  'a binary of the front end that does not load is told in the words of the loader, and a package that is not there',
+  async (t) => {
+    const root = t.testdir({})
+    const folder = join(root, 'node_modules/uWebSockets.js')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"uws.js"}')
+    writeFileSync(join(folder, 'uws.js'), "module.exports = require('./uws.node')")
+    writeFileSync(join(folder, 'uws.node'), 'of another machine')
+    const fix = /install Sluice again with this Node/
+    t.match(await frontEnd({ root }), {
+      check: 'front_end',
+      level: 'problem',
+      detail: /^Error: .*uws\.node: /,
+      fix,
+    })
+    writeFileSync(join(folder, 'uws.js'), "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)")
+    t.match(await frontEnd({ root }), { level: 'problem', detail: 'it ended its process (SIGSEGV)', fix })
+    t.match(await frontEnd({ root: '/' }), {
+      level: 'problem',
+      detail: /Cannot find package 'uWebSockets\.js'/,
+      fix,
+    })
+    t.match(await frontEnd(), { level: 'ok' })
+  },
+)
 
-t.test('who listens on a port is told by name and pid', { skip: process.platform !== 'linux' && 'only Linux tells it' }, async (t) => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  t.match(await holderOf(port, HOUR_MS), new RegExp(`^\\S+ \\(pid ${process.pid}\\)$`))
-  t.equal(await holderOf(port, -1), null)
-  const look = lookFor({ SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(await freePort()) }, { holderMsMax: HOUR_MS })
-  t.match(await ports(look), [{ level: 'problem', detail: /something else listens there.*\(\S+ \(pid \d+\) has it\)$/ }, { level: 'ok', detail: /is free$/ }])
-})
+t.test(
+  'who listens on a port is told by name and pid',
+  { skip: process.platform !== 'linux' && 'only Linux tells it' },
+  async (t) => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    t.match(await holderOf(port, HOUR_MS), new RegExp(`^\\S+ \\(pid ${process.pid}\\)$`))
+    t.equal(await holderOf(port, -1), null)
+    const look = lookFor(
+      { SLUICE_PORT: String(port), SLUICE_ADMIN_PORT: String(await freePort()) },
+      { holderMsMax: HOUR_MS },
+    )
+    t.match(await ports(look), [
+      { level: 'problem', detail: /something else listens there.*\(\S+ \(pid \d+\) has it\)$/ },
+      { level: 'ok', detail: /is free$/ },
+    ])
+  },
+)
 
-t.test('a machine without setpriv', { skip: process.platform !== 'linux' && 'only Linux needs it' }, async (t) => {
-  t.match(hardKill(() => null), { check: 'hard_kill', level: 'warning', fix: /setpriv/ })
-})
+t.test(
+  'a machine without setpriv',
+  { skip: process.platform !== 'linux' && 'only Linux needs it' },
+  async (t) => {
+    t.match(
+      hardKill(() => null),
+      { check: 'hard_kill', level: 'warning', fix: /setpriv/ },
+    )
+  },
+)
 
 t.test('an admin port that the internet reaches, not one of a network of one’s own', async (t) => {
   const admin = (adminHost: string, own: readonly string[]) => {
-    const [, finding] = addresses({ host: '127.0.0.1', adminHost, tls: null, publicOrigin: 'http://127.0.0.1:8080' }, own)
+    const [, finding] = addresses(
+      { host: '127.0.0.1', adminHost, tls: null, publicOrigin: 'http://127.0.0.1:8080' },
+      own,
+    )
     return finding
   }
   t.match(admin('0.0.0.0', ['127.0.0.1', '10.1.2.3']), { check: 'admin_address', level: 'ok' })
-  t.match(admin('::', ['10.1.2.3', '8.8.8.8']), { level: 'warning', detail: /whoever reaches 8\.8\.8\.8/, fix: /SLUICE_ADMIN_HOST/ })
+  t.match(admin('::', ['10.1.2.3', '8.8.8.8']), {
+    level: 'warning',
+    detail: /whoever reaches 8\.8\.8\.8/,
+    fix: /SLUICE_ADMIN_HOST/,
+  })
   t.match(admin('8.8.4.4', []), { level: 'warning' })
   t.match(admin('127.0.0.1', ['8.8.8.8']), { level: 'ok' })
 })
 
 t.test('a public origin of https says that a proxy has the certificate', async (t) => {
   const open = { host: '0.0.0.0', adminHost: '127.0.0.1', tls: null }
-  t.match(addresses({ ...open, publicOrigin: 'https://sluice.example' }, [])[0], { check: 'tls', level: 'ok', detail: /SLUICE_PUBLIC_URL/ })
+  t.match(addresses({ ...open, publicOrigin: 'https://sluice.example' }, [])[0], {
+    check: 'tls',
+    level: 'ok',
+    detail: /SLUICE_PUBLIC_URL/,
+  })
   t.match(addresses({ ...open, publicOrigin: 'http://sluice.example' }, [])[0], { level: 'warning' })
 })
 
@@ -90,7 +142,10 @@ t.test('clocks are apart when they are by more than the way to each other can ex
   t.same(readingOf(1_000_050, asked), { offsetMs: 0, uncertaintyMs: 50 })
   t.same(readingOf(1_000_000, asked, 1_000), { offsetMs: 450, uncertaintyMs: 550 })
   t.match(clock('Postgres', { offsetMs: CLOCK_SKEW_MS_MAX + 50, uncertaintyMs: 50 }), { level: 'ok' })
-  t.match(clock('Postgres', { offsetMs: CLOCK_SKEW_MS_MAX + 51, uncertaintyMs: 50 }), { level: 'warning', detail: 'that of Postgres is 2.1 s ahead of ours' })
+  t.match(clock('Postgres', { offsetMs: CLOCK_SKEW_MS_MAX + 51, uncertaintyMs: 50 }), {
+    level: 'warning',
+    detail: 'that of Postgres is 2.1 s ahead of ours',
+  })
 })
 
 t.test('a clock of Postgres, or of the object store, that is not ours', async (t) => {
@@ -99,17 +154,26 @@ t.test('a clock of Postgres, or of the object store, that is not ours', async (t
   const clocksAt = async (now: () => number) => {
     const [found, seen] = await Promise.all([
       postgres(lookFor({ DATABASE_URL: url }, { now })),
-      storage(lookFor({ SLUICE_DATA: t.testdirName, ...s3Settings(s3) }, { now }), new AbortController().signal),
+      storage(
+        lookFor({ SLUICE_DATA: t.testdirName, ...s3Settings(s3) }, { now }),
+        new AbortController().signal,
+      ),
     ])
     return [...found, ...seen].filter(({ check }) => check === 'clock')
   }
-  t.match(await clocksAt(Date.now), [{ level: 'ok', detail: /that of Postgres is within/ }, { level: 'ok', detail: /that of the object store is within/ }])
+  t.match(await clocksAt(Date.now), [
+    { level: 'ok', detail: /that of Postgres is within/ },
+    { level: 'ok', detail: /that of the object store is within/ },
+  ])
   const fix = /time servers/
   t.match(await clocksAt(() => Date.now() + HOUR_MS), [
     { level: 'warning', detail: /^that of Postgres is 3(59|60)\d\.\d s behind ours$/, fix },
     { level: 'warning', detail: /^that of the object store is 3(59|60)\d\.\d s behind ours$/, fix },
   ])
-  t.match(await clocksAt(() => Date.now() - HOUR_MS), [{ detail: /ahead of ours/, fix }, { detail: /ahead of ours/, fix }])
+  t.match(await clocksAt(() => Date.now() - HOUR_MS), [
+    { detail: /ahead of ours/, fix },
+    { detail: /ahead of ours/, fix },
+  ])
 })
 
 t.test('an installation without the programs of Postgres, and no other one named', async (t) => {
@@ -129,9 +193,15 @@ t.test('a Postgres that takes connections and answers nothing is given up', asyn
   const look = lookFor({ DATABASE_URL: at.href }, { storeMsMax: SHORT_MS })
   t.ok(STORE_MS_MAX < CHECK_MS_MAX, 'the limit of the check itself is never met')
   const [first] = await postgres(lookFor({ DATABASE_URL: at.href }))
-  t.match(first, { check: 'postgres', level: 'ok', detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ })
+  t.match(first, {
+    check: 'postgres',
+    level: 'ok',
+    detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/,
+  })
   relay.freeze()
-  t.match(await postgres(look), [{ level: 'problem', detail: 'The store did not answer in time.', fix: /DATABASE_URL/ }])
+  t.match(await postgres(look), [
+    { level: 'problem', detail: 'The store did not answer in time.', fix: /DATABASE_URL/ },
+  ])
 })
 
 t.test('a table that somebody has locked is told of, and Postgres is not called away', async (t) => {
@@ -141,8 +211,15 @@ t.test('a table that somebody has locked is told of, and Postgres is not called 
     await tx`LOCK TABLE webhook_deliveries IN ACCESS EXCLUSIVE MODE`
     return postgres(look)
   })
-  t.match(found.map(({ check }) => check), ['postgres', 'clock', 'migrations', 'postgres'])
-  t.match(found[3], { level: 'warning', detail: /its tables could not be looked into: /, fix: /pg_stat_activity/ })
+  t.match(
+    found.map(({ check }) => check),
+    ['postgres', 'clock', 'migrations', 'postgres'],
+  )
+  t.match(found[3], {
+    level: 'warning',
+    detail: /its tables could not be looked into: /,
+    fix: /pg_stat_activity/,
+  })
 })
 
 for (const kind of REDIS_KINDS) {
@@ -150,13 +227,25 @@ for (const kind of REDIS_KINDS) {
     const server = await openTestRedis(t, kind)
     const runtime = { databaseUrl: '', redis: { socketPath: server.socketPath }, url: '', adminUrl: '' }
     const look = lookFor({}, { runtime, storeMsMax: SHORT_MS })
-    t.match(await redis(lookFor({}, { runtime })), { check: 'redis', level: 'ok', detail: /^embedded, version \S+, answers in [\d.]+ ms$/ })
+    t.match(await redis(lookFor({}, { runtime })), {
+      check: 'redis',
+      level: 'ok',
+      detail: /^embedded, version \S+, answers in [\d.]+ ms$/,
+    })
     server.freeze()
-    t.match(await redis(look), { level: 'warning', detail: /^it does not answer: /, fix: 'look at the log of the node' })
+    t.match(await redis(look), {
+      level: 'warning',
+      detail: /^it does not answer: /,
+      fix: 'look at the log of the node',
+    })
     server.thaw()
     await server.kill()
     // It is told at once, and may take its time: this is not about how long.
-    t.match(await redis(lookFor({}, { runtime })), { level: 'warning', detail: /ENOENT|ECONNREFUSED/, fix: 'look at the log of the node' })
+    t.match(await redis(lookFor({}, { runtime })), {
+      level: 'warning',
+      detail: /ENOENT|ECONNREFUSED/,
+      fix: 'look at the log of the node',
+    })
   })
 }
 
@@ -164,7 +253,8 @@ t.test('a check that does not end, or fails, is a finding and keeps back no othe
   let isTold = false
   const checks: readonly Check<null>[] = [
     {
-      name: 'hangs', stuck: 'end it',
+      name: 'hangs',
+      stuck: 'end it',
       look: (_, signal) => {
         signal.addEventListener('abort', () => (isTold = true))
         return new Promise(() => undefined)
@@ -172,7 +262,9 @@ t.test('a check that does not end, or fails, is a finding and keeps back no othe
     },
     { name: 'fails', stuck: 'mend it', look: () => Promise.reject(new Error('no\nsecond line')) },
     {
-      name: 'throws', stuck: 'mend that', look: () => {
+      name: 'throws',
+      stuck: 'mend that',
+      look: () => {
         throw new Error('never')
       },
     },

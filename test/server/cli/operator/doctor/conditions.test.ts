@@ -29,7 +29,9 @@ const base = await stand()
 
 async function stand(): Promise<{ readonly settings: Settings; readonly told: Told }> {
   const settings = {
-    SLUICE_PORT: String(await freePort()), SLUICE_ADMIN_PORT: String(await freePort()), SLUICE_DATA: join(await openFolder(t), 'data'),
+    SLUICE_PORT: String(await freePort()),
+    SLUICE_ADMIN_PORT: String(await freePort()),
+    SLUICE_DATA: join(await openFolder(t), 'data'),
     DATABASE_URL: (await openTestDatabase(t)).url,
   }
   return { settings, told: await examined(settings) }
@@ -45,7 +47,10 @@ interface Condition {
   make(t: Test): Promise<Settings | null> | Settings
 }
 
-/** Beside the base nothing but this is found, in one line and one that says what to do, and the exit code follows. */
+/**
+ * Beside the base nothing but this is found, in one line and one that says what to do, and the exit code
+ * follows.
+ */
 function condition({ what, check, detail, fix, skip = false, make }: Condition): void {
   t.test(what, { skip }, async (t) => {
     const settings = await make(t)
@@ -59,7 +64,9 @@ function condition({ what, check, detail, fix, skip = false, make }: Condition):
     t.match(finding, { check, detail, fix })
     t.same(others, [])
     const lines = text.split('\n')
-    const at = lines.findIndex((line) => line.startsWith(`${finding?.level ?? ''} `) && line.includes(` ${check} `))
+    const at = lines.findIndex(
+      (line) => line.startsWith(`${finding?.level ?? ''} `) && line.includes(` ${check} `),
+    )
     t.match(lines[at + 1], /^ {29}fix: \S/)
     t.equal(isWell, false)
   })
@@ -68,7 +75,13 @@ function condition({ what, check, detail, fix, skip = false, make }: Condition):
 t.test('an installation that lacks nothing is well', async (t) => {
   const { all, found, isWell, text } = base.told
   // What this machine has not got is no fault of the installation.
-  t.same(found.filter(({ check }) => !['redis', 'listener_migration', 'descriptors', 'memory', 'hard_kill', 'load'].includes(check)), [])
+  t.same(
+    found.filter(
+      ({ check }) =>
+        !['redis', 'listener_migration', 'descriptors', 'memory', 'hard_kill', 'load'].includes(check),
+    ),
+    [],
+  )
   t.equal(isWell, found.length === 0)
   t.equal(text.endsWith('\nall is well'), isWell)
   t.ok(all.every(({ detail }) => !detail.includes('\n')))
@@ -76,11 +89,15 @@ t.test('an installation that lacks nothing is well', async (t) => {
 
 for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
   condition({
-    what: `somebody else listens on ${setting}`, check: 'port', detail: /something else listens there/,
+    what: `somebody else listens on ${setting}`,
+    check: 'port',
+    detail: /something else listens there/,
     fix: new RegExp(`set ${setting} to another port`),
     async make(t) {
       const server = createServer()
-      await new Promise<void>((resolve) => server.listen(Number(base.settings[setting]), '127.0.0.1', resolve))
+      await new Promise<void>((resolve) =>
+        server.listen(Number(base.settings[setting]), '127.0.0.1', resolve),
+      )
       t.teardown(() => new Promise((resolve) => server.close(resolve)))
       return {}
     },
@@ -88,24 +105,38 @@ for (const setting of ['SLUICE_PORT', 'SLUICE_ADMIN_PORT']) {
 }
 
 condition({
-  what: 'an address that this machine has not got', check: 'port', detail: /192\.0\.2\.1.*no such address/, fix: /set SLUICE_HOST/,
+  what: 'an address that this machine has not got',
+  check: 'port',
+  detail: /192\.0\.2\.1.*no such address/,
+  fix: /set SLUICE_HOST/,
   make: () => ({ SLUICE_HOST: '192.0.2.1', SLUICE_PUBLIC_URL: 'https://sluice.example' }),
 })
 
 condition({
-  what: 'an address that others reach, without TLS', check: 'tls', detail: /keys come to 0\.0\.0\.0 in plain text/, fix: /SLUICE_TLS_CERT.*SLUICE_PUBLIC_URL/,
+  what: 'an address that others reach, without TLS',
+  check: 'tls',
+  detail: /keys come to 0\.0\.0\.0 in plain text/,
+  fix: /SLUICE_TLS_CERT.*SLUICE_PUBLIC_URL/,
   make: () => ({ SLUICE_HOST: '0.0.0.0' }),
 })
 
 condition({
-  what: 'a certificate that does not fit its key', check: 'tls', detail: /do not work together/, fix: /SLUICE_TLS_KEY/, skip: NO_OPENSSL,
+  what: 'a certificate that does not fit its key',
+  check: 'tls',
+  detail: /do not work together/,
+  fix: /SLUICE_TLS_KEY/,
+  skip: NO_OPENSSL,
   make(t) {
     return { SLUICE_TLS_CERT: selfSigned(t).certFile, SLUICE_TLS_KEY: selfSigned(t).keyFile }
   },
 })
 
 condition({
-  what: 'a certificate that soon ends', check: 'tls', detail: /the certificate ends on \d{4}-/, fix: /sluice reload/, skip: NO_OPENSSL,
+  what: 'a certificate that soon ends',
+  check: 'tls',
+  detail: /the certificate ends on \d{4}-/,
+  fix: /sluice reload/,
+  skip: NO_OPENSSL,
   make(t) {
     const { certFile, keyFile } = selfSigned(t)
     return { SLUICE_TLS_CERT: certFile, SLUICE_TLS_KEY: keyFile }
@@ -113,48 +144,91 @@ condition({
 })
 
 condition({
-  what: 'a name that is no setting', check: 'settings', detail: /SLUICE_PROT/, fix: /sluice config print/, make: () => ({ SLUICE_PROT: '1' }),
+  what: 'a name that is no setting',
+  check: 'settings',
+  detail: /SLUICE_PROT/,
+  fix: /sluice config print/,
+  make: () => ({ SLUICE_PROT: '1' }),
 })
 
 condition({
-  what: 'a catalogue with mistakes', check: 'catalogue', detail: /^\d+ mistakes$/, fix: /sluice catalog check/,
-  make: (t) => ({ SLUICE_CATALOG: join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json') }),
+  what: 'a catalogue with mistakes',
+  check: 'catalogue',
+  detail: /^\d+ mistakes$/,
+  fix: /sluice catalog check/,
+  make: (t) => ({
+    SLUICE_CATALOG: join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json'),
+  }),
 })
 
 condition({
-  what: 'an endpoint without a price', check: 'prices', detail: /^1 endpoint has no price \(mine\/open at here\)/, fix: /`"free": true`/,
-  make: (t) => ({ SLUICE_CATALOG: catalogueFile(t, {
-    providers: [{ slug: 'here', protocol: 'local' }],
-    models: [{ id: 'mine/open', name: 'O', architecture: { output_modalities: ['embeddings'] }, endpoints: [{ provider: 'here', upstream_model: 'x' }] }],
-  }) }),
+  what: 'an endpoint without a price',
+  check: 'prices',
+  detail: /^1 endpoint has no price \(mine\/open at here\)/,
+  fix: /`"free": true`/,
+  make: (t) => ({
+    SLUICE_CATALOG: catalogueFile(t, {
+      providers: [{ slug: 'here', protocol: 'local' }],
+      models: [
+        {
+          id: 'mine/open',
+          name: 'O',
+          architecture: { output_modalities: ['embeddings'] },
+          endpoints: [{ provider: 'here', upstream_model: 'x' }],
+        },
+      ],
+    }),
+  }),
 })
 
 condition({
-  what: 'ranges of callers that take in this machine', check: 'egress_allow', detail: /this machine/, fix: /SLUICE_EGRESS_ALLOW/,
+  what: 'ranges of callers that take in this machine',
+  check: 'egress_allow',
+  detail: /this machine/,
+  fix: /SLUICE_EGRESS_ALLOW/,
   make: () => ({ SLUICE_EGRESS_ALLOW: '127.0.0.0/8' }),
 })
 
 condition({
-  what: 'a file of roots without one', check: 'egress_ca', detail: /no certificate/, fix: /SLUICE_EGRESS_CA/,
+  what: 'a file of roots without one',
+  check: 'egress_ca',
+  detail: /no certificate/,
+  fix: /SLUICE_EGRESS_CA/,
   make: (t) => ({ SLUICE_EGRESS_CA: join(t.testdir({ 'roots.pem': 'none' }), 'roots.pem') }),
 })
 
 condition({
-  what: 'more fronts than cores', check: 'load', detail: /^256 fronts share/, fix: /SLUICE_FRONTS/, make: () => ({ SLUICE_FRONTS: '256' }),
+  what: 'more fronts than cores',
+  check: 'load',
+  detail: /^256 fronts share/,
+  fix: /SLUICE_FRONTS/,
+  make: () => ({ SLUICE_FRONTS: '256' }),
 })
 
 condition({
-  what: 'a file where the data directory should be made', check: 'data_directory', detail: /plain\/data is no directory/, fix: /SLUICE_DATA/,
-  make: (t) => ({ SLUICE_DATA: join(t.testdir({ plain: '' }), 'plain/data'), SLUICE_OBJECTS: join(t.testdirName, 'objects') }),
+  what: 'a file where the data directory should be made',
+  check: 'data_directory',
+  detail: /plain\/data is no directory/,
+  fix: /SLUICE_DATA/,
+  make: (t) => ({
+    SLUICE_DATA: join(t.testdir({ plain: '' }), 'plain/data'),
+    SLUICE_OBJECTS: join(t.testdirName, 'objects'),
+  }),
 })
 
 condition({
-  what: 'a data directory that holds something else', check: 'data_directory', detail: /holds something else/, fix: /a directory of its own/,
+  what: 'a data directory that holds something else',
+  check: 'data_directory',
+  detail: /holds something else/,
+  fix: /a directory of its own/,
   make: (t) => ({ SLUICE_DATA: t.testdir({ 'letter.txt': '' }) }),
 })
 
 condition({
-  what: 'a disk of the data directory that is nearly full', check: 'data_directory', detail: /, [0-4] MiB free$/, fix: /make room/,
+  what: 'a disk of the data directory that is nearly full',
+  check: 'data_directory',
+  detail: /, [0-4] MiB free$/,
+  fix: /make room/,
   async make(t) {
     const folder = await tinyDisk(t)
     return folder === null ? null : { SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: await openFolder(t) }
@@ -162,12 +236,18 @@ condition({
 })
 
 condition({
-  what: 'a file in the way of storage', check: 'storage', detail: /plain is no directory/, fix: /SLUICE_OBJECTS/,
+  what: 'a file in the way of storage',
+  check: 'storage',
+  detail: /plain is no directory/,
+  fix: /SLUICE_OBJECTS/,
   make: (t) => ({ SLUICE_OBJECTS: join(t.testdir({ plain: '' }), 'plain') }),
 })
 
 condition({
-  what: 'a disk of storage that is nearly full', check: 'storage', detail: /, [0-4] MiB free$/, fix: /make room/,
+  what: 'a disk of storage that is nearly full',
+  check: 'storage',
+  detail: /, [0-4] MiB free$/,
+  fix: /make room/,
   async make(t) {
     const folder = await tinyDisk(t)
     return folder === null ? null : { SLUICE_OBJECTS: folder }
@@ -175,7 +255,10 @@ condition({
 })
 
 condition({
-  what: 'a disk of storage that has bytes and hardly an inode', check: 'storage', detail: /, \d{4,} MiB and [0-4] inodes free$/, fix: /inodes/,
+  what: 'a disk of storage that has bytes and hardly an inode',
+  check: 'storage',
+  detail: /, \d{4,} MiB and [0-4] inodes free$/,
+  fix: /inodes/,
   async make(t) {
     const folder = await tinyDisk(t)
     if (folder === null) return null
@@ -187,18 +270,32 @@ condition({
 })
 
 for (const [what, change, detail] of [
-  ['a bucket that is not there', { SLUICE_OBJECTS: 's3://another-bucket/a' }, /^s3:\/\/another-bucket\/a\/: cannot list: /],
+  [
+    'a bucket that is not there',
+    { SLUICE_OBJECTS: 's3://another-bucket/a' },
+    /^s3:\/\/another-bucket\/a\/: cannot list: /,
+  ],
   ['an access key that is not right', { AWS_SECRET_ACCESS_KEY: 'wrong-canary' }, /cannot list: (?!.*canary)/],
-  ['an object store that is not there', { SLUICE_S3_ENDPOINT: 'http://127.0.0.1:9' }, /cannot list: .*ECONNREFUSED/],
+  [
+    'an object store that is not there',
+    { SLUICE_S3_ENDPOINT: 'http://127.0.0.1:9' },
+    /cannot list: .*ECONNREFUSED/,
+  ],
 ] as const) {
   condition({
-    what, check: 'storage', detail, fix: /the access key may do/,
+    what,
+    check: 'storage',
+    detail,
+    fix: /the access key may do/,
     make: async (t) => ({ ...s3Settings(await FakeS3.start(t)), ...change }),
   })
 }
 
 condition({
-  what: 'a bucket that may only be read', check: 'storage', detail: /cannot write: /, fix: /the access key may do/,
+  what: 'a bucket that may only be read',
+  check: 'storage',
+  detail: /cannot write: /,
+  fix: /the access key may do/,
   async make(t) {
     const s3 = await FakeS3.start(t)
     s3.isReadOnly = true
@@ -207,17 +304,26 @@ condition({
 })
 
 condition({
-  what: 'a Postgres that is not there', check: 'postgres', detail: /ECONNREFUSED/, fix: /DATABASE_URL/,
+  what: 'a Postgres that is not there',
+  check: 'postgres',
+  detail: /ECONNREFUSED/,
+  fix: /DATABASE_URL/,
   make: () => ({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:9/none' }),
 })
 
 condition({
-  what: 'a password that was not escaped is not told for the host', check: 'postgres', detail: /^(?!.*hunter2)/, fix: /DATABASE_URL/,
+  what: 'a password that was not escaped is not told for the host',
+  check: 'postgres',
+  detail: /^(?!.*hunter2)/,
+  fix: /DATABASE_URL/,
   make: () => ({ DATABASE_URL: 'postgres://nobody:x@hunter2/y@127.0.0.1:9/none' }),
 })
 
 condition({
-  what: 'an embedded Postgres whose files are gone', check: 'postgres', detail: /its files are gone: .*\/gone is not there/, fix: /restore a backup/,
+  what: 'an embedded Postgres whose files are gone',
+  check: 'postgres',
+  detail: /its files are gone: .*\/gone is not there/,
+  fix: /restore a backup/,
   async make(t) {
     const dataDir = await madeDirectory(t)
     writeFileSync(join(dataDir, 'postgres.json'), '{"cluster":"gone"}')
@@ -226,7 +332,10 @@ condition({
 })
 
 condition({
-  what: 'a schema that is older', check: 'migrations', detail: new RegExp(`^1 of ${MIGRATIONS.length} are missing$`), fix: /sluice migrate/,
+  what: 'a schema that is older',
+  check: 'migrations',
+  detail: new RegExp(`^1 of ${MIGRATIONS.length} are missing$`),
+  fix: /sluice migrate/,
   async make(t) {
     const { url } = await openTestDatabase(t, 'empty')
     await migrate(url, SILENT, MIGRATIONS.slice(0, -1))
@@ -235,7 +344,10 @@ condition({
 })
 
 condition({
-  what: 'a schema that needs a newer Sluice', check: 'migrations', detail: /Start the newer Sluice/, fix: /DATABASE_URL/,
+  what: 'a schema that needs a newer Sluice',
+  check: 'migrations',
+  detail: /Start the newer Sluice/,
+  fix: /DATABASE_URL/,
   async make(t) {
     const { url } = await openTestDatabase(t)
     const store = openStore({ url, poolMax: 1, applicationName: 'test' })
@@ -247,37 +359,59 @@ condition({
 })
 
 condition({
-  what: 'an operator that no organization is', check: 'operator', detail: /names no organization/, fix: /sluice organizations list/,
+  what: 'an operator that no organization is',
+  check: 'operator',
+  detail: /names no organization/,
+  fix: /sluice organizations list/,
   make: () => ({ SLUICE_OPERATOR_ORGANIZATION: 'Nobody' }),
 })
 
 condition({
-  what: 'an operator that several organizations are', check: 'operator', detail: /names several organizations/, fix: /SLUICE_OPERATOR_ORGANIZATION/,
+  what: 'an operator that several organizations are',
+  check: 'operator',
+  detail: /names several organizations/,
+  fix: /SLUICE_OPERATOR_ORGANIZATION/,
   async make(t) {
     const { url } = await openTestDatabase(t)
     const store = openStore({ url, poolMax: 1, applicationName: 'test' })
     for (const name of ['Same', 'Same', 'Other']) await store.sql.begin((tx) => insertOrganization(tx, name))
     await store.close()
-    t.match((await examined({ ...base.settings, DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Other' })).all.find(({ check }) => check === 'operator'), {
-      level: 'ok', detail: /Other/,
-    })
+    t.match(
+      (
+        await examined({ ...base.settings, DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Other' })
+      ).all.find(({ check }) => check === 'operator'),
+      {
+        level: 'ok',
+        detail: /Other/,
+      },
+    )
     return { DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Same' }
   },
 })
 
 condition({
-  what: 'a Redis that is not there', check: 'redis', detail: /ECONNREFUSED.*rate limits are only shared out evenly/, fix: /REDIS_URL/,
-  skip: base.told.found.some(({ check }) => check === 'redis') && 'this machine has no redis-server, which is found already',
+  what: 'a Redis that is not there',
+  check: 'redis',
+  detail: /ECONNREFUSED.*rate limits are only shared out evenly/,
+  fix: /REDIS_URL/,
+  skip:
+    base.told.found.some(({ check }) => check === 'redis') &&
+    'this machine has no redis-server, which is found already',
   make: () => ({ REDIS_URL: 'redis://127.0.0.1:9' }),
 })
 
 condition({
-  what: 'a file of root keys that holds none', check: 'root_key', detail: /expected 32 bytes/, fix: /SLUICE_ROOT_KEY_FILE/,
+  what: 'a file of root keys that holds none',
+  check: 'root_key',
+  detail: /expected 32 bytes/,
+  fix: /SLUICE_ROOT_KEY_FILE/,
   make: (t) => ({ SLUICE_ROOT_KEY_FILE: join(t.testdir({ keys: 'not a key' }), 'keys') }),
 })
 
 condition({
-  what: 'a root key that nobody has backed up', check: 'root_key', detail: /\/root-key; nobody has backed up root key [0-9a-f]{16}/,
+  what: 'a root key that nobody has backed up',
+  check: 'root_key',
+  detail: /\/root-key; nobody has backed up root key [0-9a-f]{16}/,
   fix: /sluice vault confirm-root/,
   async make(t) {
     const dataDir = await madeDirectory(t)
@@ -287,7 +421,9 @@ condition({
 })
 
 condition({
-  what: 'a root key that rows need and that is not here', check: 'root_key', detail: /^root key 0123456789abcdef is not here: 1 key that/,
+  what: 'a root key that rows need and that is not here',
+  check: 'root_key',
+  detail: /^root key 0123456789abcdef is not here: 1 key that/,
   fix: /before you start the node/,
   async make(t) {
     const { url } = await openTestDatabase(t)
@@ -301,7 +437,10 @@ condition({
 })
 
 condition({
-  what: 'the file of the first keys', check: 'first_keys', detail: /first-keys\.json holds plain keys/, fix: /delete the file/,
+  what: 'the file of the first keys',
+  check: 'first_keys',
+  detail: /first-keys\.json holds plain keys/,
+  fix: /delete the file/,
   async make(t) {
     const dataDir = await madeDirectory(t)
     writeFileSync(join(dataDir, 'first-keys.json'), '{}')
@@ -313,31 +452,54 @@ t.test('a node that runs without listening is found for each of its ports', asyn
   const dataDir = await madeDirectory(t)
   const own = identityOf(process.pid)
   writeFileSync(join(dataDir, 'supervisor.pid'), `${process.pid}\n${own?.startedAt ?? ''}\n`)
-  const { SLUICE_PORT: port = '', SLUICE_ADMIN_PORT: adminPort = '', DATABASE_URL: databaseUrl = '' } = base.settings
+  const {
+    SLUICE_PORT: port = '',
+    SLUICE_ADMIN_PORT: adminPort = '',
+    DATABASE_URL: databaseUrl = '',
+  } = base.settings
   const urls = { url: `http://127.0.0.1:${port}`, adminUrl: `http://127.0.0.1:${adminPort}` }
   const runtime = { databaseUrl, redis: { socketPath: join(dataDir, 'none.sock') }, ...urls }
   writeFileSync(join(dataDir, 'runtime.json'), JSON.stringify(runtime))
   const { all } = await examined({ ...base.settings, SLUICE_DATA: dataDir })
-  t.match(all.filter(({ check }) => check === 'port'), [{ detail: /nothing listens on .* though the node/, fix: /restart it/ }, { level: 'problem' }])
-  t.match(all.find(({ check }) => check === 'redis'), { level: 'warning', fix: 'look at the log of the node' })
-  const elsewhere = await examined({ ...base.settings, SLUICE_DATA: dataDir, SLUICE_PORT: String(await freePort()) })
-  t.match(elsewhere.all.find(({ check }) => check === 'port'), { level: 'ok', detail: /is free; the node \(pid \d+\) is at http/ })
+  t.match(
+    all.filter(({ check }) => check === 'port'),
+    [{ detail: /nothing listens on .* though the node/, fix: /restart it/ }, { level: 'problem' }],
+  )
+  t.match(
+    all.find(({ check }) => check === 'redis'),
+    { level: 'warning', fix: 'look at the log of the node' },
+  )
+  const elsewhere = await examined({
+    ...base.settings,
+    SLUICE_DATA: dataDir,
+    SLUICE_PORT: String(await freePort()),
+  })
+  t.match(
+    elsewhere.all.find(({ check }) => check === 'port'),
+    { level: 'ok', detail: /is free; the node \(pid \d+\) is at http/ },
+  )
 })
 
-t.test('a look leaves nothing behind, in the data directory, in storage and in a bucket, also of a server that knows no conditions', async (t) => {
-  const s3 = await FakeS3.start(t)
-  s3.knowsIfMatch = false
-  const settings = { ...base.settings, ...s3Settings(s3), SLUICE_DATA: join(t.testdir({}), 'absent/data') }
-  t.match((await examined(settings)).all.find(({ check }) => check === 'storage'), { level: 'ok', detail: /^s3:.*for staging$/ })
-  t.equal(s3.objects.size, 0)
-  t.ok(s3.calls.some((call) => call.startsWith('put ')))
-  const made = await madeDirectory(t)
-  mkdirSync(join(made, 'files/objects'), { recursive: true })
-  const before = namesBelow(made)
-  await examined({ ...base.settings, SLUICE_DATA: made })
-  t.same(namesBelow(made), before)
-  t.same(namesBelow(t.testdirName), [])
-})
+t.test(
+  'a look leaves nothing behind, in the data directory, in storage and in a bucket, also of a server that knows no conditions',
+  async (t) => {
+    const s3 = await FakeS3.start(t)
+    s3.knowsIfMatch = false
+    const settings = { ...base.settings, ...s3Settings(s3), SLUICE_DATA: join(t.testdir({}), 'absent/data') }
+    t.match(
+      (await examined(settings)).all.find(({ check }) => check === 'storage'),
+      { level: 'ok', detail: /^s3:.*for staging$/ },
+    )
+    t.equal(s3.objects.size, 0)
+    t.ok(s3.calls.some((call) => call.startsWith('put ')))
+    const made = await madeDirectory(t)
+    mkdirSync(join(made, 'files/objects'), { recursive: true })
+    const before = namesBelow(made)
+    await examined({ ...base.settings, SLUICE_DATA: made })
+    t.same(namesBelow(made), before)
+    t.same(namesBelow(t.testdirName), [])
+  },
+)
 
 t.test('the page on operation names every check, and no other', async (t) => {
   const page = readFileSync(join(ROOT, 'docs/operate/operation.md'), 'utf8')
@@ -363,6 +525,8 @@ function namesBelow(folder: string): readonly string[] {
 function namesInSource(): ReadonlySet<string> {
   const folder = join(ROOT, 'src/server/cli/operator/doctor')
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
-  const made = texts.flatMap((text) => [...text.matchAll(/\b(?:good|doubtful|bad)\(\s*'([a-z_]+)'|\bcheck = '([a-z_]+)'/g)])
+  const made = texts.flatMap((text) => [
+    ...text.matchAll(/\b(?:good|doubtful|bad)\(\s*'([a-z_]+)'|\bcheck = '([a-z_]+)'/g),
+  ])
   return new Set(made.map(([, name, other]) => name ?? other ?? ''))
 }

@@ -16,20 +16,27 @@ import { runVerb } from '../../../../support/operator/verbs.ts'
 t.setTimeout(600_000)
 
 /** What a machine itself may lack beside a node that is well. */
-const whyNeverWell = [
-  REDIS_KINDS.includes('child') ? '' : 'this machine has no redis-server',
-  listenerMigrationIsOn() ? '' : 'tcp_migrate_req is off here',
-  ...descriptors({ running: null }).map(({ fix = '' }) => fix),
-].find((why) => why !== '') ?? false
+const whyNeverWell =
+  [
+    REDIS_KINDS.includes('child') ? '' : 'this machine has no redis-server',
+    listenerMigrationIsOn() ? '' : 'tcp_migrate_req is off here',
+    ...descriptors({ running: null }).map(({ fix = '' }) => fix),
+  ].find((why) => why !== '') ?? false
 
 const NOBODY = 65_534
 const nobodyAlone = ['-n', '--', 'setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--']
-const mayTry = process.getuid?.() === 0 && spawnSync('unshare', [...nobodyAlone, 'test', '-r', join(ROOT, 'bin/sluice')]).status === 0
+const mayTry =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', [...nobodyAlone, 'test', '-r', join(ROOT, 'bin/sluice')]).status === 0
 
 /** For as long as the file runs: the cluster of tests would end between two of them. */
 const database = await openTestDatabase(t)
 
-async function told(settings: Settings): Promise<{ readonly code: number | null; readonly found: readonly Finding[]; readonly all: readonly Finding[] }> {
+async function told(settings: Settings): Promise<{
+  readonly code: number | null
+  readonly found: readonly Finding[]
+  readonly all: readonly Finding[]
+}> {
   const { code, stdout } = await runVerb(settings, ['doctor', '--json'])
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: readonly Finding[] }
   if (ok !== (code === 0)) throw new Error(stdout)
@@ -46,46 +53,105 @@ async function toldAtRest(settings: Settings): ReturnType<typeof told> {
   return seen
 }
 
-t.test('a fresh node is told of its first keys and its root key; when both are seen to, it is well', { skip: whyNeverWell }, async (t) => {
-  const settings = await nodeSettings(t)
-  const node = await startNode(t, settings)
-  const fresh = await toldAtRest(settings)
-  t.same([fresh.code, fresh.found.map(({ check, level }) => `${level} ${check}`)], [1, ['warning root_key', 'warning first_keys']])
-  t.match(fresh.all.filter(({ check }) => check === 'port'), [{ detail: / is held by the node \(pid \d+\)$/ }, { level: 'ok' }])
-  rmSync(join(node.dataDir, 'first-keys.json'))
-  t.match(await runVerb(settings, ['backup', join(await openFolder(t), 'b')]), { code: 0 })
-  const { code, found, all } = await toldAtRest(settings)
-  t.same([code, found], [0, []])
-  t.match(all.find(({ check }) => check === 'root_key'), { detail: /\/root-key; copied on \d{4}-\d\d-\d\d$/ })
-  t.match(all.find(({ check }) => check === 'postgres'), { detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ })
-  await until('all is well', async () => (await runVerb(settings, ['doctor'])).stdout.endsWith('\nall is well\n'))
-})
+t.test(
+  'a fresh node is told of its first keys and its root key; when both are seen to, it is well',
+  { skip: whyNeverWell },
+  async (t) => {
+    const settings = await nodeSettings(t)
+    const node = await startNode(t, settings)
+    const fresh = await toldAtRest(settings)
+    t.same(
+      [fresh.code, fresh.found.map(({ check, level }) => `${level} ${check}`)],
+      [1, ['warning root_key', 'warning first_keys']],
+    )
+    t.match(
+      fresh.all.filter(({ check }) => check === 'port'),
+      [{ detail: / is held by the node \(pid \d+\)$/ }, { level: 'ok' }],
+    )
+    rmSync(join(node.dataDir, 'first-keys.json'))
+    t.match(await runVerb(settings, ['backup', join(await openFolder(t), 'b')]), { code: 0 })
+    const { code, found, all } = await toldAtRest(settings)
+    t.same([code, found], [0, []])
+    t.match(
+      all.find(({ check }) => check === 'root_key'),
+      { detail: /\/root-key; copied on \d{4}-\d\d-\d\d$/ },
+    )
+    t.match(
+      all.find(({ check }) => check === 'postgres'),
+      { detail: /^external, version \d+\.\d+, answers in [\d.]+ ms$/ },
+    )
+    await until('all is well', async () =>
+      (await runVerb(settings, ['doctor'])).stdout.endsWith('\nall is well\n'),
+    )
+  },
+)
 
-t.test('what another user finds, with few descriptors and no right to change the kernel', { skip: !mayTry && 'only root can try, with unshare' }, async (t) => {
-  const folder = await openFolder(t)
-  chmodSync(folder, 0o755)
-  mkdirSync(join(folder, 'theirs'), { mode: 0o700 })
-  mkdirSync(join(folder, 'readable'), { mode: 0o755 })
-  const run = (settings: Settings): readonly Finding[] => {
-    const command = [...nobodyAlone, 'bash', '-c', `ulimit -n ${DESCRIPTORS_MIN - 1}; exec "$@"`, 'bash', ...sluice('doctor', '--json')]
-    const { stdout, status } = spawnSync('unshare', command, { env: { ...plainEnvironment(), HOME: '/', ...settings }, encoding: 'utf8' })
-    t.equal(status, 1)
-    return (JSON.parse(stdout) as { findings: readonly Finding[] }).findings
-  }
-  const theirs = run({ SLUICE_DATA: join(folder, 'theirs') })
-  t.match(theirs.find(({ check }) => check === 'data_directory'), { level: 'problem', detail: /cannot be read: EACCES/, fix: /run doctor as the user/ })
-  const found = run({ SLUICE_DATA: join(folder, 'readable/data'), SLUICE_OBJECTS: join(folder, 'readable'), SLUICE_HOST: '0.0.0.0', SLUICE_PORT: '80' })
-  const of = (check: string): Finding | undefined => found.find((finding) => finding.check === check)
-  t.match(of('data_directory'), { level: 'problem', detail: /readable\/data cannot be made in .*readable \(EACCES\)$/, fix: /SLUICE_DATA/ })
-  t.match(of('storage'), { level: 'problem', detail: /readable cannot be written \(EACCES\)$/, fix: /SLUICE_OBJECTS/ })
-  t.match(of('port'), { level: 'problem', detail: /cannot listen on 0\.0\.0\.0:80: this user may not/, fix: /1024 or more.*CAP_NET_BIND_SERVICE/ })
-  t.match(of('descriptors'), { level: 'warning', detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 7167 connections`, fix: /LimitNOFILE=/ })
-  t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })
-})
+t.test(
+  'what another user finds, with few descriptors and no right to change the kernel',
+  { skip: !mayTry && 'only root can try, with unshare' },
+  async (t) => {
+    const folder = await openFolder(t)
+    chmodSync(folder, 0o755)
+    mkdirSync(join(folder, 'theirs'), { mode: 0o700 })
+    mkdirSync(join(folder, 'readable'), { mode: 0o755 })
+    const run = (settings: Settings): readonly Finding[] => {
+      const command = [
+        ...nobodyAlone,
+        'bash',
+        '-c',
+        `ulimit -n ${DESCRIPTORS_MIN - 1}; exec "$@"`,
+        'bash',
+        ...sluice('doctor', '--json'),
+      ]
+      const { stdout, status } = spawnSync('unshare', command, {
+        env: { ...plainEnvironment(), HOME: '/', ...settings },
+        encoding: 'utf8',
+      })
+      t.equal(status, 1)
+      return (JSON.parse(stdout) as { findings: readonly Finding[] }).findings
+    }
+    const theirs = run({ SLUICE_DATA: join(folder, 'theirs') })
+    t.match(
+      theirs.find(({ check }) => check === 'data_directory'),
+      { level: 'problem', detail: /cannot be read: EACCES/, fix: /run doctor as the user/ },
+    )
+    const found = run({
+      SLUICE_DATA: join(folder, 'readable/data'),
+      SLUICE_OBJECTS: join(folder, 'readable'),
+      SLUICE_HOST: '0.0.0.0',
+      SLUICE_PORT: '80',
+    })
+    const of = (check: string): Finding | undefined => found.find((finding) => finding.check === check)
+    t.match(of('data_directory'), {
+      level: 'problem',
+      detail: /readable\/data cannot be made in .*readable \(EACCES\)$/,
+      fix: /SLUICE_DATA/,
+    })
+    t.match(of('storage'), {
+      level: 'problem',
+      detail: /readable cannot be written \(EACCES\)$/,
+      fix: /SLUICE_OBJECTS/,
+    })
+    t.match(of('port'), {
+      level: 'problem',
+      detail: /cannot listen on 0\.0\.0\.0:80: this user may not/,
+      fix: /1024 or more.*CAP_NET_BIND_SERVICE/,
+    })
+    t.match(of('descriptors'), {
+      level: 'warning',
+      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 7167 connections`,
+      fix: /LimitNOFILE=/,
+    })
+    t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })
+  },
+)
 
 t.test('without a redis-server on the PATH the embedded one forgets', async (t) => {
   const settings = { ...(await nodeSettings(t, { isEmbedded: true })), PATH: '/nowhere' }
-  t.match((await told(settings)).all.find(({ check }) => check === 'redis'), { level: 'warning', detail: /no redis-server on the PATH/, fix: /install redis/ })
+  t.match(
+    (await told(settings)).all.find(({ check }) => check === 'redis'),
+    { level: 'warning', detail: /no redis-server on the PATH/, fix: /install redis/ },
+  )
 })
 
 t.test('root keys are backed up when they were copied, or a copy of them was shown, elsewhere', async (t) => {
@@ -98,23 +164,36 @@ t.test('root keys are backed up when they were copied, or a copy of them was sho
   const own = { DATABASE_URL: database.url, SLUICE_ROOT_KEY_FILE: file, SLUICE_OBJECTS: folder }
   const settings: Settings = { ...(await nodeSettings(t, { isEmbedded: true })), ...own }
   const [dataDir, backup] = [settings['SLUICE_DATA'] ?? '', join(folder, 'b')]
-  const of = async (): Promise<Finding | undefined> => (await told(settings)).all.find(({ check }) => check === 'root_key')
+  const of = async (): Promise<Finding | undefined> =>
+    (await told(settings)).all.find(({ check }) => check === 'root_key')
   const confirm = (path: string, input = '') => runVerb(settings, ['vault', 'confirm-root', path], input)
   t.match(await of(), { level: 'warning', detail: /keys; 1 more, .*; nobody has backed up 2 root keys/ })
   t.match(await confirm(copy), { code: 1, stderr: /is not there: start the node once/ })
-  t.match(await runVerb(settings, ['backup', backup]), { code: 0, stdout: /could not be noted in .*confirm-root/ })
+  t.match(await runVerb(settings, ['backup', backup]), {
+    code: 0,
+    stdout: /could not be noted in .*confirm-root/,
+  })
   mkdirSync(dataDir, { mode: 0o700 })
   t.match(await runVerb(settings, ['backup', join(dataDir, 'b')]), { code: 0 })
   t.match(await confirm(join(dataDir, 'b')), { code: 1, stderr: /would be lost with the key itself/ })
   t.match(await confirm(file), { code: 1, stderr: /would be lost with the key itself/ })
-  t.match(await confirm(short), { code: 1, stderr: /short does not hold root key [0-9a-f]{16}: nothing was noted/ })
-  t.match(await confirm('-', 'no key at all'), { code: 1, stderr: /standard input, key 1: expected 32 bytes/ })
+  t.match(await confirm(short), {
+    code: 1,
+    stderr: /short does not hold root key [0-9a-f]{16}: nothing was noted/,
+  })
+  t.match(await confirm('-', 'no key at all'), {
+    code: 1,
+    stderr: /standard input, key 1: expected 32 bytes/,
+  })
   t.match(await confirm(join(folder, 'absent')), { code: 1, stderr: /absent cannot be read/ })
   t.match(await of(), { level: 'warning' })
   t.match(await confirm(backup), { code: 0, stdout: /^noted: / })
   t.match(await of(), { level: 'ok' })
   rmSync(join(dataDir, 'root-key-copies.json'))
-  t.match(await confirm('-', other + key), { code: 0, stdout: /^noted: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m })
+  t.match(await confirm('-', other + key), {
+    code: 0,
+    stdout: /^noted: root keys [0-9a-f]{16}, [0-9a-f]{16} are backed up$/m,
+  })
   t.match(await of(), { level: 'ok', detail: /; copied on \d{4}-\d\d-\d\d$/ })
   writeFileSync(file, `${'7'.repeat(64)}\n${other}${key}`)
   t.match(await of(), { level: 'warning', detail: /nobody has backed up root key [0-9a-f]{16}:/ })

@@ -1,10 +1,24 @@
 import t, { type Test } from 'tap'
 import { PRUNED_AT_ONCE } from '../../../../../src/schemas/operator/retention-limits.ts'
 import type { PruneStep } from '../../../../../src/server/ports/operator/retention.ts'
-import { agedRows, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS } from '../../../../../src/server/store/lifecycle/retention/aged-rows.ts'
+import {
+  agedRows,
+  DEAD_LETTERS,
+  IDEMPOTENCY,
+  IDEMPOTENCY_KEPT,
+  JOBS,
+  WEBHOOKS,
+} from '../../../../../src/server/store/lifecycle/retention/aged-rows.ts'
 import type { Store } from '../../../../../src/server/store/base/open.ts'
 import { openFileStand } from '../../../../support/files/files.ts'
-import { plantAnswers, plantDeliveries, plantJobs, runOut, runStep, turnOf } from '../../../../support/operator/retention.ts'
+import {
+  plantAnswers,
+  plantDeliveries,
+  plantJobs,
+  runOut,
+  runStep,
+  turnOf,
+} from '../../../../support/operator/retention.ts'
 
 const WEEK = { count: 7, unit: 'days' } as const
 const NONE = { rows: 0, end: 'done' } as const
@@ -42,34 +56,77 @@ t.test('the answer that an open job was accepted with stays until the job has en
   t.match(await runStep(store, step), { rows: 1 })
 })
 
-t.test('deliveries that were made and dead letters go by times of their own, and what waits never', async (t) => {
-  const { store, owned } = await stand(t)
-  for (const state of ['delivered', 'dead'] as const) {
-    await plantDeliveries(store.sql, { ...owned, state, name: `${state}-old-`, count: 2, fromDays: 9, toDays: 7.01 })
-    await plantDeliveries(store.sql, { ...owned, state, name: `${state}-young-`, count: 2, fromDays: 6.99, toDays: 0 })
-  }
-  await plantDeliveries(store.sql, { ...owned, state: 'dead', name: 'waiting-', count: 1, fromDays: 99, toDays: 99 })
-  await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'waiting-1'`
-  t.match(await runStep(store, agedRows(store, WEBHOOKS, WEEK)), { rows: 2 })
-  t.match(await runStep(store, agedRows(store, DEAD_LETTERS, null)), NONE, 'for ever')
-  t.match(await runStep(store, agedRows(store, DEAD_LETTERS, { count: 8, unit: 'days' })), { rows: 1 })
-  const left = (await store.sql<{ job: string }[]>`SELECT job_id AS job FROM webhook_deliveries ORDER BY job`).map(({ job }) => job)
-  t.same(left, ['dead-old-2', 'dead-young-1', 'dead-young-2', 'delivered-young-1', 'delivered-young-2', 'waiting-1'])
-})
+t.test(
+  'deliveries that were made and dead letters go by times of their own, and what waits never',
+  async (t) => {
+    const { store, owned } = await stand(t)
+    for (const state of ['delivered', 'dead'] as const) {
+      await plantDeliveries(store.sql, {
+        ...owned,
+        state,
+        name: `${state}-old-`,
+        count: 2,
+        fromDays: 9,
+        toDays: 7.01,
+      })
+      await plantDeliveries(store.sql, {
+        ...owned,
+        state,
+        name: `${state}-young-`,
+        count: 2,
+        fromDays: 6.99,
+        toDays: 0,
+      })
+    }
+    await plantDeliveries(store.sql, {
+      ...owned,
+      state: 'dead',
+      name: 'waiting-',
+      count: 1,
+      fromDays: 99,
+      toDays: 99,
+    })
+    await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'waiting-1'`
+    t.match(await runStep(store, agedRows(store, WEBHOOKS, WEEK)), { rows: 2 })
+    t.match(await runStep(store, agedRows(store, DEAD_LETTERS, null)), NONE, 'for ever')
+    t.match(await runStep(store, agedRows(store, DEAD_LETTERS, { count: 8, unit: 'days' })), { rows: 1 })
+    const left = (
+      await store.sql<{ job: string }[]>`SELECT job_id AS job FROM webhook_deliveries ORDER BY job`
+    ).map(({ job }) => job)
+    t.same(left, [
+      'dead-old-2',
+      'dead-young-1',
+      'dead-young-2',
+      'delivered-young-1',
+      'delivered-young-2',
+      'waiting-1',
+    ])
+  },
+)
 
-t.test('a job goes after its time, and stays while it has clips or a delivery that waits or is dead', async (t) => {
-  const { store, owned } = await stand(t)
-  await plantJobs(store.sql, { ...owned, name: 'old', count: 5, fromDays: 9, toDays: 7.01 })
-  await plantJobs(store.sql, { ...owned, name: 'young', count: 1, fromDays: 6.99, toDays: 6.99 })
-  await store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = 'old1'`
-  await plantDeliveries(store.sql, { ...owned, state: 'dead', name: 'old', count: 4, fromDays: 7, toDays: 7 })
-  await store.sql`UPDATE webhook_deliveries SET state = 'delivered' WHERE job_id = 'old2'`
-  await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'old3'`
-  const step = agedRows(store, JOBS, WEEK)
-  t.equal(await step.due(), 2)
-  t.match(await runStep(store, step), { rows: 2 })
-  t.same(await ids(store, 'video_jobs'), ['old1', 'old3', 'old4', 'young1'])
-})
+t.test(
+  'a job goes after its time, and stays while it has clips or a delivery that waits or is dead',
+  async (t) => {
+    const { store, owned } = await stand(t)
+    await plantJobs(store.sql, { ...owned, name: 'old', count: 5, fromDays: 9, toDays: 7.01 })
+    await plantJobs(store.sql, { ...owned, name: 'young', count: 1, fromDays: 6.99, toDays: 6.99 })
+    await store.sql`UPDATE video_jobs SET clips_expire_at = now() WHERE id = 'old1'`
+    await plantDeliveries(store.sql, {
+      ...owned,
+      state: 'dead',
+      name: 'old',
+      count: 4,
+      fromDays: 7,
+      toDays: 7,
+    })
+    await store.sql`UPDATE webhook_deliveries SET state = 'delivered' WHERE job_id = 'old2'`
+    await store.sql`UPDATE webhook_deliveries SET state = 'waiting', ended_at = NULL WHERE job_id = 'old3'`
+    const step = agedRows(store, JOBS, WEEK)
+    t.equal(await step.due(), 2)
+    t.match(await runStep(store, step), { rows: 2 })
+    t.same(await ids(store, 'video_jobs'), ['old1', 'old3', 'old4', 'young1'])
+  },
+)
 
 t.test('a run goes batch after batch, and one that is broken off goes on in the next turn', async (t) => {
   const { store } = await stand(t)
@@ -86,7 +143,14 @@ t.test('rows that stay, more of them than a batch looks at, keep nobody behind t
   const { store, owned } = await stand(t)
   const kept = PRUNED_AT_ONCE + 50
   await plantJobs(store.sql, { ...owned, name: 'kept', count: kept, fromDays: 20, toDays: 15 })
-  await plantDeliveries(store.sql, { ...owned, state: 'dead', name: 'kept', count: kept, fromDays: 20, toDays: 15 })
+  await plantDeliveries(store.sql, {
+    ...owned,
+    state: 'dead',
+    name: 'kept',
+    count: kept,
+    fromDays: 20,
+    toDays: 15,
+  })
   await plantJobs(store.sql, { ...owned, name: 'free', count: 5, fromDays: 14, toDays: 8 })
   t.same(await runStep(store, agedRows(store, JOBS, WEEK)), { rows: 5, batches: 2, end: 'done' })
 })

@@ -24,25 +24,42 @@ async function chain(store: Store, count: number): Promise<string> {
 
 async function stand(t: Test, count: number) {
   const store = await openTestStore(t)
-  return { store, organizationId: await chain(store, count), step: auditChains({ store, keptMonths: 1, log: SILENT }) }
+  return {
+    store,
+    organizationId: await chain(store, count),
+    step: auditChains({ store, keptMonths: 1, log: SILENT }),
+  }
 }
 
-async function eventsOf(store: Store, organizationId: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+async function eventsOf(
+  store: Store,
+  organizationId: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const events: Readonly<Record<string, unknown>>[] = []
-  must(await readAudit(store, organizationId, ({ text }) => events.push(JSON.parse(text) as Readonly<Record<string, unknown>>)))
+  must(
+    await readAudit(store, organizationId, ({ text }) =>
+      events.push(JSON.parse(text) as Readonly<Record<string, unknown>>),
+    ),
+  )
   return events
 }
 
 t.test('old months go, their chain says so itself, and what is left is verified from there', async (t) => {
   const { store, organizationId, step } = await stand(t, 20)
-  const [last] = await store.sql<{ hash: string }[]>`SELECT encode(hash, 'hex') AS hash FROM audit WHERE n = 20`
+  const [last] = await store.sql<
+    { hash: string }[]
+  >`SELECT encode(hash, 'hex') AS hash FROM audit WHERE n = 20`
   t.equal(await step.due(), 20)
   t.match(await runStep(store, step), { rows: 20, end: 'done' })
   t.match(await eventsOf(store, organizationId), [
-    { n: 21, object_id: 'new' }, { n: 22, operation: AUDIT_PRUNE, actor: { kind: 'system' }, after: { through_n: 20, hash: last?.hash } },
+    { n: 21, object_id: 'new' },
+    { n: 22, operation: AUDIT_PRUNE, actor: { kind: 'system' }, after: { through_n: 20, hash: last?.hash } },
   ])
   t.same(must(await verifyAudit(store, null)), { checked: 2, faults: [] })
-  t.match(must(await findAudit(store, { organizationId, limit: 9, since: '2020-01-01T00:00:00Z' })), { nextBefore: null, rows: [{ n: 22 }, { n: 21 }] })
+  t.match(must(await findAudit(store, { organizationId, limit: 9, since: '2020-01-01T00:00:00Z' })), {
+    nextBefore: null,
+    rows: [{ n: 22 }, { n: 21 }],
+  })
   t.match(await runStep(store, step), { rows: 0 }, 'and nothing goes twice')
 })
 
@@ -56,7 +73,9 @@ t.test('0 months keep the log for ever', async (t) => {
 
 t.test('months are those of the calendar: the first event of the oldest that is kept stays', async (t) => {
   const store = await openTestStore(t)
-  const { organization: { id: organizationId } } = must(await createOrganization(store, { name: 'o' }))
+  const {
+    organization: { id: organizationId },
+  } = must(await createOrganization(store, { name: 'o' }))
   await plantEvents(store.sql, { organizationId, name: 'e', count: 90, fromDays: 90, toDays: 0 })
   const [due] = await store.sql<{ rows: number }[]>`
     SELECT count(*)::int AS rows FROM audit WHERE at AT TIME ZONE 'UTC' < date_trunc('month', now() AT TIME ZONE 'UTC') - interval '1 month'`
@@ -64,25 +83,44 @@ t.test('months are those of the calendar: the first event of the oldest that is 
   t.same(must(await verifyAudit(store, null)).faults, [])
 })
 
-t.test('each chain is pruned, batch after batch, and one run of two processes goes on where the first was killed', async (t) => {
-  const { store, organizationId, step } = await stand(t, PRUNED_AT_ONCE + 50)
-  const others = [await chain(store, 5), await chain(store, 7)]
-  const killed = step.run(await turnOf(store))
-  await killed.next()
-  await store.sql`UPDATE retention SET lease_until = now() - interval '1 s'`
-  t.same(must(await verifyAudit(store, null)).faults, [], 'verified in the middle of it')
-  await runStep(store, step)
-  t.match(await runOut(killed), { rows: 0, end: 'lost' })
-  t.same(must(await verifyAudit(store, null)).faults, [])
-  for (const id of [organizationId, ...others]) t.match((await eventsOf(store, id))[0], { object_id: 'new' })
-})
+t.test(
+  'each chain is pruned, batch after batch, and one run of two processes goes on where the first was killed',
+  async (t) => {
+    const { store, organizationId, step } = await stand(t, PRUNED_AT_ONCE + 50)
+    const others = [await chain(store, 5), await chain(store, 7)]
+    const killed = step.run(await turnOf(store))
+    await killed.next()
+    await store.sql`UPDATE retention SET lease_until = now() - interval '1 s'`
+    t.same(must(await verifyAudit(store, null)).faults, [], 'verified in the middle of it')
+    await runStep(store, step)
+    t.match(await runOut(killed), { rows: 0, end: 'lost' })
+    t.same(must(await verifyAudit(store, null)).faults, [])
+    for (const id of [organizationId, ...others])
+      t.match((await eventsOf(store, id))[0], { object_id: 'new' })
+  },
+)
 
 const TAMPERINGS: readonly (readonly [string, string, number, string])[] = [
-  ['removing the first that is kept', `DELETE FROM audit WHERE n = 21; UPDATE audit_pruned SET n = 21`, 22, 'edited'],
-  ['removing more, with the mark and its hash moved', `
-    UPDATE audit_pruned SET n = 21, hash = (SELECT hash FROM audit WHERE n = 21); DELETE FROM audit WHERE n = 21`, 21, 'missing'],
-  ['removing the event that tells of it', `
-    DELETE FROM audit WHERE n = 22; UPDATE audit_heads SET n = 21, hash = (SELECT hash FROM audit WHERE n = 21)`, 1, 'missing'],
+  [
+    'removing the first that is kept',
+    `DELETE FROM audit WHERE n = 21; UPDATE audit_pruned SET n = 21`,
+    22,
+    'edited',
+  ],
+  [
+    'removing more, with the mark and its hash moved',
+    `
+    UPDATE audit_pruned SET n = 21, hash = (SELECT hash FROM audit WHERE n = 21); DELETE FROM audit WHERE n = 21`,
+    21,
+    'missing',
+  ],
+  [
+    'removing the event that tells of it',
+    `
+    DELETE FROM audit WHERE n = 22; UPDATE audit_heads SET n = 21, hash = (SELECT hash FROM audit WHERE n = 21)`,
+    1,
+    'missing',
+  ],
   ['removing the mark', 'DELETE FROM audit_pruned', 1, 'missing'],
   ['another hash in the mark', `UPDATE audit_pruned SET hash = sha256('x')`, 21, 'edited'],
 ]
@@ -95,11 +133,19 @@ for (const [what, statements, n, problem] of TAMPERINGS) {
   })
 }
 
-t.test('a forged event of pruning that does not say what was pruned is found, and ends no verification', async (t) => {
-  const { store, organizationId } = await stand(t, 2)
-  await store.sql.begin((tx) => appendAudit(tx, auditEvent(organizationId, { operation: AUDIT_PRUNE, after: null })))
-  t.same(must(await verifyAudit(store, organizationId)), { checked: 4, faults: [{ organizationId, n: 4, problem: 'edited' }] })
-})
+t.test(
+  'a forged event of pruning that does not say what was pruned is found, and ends no verification',
+  async (t) => {
+    const { store, organizationId } = await stand(t, 2)
+    await store.sql.begin((tx) =>
+      appendAudit(tx, auditEvent(organizationId, { operation: AUDIT_PRUNE, after: null })),
+    )
+    t.same(must(await verifyAudit(store, organizationId)), {
+      checked: 4,
+      faults: [{ organizationId, n: 4, problem: 'edited' }],
+    })
+  },
+)
 
 t.test('a chain that was tampered with is not pruned, others are, and the log says which', async (t) => {
   const { store, organizationId } = await stand(t, 20)

@@ -1,6 +1,14 @@
 import t, { type Test } from 'tap'
 import {
-  agedRows, batchStatement, DEAD_LETTERS, IDEMPOTENCY, IDEMPOTENCY_KEPT, JOBS, WEBHOOKS, workGently, type AgedRows,
+  agedRows,
+  batchStatement,
+  DEAD_LETTERS,
+  IDEMPOTENCY,
+  IDEMPOTENCY_KEPT,
+  JOBS,
+  WEBHOOKS,
+  workGently,
+  type AgedRows,
 } from '../../../../../src/server/store/lifecycle/retention/aged-rows.ts'
 import type { Store, Transaction } from '../../../../../src/server/store/base/open.ts'
 import { openFileStand } from '../../../../support/files/files.ts'
@@ -17,15 +25,19 @@ const DAY_MS = 86_400_000
 async function planOf(store: Store, rows: AgedRows, place: readonly string[]): Promise<readonly PlanNode[]> {
   const undone = new Error('undone')
   let plan: readonly PlanNode[] | undefined
-  await store.sql.begin(async (tx: Transaction) => {
-    await workGently(tx)
-    const told = await tx.unsafe<ToldPlan[]>(
-      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${batchStatement(rows, place.length > 0)}`, [DAY_MS, BATCH, ...place])
-    plan = nodesOf(told)
-    throw undone
-  }).catch((problem: unknown) => {
-    if (problem !== undone) throw problem
-  })
+  await store.sql
+    .begin(async (tx: Transaction) => {
+      await workGently(tx)
+      const told = await tx.unsafe<ToldPlan[]>(
+        `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${batchStatement(rows, place.length > 0)}`,
+        [DAY_MS, BATCH, ...place],
+      )
+      plan = nodesOf(told)
+      throw undone
+    })
+    .catch((problem: unknown) => {
+      if (problem !== undone) throw problem
+    })
   if (plan === undefined) throw new Error('there is no plan')
   return plan
 }
@@ -37,27 +49,40 @@ async function filled(t: Test): Promise<Store> {
   // The planner's figures are those of empty tables: it is not told.
   await plantAnswers(store.sql, { ...plant, name: 'a' })
   await plantJobs(store.sql, { ...plant, name: 'j' })
-  for (const state of ['delivered', 'dead'] as const) await plantDeliveries(store.sql, { ...plant, state, name: state })
+  for (const state of ['delivered', 'dead'] as const)
+    await plantDeliveries(store.sql, { ...plant, state, name: state })
   return store
 }
 
 const PLACES: readonly (readonly [AgedRows, string])[] = [
-  [IDEMPOTENCY, 'a5000'], [WEBHOOKS, '80000000-0000-0000-0000-000000000000'], [DEAD_LETTERS, '80000000-0000-0000-0000-000000000000'], [JOBS, 'j5000'],
+  [IDEMPOTENCY, 'a5000'],
+  [WEBHOOKS, '80000000-0000-0000-0000-000000000000'],
+  [DEAD_LETTERS, '80000000-0000-0000-0000-000000000000'],
+  [JOBS, 'j5000'],
 ]
 
 const store = await filled(t)
 
-t.test('each batch finds its rows by indexes alone and costs its rows, however large the table and wherever it goes on', async (t) => {
-  for (const [rows, id] of PLACES) {
-    for (const place of [[], [new Date(Date.now() - 5 * DAY_MS).toISOString(), id]]) {
-      const plan = await planOf(store, rows, place)
-      const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable')
-      t.same(scans.map((node) => node['Node Type']).filter((type) => !/^Index (Only )?Scan$/.test(type)), [], `${rows.kind}: no scan of a table`)
-      const visited = scans.map(rowsRead)
-      t.ok(Math.max(...visited) <= BATCH + 1, `${rows.kind}: ${visited.join(', ')} rows were visited`)
+t.test(
+  'each batch finds its rows by indexes alone and costs its rows, however large the table and wherever it goes on',
+  async (t) => {
+    for (const [rows, id] of PLACES) {
+      for (const place of [[], [new Date(Date.now() - 5 * DAY_MS).toISOString(), id]]) {
+        const plan = await planOf(store, rows, place)
+        const scans = plan.filter(
+          (node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable',
+        )
+        t.same(
+          scans.map((node) => node['Node Type']).filter((type) => !/^Index (Only )?Scan$/.test(type)),
+          [],
+          `${rows.kind}: no scan of a table`,
+        )
+        const visited = scans.map(rowsRead)
+        t.ok(Math.max(...visited) <= BATCH + 1, `${rows.kind}: ${visited.join(', ')} rows were visited`)
+      }
     }
-  }
-})
+  },
+)
 
 t.test('a large table is pruned while an older reader holds all that was removed', async (t) => {
   await store.sql.begin('ISOLATION LEVEL REPEATABLE READ', async (reader) => {

@@ -5,7 +5,9 @@ import { openTestStore } from '../../../../support/stores/postgres.ts'
 
 t.test('of many that look at once one gets the turn, and nobody else until it ends', async (t) => {
   const turns = openRetentionLeases(await openTestStore(t))
-  const begun = (await Promise.all(Array.from({ length: 8 }, () => turns.begin()))).filter((turn) => turn !== null)
+  const begun = (await Promise.all(Array.from({ length: 8 }, () => turns.begin()))).filter(
+    (turn) => turn !== null,
+  )
   t.equal(begun.length, 1)
   t.equal(await turns.begin(), null)
   for (const turn of begun) await turns.end(turn, 0)
@@ -24,20 +26,24 @@ t.test('a turn that ended is due after its time, or when somebody hastens it', a
   t.not(await turns.begin(), null)
 })
 
-t.test('a process that was killed loses its turn PRUNE_LEASE_MS after its last batch, and does nothing in it any more', async (t) => {
-  const store = await openTestStore(t)
-  const turns = openRetentionLeases(store)
-  const killed = await turns.begin()
-  if (killed === null) throw new Error('it is due')
-  t.ok(await store.sql.begin((tx) => holdTurn(tx, killed)))
-  const pass = (ms: number) => store.sql`UPDATE retention SET lease_until = lease_until - ${ms} * interval '1 ms'`
-  await pass(PRUNE_LEASE_MS - 30_000)
-  t.equal(await turns.begin(), null)
-  await pass(30_001)
-  const next = await turns.begin()
-  if (next === null) throw new Error('the lease is over')
-  t.notOk(await store.sql.begin((tx) => holdTurn(tx, killed)))
-  await turns.end(killed, 0)
-  t.equal(await turns.begin(), null, 'who lost it ends it for nobody')
-  t.ok(await store.sql.begin((tx) => holdTurn(tx, next)))
-})
+t.test(
+  'a process that was killed loses its turn PRUNE_LEASE_MS after its last batch, and does nothing in it any more',
+  async (t) => {
+    const store = await openTestStore(t)
+    const turns = openRetentionLeases(store)
+    const killed = await turns.begin()
+    if (killed === null) throw new Error('it is due')
+    t.ok(await store.sql.begin((tx) => holdTurn(tx, killed)))
+    const pass = (ms: number) =>
+      store.sql`UPDATE retention SET lease_until = lease_until - ${ms} * interval '1 ms'`
+    await pass(PRUNE_LEASE_MS - 30_000)
+    t.equal(await turns.begin(), null)
+    await pass(30_001)
+    const next = await turns.begin()
+    if (next === null) throw new Error('the lease is over')
+    t.notOk(await store.sql.begin((tx) => holdTurn(tx, killed)))
+    await turns.end(killed, 0)
+    t.equal(await turns.begin(), null, 'who lost it ends it for nobody')
+    t.ok(await store.sql.begin((tx) => holdTurn(tx, next)))
+  },
+)

@@ -1,7 +1,11 @@
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { EXPORT_COLUMNS, exportLedger, type ExportQuery } from '../../../../../src/server/store/money/repair/export.ts'
+import {
+  EXPORT_COLUMNS,
+  exportLedger,
+  type ExportQuery,
+} from '../../../../../src/server/store/money/repair/export.ts'
 import { newId } from '../../../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../../../src/server/store/base/open.ts'
 import { openBooks } from '../../../../support/money/ledger.ts'
@@ -21,8 +25,8 @@ t.test('an export has a header line, and amounts as nano-USD and as USD', async 
   await store.sql`UPDATE ledger SET at = '2026-03-18T01:02:03.4567Z'`
   t.same(await exported(t, store), [
     EXPORT_COLUMNS.join(','),
-    `2026-03-18,2026-03-18T01:02:03.456Z,usage,r,${organizationId},${workspaceId},${keyHash},,`
-      + `embeddings.create,m,p,1,0,1500000001,0,1.500000001,0.000000000,true,`,
+    `2026-03-18,2026-03-18T01:02:03.456Z,usage,r,${organizationId},${workspaceId},${keyHash},,` +
+      `embeddings.create,m,p,1,0,1500000001,0,1.500000001,0.000000000,true,`,
   ])
 })
 
@@ -38,7 +42,10 @@ t.test('an export begins and ends with the days asked for, and may be of one org
   await book({ day: '2026-01-31' }, { day: '2026-02-01' }, { day: '2026-02-28' }, { day: '2026-03-01' })
   const days = (rows: readonly string[]): readonly string[] => rows.slice(1).map((row) => row.slice(0, 10))
   t.same(days(await exported(t, store)), ['2026-01-31', '2026-02-01', '2026-02-28', '2026-03-01'])
-  t.same(days(await exported(t, store, { from: '2026-02-01', to: '2026-02-28', organizationId })), ['2026-02-01', '2026-02-28'])
+  t.same(days(await exported(t, store, { from: '2026-02-01', to: '2026-02-28', organizationId })), [
+    '2026-02-01',
+    '2026-02-28',
+  ])
   t.same(days(await exported(t, store, { organizationId: newId() })), [])
 })
 

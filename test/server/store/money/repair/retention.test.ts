@@ -11,8 +11,12 @@ t.setTimeout(600_000)
 
 async function filled(books: Books): Promise<void> {
   await books.book(
-    { cost: 3, day: '2026-01-05' }, { cost: 5, day: '2026-01-31', isByok: true }, { cost: 7, kind: 'forfeit', day: '2026-02-01' },
-    { cost: 11, kind: 'forfeit', day: '2026-02-02', accountId: books.accounts.key }, { cost: 13, day: '2026-02-28' }, { cost: 17 },
+    { cost: 3, day: '2026-01-05' },
+    { cost: 5, day: '2026-01-31', isByok: true },
+    { cost: 7, kind: 'forfeit', day: '2026-02-01' },
+    { cost: 11, kind: 'forfeit', day: '2026-02-02', accountId: books.accounts.key },
+    { cost: 13, day: '2026-02-28' },
+    { cost: 17 },
   )
 }
 
@@ -60,34 +64,43 @@ t.test('a dropped month that is booked to again is added to what was dropped of 
   await books.book({ cost: 19, day: '2026-01-07' })
   await books.store.sql`DELETE FROM activity WHERE day > '2026-03-01'`
   await pruneLedger(books.store, 1)
-  t.match(must(await checkLedger(books.store)), { differences: [], sums: { prunedNano: 3n + 5n + 13n + 17n + 19n } })
+  t.match(must(await checkLedger(books.store)), {
+    differences: [],
+    sums: { prunedNano: 3n + 5n + 13n + 17n + 19n },
+  })
 })
 
-t.test('a month stays while money that was lent in it is out, or the journal of a dead front that knew it is open', async (t) => {
-  const books = await openBooks(t)
-  const { store, accounts } = books
-  await filled(books)
-  await books.turnTo('2026-03-20')
-  const journal = newId()
-  await store.sql`INSERT INTO journals (id, node, boot_id, opened_at) VALUES (${journal}, 'n', 'b', '2026-01-20')`
-  t.same(await pruneLedger(store, 1), { months: 0, rows: 0, held: 1 })
-  await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${journal}, 'n', 1, 0, now())`
-  await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.key}, '2026-01-20', 1)`
-  t.match(await pruneLedger(store, 1), { held: 1 })
-  await store.sql`DELETE FROM leases`
-  t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
-})
+t.test(
+  'a month stays while money that was lent in it is out, or the journal of a dead front that knew it is open',
+  async (t) => {
+    const books = await openBooks(t)
+    const { store, accounts } = books
+    await filled(books)
+    await books.turnTo('2026-03-20')
+    const journal = newId()
+    await store.sql`INSERT INTO journals (id, node, boot_id, opened_at) VALUES (${journal}, 'n', 'b', '2026-01-20')`
+    t.same(await pruneLedger(store, 1), { months: 0, rows: 0, held: 1 })
+    await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${journal}, 'n', 1, 0, now())`
+    await store.sql`INSERT INTO leases VALUES (${journal}, ${accounts.key}, '2026-01-20', 1)`
+    t.match(await pruneLedger(store, 1), { held: 1 })
+    await store.sql`DELETE FROM leases`
+    t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
+  },
+)
 
-t.test('a month stays while a video job that was accepted in it is open, though it holds nothing', async (t) => {
-  const { store, jobs, owners } = await openVideoStand(t)
-  await turnTo(store, '2026-01-20')
-  await store.sql`SELECT ledger_partition('2026-01-20')`
-  await accepted(jobs, videoInput(owners))
-  await turnTo(store, '2026-03-20')
-  t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
-  await store.sql`UPDATE video_jobs SET state = 'failed'`
-  t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
-})
+t.test(
+  'a month stays while a video job that was accepted in it is open, though it holds nothing',
+  async (t) => {
+    const { store, jobs, owners } = await openVideoStand(t)
+    await turnTo(store, '2026-01-20')
+    await store.sql`SELECT ledger_partition('2026-01-20')`
+    await accepted(jobs, videoInput(owners))
+    await turnTo(store, '2026-03-20')
+    t.match(await pruneLedger(store, 1), { months: 0, held: 1 })
+    await store.sql`UPDATE video_jobs SET state = 'failed'`
+    t.match(await pruneLedger(store, 1), { months: 1, held: 0 })
+  },
+)
 
 t.test('the month of a week that goes on stays', async (t) => {
   const books = await openBooks(t, '2026-03-31')
@@ -102,7 +115,9 @@ t.test('two that drop at once drop each month once', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.turnTo('2026-08-01')
-  const both = await Promise.all([pruneLedger(books.store, 1), pruneLedger(books.store, 1)].map((one) => one.catch(() => ({ months: 0 }))))
+  const both = await Promise.all(
+    [pruneLedger(books.store, 1), pruneLedger(books.store, 1)].map((one) => one.catch(() => ({ months: 0 }))),
+  )
   t.ok(both.reduce((sum, { months }) => sum + months, 0) >= 1)
   t.same(must(await checkLedger(books.store)).differences, [])
 })
