@@ -1,4 +1,4 @@
-import { ArchiveBehind } from './archive-behind.ts'
+import { ArchiveBehind } from './archive/archive-behind.ts'
 import { INTRUDERS_ANYWHERE, INTRUDERS_OUTSIDE, type Intruder } from './intruders.ts'
 import { SignatureScan } from './signature-scan.ts'
 

@@ -1,6 +1,6 @@
 import { more, type ByteFeed } from './byte-feed.ts'
 import { OutsideScan } from './intruder-scan.ts'
-import { sourceKind } from './source-text.ts'
+import { sourceKind } from './text/source-text.ts'
 import { joinedTo, whole, type MimeType, type StructureEnd } from './verdict.ts'
 
 /**

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JSON_TEXT_DEPTH_MAX } from '../../../src/schemas/files/file-limits.ts'
-import { JsonScanner, type JsonFinding } from '../../../src/workers/content/json.ts'
-import { chunks } from '../../support/wire/chunks.ts'
+import { JSON_TEXT_DEPTH_MAX } from '../../../../src/schemas/files/file-limits.ts'
+import { JsonScanner, type JsonFinding } from '../../../../src/workers/content/text/json.ts'
+import { chunks } from '../../../support/wire/chunks.ts'
 
 function scan(text: string, sizes: readonly number[] = [4_096]): JsonFinding {
   const scanner = new JsonScanner()

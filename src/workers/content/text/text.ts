@@ -5,8 +5,8 @@ import { hasMarkdownSigns } from './markdown-signs.ts'
 import { MarkdownScanner } from './markdown.ts'
 import { SOURCE_HEAD_BYTES, SOURCE_TAIL_BYTES, sourceKind } from './source-text.ts'
 import { Utf8Check } from './utf8.ts'
-import type { TextType } from './verdict.ts'
-import { HeadWindow, TailWindow } from './windows.ts'
+import type { TextType } from '../verdict.ts'
+import { HeadWindow, TailWindow } from '../windows.ts'
 
 /**
  * First bytes of a text by which a table that is not strict is told, and Markdown by its habits. Decision.

@@ -1,6 +1,6 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { wholeWithTrailer } from './trailer.ts'
-import { broken, UNCLAIMED, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { wholeWithTrailer } from '../trailer.ts'
+import { broken, UNCLAIMED, type StructureEnd } from '../verdict.ts'
 
 const WHAT = 'a FLAC audio file'
 const STREAMINFO_BYTES = 34

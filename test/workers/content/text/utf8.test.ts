@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import t from 'tap'
-import { Utf8Check } from '../../../src/workers/content/utf8.ts'
-import { chunks } from '../../support/wire/chunks.ts'
+import { Utf8Check } from '../../../../src/workers/content/text/utf8.ts'
+import { chunks } from '../../../support/wire/chunks.ts'
 
 function check(bytes: Uint8Array, sizes: readonly number[]): boolean {
   const utf8 = new Utf8Check()

@@ -3,12 +3,12 @@ import {
   OOXML_DIRECTORY_BYTES_MAX,
   OOXML_ENTRIES_MAX,
   OOXML_RATIO_MAX,
-} from '../../../src/schemas/files/file-limits.ts'
-import { createContentScanner } from '../../../src/workers/content/scanner.ts'
-import type { ContentVerdict } from '../../../src/workers/content/verdict.ts'
-import { noise } from '../../support/corpus/bytes.ts'
-import { DOCX, docxWith } from '../../support/corpus/office.ts'
-import type { EntryOptions } from '../../support/corpus/zip-writer.ts'
+} from '../../../../src/schemas/files/file-limits.ts'
+import { createContentScanner } from '../../../../src/workers/content/scanner.ts'
+import type { ContentVerdict } from '../../../../src/workers/content/verdict.ts'
+import { noise } from '../../../support/corpus/bytes.ts'
+import { DOCX, docxWith } from '../../../support/corpus/office.ts'
+import type { EntryOptions } from '../../../support/corpus/zip-writer.ts'
 
 /** Entries of every document that `docxWith` writes, before further ones. */
 const OWN_ENTRIES = 3

@@ -1,6 +1,6 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { wholeWithTrailer } from './trailer.ts'
-import { broken, joinedTo, UNCLAIMED, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { wholeWithTrailer } from '../trailer.ts'
+import { broken, joinedTo, UNCLAIMED, type StructureEnd } from '../verdict.ts'
 
 const WHAT = 'a GIF image'
 const EXTENSION = 0x21

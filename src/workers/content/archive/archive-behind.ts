@@ -1,4 +1,4 @@
-import { TailWindow } from './windows.ts'
+import { TailWindow } from '../windows.ts'
 
 /** `PK`, 5, 6: the record at the end of every zip, with a comment behind it of at most 65,535 bytes. */
 const END_MARK = 'PK\x05\x06'

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
-import { foreign, whole, type MimeType, type StructureEnd } from './verdict.ts'
+import { foreign, whole, type MimeType, type StructureEnd } from '../verdict.ts'
 import { hashName, type ZipEntries } from './zip-entries.ts'
 
 /** Bytes of `[Content_Types].xml`, packed and unpacked: ten thousand parts fit. Decision. */

@@ -1,4 +1,4 @@
-import { JSON_TEXT_DEPTH_MAX } from '../../schemas/files/file-limits.ts'
+import { JSON_TEXT_DEPTH_MAX } from '../../../schemas/files/file-limits.ts'
 import { ACTIONS, JSON_LINES_TABLE, JSON_TABLE, LINE_FEED, STATES } from './json-table.ts'
 
 /** What the text is as JSON, by RFC 8259 and contract C26. */

@@ -1,6 +1,6 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { wholeWithTrailer } from './trailer.ts'
-import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { wholeWithTrailer } from '../trailer.ts'
+import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdict.ts'
 
 const WHAT = 'a JPEG image'
 const APP0 = 0xffe0

@@ -1,12 +1,12 @@
-import { more, passZeros, skip, type ByteFeed } from './byte-feed.ts'
+import { more, passZeros, skip, type ByteFeed } from '../byte-feed.ts'
 import { flac } from './flac.ts'
-import { OutsideScan } from './intruder-scan.ts'
+import { OutsideScan } from '../intruder-scan.ts'
 import { FRAME_BYTES_MAX, FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
 import { endOfFill, endOfStray } from './mp3-stray.ts'
 import { isTagStart, passTag } from './mp3-tags.ts'
-import { CLAIM_BYTES, claimOf, isFill } from './trailer.ts'
-import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
-import { HeadWindow } from './windows.ts'
+import { CLAIM_BYTES, claimOf, isFill } from '../trailer.ts'
+import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdict.ts'
+import { HeadWindow } from '../windows.ts'
 
 const WHAT = 'an MP3 audio file'
 /** Frames that make it MP3: a single header is eleven set bits and little else. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MarkdownScanner } from '../../../src/workers/content/markdown.ts'
-import { chunks } from '../../support/wire/chunks.ts'
-import { hasMarkdownLines } from '../../support/wire/markdown-oracle.ts'
+import { MarkdownScanner } from '../../../../src/workers/content/text/markdown.ts'
+import { chunks } from '../../../support/wire/chunks.ts'
+import { hasMarkdownLines } from '../../../support/wire/markdown-oracle.ts'
 
 function scan(text: string, sizes: readonly number[]): boolean {
   const scanner = new MarkdownScanner()

@@ -1,6 +1,6 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { wholeWithTrailer } from './trailer.ts'
-import { broken, UNCLAIMED, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { wholeWithTrailer } from '../trailer.ts'
+import { broken, UNCLAIMED, type StructureEnd } from '../verdict.ts'
 
 const WHAT = 'a PNG image'
 const SIGNATURE_HIGH = 0x89504e47

@@ -1,4 +1,4 @@
-import type { ByteFeed } from './byte-feed.ts'
+import type { ByteFeed } from '../byte-feed.ts'
 import { hashName } from './zip-entries.ts'
 
 /** An entry's header, or its line in the directory, without what is judged nowhere. */

@@ -2,11 +2,11 @@ import {
   OOXML_DIRECTORY_BYTES_MAX,
   OOXML_ENTRIES_MAX,
   OOXML_RATIO_MAX,
-} from '../../schemas/files/file-limits.ts'
-import { more, skip, type ByteFeed } from './byte-feed.ts'
+} from '../../../schemas/files/file-limits.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
 import { judgeOffice, PackedPart } from './ooxml.ts'
-import { trailerClaim } from './trailer.ts'
-import { foreign, joinedTo, UNCLAIMED, type StructureEnd } from './verdict.ts'
+import { trailerClaim } from '../trailer.ts'
+import { foreign, joinedTo, UNCLAIMED, type StructureEnd } from '../verdict.ts'
 import { hashName, ZipEntries } from './zip-entries.ts'
 import {
   IN_ZIP64,

@@ -1,7 +1,7 @@
-import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { wholeWithTrailer } from './trailer.ts'
-import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from './verdict.ts'
+import { FILE_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { wholeWithTrailer } from '../trailer.ts'
+import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from '../verdict.ts'
 
 const CHUNK_HEAD_BYTES = 8
 /** The longest beginning of a chunk that is looked at. */

@@ -1,6 +1,6 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
-import { isFill, skipFill } from './trailer.ts'
-import { broken, foreign, UNCLAIMED, whole, type StructureEnd } from './verdict.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
+import { isFill, skipFill } from '../trailer.ts'
+import { broken, foreign, UNCLAIMED, whole, type StructureEnd } from '../verdict.ts'
 
 /** `OggS`, which begins every page. */
 const CAPTURE = 0x4f676753

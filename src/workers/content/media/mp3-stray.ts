@@ -1,7 +1,7 @@
-import type { ByteFeed } from './byte-feed.ts'
+import type { ByteFeed } from '../byte-feed.ts'
 import { FRAME_HEAD_BYTES, frameBytes } from './mp3-frames.ts'
 import { isTagLetter, mayBeTag } from './mp3-tags.ts'
-import { isFill } from './trailer.ts'
+import { isFill } from '../trailer.ts'
 
 /*
  * Where bytes that are neither frame nor tag end. They are looked at in runs: a step of the walk for each byte that may begin

@@ -1,4 +1,4 @@
-import { more, type ByteFeed } from './byte-feed.ts'
+import { more, type ByteFeed } from '../byte-feed.ts'
 import type { PackedPart } from './ooxml.ts'
 
 /** How a descriptor may be written: with or without a signature, with sizes of 32 or 64 bits. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { CsvScanner } from '../../../src/workers/content/csv.ts'
-import { chunks } from '../../support/wire/chunks.ts'
-import { fieldCounts } from '../../support/wire/csv-oracle.ts'
+import { CsvScanner } from '../../../../src/workers/content/text/csv.ts'
+import { chunks } from '../../../support/wire/chunks.ts'
+import { fieldCounts } from '../../../support/wire/csv-oracle.ts'
 
 const DELIMITERS = [',', ';', '\t'] as const
 

@@ -1,4 +1,4 @@
-import { more, skip, type ByteFeed } from './byte-feed.ts'
+import { more, skip, type ByteFeed } from '../byte-feed.ts'
 
 /** A tag that has been passed over. */
 export interface Tag {
