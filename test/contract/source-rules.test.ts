@@ -9,6 +9,7 @@ import {
   statusNumbers,
   tooLong,
   typeHoles,
+  unclearComments,
   unfinished,
 } from './source-rules.ts'
 
@@ -57,6 +58,27 @@ t.test('nothing is left unfinished', async (t) => {
 
 t.test('an unfinished place is found', async (t) => {
   t.equal(unfinished(plant(['//', 'TO' + 'DO later'].join(' '))).length, 1)
+})
+
+t.test('comments name their subject', async (t) => {
+  t.same(unclearComments(src), [])
+})
+
+t.test('a comment that needs two readings is found by its opening or its pronoun', async (t) => {
+  const offenders = [
+    'What is no count was not written by us.',
+    'Bytes of a body. Of a request that stalls, none.',
+    'Milliseconds between two looks. Likewise.',
+    'As above, in bytes.',
+    'Nobody hears of a closed connection.',
+    'The row is for whoever asks first.',
+    'Ends when somebody\n * stops the process.',
+  ]
+  for (const words of offenders)
+    t.equal(unclearComments(plant(`/** ${words} */`), ['src/server/http']).length, 1, words)
+  const plain = '/** The count of a request. */\n// Offsets, as above all others: of all bytes.'
+  t.same(unclearComments(plant(plain), ['src/server/http']), [])
+  t.same(unclearComments(plant('// Nobody'), ['src/server/https']), [])
 })
 
 t.test('files, functions and lines keep to their length', async (t) => {

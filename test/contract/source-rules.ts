@@ -90,6 +90,36 @@ export function unfinished(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
+/** Folders whose comments keep to plain English; the list goes when every folder of `src` stands in it. */
+export const PLAIN_COMMENT_FOLDERS: readonly string[] = ['src/server/structures']
+
+const PRONOUNS = /\b(?:nobody|somebody|whoever)\b/i
+/** A sentence that opens so has no subject at its head, or leans on the comment before it. */
+const OPENINGS = /(?:^|[.:;!?)]\s+)(?:What is no|Of an? |Likewise\.|As above)/
+
+/** Comments that need two readings: pronouns for processes and callers, and sentences without a subject. */
+export function unclearComments(
+  files: readonly SourceFile[],
+  folders: readonly string[] = PLAIN_COMMENT_FOLDERS,
+): readonly string[] {
+  return files
+    .filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
+    .flatMap((file) =>
+      file.comments
+        .map((comment) => ({ line: comment.line, words: wordsOf(comment.text) }))
+        .filter(({ words }) => PRONOUNS.test(words) || OPENINGS.test(words))
+        .map(({ line, words }) => `${file.path}:${line} ${words}`),
+    )
+}
+
+/** The comment's words on one line, without the signs that make them a comment. */
+function wordsOf(comment: string): string {
+  return comment
+    .replace(/^\/[/*]+|\*\/$/g, '')
+    .replace(/\n[ \t]*\* ?/g, ' ')
+    .trim()
+}
+
 /** A migration is one SQL text: cutting its function would only hide its length. */
 const MIGRATION = /^src\/server\/store\/migrations\//
 

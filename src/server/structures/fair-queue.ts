@@ -1,9 +1,9 @@
 /**
- * Waiting jobs, the longest waiting of each workspace in turn: one with thousands does not keep the others
- * waiting.
+ * Waiting jobs. Workspaces take turns, each with its oldest job: a workspace with thousands of jobs does not
+ * keep the others waiting.
  */
 export class FairQueue<T extends { readonly workspaceId: string }> {
-  /** In the order of their next turns. */
+  /** In the order of the workspaces' next turns. */
   readonly #queues = new Map<string, Queue<T>>()
   #size = 0
 
@@ -36,7 +36,7 @@ interface Queue<T> {
   at: number
 }
 
-/** Taken places behind which a queue is made shorter. */
+/** Items already taken from a queue before the queue is copied without them. */
 const TAKEN_MAX = 256
 
 function compact<T>(queue: Queue<T>): Queue<T> {

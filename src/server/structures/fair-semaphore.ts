@@ -1,12 +1,13 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 
 export interface FairSemaphoreOptions {
-  /** What all works under way may weigh together. */
+  /** Sum of the weights of all pieces of work that may run at once. */
   readonly places: number
-  /** Works that wait: of all, and of one workspace. */
+  /** Pieces of work that may wait, in all workspaces together. */
   readonly waitingMax: number
+  /** Pieces of work of a workspace that may wait. */
   readonly waitingOfOneMax: number
-  /** Milliseconds of one wait, at most. */
+  /** Milliseconds that a piece of work waits at most. */
   readonly waitMs: number
 }
 
@@ -16,13 +17,13 @@ interface Waiting {
 }
 
 /**
- * Lets works in while they fit together. Of those that wait, workspaces come by turns, each with its oldest:
- * one that floods waits for itself. Failure: busy, for a work that finds too many waiting, or waited too
- * long.
+ * Lets pieces of work run while the sum of their weights fits. Workspaces with waiting work take turns, each
+ * with its oldest: a workspace that floods the semaphore waits for itself. Failure: busy, when too many
+ * pieces of work wait already or the wait takes too long.
  */
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions
-  /** By workspace, the next one first; none is empty. */
+  /** By workspace, in the order of their turns. No set is empty. */
   readonly #waiting = new Map<string, Set<Waiting>>()
   #waitingCount = 0
   #left: number
@@ -70,7 +71,10 @@ export class FairSemaphore {
     })
   }
 
-  /** One that does not fit yet is waited for: else the heavy ones would never come to their turn. */
+  /**
+   * The next piece of work keeps its turn although it does not fit yet; otherwise the heavy ones would wait
+   * forever.
+   */
   #letIn(): void {
     for (;;) {
       const [next] = this.#waiting

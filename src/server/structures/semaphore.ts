@@ -1,4 +1,4 @@
-/** Lets at most so many pieces of work run at once; the others wait in order. */
+/** Runs a bounded number of pieces of work at once. The others wait in order. */
 export class Semaphore {
   readonly #countMax: number
   readonly #waiting: (() => void)[] = []
@@ -18,7 +18,7 @@ export class Semaphore {
     try {
       return await work()
     } finally {
-      // The turn is handed on, so that nobody who comes now gets in between.
+      // The place goes straight to the next waiter, so that a new caller cannot take it first.
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()

@@ -1,13 +1,13 @@
-/** What a swap list may hold. */
+/** A member of a swap list. */
 export interface Listed {
-  /** Its index in the list; -1 outside. Only the list writes it. */
+  /** The member's index in the list; -1 outside. Only the list writes it. */
   place: number
 }
 
 /**
- * Everything that is open now, in no order. Not a Set: one that gains and loses thousands of members a second
- * rebuilds its table in the old generation again and again, and what dead tables point to survives every
- * scavenge.
+ * Everything that is open now, in no order. A Set would not do: a Set that gains and loses thousands of
+ * members a second rebuilds its table in the old generation again and again, and the objects that dead tables
+ * point to survive every scavenge.
  */
 export class SwapList<T extends Listed> {
   readonly #members: T[] = []
@@ -32,8 +32,8 @@ export class SwapList<T extends Listed> {
   }
 
   /**
-   * Looks at each once, also where the look takes members out: backwards, as one that goes is replaced by the
-   * last.
+   * Visits every member once, also while the visit removes members. The loop runs backwards because the last
+   * member replaces a removed one.
    */
   each(look: (member: T) => void): void {
     for (let at = this.#members.length - 1; at >= 0; at--) {
@@ -42,7 +42,7 @@ export class SwapList<T extends Listed> {
     }
   }
 
-  /** A copy: whoever goes through it may close what it finds. */
+  /** A copy: the caller may close and remove members while it iterates. */
   list(): readonly T[] {
     return [...this.#members]
   }
