@@ -24,13 +24,15 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string
   readonly fronts: number
-  /** Long-session threads asked for; `supervisor/fleet/shares.ts` gives the effective number. */
+  /**
+   * Configured number of long-session threads; `supervisor/fleet/shares.ts` computes the effective number.
+   */
   readonly workers: number
   readonly runners: number
   readonly databaseUrl: Secret | null
   readonly redisUrl: Secret | null
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
-  /** How long known keys are served without either store. Design §3. */
+  /** Milliseconds for which a front serves known keys while neither store answers. Design §3. */
   readonly keyGraceMs: number
   readonly catalogFile: string | null
   readonly corsOrigins: readonly string[]
@@ -43,26 +45,25 @@ export interface Config {
   readonly egressAllow: readonly string[]
   readonly egressCaFile: string | null
   readonly objects: ObjectsConfig
-  /**
-   * Where the root keys are; both null: in the data directory. And ids of those without which it starts.
-   * Design §8.
-   */
+  /** The root keys themselves; when `rootKeyFile` is null too, they lie in the data directory. Design §8. */
   readonly rootKey: Secret | null
+  /** Path of the file that holds the root keys. Design §8. */
   readonly rootKeyFile: string | null
+  /** Ids of lost root keys: the node starts without them. Design §8. */
   readonly rootKeysLost: readonly string[]
-  /** Limit of keys that are made without one; null = none. C11. */
+  /** Requests per minute of a key that is created without a limit; null = no limit. C11. */
   readonly rateLimitRpm: number | null
-  /** UUID or name of the one that operates the installation; null = the oldest. */
+  /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
   readonly caps: Caps
   readonly kept: Kept
-  /** What URLs that callers are given begin with: without a path and a slash. */
+  /** Start of every URL that Sluice gives to callers: scheme and host, without a path and a closing slash. */
   readonly publicOrigin: string
   readonly videoJobHours: number
   readonly videoClipDays: number
 }
 
-/** Where the bytes of files are. Design §5. */
+/** The storage that holds the bytes of files. Design §5. */
 export type ObjectsConfig =
   | { readonly kind: 'disk'; readonly folder: string }
   | {
@@ -78,16 +79,16 @@ export type ObjectsConfig =
       readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
     }
 
-/** One thing that is wrong with the configuration. `got` is masked where it may hold a secret. */
+/** One fault of the configuration. `got` is masked where it may hold a secret. */
 export interface Problem {
   readonly name: string
-  /** What to tell instead of the two below: the fault is in the file that the setting names. */
+  /** Replaces `expected` and `got` in the message: the fault is in the file that the setting names. */
   readonly said?: string
   readonly expected: string
   readonly got: string
 }
 
-/** The configuration cannot be used; all problems at once. Exit code 2. */
+/** The configuration cannot be used; carries all problems at once. Exit code 2. */
 export class ConfigInvalid extends Error {
   readonly problems: readonly Problem[]
 
@@ -101,7 +102,7 @@ export class ConfigInvalid extends Error {
   }
 }
 
-/** Names and texts as they were given. */
+/** Names of settings and their texts as given. */
 export type Texts = Readonly<Record<string, string>>
 
 /** A setting as it is in force, masked. */
@@ -114,13 +115,13 @@ export interface ReportRow {
 /** One reading of the configuration, at boot or at a reload. */
 export interface Generation {
   readonly config: Config
-  /** The texts of settings that were given: what a child process builds the same config from. */
+  /** The texts of all given settings: a child process builds the same config from them. */
   readonly settings: Texts
-  /** Names that look like settings of ours and are none: a slip of the pen in the environment. */
+  /** Names that look like settings of Sluice but are unknown: likely typing errors in the environment. */
   readonly unknown: readonly string[]
   /** Effective values, secrets masked. */
   readonly report: readonly ReportRow[]
-  /** Provider keys by the names that the catalogue's providers list; names without a value are left out. */
+  /** Provider keys by the names that the catalogue's providers list; a name without a value is left out. */
   providerKeys(names: Iterable<string>): ReadonlyMap<string, Secret>
 }
 
@@ -128,12 +129,12 @@ export type Reading =
   | { readonly ok: true; readonly generation: Generation }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Reads the environment and the optional file; all problems at once, nothing thrown. */
+/** Reads the environment and the optional file; returns all problems at once and throws nothing. */
 export function readConfig(): Reading {
   return readFrom(environment())
 }
 
-/** @param env the environment to read instead of the process's own */
+/** @param env the environment to read instead of that of the process */
 export function readFrom(env: Texts): Reading {
   const path = env['SLUICE_CONFIG']
   const file = path === undefined ? { texts: {}, problems: [] } : readSettingsFile(path)
@@ -154,33 +155,39 @@ export function readFrom(env: Texts): Reading {
 }
 
 /**
- * How glibc's malloc keeps what is freed. By itself it keeps ever larger buffers in heaps that nothing
- * shrinks: 130 MB after a hundred uploads. Below 128 KiB the pages of each buffer would cost more than
- * sealing it. Decision.
+ * Thresholds at which glibc's malloc returns freed memory. By default malloc keeps ever larger buffers in
+ * heaps that never shrink: 130 MB after a hundred uploads. Below 128 KiB the pages of each buffer would cost
+ * more than sealing it. Decision.
  */
 export const MALLOC = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' } as const
 
 /**
- * The environment of a forked process of ours: ours, with the thread pool of design §2. What is set for
- * malloc stays.
+ * The environment of a forked process of Sluice: this process's own, with the thread pool of design §2.
+ * Settings for malloc that the operator gave stay.
  */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...MALLOC, ...process.env, UV_THREADPOOL_SIZE: '32' }
 }
 
-/** What a program that is not ours, and its libraries, are found by: none of our keys and addresses. */
+/**
+ * The environment of a program that is not part of Sluice: the paths of programs and libraries, without keys
+ * and addresses.
+ */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, LD_LIBRARY_PATH } = process.env
   return { PATH, ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }), LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/** Of whoever runs a verb: a management key for it, which is no setting of a node; null = none. */
+/**
+ * The management key for a command-line verb, from the user's environment; null = none. It is no setting of a
+ * node.
+ */
 export function managementKeyGiven(): Secret | null {
   const key = environment()['SLUICE_MANAGEMENT_KEY']
   return key === undefined ? null : new Secret(key)
 }
 
-/** Settings that the environment gives, of all that there are; what a file says is not among them. */
+/** All known settings that the environment gives; settings of the file are not included. */
 export function settingsGiven(): Texts {
   return Object.fromEntries(
     Object.entries(environment()).filter(([name]) => Object.hasOwn(Settings.properties, name)),
@@ -188,8 +195,8 @@ export function settingsGiven(): Texts {
 }
 
 /**
- * What the environment says of the terminal: no colour (NO_COLOR), no screen to draw on, nobody who could
- * answer (CI).
+ * Preferences for the terminal from the environment: no color (NO_COLOR), no screen to draw on, no user who
+ * could answer (CI).
  */
 export function terminalPreferences(): {
   readonly isPlain: boolean
@@ -204,13 +211,13 @@ export function terminalPreferences(): {
   }
 }
 
-/** What whoever started this process types before a verb. */
+/** The command that the user types before a verb. */
 export function commandName(): string {
   const { npm_lifecycle_event: npmEvent, PATH: path = '' } = process.env
   return programName({ script: process.argv[1], npmEvent, path, folder: process.cwd() })
 }
 
-/** True when npm or npx runs us: then losing the parent means that they were told to end. */
+/** True when npm or npx runs this process: losing the parent then means that npm was told to end. */
 export function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined
 }
@@ -305,7 +312,7 @@ function objectsOf(values: Settings): ObjectsConfig {
     endpoint,
     accessKeyId: values.AWS_ACCESS_KEY_ID ?? '',
     secretAccessKey: new Secret(values.AWS_SECRET_ACCESS_KEY ?? ''),
-    // Servers that are not Amazon's rarely have a name for each bucket.
+    // Servers other than Amazon's rarely have a host name for each bucket.
     isPathStyle: style === 'auto' ? endpoint !== null : style === 'on',
     checksums: values.SLUICE_S3_CHECKSUMS === 'required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED',
   })
@@ -313,7 +320,7 @@ function objectsOf(values: Settings): ObjectsConfig {
 
 const S3_PLACE = /^s3:\/\/([^/]+)(?:\/(.*))?$/
 
-/** What a setting's form alone cannot tell. */
+/** Checks that need more than the form of one setting. */
 function contradictions(
   values: Readonly<Record<string, unknown>>,
   known: ReadonlySet<string>,
@@ -358,7 +365,7 @@ function contradictions(
   return problems
 }
 
-/** An empty text counts as unset: compose files and units pass those on. */
+/** The environment without empty texts: compose files and units pass unset variables on as empty texts. */
 function environment(): Texts {
   const texts: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env)) {
@@ -378,7 +385,7 @@ function convert(schema: TSchema, given: string | undefined): unknown {
   return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
 }
 
-/** A file that a start would fail on later is a bad value now. */
+/** False for an unreadable file: the start would fail on it later, so that the setting is refused now. */
 function isReadable(schema: TSchema, given: string | undefined): boolean {
   if (!('file' in schema) || given === undefined) return true
   try {
@@ -389,7 +396,10 @@ function isReadable(schema: TSchema, given: string | undefined): boolean {
   }
 }
 
-/** An address that its client cannot take apart would end the process, in words that name no setting. */
+/**
+ * False for an address that its client cannot parse: the client's error would end the process and name no
+ * setting.
+ */
 function isParsable(schema: TSchema, given: string | undefined): boolean {
   if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
   try {
@@ -413,7 +423,10 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
   return 'default' in schema ? String(schema.default) : ''
 }
 
-/** A problem shows what was given, cut short, and never the password in it, wherever somebody wrote one. */
+/**
+ * The given value for a problem's text: shortened, and without the password, whichever setting it was written
+ * in.
+ */
 function shown(schema: TSchema, given: string): string {
   return JSON.stringify(
     'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),
@@ -421,8 +434,8 @@ function shown(schema: TSchema, given: string): string {
 }
 
 /**
- * A key with an id before it reads like an URL with a path: what is nothing but a secret is never shown in
- * parts.
+ * Masks a value. A key with an id before it reads like a URL with a path, so that a setting that is a secret
+ * as a whole is never shown in parts.
  */
 function hidden(schema: TSchema, given: string): string {
   return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
@@ -430,7 +443,7 @@ function hidden(schema: TSchema, given: string): string {
 
 function expectedOf(schema: TSchema, given: string | undefined): string {
   const expected = 'expected' in schema ? String(schema.expected) : 'another value'
-  // A Kubernetes service that is called "sluice" puts its own SLUICE_PORT into every pod.
+  // A Kubernetes service called "sluice" puts its own SLUICE_PORT into every pod.
   const isServiceLink = given?.startsWith('tcp://') === true
   if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
   return given?.includes('@') === true && !isParsable(schema, given)
@@ -438,7 +451,10 @@ function expectedOf(schema: TSchema, given: string | undefined): string {
     : expected
 }
 
-/** The file of settings itself, and the name under which the banner's line expects a caller's key. */
+/**
+ * Variables with the prefix that are no settings: the path of the settings file, and the names that hold a
+ * caller's key.
+ */
 const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY', 'SLUICE_MANAGEMENT_KEY'])
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }

@@ -3,10 +3,10 @@ import { createLog } from './observe/log.ts'
 import { openChannel } from './supervisor/fleet/channel.ts'
 import type { Role } from './supervisor/fleet/ipc.ts'
 
-// Each role loads its own parts alone: a runner that loads the front end starts a third of a second later.
+// Each role loads only its own modules: a runner that loads the front end starts a third of a second later.
 
 /**
- * Runs a node until it is told to end.
+ * Runs a node until a signal ends it.
  * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
  */
 export async function serve(): Promise<number> {
@@ -16,7 +16,7 @@ export async function serve(): Promise<number> {
 
 /** Runs one forked role in this process, which ends with its supervisor. */
 export async function runRole(role: Role): Promise<void> {
-  // Until it has a part, which says what may not be told.
+  // This log serves until the role has its assignment, which also lists the secrets to redact.
   endOnCrash(createLog({ level: 'error', base: { role, pid: process.pid } }))
   const channel = openChannel()
   try {
@@ -24,7 +24,7 @@ export async function runRole(role: Role): Promise<void> {
       ? import('./main/front.ts').then((front) => front.runFront)
       : import('./main/runner.ts').then((runner) => runner.runRunner))
     const part = await channel.start
-    // What process lists show: a spare becomes a front here.
+    // Process lists show this title: a spare becomes a front here.
     process.title = `sluice ${role} ${part.slot}`
     await run(part, channel)
   } catch (problem) {

@@ -19,8 +19,8 @@ import type { ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 export const TOKEN_HEADER_DEFAULT = 'Idempotency-Key'
 /**
- * OpenAI lists its jobs; Google lists no operations of a model, so that nobody can tell whether one was
- * begun.
+ * How a submission is recognized when its answer was lost. OpenAI lists its jobs; Google lists no operations
+ * of a model, so that a repeated submission is blind.
  */
 const SUBMIT: Readonly<Record<VideoProtocolName, SubmitKind>> = {
   openai: 'lookup',
@@ -32,7 +32,7 @@ export function submitKindOf(protocol: Protocol, entry: ProviderVideoEntry = {})
   return hasVideo(protocol) ? (entry.submit ?? SUBMIT[protocol]) : null
 }
 
-/** @param entry checked; null when the protocol has no calls for video */
+/** @param entry a checked entry @returns null when the protocol has no calls for video */
 export function buildProviderVideo(protocol: Protocol, entry: ProviderVideoEntry = {}): ProviderVideo | null {
   const submit = submitKindOf(protocol, entry)
   if (submit === null) return null
@@ -68,7 +68,7 @@ export function makesVideo(entry: ModelEntry): boolean {
   return entry.architecture?.output_modalities?.includes('video') ?? false
 }
 
-/** Null when the model makes no video. A video model of which the file says nothing takes anything. */
+/** Null when the model makes no video. A video model without facts in the file takes any request. */
 export function videoFacts(entry: ModelEntry): VideoFacts | null {
   return makesVideo(entry) ? factsOf(entry.video ?? {}) : null
 }
@@ -97,12 +97,10 @@ function factsOf(entry: ModelVideoEntry): VideoFacts {
   }
 }
 
-/** Of what the catalogue says is free. */
+/** Price of a video that the catalogue marks as free. */
 export const FREE_VIDEO: VideoPricing = { perSecond: [], perVideoNano: 0 }
 
-/**
- * Null = unpriced. A price that was checked can be counted; a bug of the check must not become a free video.
- */
+/** Null = unpriced. A checked price can be counted; a bug of the check must not become a free video. */
 export function endpointPricing(model: ModelEntry, { video }: EndpointEntry): VideoPricing | null {
   const skus = video?.pricing_skus ?? model.video?.pricing_skus
   if (skus === undefined) return null

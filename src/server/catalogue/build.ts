@@ -8,17 +8,17 @@ import { wireVideoModel } from './wire-video.ts'
 import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
-/** What a caller pays for what the catalogue puts no price on; the four that §2.10 names are always told. */
+/** Prices of an endpoint without any in the catalogue; replies always contain the four that §2.10 names. */
 const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
 
-/** A model with all that answers for it: itself under the suffix '', and its variants under theirs. */
+/** A model with all resolved models of its ids: itself under the suffix '', and its variants under theirs. */
 export interface BuiltModel {
   readonly entry: ModelEntry
   readonly model: ResolvedModel
   readonly bySuffix: ReadonlyMap<string, ResolvedModel>
 }
 
-/** @param entry checked */
+/** @param entry a checked entry */
 export function buildProvider(entry: ProviderEntry): Provider {
   return {
     slug: entry.slug,
@@ -36,7 +36,7 @@ export function buildProvider(entry: ProviderEntry): Provider {
   }
 }
 
-/** @param entry checked: its providers exist and its prices can be counted */
+/** @param entry a checked entry: its providers exist and its prices can be counted */
 export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Provider>): BuiltModel {
   const built = allTermsOf(entry).map((terms) => [terms.suffix, resolved(entry, terms, providers)] as const)
   const [[, model] = []] = built
@@ -44,7 +44,7 @@ export function buildModel(entry: ModelEntry, providers: ReadonlyMap<string, Pro
   return { entry, model, bySuffix: new Map(built) }
 }
 
-/** The same model as an alias answers it: the canonical one, and `alias_target`. C21. */
+/** The same model as a reply to an alias shows it: the canonical model with `alias_target`. C21. */
 export function underAlias(model: ResolvedModel): ResolvedModel {
   const wire: Model = { ...model.wire, alias_target: { name: model.wire.name, slug: model.canonicalSlug } }
   return {
@@ -70,7 +70,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     id,
     canonicalSlug: wire.canonical_slug,
     isEmbedding: wire.architecture.output_modalities.includes('embeddings'),
-    // No price anywhere is not the price 0. C40.
+    // A missing price is not the price 0. C40.
     isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
@@ -123,7 +123,7 @@ function endpointOf(model: ModelEntry, { entry, provider, pricing, isFree, isUnp
   }
 }
 
-/** A price that was checked can be counted; a bug of the check must not become a free call. */
+/** A checked price can be counted; a bug of the check must not become a free call. */
 function counted(price: number | null): number {
   if (price === null) throw new Error('catalogue: a price was not checked')
   return price
@@ -134,7 +134,7 @@ interface Renderers {
   readonly video: () => Uint8Array | null
 }
 
-/** Renders a body when it is first asked for, so that a large catalogue boots fast, and never again. */
+/** Renders a body once, at its first use, so that a large catalogue starts fast. */
 class RenderedBodies implements ModelBodies {
   readonly #wire: Model
   readonly #others: Renderers

@@ -15,8 +15,8 @@ export type CheckedCatalogue =
   | { readonly ok: false; readonly problems: readonly CatalogueProblem[] }
 
 /**
- * Checks a catalogue beside the loop: 100,000 models take a second and more, in which a supervisor would
- * answer nobody.
+ * Checks a catalogue in a thread: 100,000 models take a second and more, in which a supervisor could not
+ * answer.
  */
 export function checkAside({ shippedFile, extraFile }: CheckedFiles): Promise<CheckedCatalogue> {
   const workerData: CheckedFiles = { shippedFile, extraFile }

@@ -43,7 +43,7 @@ export function checkProviderVideo({ protocol, video }: ProviderEntry): readonly
   return issues
 }
 
-/** Of the model alone; its endpoints are checked one by one. */
+/** Checks the video facts of the model alone; its endpoints are checked one by one. */
 export function checkModelVideo(model: ModelEntry): readonly Issue[] {
   const { video, pricing } = model
   if (!makesVideo(model)) {
@@ -60,7 +60,7 @@ export function checkModelVideo(model: ModelEntry): readonly Issue[] {
 
 const NEEDS_VIDEO = '`video` among the output modalities'
 
-/** @param path of the endpoint @param protocol null when its provider is not known */
+/** @param place path of the endpoint, and its protocol: null when its provider is not known */
 export function checkEndpointVideo(
   model: ModelEntry,
   endpoint: EndpointEntry,
@@ -87,7 +87,7 @@ export function checkEndpointVideo(
   ]
 }
 
-/** It would be shown, and nobody would be charged by it. */
+/** Refuses a token price of a video model: replies would show the price although no call is charged by it. */
 export function checkTokenPrice(
   model: ModelEntry,
   pricing: ModelEntry['pricing'],
@@ -98,7 +98,7 @@ export function checkTokenPrice(
   return [{ path, message: 'is no price of a video', expected: '`pricing_skus` within `video`' }]
 }
 
-/** Every price can be counted, and every kind of video that is advertised has one. C14. */
+/** Checks that every price can be counted and that every advertised kind of video has a price. C14. */
 function checkSkus(skus: Skus, path: string, model: ModelEntry): readonly Issue[] {
   if (skus === undefined) return []
   const issues = Object.entries(skus).flatMap(([name, usd]): Issue[] => {
@@ -115,7 +115,7 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   const pricing = videoPricing(skus)
   if (pricing === null) return []
   return advertised(video).flatMap((resolution) => {
-    // Sound can be asked for, and refused, where the model makes it.
+    // Where the model makes sound, a request may ask for sound or refuse it.
     const unpriced = (video.generate_audio === true ? [true, false] : [false]).filter(
       (hasAudio) => !isPriced(pricing, resolution, hasAudio),
     )
@@ -130,7 +130,10 @@ function checkCover(skus: NonNullable<Skus>, path: string, video: ModelVideoEntr
   })
 }
 
-/** Null for every resolution there may be: where the catalogue names none, any is taken. */
+/**
+ * Resolutions that the model offers. Null stands for every resolution: where the catalogue names none, Sluice
+ * accepts any.
+ */
 function advertised({ resolutions, sizes }: ModelVideoEntry): readonly (string | null)[] {
   if (resolutions === undefined && sizes === undefined) return [null]
   return [...new Set([...(resolutions ?? []), ...(sizes ?? []).map(resolutionOfSize)])]

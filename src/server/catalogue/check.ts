@@ -13,7 +13,7 @@ import { tagOf } from './wire.ts'
 /** Prices per request, image or search; every other price is per token. */
 const PER_UNIT: ReadonlySet<string> = new Set(['request', 'image', 'image_output', 'web_search'])
 
-/** Entries that are there twice within one file; across files the later one replaces the earlier. */
+/** Entries that stand twice within one file; across files the later entry replaces the earlier. */
 export function checkRepeats<T>(
   entries: readonly Placed<T>[],
   member: 'id' | 'slug',
@@ -41,11 +41,14 @@ export function checkRepeats<T>(
 
 export interface KnownProviders {
   readonly providers: ReadonlyMap<string, Placed<ProviderEntry>>
-  /** Slugs of entries whose own mistakes are told elsewhere. */
+  /** Slugs of entries whose own mistakes are reported elsewhere. */
   readonly faulty: readonly string[]
 }
 
-/** What a shape cannot say: references, names used twice, prices finer than money is counted, odd dates. */
+/**
+ * Checks that a shape cannot express: references, names used twice, prices finer than money is counted,
+ * impossible dates.
+ */
 export function checkEntries(
   known: KnownProviders,
   models: readonly Placed<ModelEntry>[],
@@ -65,7 +68,7 @@ function checkProvider(provider: ProviderEntry): readonly Issue[] {
   return [{ path: '/base_url', message: 'is missing', expected }, ...issues]
 }
 
-/** Names of ours, and of HTTP's own: what they say is decided by each call. */
+/** Header names that Sluice or HTTP itself sets for each call. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -77,7 +80,7 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
-/** Values are never told: an operator may have put a key there. */
+/** Checks names of headers. Messages never contain a value: an operator may have put a key there. */
 function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntry): readonly Issue[] {
   const names = Object.keys(headers)
   const ofKey = key === undefined ? null : protocol === 'google' ? 'x-goog-api-key' : 'authorization'
@@ -172,7 +175,7 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
   })
 }
 
-/** The enums are open: a modality that is new is no mistake, and one that is misspelt no use. */
+/** Known modalities. The enums are open: a new modality is valid, but a misspelled one has no effect. */
 const MODALITIES = {
   input_modalities: ['text', 'image', 'file', 'audio', 'video'],
   output_modalities: [
@@ -188,7 +191,7 @@ const MODALITIES = {
   ],
 } as const
 
-/** Modalities that nothing here knows: warnings, not mistakes. */
+/** Unknown modalities: warnings, not mistakes. */
 export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   return models.flatMap((placed) =>
     (['input_modalities', 'output_modalities'] as const).flatMap((member) => {
@@ -211,7 +214,7 @@ export function checkModalities(models: readonly Placed<ModelEntry>[]): readonly
   )
 }
 
-/** Of both it would have to be guessed which one is meant. C40. */
+/** Refuses an entry that is free and has a price: the meaning would be a guess. C40. */
 function checkFree(
   { free, pricing, video }: Pick<EndpointEntry, 'free' | 'pricing' | 'video'>,
   path: string,
@@ -220,7 +223,7 @@ function checkFree(
   return [{ path: `${path}/free`, message: 'stands beside a price', expected: 'one of the two' }]
 }
 
-/** Rounding a price would bill something that no file says. C14. */
+/** Refuses a price with too many places: rounding it would bill a price that no file contains. C14. */
 function checkPricing(pricing: Partial<Pricing> | undefined, path: string): readonly Issue[] {
   return Object.entries(pricing ?? {}).flatMap(([name, price]) => {
     if (typeof price !== 'string') return []
@@ -232,7 +235,7 @@ function checkPricing(pricing: Partial<Pricing> | undefined, path: string): read
   })
 }
 
-/** The shape lets 31 February pass. */
+/** Refuses a day that the calendar does not have: the shape accepts 31 February. */
 function checkDate(created: ModelEntry['created']): readonly Issue[] {
   if (typeof created !== 'string') return []
   const day = new Date(`${created}T00:00:00Z`)

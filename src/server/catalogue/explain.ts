@@ -5,8 +5,8 @@ import type { Issue } from '../../schemas/failures.ts'
 import { pointer } from '../../schemas/issues.ts'
 
 /**
- * Says where a value departs from a shape, every place once. The validator's own list would stop at eight,
- * and tell of each branch of a union.
+ * Lists where a value departs from a shape, every place once. The validator's own list would stop at eight
+ * and include each branch of a union.
  * @param path JSON pointer of the value
  */
 export function explain(schema: TSchema, value: unknown, path: string): readonly Issue[] {
@@ -37,11 +37,11 @@ function explainObject(schema: TObject, value: Record<string, unknown>, path: st
 
 function explainList(schema: TArray, value: readonly unknown[], path: string): readonly Issue[] {
   const issues = value.flatMap((item, at) => explain(schema.items, item, pointer(path, at)))
-  // It is the list itself then: too short, or with an item twice.
+  // Without a faulty item the list itself is at fault: too short, or with an item twice.
   return issues.length > 0 ? issues : [{ path, message: 'is not valid', expected: expectedOf(schema) }]
 }
 
-/** Of a union the branch that takes this kind of value says more than the union does. */
+/** The branch of a union that takes this kind of value explains more than the union does. */
 function explainUnion(schema: TUnion, value: unknown, path: string): readonly Issue[] {
   const branch = schema.anyOf.find(
     (shape) =>

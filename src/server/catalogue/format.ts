@@ -16,7 +16,7 @@ import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
-/** What may stand on either side of an id's slash; no colon, which begins a variant's suffix. */
+/** The part of an id on either side of the slash; a colon is excluded, since it begins a variant's suffix. */
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]*'
 const closed = { additionalProperties: false, description: 'an object' } as const
 const nullable = <T extends Type.TSchema>(shape: T) => {
@@ -35,11 +35,11 @@ const Names = list(Name, 'a list of strings')
 const Quantizations = `one of ${QUANTIZATIONS.join(', ')}`
 const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-z0-9][a-z0-9._-]*')
 /**
- * Says that nothing is to be paid: without it, and without a price, an endpoint is unpriced, and limits
- * refuse it. C40.
+ * Marks an endpoint as free. An endpoint without this mark and without a price is unpriced, and limits refuse
+ * it. C40.
  */
 const Free = Type.Optional(Flag)
-/** Every member is optional: what is absent costs nothing. */
+/** Every member is optional: an absent price is 0. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
 
 const Variable = text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')
@@ -55,9 +55,7 @@ const HeaderValue = Type.Union(
   { description: `1 to ${PROVIDER_HEADER_CHARS_MAX} visible ASCII characters, or \`{"env": "NAME"}\`` },
 )
 
-/**
- * An upstream and how to speak to it. `local` needs no address; no `api_key_env` means that it needs no key.
- */
+/** An upstream and its protocol. `local` needs no address; a provider without `api_key_env` needs no key. */
 export const ProviderEntry = Type.Object(
   {
     slug: Slug,
@@ -72,7 +70,7 @@ export const ProviderEntry = Type.Object(
       ),
     ),
     api_key_env: Type.Optional(Variable),
-    /** A value as it is sent, or `{"env": "NAME"}` for one that is read from a variable, as keys are. */
+    /** A value to send, or `{"env": "NAME"}` for a value that is read from a variable, as keys are. */
     headers: Type.Optional(
       Type.Record(Type.String(), HeaderValue, {
         maxProperties: PROVIDER_HEADERS_MAX,
@@ -86,7 +84,7 @@ export const ProviderEntry = Type.Object(
         description: `whole milliseconds, 1 to ${PROVIDER_TIMEOUT_MS_MAX}`,
       }),
     ),
-    /** Spellings of fields, and of values as `input_type=search_query`. */
+    /** Other spellings of fields, and of values as `input_type=search_query`. */
     rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
     video: Type.Optional(ProviderVideoEntry),
   },
@@ -94,7 +92,7 @@ export const ProviderEntry = Type.Object(
 )
 export type ProviderEntry = Static<typeof ProviderEntry>
 
-/** A model at a provider. What it does not say it takes from its model. */
+/** A model at a provider. Members that an endpoint omits come from its model. */
 export const EndpointEntry = Type.Object(
   {
     provider: Slug,
@@ -108,7 +106,7 @@ export const EndpointEntry = Type.Object(
     supported_parameters: Type.Optional(Names),
     supports_implicit_caching: Type.Optional(Flag),
     supports_tool_choice: Type.Optional(ToolChoice),
-    // Declarations of the provider: absent is not false, and no filter on it matches either way (C21).
+    // Declarations of the provider: an absent member is not false, and no filter on it matches (C21).
     zdr: Type.Optional(Flag),
     may_train: Type.Optional(Flag),
     distillable: Type.Optional(Flag),
@@ -121,7 +119,10 @@ export type EndpointEntry = Static<typeof EndpointEntry>
 
 const Suffix = text('a suffix of lower-case letters, digits and `-`, without the colon', '[a-z0-9][a-z0-9-]*')
 const Endpoints = list(EndpointEntry, 'a list of endpoints')
-/** Without endpoints of its own a variant has its model's, at its own price when it has one. C21. */
+/**
+ * A variant of a model. A variant without endpoints has those of its model, at its own price when it has one.
+ * C21.
+ */
 const VariantEntry = Type.Object(
   {
     suffix: Suffix,
@@ -133,7 +134,7 @@ const VariantEntry = Type.Object(
 )
 const Variant = Type.Union([Suffix, VariantEntry], { description: 'a suffix, or an object with one' })
 
-/** A model: the fields of §2.10 under their wire names, and what routes and lists need beside them. */
+/** A model: the fields of §2.10 under their wire names, and further members for routes and lists. */
 export const ModelEntry = Type.Object(
   {
     id: text('`author/slug`, without a variant suffix', `${NAME}/${NAME}`),
@@ -147,7 +148,7 @@ export const ModelEntry = Type.Object(
       ),
     ),
     variants: Type.Optional(list(Variant, 'a list of variants')),
-    // A date is what people can check against an announcement; the wire wants seconds.
+    // People can compare a date with an announcement; the wire format needs seconds.
     created: Type.Optional(
       Type.Union(
         [
@@ -170,7 +171,7 @@ export const ModelEntry = Type.Object(
         closed,
       ),
     ),
-    /** For every endpoint that brings none; so is `free`. */
+    /** Prices of every endpoint that has none; `free` works in the same way. */
     pricing: Type.Optional(Prices),
     free: Free,
     top_provider: Type.Optional(
@@ -193,7 +194,7 @@ export const ModelEntry = Type.Object(
     benchmarks: Type.Optional(Benchmarks),
     reasoning: Type.Optional(Reasoning),
     categories: Type.Optional(Names),
-    /** Of a model whose output is video. */
+    /** Video facts of a model whose output is video. */
     video: Type.Optional(ModelVideoEntry),
     endpoints: Type.Optional(Endpoints),
   },
@@ -204,7 +205,7 @@ export type ModelEntry = Static<typeof ModelEntry>
 /** A catalogue file, as operators write it. Every member of a model but `id` and `name` has a default. */
 export const CatalogueFile = Type.Object(
   {
-    /** True: what ships with the product is left out whole instead of being extended. */
+    /** True: the file replaces the shipped catalogue as a whole instead of extending it. */
     replace: Type.Optional(Flag),
     providers: Type.Optional(list(ProviderEntry, 'a list of providers')),
     models: Type.Optional(list(ModelEntry, 'a list of models')),

@@ -10,7 +10,9 @@ import { unpricedOf, type UnpricedEndpoint } from './terms.ts'
 export interface CatalogueFiles {
   /** The catalogue that ships with the product. */
   readonly shippedFile: string
-  /** The operator's own (`SLUICE_CATALOG`): replaces entries of the same id or slug, adds the others. */
+  /**
+   * The operator's own file (`SLUICE_CATALOG`): replaces entries of the same id or slug and adds the others.
+   */
   readonly extraFile: string | null
   /** Wall clock in milliseconds, for filters on age. */
   readonly now?: () => number
@@ -22,18 +24,18 @@ export type CatalogueResult =
 export interface LoadedCatalogue {
   readonly ok: true
   readonly providers: readonly Provider[]
-  /** What may be a slip of the pen, or newer than this version. */
+  /** Possible typing errors, or values newer than this version. */
   readonly warnings: readonly CatalogueProblem[]
-  /** C40. */
+  /** Endpoints without a price. C40. */
   readonly unpriced: readonly UnpricedEndpoint[]
   /**
-   * Indexed when it is first asked for: of 100,000 models that takes a second and 340 MB, which who only
-   * checks saves.
+   * The index is built at the first use: for 100,000 models it takes a second and 340 MB, which a mere check
+   * saves.
    */
   readonly catalogue: ModelCatalogue
 }
 
-/** Reads and checks the catalogue. Every mistake of both files is told at once, by file and JSON pointer. */
+/** Reads and checks the catalogue. Reports every mistake of both files at once, by file and JSON pointer. */
 export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: CatalogueFiles): CatalogueResult {
   const sources = [shippedFile, ...(extraFile === null ? [] : [extraFile])].map(readSource)
   const { providers, models } = merge(sources)
@@ -60,7 +62,7 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
   }
 }
 
-/** As a reader of the files meets their entries. */
+/** Sorts problems by file and by the order of the entries in it. */
 function inOrder(
   problems: readonly CatalogueProblem[],
   sources: readonly Source[],
@@ -84,7 +86,10 @@ interface Merged {
   readonly models: Map<string, Placed<ModelEntry>>
 }
 
-/** A later source's entry takes the place of the earlier one of the same name, so lists keep their order. */
+/**
+ * Merges the sources. A later source's entry takes the place of the earlier entry of the same name, so that
+ * lists keep their order.
+ */
 function merge(sources: readonly Source[]): Merged {
   const from = Math.max(
     0,
@@ -98,7 +103,10 @@ function merge(sources: readonly Source[]): Merged {
   return merged
 }
 
-/** A name that is there twice in one file is a mistake, and must not hide those of the first of them. */
+/**
+ * Adds an entry. A name that stands twice in one file is a mistake, and must not hide the mistakes of its
+ * first entry.
+ */
 function put<T>(entries: Map<string, Placed<T>>, name: string, placed: Placed<T>): void {
   const isRepeat = entries.get(name)?.file === placed.file
   entries.set(isRepeat ? `${name} ${placed.path}` : name, placed)
@@ -113,7 +121,7 @@ function index(
   return new Catalogue(built, [...providers.values()], now)
 }
 
-/** Built once and never changed: a new file is a new catalogue in a new front. */
+/** Indexes the models once and never changes: a new file is a new catalogue in a new front. */
 class Catalogue implements ModelCatalogue {
   readonly models: readonly ResolvedModel[]
   readonly providers: readonly Provider[]
@@ -128,7 +136,8 @@ class Catalogue implements ModelCatalogue {
   }
 
   /**
-   * Every spelling that the catalogue has is one look-up, without garbage; others are folded to lower case.
+   * Finds a model by a name. Every spelling of the catalogue is one lookup without garbage; other spellings
+   * are folded to lower case.
    */
   resolve(id: string): ResolvedModel | null {
     return this.#byName.get(id) ?? this.#byName.get(id.toLowerCase()) ?? null

@@ -8,13 +8,14 @@ interface NameUse {
 }
 
 /**
- * Names that two models answer to. Ids, canonical slugs and aliases are one name space, so an alias can
- * neither hide a model nor lead to another alias.
+ * Reports names that belong to two models. Ids, canonical slugs and aliases are one name space, so that an
+ * alias can neither hide a model nor lead to another alias.
  */
 export function checkNames(models: readonly Placed<ModelEntry>[]): readonly CatalogueProblem[] {
   const uses = models.flatMap(usesOf)
   const owners = new Map<string, NameUse>()
-  // Ids claim their names first: of an alias and an id the alias is the one to change, wherever they stand.
+  // Ids claim their names first: when an alias and an id collide, the operator has to change the alias,
+  // whichever comes first.
   for (const use of uses) if (use.member === '/id') owners.set(use.name.toLowerCase(), use)
   return uses.flatMap((use): CatalogueProblem[] => {
     const owner = owners.get(use.name.toLowerCase())

@@ -7,7 +7,7 @@ import { WordSearch } from './word-search.ts'
 const DAY_MS = 86_400_000
 const NANO = 1_000_000_000
 
-/** A model and what lists filter on, computed once. */
+/** A model with the values that lists filter on, computed once. */
 export interface Listed {
   readonly model: ResolvedModel
   readonly author: string
@@ -15,8 +15,9 @@ export interface Listed {
   readonly categories: readonly string[]
   readonly regions: readonly string[]
   readonly providers: readonly string[]
-  /** Nano-USD per million tokens. */
+  /** Nano-USD per million prompt tokens. */
   readonly promptNano: number
+  /** Nano-USD per million completion tokens. */
   readonly completionNano: number
   /** `Date.now()` form; null when the catalogue does not say. */
   readonly createdMs: number | null
@@ -37,7 +38,7 @@ function listed({ entry, model }: BuiltModel): Listed {
   }
 }
 
-/** All models, and their texts to be searched. */
+/** All models, and the index of their texts for searches. */
 export interface Selectable {
   readonly all: readonly Listed[]
   readonly words: WordSearch
@@ -45,7 +46,7 @@ export interface Selectable {
 
 /**
  * The models that match every member of the filter, sorted. A filter on a fact that the catalogue lacks
- * matches nothing (C21); a sort by one keeps the order of the catalogue and puts such models last.
+ * matches nothing (C21); a sort by such a fact keeps the order of the catalogue and puts these models last.
  */
 export function select(
   { all, words }: Selectable,
@@ -89,7 +90,7 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
     model.endpoints.some((one) => one.isDistillable === wanted),
   )
   add(filter.isZdr, (wanted, { model }) => model.endpoints.some((one) => one.isZdr === wanted))
-  // Asked in USD per million tokens, which is a float: rounding to the unit that is held repairs it.
+  // Callers give USD per million tokens as a float: rounding to the stored unit repairs it.
   add(filter.promptPriceMin, (usd, one) => one.promptNano >= Math.round(usd * NANO))
   add(filter.promptPriceMax, (usd, one) => one.promptNano <= Math.round(usd * NANO))
   add(filter.completionPriceMin, (usd, one) => one.completionNano >= Math.round(usd * NANO))
@@ -103,7 +104,7 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
   return tests
 }
 
-/** Not a number when the catalogue has no such score: every comparison with it is false. */
+/** The score of a model; NaN when the catalogue has none, so that every comparison is false. */
 function scoreOf(one: Listed, name: keyof NonNullable<Model['benchmarks']>): number {
   return one.model.wire.benchmarks?.[name] ?? Number.NaN
 }
@@ -118,7 +119,10 @@ function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
 
 type Rank = (one: Listed) => readonly number[]
 
-/** Lowest first; null where nothing is measured, so that the order of the catalogue stays. */
+/**
+ * Values to sort by, lowest first; null where Sluice has no measurement, so that the order of the catalogue
+ * stays.
+ */
 const RANKS: Readonly<Record<ModelSort, Rank | null>> = {
   'most-popular': null,
   'top-weekly': null,

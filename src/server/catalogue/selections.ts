@@ -4,8 +4,8 @@ import type { ModelFilter, ResolvedModel } from '../ports/models/models.ts'
 import { select, type Selectable } from './select.ts'
 
 /**
- * What filters have found, so that the pages of one list walk over the catalogue once: 100,000 models take 10
- * ms. A catalogue never changes, but age does: what asks for one is looked for each time.
+ * Caches what filters found, so that the pages of one list walk over the catalogue once: 100,000 models take
+ * 10 ms. A catalogue never changes but ages do: filters on age are not cached.
  */
 export class Selections {
   readonly #models: Selectable

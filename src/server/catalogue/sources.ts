@@ -25,20 +25,23 @@ export function lineOf({ file, path, message, expected }: CatalogueProblem): str
 }
 
 /**
- * What one file brings: its sound entries, and of the others what is sound in them: their references and
- * names are checked too, so that one mistake does not hide the next. A catalogue with problems is never used.
+ * The contents of one file: its sound entries, and the sound members of the others. References and names of a
+ * faulty entry are checked too, so that one mistake does not hide the next. A catalogue with problems is
+ * never used.
  */
 export interface Source {
   readonly file: string
   readonly isReplacing: boolean
   readonly providers: readonly Placed<ProviderEntry>[]
   readonly models: readonly Placed<ModelEntry>[]
-  /** Slugs of providers that are there but have a mistake: a reference to one is not a second mistake. */
+  /**
+   * Slugs of providers whose entries have a mistake: a reference to such a provider is not a second mistake.
+   */
   readonly faultyProviders: readonly string[]
   readonly problems: readonly CatalogueProblem[]
 }
 
-/** Reads one catalogue file and checks its shape. Every departure is told, not the first one only. */
+/** Reads one catalogue file and checks its shape. Reports every departure, not only the first. */
 export function readSource(file: string): Source {
   const read = parse(file)
   if (!read.ok) return { ...NOTHING, file, problems: [read.problem] }
@@ -62,7 +65,7 @@ export function readSource(file: string): Source {
   }
 }
 
-/** Compiled: every process of a node checks the catalogue when it starts, in 30 ms instead of 200. */
+/** Compiled: every process of a node checks the catalogue at its start, in 30 ms instead of 200. */
 const WHOLE = Compile(CatalogueFile)
 const NOTHING: Omit<Source, 'file'> = {
   isReplacing: false,
@@ -73,13 +76,14 @@ const NOTHING: Omit<Source, 'file'> = {
 }
 
 /**
- * In the place of members that are there with a mistake, or missing: told already, they lead to no second
- * one.
+ * Values in place of faulty or missing members of a provider: those are reported already and must not cause a
+ * second mistake.
  */
 const PROVIDER_STAND_INS = { protocol: 'local', base_url: 'https://unread' }
+/** Values in place of faulty or missing members of a model. */
 const MODEL_STAND_INS = { name: 'unread' }
 
-/** The entry with the members that are sound; none when it has no name to be known by. */
+/** The entry with its sound members; none when the entry has no name. */
 function salvaged<S extends TObject>(
   schema: S,
   placed: Placed<unknown>,
@@ -114,7 +118,7 @@ function parse(file: string): { ok: true; value: unknown } | { ok: false; proble
 }
 
 /**
- * Line and column from the parser's "at position N": a count of characters helps nobody in a file of lines.
+ * Line and column from the parser's "at position N": a count of characters is of no use in a file of lines.
  */
 function positionOf(message: string, text: string): string {
   const at = /at position (\d+)/.exec(message)?.[1]

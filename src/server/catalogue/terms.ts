@@ -2,7 +2,7 @@ import type { Pricing } from '../../schemas/models/models.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** What a model asks for under one of its ids: itself under the suffix '', its variants under `:<suffix>`. */
+/** The terms of a model under one of its ids: itself under the suffix '', its variants under `:<suffix>`. */
 export interface Terms {
   readonly suffix: string
   readonly pricing: Partial<Pricing> | undefined
@@ -23,7 +23,10 @@ export function allTermsOf(entry: ModelEntry): readonly Terms[] {
   ]
 }
 
-/** A variant's price is for every endpoint that it takes over; its own endpoints may have their own. */
+/**
+ * The terms of a variant. Its price applies to every endpoint that it inherits; its own endpoints may have
+ * their own prices.
+ */
 function termsOf({ pricing, free, endpoints }: Variant, model: ModelEntry): Omit<Terms, 'suffix'> {
   if (endpoints !== undefined) return { pricing, isFree: free ?? false, endpoints }
   const inherited = model.endpoints ?? []
@@ -38,12 +41,15 @@ function termsOf({ pricing, free, endpoints }: Variant, model: ModelEntry): Omit
   }
 }
 
-/** What an endpoint says of itself comes before what its model or variant says. C40. */
+/**
+ * True when calls of the endpoint are free. The endpoint's own statement comes before that of its model or
+ * variant. C40.
+ */
 export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Terms, 'isFree'>): boolean {
   return free ?? (pricing === undefined && video?.pricing_skus === undefined && terms.isFree)
 }
 
-/** Neither a price that calls are charged by, nor `free`. C40. */
+/** True for an endpoint that has neither a price nor `free`. C40. */
 export function isUnpriced(
   endpoint: EndpointEntry,
   terms: Pick<Terms, 'isFree' | 'pricing'>,
@@ -57,15 +63,15 @@ export function isUnpriced(
 }
 
 /**
- * Calls cost what the operator's provider asks, and nobody is charged: by id of the model and tag of the
- * endpoint.
+ * An endpoint without a price, by id of the model and tag of the endpoint: the operator pays its provider,
+ * and no caller is charged.
  */
 export interface UnpricedEndpoint {
   readonly model: string
   readonly provider: string
 }
 
-/** Of models that can be called. */
+/** The unpriced endpoints of a model that can be called. */
 export function unpricedOf(entry: ModelEntry): readonly UnpricedEndpoint[] {
   if (!makesVideo(entry) && entry.architecture?.output_modalities?.includes('embeddings') !== true) return []
   return allTermsOf(entry).flatMap((terms) =>

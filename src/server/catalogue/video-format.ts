@@ -21,7 +21,7 @@ const AspectRatio = Type.Enum(VIDEO_ASPECT_RATIOS, among(VIDEO_ASPECT_RATIOS))
 const whole = (unit: string, minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, description: `whole ${unit}, ${minimum} to ${maximum}` })
 const Flag = Type.Boolean({ description: 'true or false' })
-/** A set is absent when nobody knows it; an empty one would refuse every request. */
+/** A set is absent when its values are unknown; an empty set would refuse every request. */
 const set = <T extends TSchema>(items: T, description: string) =>
   Type.Optional(
     Type.Array(items, { minItems: 1, uniqueItems: true, description: `a list of ${description}, each once` }),
@@ -29,7 +29,7 @@ const set = <T extends TSchema>(items: T, description: string) =>
 const Factor = Type.Number({ exclusiveMinimum: 0, description: 'a number above 0' })
 const Seconds = whole('seconds', 1, VIDEO_SECONDS_MAX)
 
-/** USD by SKU; without it, and without `free`, an endpoint is unpriced. C40. */
+/** USD by SKU; an endpoint without prices and without `free` is unpriced. C40. */
 const PricingSkus = Type.Optional(
   Type.Record(
     Type.String(),
@@ -38,7 +38,10 @@ const PricingSkus = Type.Optional(
   ),
 )
 
-/** What a video model takes: the members of B2.1 without `supported_`, and what routes need beside them. */
+/**
+ * The requests that a video model accepts: the members of B2.1 without `supported_`, and further members for
+ * routes.
+ */
 export const ModelVideoEntry = Type.Object(
   {
     durations: set(Seconds, 'seconds'),
@@ -70,18 +73,18 @@ export const ModelVideoEntry = Type.Object(
         closed,
       ),
     ),
-    /** For every endpoint that brings none. */
+    /** Prices of every endpoint that has none. */
     pricing_skus: PricingSkus,
   },
   closed,
 )
 export type ModelVideoEntry = Static<typeof ModelVideoEntry>
 
-/** What an endpoint's videos cost, where that is not what its model says. */
+/** The prices of an endpoint's videos, where they differ from those of its model. */
 export const EndpointVideoEntry = Type.Object({ pricing_skus: PricingSkus }, closed)
 export type EndpointVideoEntry = Static<typeof EndpointVideoEntry>
 
-/** How a provider's video jobs are run. Design §7. */
+/** How Sluice runs the video jobs of a provider. Design §7. */
 export const ProviderVideoEntry = Type.Object(
   {
     submit: Type.Optional(Type.Enum(SUBMIT_KINDS, among(SUBMIT_KINDS))),

@@ -4,7 +4,8 @@ import type { VideoFacts } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
 /**
- * Item of GET /videos/models. B2.1. @param endpoints of the id that is shown; the first with a price tells it
+ * Item of GET /videos/models. B2.1. @param endpoints endpoints of the shown id; the first priced one gives
+ * the prices
  */
 export function wireVideoModel(
   wire: Model,

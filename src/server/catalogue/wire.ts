@@ -3,7 +3,10 @@ import type { Model, ModelEndpoint, Pricing } from '../../schemas/models/models.
 import type { Provider } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
-/** One endpoint of a model under one id, plain or with a variant's suffix: what wire and port are made of. */
+/**
+ * One endpoint of a model under one id, plain or with a variant's suffix: the source of the wire form and of
+ * the port's form.
+ */
 export interface Offer {
   readonly entry: EndpointEntry
   readonly provider: Provider
@@ -12,7 +15,7 @@ export interface Offer {
   readonly isUnpriced: boolean
 }
 
-/** A model under one of its ids, with all that its replies are made of. */
+/** A model under one of its ids, with everything that its replies need. */
 export interface Shown {
   readonly id: string
   readonly entry: ModelEntry
@@ -27,7 +30,8 @@ function createdOf(entry: ModelEntry): number {
 }
 
 /**
- * Text in, text out unless the file says otherwise; the arrow form is computed, so that it cannot disagree.
+ * Architecture of a model: text in, text out unless the file says otherwise. The arrow form is computed, so
+ * that it cannot disagree with the lists.
  */
 function architectureOf(entry: ModelEntry): Model['architecture'] {
   const { tokenizer, instruct_type = null, ...said } = entry.architecture ?? {}
@@ -43,7 +47,8 @@ function architectureOf(entry: ModelEntry): Model['architecture'] {
 }
 
 /**
- * Wire form of a model: what is nullable is always there, what is optional only when the file has it. B1.11.
+ * Wire form of a model: a nullable member is always present, an optional member only when the file has it.
+ * B1.11.
  */
 export function wireModel({ id, entry, pricing }: Shown): Model {
   const { context_length = null } = entry
@@ -74,7 +79,7 @@ export function wireModel({ id, entry, pricing }: Shown): Model {
   }
 }
 
-/** Body of GET /models/{model}: OpenAI's clients know a model by `object` and `owned_by`. */
+/** Body of GET /models/{model}: OpenAI's clients recognize a model by `object` and `owned_by`. */
 export function bareModel(model: Model): object {
   return { ...model, object: 'model', owned_by: model.id.slice(0, model.id.indexOf('/')) }
 }
@@ -88,7 +93,7 @@ export function wireEndpoints(shown: Shown): object {
       name: entry.name,
       created: createdOf(entry),
       description: entry.description ?? '',
-      // Clients refuse this list, and no other answer, without the member. B3.1.
+      // Clients refuse this list, and no other reply, without the member. B3.1.
       architecture: { tokenizer: null, ...architectureOf(entry) },
       endpoints: shown.offers.map((offer) => wireEndpoint(shown, offer)),
     },
@@ -110,7 +115,7 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
     supported_parameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     supports_implicit_caching: entry.supports_implicit_caching ?? false,
     supports_tool_choice: entry.supports_tool_choice ?? NO_TOOL_CHOICE,
-    // Null says "not measured": a catalogue is a file, and one front's figures would not speak for the
+    // Null means "not measured": a catalogue is a file, and one front's figures would not represent the
     // others.
     uptime_last_5m: null,
     uptime_last_30m: null,
@@ -123,7 +128,7 @@ function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }:
 
 const NO_TOOL_CHOICE = { auto: false, function: false, none: false, required: false }
 
-/** How preferences and logs name an endpoint; unique within a model. */
+/** The name of an endpoint in preferences and logs; unique within a model. */
 export function tagOf(entry: EndpointEntry): string {
   return `${entry.provider}/${entry.upstream_model}`
 }

@@ -1,10 +1,10 @@
 /**
- * Finds texts by words in them: all texts are one, which is searched at the speed of memory instead of text
- * by text. Words hold no white space, so none reaches from one text into the next.
+ * Finds texts by their words. All texts are joined into one, so that a search runs at the speed of memory.
+ * Words hold no white space, so that no match spans two texts.
  */
 export class WordSearch {
   readonly #all: string
-  /** Where each text ends in it. */
+  /** End of each text in the joined text. */
   readonly #ends: Uint32Array
 
   constructor(texts: readonly string[]) {
@@ -14,9 +14,9 @@ export class WordSearch {
     for (const [at, text] of texts.entries()) this.#ends[at] = end += text.length + 1
   }
 
-  /** @returns the places of the texts that have every word, ascending */
+  /** @returns the indexes of the texts that contain every word, ascending */
   find(words: readonly string[]): readonly number[] {
-    // The longest is in the fewest texts, as a rule.
+    // The longest word usually stands in the fewest texts.
     const [first = '', ...others] = [...words].sort((a, b) => b.length - a.length)
     const found: number[] = []
     for (let text = 0; text < this.#ends.length; text++) {
@@ -32,7 +32,7 @@ export class WordSearch {
     return text === 0 ? 0 : (this.#ends[text - 1] ?? 0) + 1
   }
 
-  /** @param from a text that does not end before it */
+  /** @param from index of a text that does not end before `at` */
   #textAt(at: number, from: number): number {
     let [low, high] = [from, this.#ends.length - 1]
     while (low < high) {

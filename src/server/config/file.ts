@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Settings } from '../../schemas/operator/settings.ts'
 import type { Problem, Texts } from '../config.ts'
 
-/** What the file that `SLUICE_CONFIG` names says: every fault of its form at once. */
+/** Reads the file that `SLUICE_CONFIG` names; reports every fault of its form at once. */
 export function readSettingsFile(path: string): {
   readonly texts: Texts
   readonly problems: readonly Problem[]
@@ -24,7 +24,7 @@ export function readSettingsFile(path: string): {
   const problems: Problem[] = []
   for (const [name, given] of Object.entries(value as object)) {
     const asText = textOf(given)
-    // Names of providers' keys are the catalogue's business: capitals that are not ours may be one.
+    // The catalogue names the providers' keys: a name in capitals that is no setting may be such a key.
     const mayBeKey = /^[A-Z][A-Z0-9_]*$/.test(name) && !name.startsWith('SLUICE_')
     if (!mayBeKey && !Object.hasOwn(Settings.properties, name)) {
       problems.push({ name, expected: 'a setting of this version', got: 'an unknown name in the file' })

@@ -1,27 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { basename, delimiter, dirname, join, relative, resolve } from 'node:path'
 
-/** How this process was started. */
+/** The way in which this process was started. */
 export interface Call {
   /** The script that Node runs, absolute. */
   readonly script: string | undefined
-  /** Of npm: `npx`, `start`, or the name of another script; undefined without npm. */
+  /** The npm event: `npx`, `start`, or the name of another script; undefined without npm. */
   readonly npmEvent: string | undefined
-  /** Folders that a shell looks in. */
+  /** PATH: the folders in which a shell looks for programs. */
   readonly path: string
   readonly folder: string
 }
 
-/**
- * What whoever started this process types before a verb: `sluice`, `bin/sluice`, `npx ./sluice-0.1.0.tgz`.
- */
+/** The command that the user types before a verb: `sluice`, `bin/sluice`, `npx ./sluice-0.1.0.tgz`. */
 export function programName({ script, npmEvent, path, folder }: Call): string {
   if (script === undefined) return NAME
-  // Without a package npx has run what the folder has: elsewhere it would fetch whatever the registry has by
-  // our name.
+  // Without a fetched package npx ran the program of the current folder: in another folder npx would fetch
+  // whatever package the registry has under the name of Sluice.
   const fetched = npmEvent === 'npx' ? packageOf(script) : null
   if (fetched !== null) return `npx ${quoted(fetched)}`
-  // `npm start` runs it through a script that installs and builds first.
+  // `npm start` runs the program through a script that installs and builds first.
   const program = basename(script) === 'start.mjs' ? join(dirname(script), '..', 'bin', NAME) : script
   const isOnPath =
     npmEvent === undefined &&
@@ -34,19 +32,19 @@ export function programName({ script, npmEvent, path, folder }: Call): string {
 const NAME = 'sluice'
 
 /**
- * Our texts name the program by its own name, between back-ticks; this is what they are where they can be
+ * Replaces the program's plain name between back-ticks in a text by the command of this machine, which can be
  * pasted.
  */
 export function asCalled(text: string, name: string): string {
   return text.replace(/`sluice (?=[a-z])/g, () => `\`${name} `)
 }
 
-/** As a word of a shell. */
+/** Quotes a text as one word of a shell. */
 export function quoted(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** The package that npx was told to fetch, as it was told; null where it ran what a project had installed. */
+/** The package that npx was given to fetch, as written; null where npx ran what a project had installed. */
 function packageOf(script: string): string | null {
   try {
     const value: unknown = JSON.parse(readFileSync(join(dirname(script), '..', '..', 'package.json'), 'utf8'))

@@ -2,8 +2,9 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { BreakerReading } from '../ports/observe.ts'
 
 /**
- * Circuit breakers by provider of the catalogue, of those that ever opened. Every front has breakers of its
- * own: of the open ones the largest count of a front is shown, openings are summed.
+ * Metrics of circuit breakers by provider of the catalogue, for breakers that ever opened. Every front has
+ * its own breakers: the node shows the largest count of open breakers of any front and the sum of the
+ * openings.
  */
 export function watchBreakers(registry: Registry, read: () => readonly BreakerReading[]): void {
   const shared = { labelNames: ['provider'], registers: [registry] }

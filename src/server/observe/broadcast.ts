@@ -3,8 +3,8 @@ import type { Trace } from '../../schemas/trace.ts'
 import type { Log } from '../ports/observe.ts'
 
 /**
- * Posts JSON to the operator's broadcast address; true when it was taken. It should end by itself within
- * BROADCAST_POST_MS_MAX.
+ * Posts JSON to the operator's broadcast address; resolves with true when the address accepted it. The post
+ * should end by itself within BROADCAST_POST_MS_MAX.
  */
 export type BroadcastPost = (url: string, json: Uint8Array) => Promise<boolean>
 
@@ -12,7 +12,7 @@ export interface BroadcastOptions {
   readonly url: string
   readonly post: BroadcastPost
   readonly log: Log
-  /** Told of every trace object that ended, one way or another. */
+  /** Receives the outcome of every trace object. */
   readonly count?: (outcome: 'sent' | 'dropped' | 'failed', count: number) => void
   readonly epochNow?: () => number
   readonly flushMs?: number
@@ -20,7 +20,10 @@ export interface BroadcastOptions {
 }
 
 export interface Broadcast {
-  /** Never waits and never fails: beyond its bounds the trace is dropped and counted. C30. */
+  /**
+   * Queues a trace; never waits and never fails. Beyond its bounds the broadcast drops the trace and counts
+   * it. C30.
+   */
   offer(
     trace: Trace,
     call: {
@@ -30,22 +33,26 @@ export interface Broadcast {
       readonly sessionId: string | null
     },
   ): void
-  /** Posts what is left, once, and stops. */
+  /** Posts the queued traces once and stops. */
   close(): Promise<void>
 }
 
-/** Bounds of what waits, in trace objects and bytes, and of one trace object and one post. Decision. */
+/** Trace objects that wait at most. Decision. */
 const QUEUE_COUNT_MAX = 5_000
+/** Bytes of trace objects that wait at most. Decision. */
 const QUEUE_BYTES_MAX = 8 * 1024 * 1024
+/** Bytes of one trace object. Decision. */
 const TRACE_BYTES_MAX = 64 * 1024
+/** Trace objects of one post. Decision. */
 const BATCH_COUNT_MAX = 200
+/** Bytes of the trace objects of one post. Decision. */
 const BATCH_BYTES_MAX = 512 * 1024
 /** Milliseconds between two posts. */
 const FLUSH_MS = 1_000
-/** Posts of one batch before it is given up. */
+/** Posts of one batch before the broadcast gives it up. */
 const TRIES_MAX = 3
 
-/** A trace object in the form that is sent, and its size in UTF-8. */
+/** A queued trace object as the JSON text to send, and the size of the text in UTF-8. */
 interface Waiting {
   readonly text: string
   readonly bytes: number
@@ -123,7 +130,7 @@ export function openBroadcast(options: BroadcastOptions): Broadcast {
   }
 }
 
-/** The oldest that fit one post; they stay queued until the post has ended. */
+/** The oldest trace objects that fit into one post; they stay queued until the post has ended. */
 function takeBatch(queue: readonly Waiting[]): readonly Waiting[] {
   let taken = 0
   let length = 0
@@ -135,7 +142,7 @@ function takeBatch(queue: readonly Waiting[]): readonly Waiting[] {
   return queue.slice(0, length)
 }
 
-/** False when the work fails or takes too long; what it does later is nobody's concern. */
+/** Resolves with false when the work fails or takes longer than `ms`; a later result is ignored. */
 async function within(ms: number, work: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

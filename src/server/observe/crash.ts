@@ -5,16 +5,16 @@ export type CrashLog = Pick<OwnedLog, 'error' | 'flush'>
 let log: CrashLog | null = null
 
 /**
- * From now on what nobody caught goes to this log, without what an error may carry, and ends the process with
- * 1: nobody knows what state it left. Left to Node, it would go to stderr as it is. A later call changes the
- * log.
+ * Logs uncaught errors and rejections without the content that an error may carry, and ends the process with
+ * exit code 1, since its state is unknown. Without this, Node would write the whole error to stderr. A later
+ * call replaces the log.
  */
 export function endOnCrash(next: CrashLog): void {
   if (log === null) process.on('uncaughtException', endWith).on('unhandledRejection', endWith)
   log = next
 }
 
-/** The same for what was caught where nothing could be done about it. */
+/** Logs a caught error that cannot be handled, and ends the process in the same way. */
 export function endWith(cause: unknown): never {
   try {
     log?.error('crashed', { cause })

@@ -1,14 +1,14 @@
 import { Histogram, type Registry } from 'prom-client'
 
-/** What was observed under one label. */
+/** The observations under one label. */
 interface Series {
   readonly label: string
-  /** How many fell into each bucket, and last those beyond all of them. */
+  /** Observations by bucket; the last count holds those beyond all buckets. */
   readonly counts: number[]
   sum: number
 }
 
-/** A value of an exposition, as prom-client has it inside. */
+/** A value of the exposition, in prom-client's internal form. */
 interface Exposed {
   readonly metricName: string
   readonly value: number
@@ -17,8 +17,8 @@ interface Exposed {
 }
 
 /**
- * A histogram whose observing is a walk over some numbers; prom-client's own makes objects and checks its
- * labels on every call.
+ * A histogram that observes by a walk over a few numbers; prom-client's own histogram creates objects and
+ * checks its labels at every call.
  */
 export class Durations {
   readonly #bounds: readonly number[]
@@ -46,7 +46,7 @@ export class Durations {
     )
   }
 
-  /** What was observed since the start, by label. */
+  /** All observations since the start, by label. */
   get series(): Iterable<{ readonly label: string; readonly counts: readonly number[] }> {
     return this.#series.values()
   }
@@ -67,7 +67,7 @@ export class Durations {
   }
 }
 
-/** What prom-client asks both of its forms for; the rest of its histogram stays as it is. */
+/** Overrides the method that prom-client calls for its text and its JSON; the rest of its histogram stays. */
 class TakenOver extends Histogram {
   readonly #told: () => readonly Exposed[]
 

@@ -2,28 +2,30 @@ import type { BreakerView, FindingView, LiveView } from '../../schemas/operator/
 import { refusals, type Refused } from './refusals.ts'
 import { loadAdvice, msText, percentText, type Advice, type Cores, type NodeLoad } from './load-advice.ts'
 
-/** Share of calls that may end with 5xx, and calls below which no share is told. Decision. */
+/** Share of calls that may end with 5xx. Decision. */
 export const FAILED_SHARE_MAX = 0.02
+/** Calls below which the live view reports no share. Decision. */
 export const FAILED_OF_MIN = 20
 /**
- * Milliseconds that the books may be behind the journals: a flush takes one of them now and then. Decision.
+ * Milliseconds that the books may be behind the journals: a flush takes one of these milliseconds now and
+ * then. Decision.
  */
 export const JOURNAL_LAG_MS_MAX = 10_000
 
-/** What the live view found, of which some may hurt. */
+/** The measurements of the live view, from which the findings are made. */
 export interface Found {
   readonly view: Omit<LiveView, 'findings'>
   readonly load: NodeLoad
   readonly cores: Cores
-  /** Calls over `quantile_seconds`. */
+  /** Calls within `quantile_seconds`. */
   readonly calls: Refused & { readonly failed: number; readonly worst: string | null }
-  /** Of what is not counted and will hurt. */
+  /** Advice about conditions that no counter shows yet. */
   readonly advice: readonly Advice[]
   /** Processes that did not answer in time. */
   readonly silent: readonly { readonly role: string; readonly pid: number }[]
 }
 
-/** What hurts now, or will: callers that are hurt first. */
+/** Current and coming problems; problems that affect callers come first. */
 export function findingsOf(found: Found): FindingView[] {
   const { view, load, cores } = found
   const bad = [...stores(view), ...processes(found), ...failing(found), ...money(view)]
@@ -43,7 +45,7 @@ export function findingsOf(found: Found): FindingView[] {
   return [...of('bad'), ...of('warn')]
 }
 
-/** Webhooks that were given up. */
+/** Advice about webhooks whose delivery was given up. */
 export function deadLetters({
   waiting,
   dead,

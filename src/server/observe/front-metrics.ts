@@ -1,16 +1,17 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** A pool of worker threads; all but the threads only grow. */
+/** A pool of worker threads; every figure but `threads` only grows. */
 export interface PoolReading {
   readonly threads: number
-  /** What a thread has begun, and the seconds that it waited for one before. */
+  /** Jobs that a thread has begun. */
   readonly begun: number
+  /** Seconds that jobs waited for a thread. */
   readonly waitS: number
   readonly busyS: number
 }
 
 export interface FrontReading {
-  /** Milliseconds since the start that the event loop had work, and had none. */
+  /** Milliseconds since the start in which the event loop had work, and had none. */
   readonly loop: { readonly active: number; readonly idle: number }
   readonly shortJobs: PoolReading
   readonly sessions: PoolReading
@@ -46,8 +47,8 @@ export function frontLoadBetween(before: FrontReading, now: FrontReading): Front
 }
 
 /**
- * What tells whether a front, or one of its pools, has too much to do: by the slot of the front, since the
- * last look. A front that is being replaced has the slot of its successor: the larger of the two counts.
+ * Gauges of the load of a front and of its pools, by slot of the front, since the last look. A front that is
+ * being replaced shares the slot with its successor: the larger figure counts.
  */
 export function watchFrontLoad(registry: Registry, front: number, read: () => FrontReading): void {
   const gauge = (name: string, help: string, label: 'pool' | null, collect?: () => void) =>
@@ -59,7 +60,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
       aggregator: 'max',
       ...(collect === undefined ? {} : { collect }),
     })
-  // They are collected in this order: the first one reads for all three.
+  // prom-client collects the gauges in this order: the first one reads for all three.
   const loop = gauge(
     'sluice_front_event_loop_utilization',
     'Share of the time that the event loop had work,',
@@ -86,7 +87,7 @@ export function watchFrontLoad(registry: Registry, front: number, read: () => Fr
   watchShortJobs(registry, () => read().shortJobs)
 }
 
-/** As those of the long sessions: over all processes, since the start. */
+/** Counters of the short jobs, over all processes, since the start. */
 function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   const counter = (name: string, help: string, value: (reading: PoolReading) => number): void => {
     new Counter({
@@ -112,7 +113,7 @@ function watchShortJobs(registry: Registry, read: () => PoolReading): void {
   )
 }
 
-/** A job that began before the last look is counted whole when it ends. */
+/** Limits a share to 0…1: a job that began before the last look counts whole when it ends. */
 function shareOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : Math.min(1, Math.max(0, part / whole))
 }

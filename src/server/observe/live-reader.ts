@@ -8,7 +8,7 @@ import type { FrontReading } from './front-metrics.ts'
 import { delayOf, FRONT_RESOLUTION_MS } from './process-metrics.ts'
 import type { Tally } from './tally.ts'
 
-/** Milliseconds without a look after which the delay of the loop is sampled no more. Decision. */
+/** Milliseconds without a look after which the reader stops sampling the delay of the loop. Decision. */
 const LAPSE_MS = 5_000
 const REFUSED_FROM = 400
 const FAILED_FROM = 500
@@ -36,8 +36,9 @@ export interface LoopDelay {
 }
 
 /**
- * What one process tells the live view of itself: plain data, fit for IPC, and a small part of the metrics.
- * What counts does so since the start: who looks takes the differences, and spoils nobody else's.
+ * Figures of one process for the live view: plain data, fit for IPC, and a small part of the metrics.
+ * Counters count since the start: the reader computes differences, so that several readers do not disturb
+ * each other.
  */
 export interface LiveReading {
   /** Monotonic milliseconds of the process. */
@@ -46,27 +47,27 @@ export interface LiveReading {
   readonly memoryBytes: number
   readonly inFlight: number
   readonly calls: readonly CallsReading[]
-  /** Calls answered 4xx, by the code of their failure. */
+  /** Calls answered with 4xx, by failure code. */
   readonly refusals: Readonly<Record<string, number>>
   readonly providers: readonly AttemptsReading[]
-  /** Of a front: providers whose circuit breaker ever opened. */
+  /** Providers whose circuit breaker ever opened; of a front only. */
   readonly breakers: readonly BreakerReading[]
-  /** Of a front. */
+  /** Figures of a front; null for other roles. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
   readonly money: MoneyReading | null
-  /** Of a runner. */
+  /** Video jobs that a runner holds, by state; null for other roles. */
   readonly heldVideos: Readonly<Record<HeldVideoState, number>> | null
   readonly deliveries: DeliveryCounts | null
 }
 
-/** Readings of parts that are made later than the metrics. */
+/** Readings of modules that are created later than the metrics. */
 export interface LiveDeps {
   readonly inFlight?: () => number
   readonly front?: { readonly slot: number; readonly load: () => FrontReading }
   readonly breakers?: () => readonly BreakerReading[]
   readonly money?: () => MoneyReading
   readonly heldVideos?: () => Readonly<Record<HeldVideoState, number>>
-  /** Null before they were counted. */
+  /** Null before the first count. */
   readonly deliveries?: () => DeliveryCounts | null
 }
 
@@ -76,7 +77,8 @@ interface Attempts {
 }
 
 /**
- * Reads one process for the live view. Nothing is sampled before the first look, and nothing after the last.
+ * Reads one process for the live view. The reader samples nothing before the first look and nothing after the
+ * last.
  */
 export class LiveReader {
   readonly #calls: Tally
@@ -169,14 +171,14 @@ export class LiveReader {
 const NONE = { refused: 0, failed: 0 } as const
 
 /**
- * Samples the delay of the event loop while somebody looks. The sampler of the metrics is another: what
- * either has told begins anew, and they are read at other times.
+ * Samples the delay of the event loop while a reader looks. The metrics have a sampler of their own: each
+ * reading resets its sampler, and the two are read at different times.
  */
 class LoopWatch {
   readonly #loop = monitorEventLoopDelay({ resolution: FRONT_RESOLUTION_MS })
   #lapse: NodeJS.Timeout | null = null
 
-  /** Zeros at the first look. */
+  /** The delay since the last reading; zeros at the first. */
   read(): LoopDelay {
     const ms = (nanoseconds: number): number => delayOf(nanoseconds, FRONT_RESOLUTION_MS) * 1_000
     const delay = {

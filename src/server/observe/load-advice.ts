@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 
-/**
- * Share of its time that an event loop, or a pool of threads, may be busy before there should be more of
- * them. Decision.
- */
+/** Busy share of an event loop or of a thread pool above which more of them are advised. Decision. */
 export const BUSY_SHARE_MAX = 0.8
-/** Mean milliseconds that a transfer, or a job, may wait for a worker thread. Decision. */
+/** Mean milliseconds that a transfer or a job may wait for a worker thread. Decision. */
 export const THREAD_WAIT_MS_MAX = 100
-/** Of a machine: less is no core that another front or thread could have. Decision. */
+/** Idle cores of the machine below which no further front or thread is advised. Decision. */
 export const IDLE_CORES_MIN = 0.5
 
-/** One front in the time between two looks. */
+/** Load of one front between two looks. */
 export interface FrontLoad {
   readonly slot: number
   readonly loopShare: number
@@ -25,7 +22,7 @@ export interface NodeLoad {
   readonly fronts: number
   readonly workers: number
   readonly runners: number
-  /** What its settings say, if it tells. */
+  /** The numbers of its settings, when the node reports them. */
   readonly configured?: Configured
   readonly each: readonly FrontLoad[]
 }
@@ -41,8 +38,8 @@ export interface Configured {
 }
 
 /**
- * What another number of fronts, threads or cores would mend, one sentence each. `doctor` and the live view
- * say the same.
+ * Problems that another number of fronts, threads or cores would solve, one sentence each. `doctor` and the
+ * live view use the same texts.
  */
 export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
   const found = [
@@ -54,7 +51,7 @@ export function loadAdvice(load: NodeLoad, cores: Cores): readonly Advice[] {
   return found.filter((one) => one !== null)
 }
 
-/** Of a node that is not running: what its settings say. */
+/** Advice about more fronts than cores; for a node that is not running, from its settings. */
 export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | null {
   if (fronts <= cores.all) return null
   return {
@@ -66,7 +63,7 @@ export function tooMany(fronts: number, cores: Pick<Cores, 'all'>): Advice | nul
 export interface Advice {
   readonly detail: string
   readonly fix: string
-  /** Of the dashboard, and what stands in its address: `webhooks?state=dead`. */
+  /** Page of the dashboard with the rest of its address: `webhooks?state=dead`. */
   readonly page?: string
 }
 
@@ -100,7 +97,10 @@ function busyThreads({ fronts, workers, each }: NodeLoad, cores: Cores): Advice 
   }
 }
 
-/** A front has one thread for them: more of these are more fronts. */
+/**
+ * Advice about waiting short jobs. A front has one thread for these jobs, so that more threads need more
+ * fronts.
+ */
 function waitingJobs({ fronts, each }: NodeLoad, cores: Cores): Advice | null {
   const slowest = most(each, ({ shortWaitMs }) => shortWaitMs)
   if (slowest === null || slowest.shortWaitMs <= THREAD_WAIT_MS_MAX) return null
@@ -126,7 +126,8 @@ export interface CpuTimes {
 }
 
 /**
- * Of the machine, in any unit. Linux tells it in one line: Node's own way also reads the clock of every core.
+ * CPU times of the machine, in any unit. Linux gives them in one line; Node's own call also reads the clock
+ * of every core.
  */
 export function cpuTimes(): CpuTimes {
   try {
@@ -137,8 +138,8 @@ export function cpuTimes(): CpuTimes {
 }
 
 /**
- * @param stat text of `/proc/stat`, whose first line is user, nice, system, idle, iowait, irq, softirq,
- * steal, guest, …
+ * @param stat text of `/proc/stat`; its first line is user, nice, system, idle, iowait, irq, softirq, steal,
+ * guest, …
  */
 export function timesOf(stat: string): CpuTimes {
   const times = (/^cpu +([0-9 ]+)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, GUEST).map(Number)
@@ -157,7 +158,7 @@ function timesOfEach(): CpuTimes {
   }
 }
 
-/** A machine that does not tell its times has none idle. */
+/** The cores that were idle since `before`; 0 on a machine without CPU times. */
 export function coresSince(before: CpuTimes, now = cpuTimes()): Cores {
   const all = availableParallelism()
   const passed = now.all - before.all
@@ -179,7 +180,7 @@ export function percentText(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-/** Milliseconds as people read them. */
+/** Milliseconds as a text for people. */
 export function msText(value: number): string {
   return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
 }

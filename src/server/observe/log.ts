@@ -6,34 +6,34 @@ import { causeOf, redacted, scrubber } from './redact.ts'
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** Stand on every line: role, slot, pid, version. */
+  /** Fields of every line: role, slot, pid, version. */
   readonly base: Fields
-  /** Texts that may never appear, whatever field carries them. */
+  /** Secrets that are redacted in every field. */
   readonly secrets?: Iterable<Secret>
-  /** Where lines go; stdout when absent. */
+  /** Receives the lines; stdout when absent. */
   readonly write?: (line: string) => void
 }
 
-/** Fields, and fields of theirs, that are looked at by name. */
+/** Levels of nested fields whose names are checked. */
 const REDACTED_LEVELS = 3
-/** Fields that are told as causes. */
+/** Fields that are logged as causes. */
 const CAUSES: ReadonlySet<string> = new Set(['cause', 'error', 'err'])
 
 export interface OwnedLog extends Log {
-  /** Writes out what is buffered; also called by itself when the process exits. */
+  /** Writes the buffered lines; the log also calls it when the process exits. */
   flush(): void
-  /** Lines that nobody read in time. */
+  /** Lines that were dropped because the reader was too slow. */
   readonly dropped: number
-  /** These may never appear from now on: a later generation of the configuration has other keys. */
+  /** Redacts further secrets from now on: a later generation of the configuration has other keys. */
   hide(secrets: Iterable<Secret>): void
-  /** From now on. */
+  /** Sets the level of the lines from now on. */
   setLevel(level: LogOptions['level']): void
 }
 
 /**
- * Events as JSON lines on stdout, written behind the caller's back. Design §11. Known secrets, bearer tokens,
- * keys of ours and passwords of URLs are struck out of every line; of a `cause` only what cannot hold content
- * is kept.
+ * Writes events as JSON lines to stdout, without making the caller wait. Design §11. Known secrets, bearer
+ * tokens, keys of Sluice and passwords of URLs are redacted in every line; a `cause` keeps only parts that
+ * cannot hold content.
  */
 export function createLog({ level, base, secrets = [], write }: LogOptions): OwnedLog {
   const out = write === undefined ? stdout() : { write, flush() {}, dropped: 0 }

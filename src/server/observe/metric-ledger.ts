@@ -1,20 +1,20 @@
 import { AggregatorRegistry } from 'prom-client'
 import type { Snapshot } from './metrics.ts'
 
-/** What a process said when it was asked; null when it did not answer in time. */
+/** The reply of a process to a request for its metrics; null when the reply did not come in time. */
 export interface Answer {
   readonly id: string
   readonly metrics: Snapshot | null
 }
 
 /**
- * Keeps counters from going backwards, which a scraper takes for a restart of the node: a process that does
- * not answer counts with what it said last, and one that has ended with the counters and histograms of its
- * last answer.
+ * Keeps counters from going backwards, which a scraper takes for a restart of the node. A process that does
+ * not answer counts with its last reply. A process that has ended counts with the counters and histograms of
+ * its last reply.
  */
 export class MetricLedger {
   readonly #last = new Map<string, Snapshot>()
-  /** Sum of all that ended. */
+  /** Sum over all processes that ended. */
   #past: Promise<Snapshot> = Promise.resolve([])
 
   /** @param answers of all processes that run now */
@@ -32,9 +32,9 @@ export class MetricLedger {
   }
 }
 
-/** A gauge of a process ends with it. */
+/** The snapshot without gauges: a gauge of a process ends with the process. */
 function lasting(snapshot: Snapshot): Snapshot {
-  // In JSON the type is its name, whatever the types of prom-client say.
+  // In JSON the type is a name, whatever the types of prom-client say.
   return snapshot.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
 }
 

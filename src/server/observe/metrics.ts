@@ -16,53 +16,54 @@ import { watchProcess } from './process-metrics.ts'
 /** Metrics of one process in the JSON form of prom-client: plain data, fit for IPC. */
 export type Snapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
 
-/** Readings that are taken when somebody looks. */
+/** Readings that are taken when the metrics are read. */
 export interface Gauges {
   readonly inFlight?: () => number
   readonly shortJobsWaiting?: () => number
-  /** Connections of callers now, and those refused since the start. */
+  /** Open connections of callers now, and connections refused since the start. */
   readonly connections?: () => { readonly open: number; readonly refused: number }
-  /** Log lines that nobody read in time, since the start. */
+  /** Log lines that were dropped because the reader was too slow, since the start. */
   readonly logLinesDropped?: () => number
-  /** Degraded modes by name; 1 while in it. */
+  /** Degraded modes by name; 1 while a mode is on. */
   readonly degraded?: () => Readonly<Record<string, boolean>>
 }
 
-/** Figures of the node itself, by metric name; totals count on, others are gauges. */
+/** Figures of the node itself by metric name; totals are counters, all others are gauges. */
 export type Facts = Readonly<
   Record<string, { readonly help: string; readonly value: number; readonly isTotal?: true }>
 >
 
 export interface Metrics extends Meters {
   readonly registry: Registry
-  /** The same process for the live view. */
+  /** The figures of the same process for the live view. */
   readonly live: LiveReader
-  /** One finished call. `overheadMs` is what the gateway itself added. */
+  /** Counts one finished call. `overheadMs` is the time that the gateway itself added. */
   call(
     operation: string,
     call: { status: number; failure: FailureName | null; durationMs: number; overheadMs: number },
   ): void
-  /** One call of an endpoint without a price that was served. C40. */
+  /** Counts one served call of an endpoint without a price. C40. */
   unpriced(operation: string, provider: string): void
   broadcast(outcome: 'sent' | 'dropped' | 'failed', count: number): void
-  /** Readings of parts that are made later than the metrics; a second call adds to the first. */
+  /** Adds readings of modules that are created later than the metrics; a second call adds to the first. */
   watch(gauges: Gauges): void
   snapshot(): Promise<Snapshot>
   close(): void
 }
 
-/** The supervisor counts its own under the same name. */
+/** Name of the counter of dropped log lines; the supervisor counts its own lines under the same name. */
 export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
 export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
 
-/** Seconds: from what a hit in memory takes to the longest deadline. */
+/** Seconds: from the duration of a hit in memory to the longest deadline. */
 export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
 /**
  * Metrics of one process. Every label comes from a closed set: operation ids, failure names, the catalogue's
- * provider slugs. Counting is a number in a map; prom-client sees it when somebody looks. Design §11.
- * @param front its slot; null for other processes
+ * provider slugs. Counting adds to a number in a map; prom-client reads the numbers when the metrics are
+ * read. Design §11.
+ * @param front the front's slot; null for other processes
  */
 export function createMetrics(front: number | null = null): Metrics {
   const registry = new Registry()
@@ -92,7 +93,7 @@ export function createMetrics(front: number | null = null): Metrics {
     authority: rates.cell(decision, 'authority'),
     fallback: rates.cell(decision, 'fallback'),
   })
-  // Taken on the hot path: resolved once.
+  // Lookups are counted on the hot path: the cells are resolved once.
   const lookups = {
     cache: keys.cell('cache'),
     unknown_cache: keys.cell('unknown_cache'),
@@ -159,12 +160,15 @@ export function createMetrics(front: number | null = null): Metrics {
   }
 }
 
-/** An attempt whose input or caller was at fault says nothing against the provider. */
+/**
+ * True when the failure is not the caller's: a fault of the input or the caller says nothing about the
+ * provider.
+ */
 function isOurs(outcome: string): boolean {
   return outcome in FAILURES && FAILURES[outcome as FailureName].fault === 'ours'
 }
 
-/** Registers what is read when somebody looks. @returns where parts add their readings */
+/** Registers the metrics that are read on demand. @returns the list to which modules add their readings */
 function watchReadings(registry: Registry): Gauges[] {
   const registers = [registry]
   const watched: Gauges[] = []
@@ -215,9 +219,9 @@ function watchReadings(registry: Registry): Gauges[] {
 }
 
 /**
- * Prometheus text over the snapshots of all processes of a node: counters and histograms summed, gauges as
- * each says.
- * @param facts the node's own figures, by metric name
+ * Prometheus text over the snapshots of all processes of a node: counters and histograms are summed, gauges
+ * follow the aggregator of each.
+ * @param facts figures of the node itself, by metric name
  */
 export async function aggregate(snapshots: readonly Snapshot[], facts: Facts = {}): Promise<string> {
   const own = new Registry()

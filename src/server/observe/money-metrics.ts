@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import type { MoneyReading } from '../ports/money/money.ts'
 
-/** Metrics of a front's money, read when somebody looks; no label names an account. Design §11. */
+/** Metrics of a front's money, read on demand; no label names an account. Design §11. */
 export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: (reading: MoneyReading) => number): void => {

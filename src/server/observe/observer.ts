@@ -9,28 +9,29 @@ export interface ObserverOptions {
   readonly metrics: Pick<Metrics, 'call' | 'unpriced'>
   readonly broadcast?: Broadcast
   readonly tracer?: CallTracer
-  /** From 0 to below 1; decides which ordinary calls are logged. */
+  /** A number from 0 to below 1; decides which ordinary calls are logged. */
   readonly random?: () => number
   /** Milliseconds of any clock. */
   readonly now?: () => number
 }
 
-/** A call is slow beyond so many milliseconds in all, or of the gateway's own. Decision. */
+/** Milliseconds of a whole call beyond which the call is slow. Decision. */
 const SLOW_MS = 5_000
+/** Milliseconds of the gateway itself beyond which a call is slow. Decision. */
 const SLOW_OVERHEAD_MS = 250
-/** Share of ordinary calls that is logged. Decision. */
+/** Share of ordinary calls that are logged. Decision. */
 const SAMPLED_SHARE = 0.01
 /**
- * Lines a second of one failure; what is over is counted. A caller can bring about failures of ours as well
- * as its own, and must buy lines with neither. Decision.
+ * Lines a second of one failure; further ones are counted. A caller can cause failures of both kinds, its own
+ * and Sluice's, and must not flood the log with either. Decision.
  */
 const FAILURE_LINES_MAX = 50
 
 const SECOND_MS = 1_000
 
 /**
- * Turns finished calls into metrics, log lines and spans. Slow calls are always logged, failures up to a
- * number a second of each name. Design §11.
+ * Turns finished calls into metrics, log lines and spans. Slow calls are always logged; failures are logged
+ * up to a number a second for each name. Design §11.
  */
 export function createObserver(options: ObserverOptions): Observer {
   const { log, metrics, broadcast, tracer, random = Math.random, now = Date.now } = options
@@ -62,12 +63,14 @@ function logFailure(call: CallSettled, log: Log, lines: LineBudget): void {
   log[row.log]('call_failed', fieldsOf(call))
 }
 
-/** An operator must learn that a provider fails although another one answers in its stead. */
+/**
+ * Logs a fallback: an operator must learn that a provider fails although another one answers in its place.
+ */
 function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
   if (lines.mayLog('fallback')) log.warn('call_fell_back', fieldsOf(call))
 }
 
-/** What a line says of a call: ids and figures, never content, a session id or a plain key. */
+/** The fields of a call's log line: ids and figures, never content, a session id or a plain key. */
 function fieldsOf(call: CallSettled): Record<string, unknown> {
   const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash } =
     call
@@ -87,7 +90,8 @@ function fieldsOf(call: CallSettled): Record<string, unknown> {
 }
 
 /**
- * Lines of each failure in the current second; at its end the ones that were left out are told in one line.
+ * Counts the lines of each failure in the current second; at the end of the second one line reports how many
+ * were left out.
  */
 class LineBudget {
   readonly #log: Log

@@ -1,31 +1,32 @@
 import { writeSync } from 'node:fs'
 import { LOG_BUFFER_BYTES_MAX } from '../../schemas/limits/limits.ts'
 
-/** Where finished lines leave the process. */
+/** The way by which finished lines leave the process. */
 export interface Outlet {
   write(line: string): void
-  /** Writes out what is buffered, as long as somebody reads. */
+  /** Writes the buffered lines as long as the reader takes them. */
   flush(): void
-  /** Lines that found the buffer full, or nobody to read them. */
+  /** Lines that were dropped because the buffer was full or the reader was gone. */
   readonly dropped: number
 }
 
-/** Nothing can be written now: the pipe is full, or the disk. */
+/** Error codes of a temporary failure to write: the pipe or the disk is full. */
 const PASSING: ReadonlySet<string> = new Set(['EAGAIN', 'ENOSPC', 'EDQUOT'])
-/** Milliseconds between two tries of a pipe that is full. */
+/** Milliseconds between two writes to a full pipe. */
 const RETRY_MS = 50
-/** Milliseconds that `flush` waits for a reader that takes nothing, and between two tries of it. */
+/** Milliseconds that `flush` waits for a reader that takes nothing. */
 const STALL_MS_MAX = 1_000
+/** Milliseconds between two writes of a `flush` that waits. */
 const STALL_LOOK_MS = 10
 
 /**
- * Lines to a file descriptor, those of one turn of the loop in one write. A reader that stalls holds nobody
- * up: the pipe of stdout is made non-blocking by Node, lines wait in a bounded buffer, and beyond it they are
- * dropped and counted. A thread of the pool that waits in a write, as a stream of files has it, would keep
- * the process from ending.
+ * Writes lines to a file descriptor; the lines of one turn of the event loop go in one write. A stalled
+ * reader does not block the process: Node makes the pipe of stdout non-blocking, lines wait in a bounded
+ * buffer, and further lines are dropped and counted. A file stream would write in a thread of the pool, and a
+ * thread that waits in a write would keep the process from ending.
  */
 export function openOutlet(fd: number): Outlet {
-  // Looking at it is what makes the pipe non-blocking, for us and those who inherit it.
+  // Reading this property makes the pipe non-blocking, for this process and for those that inherit the pipe.
   if (fd === 1) void process.stdout.writable
   let lines: string[] = []
   let waiting: Buffer = Buffer.alloc(0)
@@ -49,7 +50,7 @@ export function openOutlet(fd: number): Outlet {
       return true
     } catch (cause) {
       if (cause instanceof Error && 'code' in cause && PASSING.has(String(cause.code))) return false
-      // A reader that went away (`npm start | head`) must not end the node.
+      // A reader that closed the pipe (`npm start | head`) must not end the node.
       isBroken = true
       return true
     }

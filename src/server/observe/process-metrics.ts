@@ -2,21 +2,22 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * Milliseconds of the sampling timer; every reading holds it, so it is taken off again: a delay is told too
- * short by this at most. One of 1 ms wakes an idle process 800 times a second, which is 2 % of a core for
- * each front and runner. Decision.
+ * Milliseconds of the sampling timer. Every reading includes this interval, so that it is subtracted: a delay
+ * is reported too short by at most this much. A timer of 1 ms wakes an idle process 800 times a second, which
+ * is 2 % of a core for each front and runner. Decision.
  */
 export const FRONT_RESOLUTION_MS = 5
 /**
- * Nobody waits for the loop of a runner or supervisor as callers wait for a front's: it is woken a quarter as
- * often. Decision.
+ * Milliseconds of the sampling timer of runners and supervisors. Callers wait for the loop of a front only:
+ * the other loops are woken a quarter as often. Decision.
  */
 const OTHER_RESOLUTION_MS = 20
 const NS_PER_S = 1e9
 
 /**
- * Adds CPU, memory and event-loop delay of this process. Returns the way to stop sampling.
- * @param front the slot of a front, by which its delay is told apart from that of others
+ * Adds CPU, memory and event-loop delay of this process.
+ * @param front the slot of a front, which tells its delay apart from that of others
+ * @returns a function that stops the sampling
  */
 export function watchProcess(registry: Registry, front: number | null = null): () => void {
   const registers = [registry]
@@ -41,7 +42,7 @@ export function watchProcess(registry: Registry, front: number | null = null): (
       loop.reset()
     },
   })
-  // It is collected after the one above, which sets it.
+  // prom-client collects this gauge after the one above, which sets it.
   const ofFront =
     front === null
       ? null
@@ -84,7 +85,7 @@ export function watchProcess(registry: Registry, front: number | null = null): (
   return () => void loop.disable()
 }
 
-/** Seconds of delay beside the sampling itself; an empty sample (NaN) reads 0. */
+/** Seconds of delay without the sampling interval; an empty sample (NaN) reads 0. */
 export function delayOf(nanoseconds: number, resolutionMs: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - resolutionMs / 1000) : 0
 }

@@ -1,24 +1,24 @@
 import type { Secret } from '../../schemas/vault/secret.ts'
 
 const STRUCK = '[secret]'
-/** Secrets shorter than this would strike out ordinary words. */
+/** Characters below which a secret is not redacted, since it would remove ordinary words. */
 const SECRET_CHARS_MIN = 8
 /** Characters of a cause that is a plain text. */
 const CAUSE_CHARS_MAX = 300
-/** Causes of causes that are shown. */
+/** Nested causes that are logged. */
 const CAUSES_MAX = 4
 
-/** What cleans finished lines. */
+/** Redacts secrets in finished lines. */
 export interface Scrubber {
   scrub(line: string): string
-  /** Strikes these out as well from now on, also as JSON and percent encoding write them. */
+  /** Redacts further secrets from now on, also in the forms that JSON and percent encoding give them. */
   hide(secrets: Iterable<Secret>): void
 }
 
 /**
- * Strikes out of a finished line the secrets it was told of and, whoever wrote them: what follows `Bearer`,
- * keys of ours, users and passwords of URLs, and passwords in queries. The last line of defence; secrets
- * should not get that far. Every pattern takes time linear in the line: callers choose parts of it.
+ * Redacts in a finished line the known secrets and, wherever they come from, the text after `Bearer`, keys of
+ * Sluice, users and passwords of URLs, and passwords in queries. This is the last line of defence; secrets
+ * should not reach a line. Every pattern takes time linear in the line, since callers choose parts of it.
  */
 export function scrubber(secrets: Iterable<Secret>): Scrubber {
   const texts = new Set<string>()
@@ -50,8 +50,8 @@ const QUERY_SECRET = /([?&;][\w-]*(?:password|passwd|pwd|secret|token|key)=)[^\s
 const WORD = /[^\s"]+/g
 
 /**
- * A password may hold slashes, colons and `@` itself: all up to the last one goes, whatever else that takes
- * along.
+ * Removes user and password of a URL. A password may hold slashes, colons and `@` itself, so that everything
+ * up to the last `@` goes.
  */
 function withoutUser(word: string): string {
   const at = word.lastIndexOf('@')
@@ -59,7 +59,7 @@ function withoutUser(word: string): string {
   return start === -1 || at < start ? word : `${word.slice(0, start + 3)}${STRUCK}${word.slice(at)}`
 }
 
-/** Field names that hold secrets or content by their nature. */
+/** Names of fields that hold secrets or content. */
 const REDACTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -75,10 +75,10 @@ const REDACTED_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Fields without what their names say is secret or content, down to so many levels; themselves where there is
- * none. The logger's own way, a path for each name and level, copies every line whole: ten times what the
- * line costs.
- * @param kept names of the first level whose values say by themselves what of them is told
+ * The fields without secret and content, decided by their names down to `levels` levels; the same object
+ * where nothing was removed. The logger's own redaction, a path for each name and level, copies every line
+ * whole: ten times the cost of the line.
+ * @param kept names of the first level whose values decide by themselves what is logged
  */
 export function redacted(
   fields: object,
@@ -102,13 +102,13 @@ export function redacted(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** What JSON shows field by field: a `Secret` or a `Date` says itself what it shows. */
+/** True for an object that JSON shows field by field: a `Secret` or a `Date` has a `toJSON` of its own. */
 function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !('toJSON' in value)
 }
 
 /**
- * What of a cause is logged: its kind, code, text and frames; never the query, parameters or body it may
+ * The loggable parts of a cause: kind, code, text and frames; never the query, parameters or body that it may
  * carry.
  */
 export function causeOf(cause: unknown): unknown {
@@ -127,7 +127,7 @@ function describe(cause: unknown, depth: number): unknown {
     // The message of a JSON syntax error quotes the text, which is a caller's or a provider's content.
     message: cause.name === 'SyntaxError' ? '[withheld]' : cause.message.slice(0, CAUSE_CHARS_MAX),
     ...(code === undefined ? {} : { code }),
-    // Frames alone: the head of a stack repeats the message.
+    // Only the frames are logged: the head of a stack repeats the message.
     stack: (cause.stack ?? '')
       .split('\n')
       .filter((line) => line.startsWith('    at '))

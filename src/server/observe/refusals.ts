@@ -1,25 +1,21 @@
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import { percentText, type Advice } from './load-advice.ts'
 
-/**
- * Share of calls that may be refused: callers slip, and are held to limits; and calls below which no share is
- * told. Decision.
- */
+/** Share of calls that may be refused: callers make mistakes and meet limits. Decision. */
 export const REFUSED_SHARE_MAX = 0.2
+/** Calls below which the live view reports no share. Decision. */
 export const REFUSED_OF_MIN = 20
 
 export interface Refused {
-  /** Calls, and those of them that were answered 4xx. */
+  /** All calls. */
   readonly all: number
+  /** Calls answered with 4xx. */
   readonly refused: number
-  /** Of these, by code. */
+  /** Refused calls by failure code. */
   readonly codes: ReadonlyMap<string, number>
 }
 
-/**
- * A share of the calls that is not answered for the callers' doing: which code most of it has, and what can
- * be done about that.
- */
+/** Advice about a high share of refused calls: the most frequent code, and the operator's remedy. */
 export function refusals({ all, refused, codes }: Refused): Advice | null {
   if (all < REFUSED_OF_MIN || refused <= all * REFUSED_SHARE_MAX) return null
   const [code] = [...codes].sort(([, a], [, b]) => b - a)[0] ?? []
@@ -39,7 +35,7 @@ function isName(code: string): code is FailureName {
   return Object.hasOwn(FAILURES, code)
 }
 
-/** What the operator can do; of all else only callers can mend their calls. */
+/** Remedies of the operator; all other refusals only the callers can solve. */
 const REMEDIES: Readonly<Partial<Record<FailureName, Pick<Advice, 'fix' | 'page'>>>> = {
   credentials_missing: { fix: 'give the callers a key', page: 'keys' },
   key_unknown: {

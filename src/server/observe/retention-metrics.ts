@@ -5,8 +5,8 @@ import { Tally } from './tally.ts'
 const MS = 1_000
 
 /**
- * Metrics of retention. Rows are those that a runner removed; ages are of what all have, so that the largest
- * of a node's figures is shown. Design §11.
+ * Metrics of retention. Rows are those that this runner removed; ages cover the whole installation, so that
+ * the node shows the largest figure of its processes. Design §11.
  */
 export function createRetentionMeters(registry: Registry, now: () => number): RetentionMeters {
   const rows = new Tally(

@@ -1,22 +1,23 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** What the threads for long sessions are doing; the figures that only grow are since the start. */
+/** Figures of the threads for long sessions; figures that only grow count since the start. */
 export interface SessionReading {
   readonly threads: number
-  /** Sessions under way: files on their way in, and sealed files on their way out. */
+  /** Open sessions that receive files. */
   readonly intakes: number
+  /** Open sessions that send sealed files. */
   readonly unsealings: number
-  /** Of them those whose thread has not begun yet. */
+  /** Open sessions whose thread has not begun them yet. */
   readonly waiting: number
   readonly waitS: number
   readonly begun: number
   readonly busyS: number
   readonly silentThreads: number
-  /** Bytes of uploads on their way to the threads. */
+  /** Bytes of uploads that wait for the threads. */
   readonly waitingBytes: number
 }
 
-/** Metrics of the long sessions, read when somebody looks. Design §11. */
+/** Metrics of the long sessions, read on demand. Design §11. */
 export function watchSessions(registry: Registry, read: () => SessionReading): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: (reading: SessionReading) => number): void => {

@@ -1,13 +1,15 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** A number that grows, with the labels it is shown under. */
+/** A growing number with its labels. */
 interface Cell {
   readonly labels: Readonly<Record<string, string>>
   shown: number
   count: number
 }
 
-/** A counter whose counting is one lookup in a map; prom-client's own hashes its labels on every call. */
+/**
+ * A counter whose counting is one lookup in a map; prom-client's own counter hashes its labels at every call.
+ */
 export class Tally {
   readonly #cells = new Map<string, Cell>()
   readonly #names: readonly string[]
@@ -38,9 +40,9 @@ export class Tally {
     this.cell(...values).count += count
   }
 
-  /** The number behind a set of labels, for callers that count often. */
+  /** The number behind a set of labels, for code that counts often. */
   cell(...values: readonly string[]): { count: number } {
-    // Labels are names of ours: none holds the separator.
+    // Label values are names of Sluice's own: none holds the separator.
     const key = values.join('|')
     const known = this.#cells.get(key)
     if (known !== undefined) return known

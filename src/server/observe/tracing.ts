@@ -2,15 +2,15 @@ import type { Context, Span } from '@opentelemetry/api'
 import type { Trace } from '../../schemas/trace.ts'
 import type { CallNotes, CallSettled } from '../ports/observe.ts'
 
-/** Spans of finished calls. */
+/** Creates spans for finished calls. */
 export interface CallTracer {
   /**
-   * Keeps the trace object of a call until it settles.
-   * @param notes the call's own, which tell it from every other: its request id may be the caller's choice
+   * Keeps the trace object of a call until the call settles.
+   * @param notes the notes of the call, which identify it: a caller may choose its request id
    */
   remember(notes: CallNotes, trace: Trace): void
   settled(call: CallSettled): void
-  /** Sends what is left; gives up by itself. */
+  /** Sends the remaining spans, within a time limit. */
   close(): Promise<void>
 }
 
@@ -21,21 +21,21 @@ export interface TracingOptions {
   readonly epochNow?: () => number
 }
 
-/** Spans that wait for the exporter. Decision. */
+/** Spans that wait for the exporter at most. Decision. */
 const QUEUE_MAX = 4_096
-/** Known keys of the trace object; each becomes an attribute of its name. B1.13, C30. */
+/** Known keys of the trace object; each becomes an attribute of the same name. B1.13, C30. */
 const TRACE_KEYS = ['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'] as const
-/** Milliseconds of one export with its repeats. Decision. */
+/** Milliseconds of one export with its retries. Decision. */
 const EXPORT_MS_MAX = 3_000
-/** Milliseconds that closing waits for the receiver: a drain has other things to do. */
+/** Milliseconds that closing waits for the receiver: a drain has other work. */
 const CLOSE_MS_MAX = 2_000
-/** Characters of an attribute that a caller chose. */
+/** Characters of an attribute whose value a caller chose. */
 const ATTRIBUTE_CHARS_MAX = 256
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
 /**
- * Loads the OpenTelemetry SDK, which nobody pays for who sets no endpoint, and opens the exporter. Design
- * §11.
+ * Loads the OpenTelemetry SDK and opens the exporter. An installation without an endpoint never loads the
+ * SDK. Design §11.
  */
 export async function openTracing({
   endpoint,
@@ -58,7 +58,7 @@ export async function openTracing({
     ],
   })
   const tracer = provider.getTracer('sluice', version)
-  // What is remembered goes with its call, so that it needs no bound of its own.
+  // A remembered trace ends with the notes of its call, so that the map needs no bound.
   const remembered = new WeakMap<CallNotes, Trace>()
   const parentOf = (traceparent: string | undefined): Context => {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []

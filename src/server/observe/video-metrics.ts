@@ -5,21 +5,22 @@ import { Tally } from './tally.ts'
 
 /** Seconds by which a poll may be late. */
 const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
-/** What asks a provider for something, and the ends of it that say that it did not answer as it should. */
+/** Counters of requests to a provider. */
 const ATTEMPTS: ReadonlySet<string> = new Set(['sluice_video_submissions_total', 'sluice_video_polls_total'])
+/** Outcomes in which the provider did not answer as it should. */
 const UNANSWERED: ReadonlySet<string> = new Set(['unsent', 'unknown', 'unavailable'])
-/** A provider that the catalogue does not have: jobs may outlive it. */
+/** Label of a provider that the catalogue does not have: jobs may outlive a provider's entry. */
 const OTHER = 'other'
 
 export interface VideoMetersHome {
   readonly registry: Registry
-  /** Hears of what was asked of providers. */
+  /** Receives the counts of requests to providers. */
   readonly live?: Pick<LiveReader, 'attempts'>
 }
 
 /**
- * Metrics of a runner's video jobs. @param providers slugs of the catalogue; all others share one label.
- * Design §11.
+ * Metrics of a runner's video jobs. Design §11. @param providers slugs of the catalogue; all others share one
+ * label
  */
 export function createVideoMeters(
   { registry, live }: VideoMetersHome,
@@ -71,7 +72,7 @@ export function createVideoMeters(
   }
 }
 
-/** Jobs that a runner holds, read when somebody looks. */
+/** Gauge of the jobs that a runner holds, read on demand. */
 export function watchHeldVideos(
   registry: Registry,
   read: () => Readonly<Record<HeldVideoState, number>>,

@@ -3,9 +3,9 @@ import type { DeliveryCounts, WebhookMeters } from '../ports/webhooks/webhooks.t
 import { Tally } from './tally.ts'
 
 /**
- * Metrics of a runner's webhooks. Attempts are its own; deliveries are those of all runners, so that the
- * largest of a node's figures is shown and not their sum. Design §11.
- * @param read what was last counted; null before
+ * Metrics of a runner's webhooks. Attempts are the runner's own; deliveries cover all runners, so that the
+ * node shows the largest figure of its processes and not their sum. Design §11.
+ * @param read returns the last count; null before the first
  */
 export function watchWebhooks(registry: Registry, read: () => DeliveryCounts | null): WebhookMeters {
   const attempts = new Tally(
