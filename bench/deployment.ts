@@ -3,7 +3,8 @@
  * deployment, within bounds.
  */
 import { askerOf, type Place } from './deployment/ask.ts'
-import { drive, type Driven, type Driving } from './deployment/drive.ts'
+import { drive, type Driving } from './deployment/drive.ts'
+import type { Driven } from './deployment/driven.ts'
 import { FAILED_SHARE_MAX, REACH_MS } from './deployment/limits.ts'
 import { listenerOf } from './deployment/local-server.ts'
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'

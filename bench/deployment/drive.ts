@@ -3,19 +3,11 @@ import { startLoad } from '../../test/support/load/load.ts'
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
 import { treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { latencyUs } from '../measure.ts'
-import type { SampleRecord } from '../record.ts'
 import type { Place } from './ask.ts'
+import { statusText, type Driven } from './driven.ts'
 import { DEPLOYMENT_RATE_MAX, REACH_MS } from './limits.ts'
 import { DRAIN_SECONDS, requestsOfCell, SETTLE_MS, type Cell } from './plan.ts'
 import { runUploads } from './uploads.ts'
-
-export interface Driven {
-  readonly sample: SampleRecord
-  /** Answers that only said to come back later: the limit of the key, no failure. */
-  readonly limited: number
-  /** Whole answers and failures. */
-  readonly requests: number
-}
 
 export interface Driving {
   readonly place: Place
@@ -90,8 +82,4 @@ function drivenOf(result: LoadResult, cpuUs: number): Driven {
       failures: isNothing ? ['nothing was answered'] : failures,
     },
   }
-}
-
-export function statusText(status: number): string {
-  return status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
 }

@@ -10,27 +10,8 @@ import {
   DEPLOYMENT_UPLOAD_BYTES_MAX,
   DEPLOYMENT_UPLOADS_PER_S_MAX,
 } from './limits.ts'
-import { checkedKey, originOf, type Origin } from './origin.ts'
-import { DEPLOYMENT_LOADS, secondsOf, type DeploymentLoad } from './plan.ts'
-
-export interface DeploymentOptions {
-  readonly origin: Origin
-  readonly key: string
-  /** PEM; null: the issuers that the system trusts. */
-  readonly issuers: string | null
-  readonly loads: readonly DeploymentLoad[]
-  readonly model: string
-  /** Requests a second, at most. */
-  readonly rate: number
-  /** Of a cell. */
-  readonly seconds: number
-  readonly repeats: number
-  readonly connections: number
-  /** Bytes of an uploaded file. */
-  readonly payloadBytes: number
-  /** File for the record; null = it is printed alone. */
-  readonly json: string | null
-}
+import { checkedKey, originOf } from './origin.ts'
+import { DEPLOYMENT_LOADS, secondsOf, type DeploymentOptions } from './plan.ts'
 
 /** In every node, and computed by it: no provider is asked, and nothing is charged. */
 export const FREE_MODEL = 'sluice/lexical-1'

@@ -6,10 +6,29 @@ import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import type { LoadPace, LoadRequest } from '../../test/support/load/load-plan.ts'
 import { ADDRESSES_MAX, DEPLOYMENT_UPLOADS_PER_S_MAX, OPERATION_SECONDS, REMOVALS_MAX } from './limits.ts'
-import type { DeploymentOptions } from './options.ts'
+import type { Origin } from './origin.ts'
 
 export const DEPLOYMENT_LOADS = ['embeddings', 'latency', 'operations', 'uploads'] as const
 export type DeploymentLoad = (typeof DEPLOYMENT_LOADS)[number]
+
+export interface DeploymentOptions {
+  readonly origin: Origin
+  readonly key: string
+  /** PEM; null: the issuers that the system trusts. */
+  readonly issuers: string | null
+  readonly loads: readonly DeploymentLoad[]
+  readonly model: string
+  /** Requests a second, at most. */
+  readonly rate: number
+  /** Of a cell. */
+  readonly seconds: number
+  readonly repeats: number
+  readonly connections: number
+  /** Bytes of an uploaded file. */
+  readonly payloadBytes: number
+  /** File for the record; null = it is printed alone. */
+  readonly json: string | null
+}
 
 /** One kind of request for some seconds. */
 export interface Cell {

@@ -7,7 +7,7 @@ import { build as buildHistogram } from 'hdr-histogram-js'
 import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { BOUNDARY, FORM_HEAD, FORM_TAIL } from '../transfers/payload.ts'
 import { askerOf, type Asked, type Asker, type Place } from './ask.ts'
-import { statusText, type Driven } from './drive.ts'
+import { statusText, type Driven } from './driven.ts'
 import { REMOVALS_MAX } from './limits.ts'
 import { requestsOfCell, type Cell } from './plan.ts'
 

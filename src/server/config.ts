@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parseAllowEntry } from '../schemas/egress/destinations.ts'
-import { capsOf, type Caps } from '../schemas/operator/caps.ts'
+import type { Caps } from '../schemas/operator/caps.ts'
 import { keptOf, type Kept } from '../schemas/operator/kept.ts'
 import { masked } from '../schemas/values/masked.ts'
 import { KEY_GRACE_MS_MIN } from '../schemas/keys/key-limits.ts'
@@ -14,6 +14,7 @@ import { Secret } from '../schemas/vault/secret.ts'
 import { Settings } from '../schemas/operator/settings.ts'
 import { readSettingsFile } from './config/file.ts'
 import { programName } from './config/program-name.ts'
+import type { Problem, Texts } from './config/texts.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */
 export interface Config {
@@ -79,15 +80,6 @@ export type ObjectsConfig =
       readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
     }
 
-/** One fault of the configuration. `got` is masked where it may hold a secret. */
-export interface Problem {
-  readonly name: string
-  /** Replaces `expected` and `got` in the message: the fault is in the file that the setting names. */
-  readonly said?: string
-  readonly expected: string
-  readonly got: string
-}
-
 /** The configuration cannot be used; carries all problems at once. Exit code 2. */
 export class ConfigInvalid extends Error {
   readonly problems: readonly Problem[]
@@ -101,9 +93,6 @@ export class ConfigInvalid extends Error {
     this.problems = problems
   }
 }
-
-/** Names of settings and their texts as given. */
-export type Texts = Readonly<Record<string, string>>
 
 /** A setting as it is in force, masked. */
 export interface ReportRow {
@@ -469,4 +458,15 @@ const WHOLE = Compile(Settings)
 
 function isSettings(values: unknown): values is Settings {
   return WHOLE.Check(values)
+}
+
+/** Caps of an installation, for organizations that have none of their own. */
+function capsOf(values: Settings): Caps {
+  return Object.freeze({
+    workspaces: values.SLUICE_WORKSPACES_MAX,
+    api_keys: values.SLUICE_API_KEYS_MAX,
+    interns: values.SLUICE_INTERNS_MAX,
+    vaults: values.SLUICE_VAULTS_MAX,
+    secrets: values.SLUICE_SECRETS_MAX,
+  })
 }

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const KEYS = ['management'] as const
 const SOURCE = 'our extension: C4'

@@ -1,4 +1,5 @@
 import { ADMIN_ROWS } from './admin-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 import { AUDIT_ROWS } from './audit-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
@@ -10,27 +11,6 @@ import { SCIM_DISCOVERY_ROWS } from './scim-discovery-rows.ts'
 import { SCIM_RESOURCE_ROWS } from './scim-resource-rows.ts'
 import { VIDEO_ROWS } from './video-rows.ts'
 import { WORKSPACE_ROWS } from './workspace-rows.ts'
-
-/**
- * The contract, typed a second time on purpose: what each operation must be, read from §4, §7, B1, B2 and C2.
- */
-export interface ContractRow {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
-  readonly path: string
-  readonly area?: 'scim'
-  readonly success: number
-  /** Without 401, which every operation has (C2). */
-  readonly statuses: readonly number[]
-  readonly keys: readonly ('inference' | 'management' | 'intern' | 'scim')[]
-  /**
-   * Refusals of access beside the key's kind: outside of the programme, on regional hostnames, while vault
-   * writes are disabled.
-   */
-  readonly gates?: readonly ('programme' | 'regional' | 'writes')[]
-  readonly source: string
-  /** Statuses that nothing can cause yet, with what they wait for; they need no test. */
-  readonly uncaused: Readonly<Record<number, string>>
-}
 
 const EVERY_KEY = ['inference', 'management', 'intern'] as const
 const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]

@@ -5,6 +5,7 @@ import {
   barrels,
   frontEndImports,
   idleSubjectRows,
+  importCycles,
   importTable,
   packagesAbroad,
   socketsOutsideGate,
@@ -13,6 +14,7 @@ import {
 } from './import-rules.ts'
 
 const src = readSources('src')
+const all = [...src, ...readSources('bench', 'test')]
 
 t.test('no file imports against the direction table', async (t) => {
   t.same(wrongDirections(src), [])
@@ -73,6 +75,27 @@ t.test(
     t.same(wrongSubjects(planted), [])
   },
 )
+
+t.test('no files import each other in a circle, types included', async (t) => {
+  t.same(importCycles(all), [])
+})
+
+t.test('a circle of imports is found: of values, of types, of three files and of one', async (t) => {
+  const planted = [
+    sourceFile('src/schemas/a.ts', "import { b } from './b.ts'"),
+    sourceFile('src/schemas/b.ts', "import type { A } from './a.ts'"),
+    sourceFile('src/schemas/c.ts', "import type { D } from './d.ts'"),
+    sourceFile('src/schemas/d.ts', "import { a } from './a.ts'\nimport { type E } from './e.ts'"),
+    sourceFile('src/schemas/e.ts', "export const c = await import('./c.ts')"),
+    sourceFile('src/schemas/f.ts', "import type { F } from './f.ts'"),
+    sourceFile('src/schemas/g.ts', "import { a } from './a.ts'"),
+  ]
+  t.same(importCycles(planted), [
+    'src/schemas/a.ts ↔ src/schemas/b.ts',
+    'src/schemas/c.ts ↔ src/schemas/d.ts ↔ src/schemas/e.ts',
+    'src/schemas/f.ts',
+  ])
+})
 
 t.test('client libraries are imported in their home alone', async (t) => {
   t.same(packagesAbroad(src), [])

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 /** Part of CONTRACT_ROWS. */
 export const KEY_ROWS: Readonly<Record<string, ContractRow>> = {

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const KEYS = ['management'] as const
 const NO_MISSING_ROW = 'it names nothing that could be missing'

@@ -3,7 +3,8 @@ import { FAILURES, statusOf, type FailureName } from '../../src/schemas/failures
 import { isRateLimited, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { readSources } from '../support/source.ts'
-import { CONTRACT_ROWS, type ContractRow } from './contract-rows.ts'
+import { CONTRACT_ROWS } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 import { coveredStatuses, sharedStatuses } from './status-coverage.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const READ = [400, 404, 500] as const
 const CHANGE = [400, 403, 404, 409, 500] as const

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const NO_BODY = 'it takes no body that could be slow'
 const SLOW_BODY = 'shown by the tests of bodies, for every operation with one'

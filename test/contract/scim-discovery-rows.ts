@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const READ = { method: 'get', area: 'scim', success: 200, keys: ['scim'] } as const
 const REFUSED = { area: 'scim', success: 501, statuses: [400, 403, 500, 501], keys: ['scim'] } as const

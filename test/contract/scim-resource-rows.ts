@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const SERVICE = { area: 'scim', keys: ['scim'], uncaused: {} } as const
 const CHANGE = [400, 403, 404, 409, 412, 413, 500] as const

@@ -1,4 +1,4 @@
-import type { ContractRow } from './contract-rows.ts'
+import type { ContractRow } from './contract-row.ts'
 
 const STATUSES = [400, 403, 404, 500] as const
 

@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox'
-import type { Settings } from './settings.ts'
 
 /**
  * What an organization has at most of each; `vaults` are attachable ones, and `secrets` what these hold
@@ -19,17 +18,6 @@ export const CAPS_DEFAULT: Caps = Object.freeze({
 })
 /** Largest cap that may be set: beyond it counting would take longer than a call may. Decision. */
 export const CAP_MAX = 10_000_000
-
-/** Caps of an installation, for organizations that have none of their own. */
-export function capsOf(values: Settings): Caps {
-  return Object.freeze({
-    workspaces: values.SLUICE_WORKSPACES_MAX,
-    api_keys: values.SLUICE_API_KEYS_MAX,
-    interns: values.SLUICE_INTERNS_MAX,
-    vaults: values.SLUICE_VAULTS_MAX,
-    secrets: values.SLUICE_SECRETS_MAX,
-  })
-}
 
 /** As messages name them. */
 export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {

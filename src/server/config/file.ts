@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Settings } from '../../schemas/operator/settings.ts'
-import type { Problem, Texts } from '../config.ts'
+import type { Problem, Texts } from './texts.ts'
 
 /** Reads the file that `SLUICE_CONFIG` names; reports every fault of its form at once. */
 export function readSettingsFile(path: string): {

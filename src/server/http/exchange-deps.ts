@@ -1,8 +1,7 @@
 import type { Failure } from '../../schemas/failures.ts'
-import type { SwapList } from '../structures/swap-list.ts'
+import type { Listed, SwapList } from '../structures/swap-list.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { BodyBudget } from './body/body-budget.ts'
-import type { Exchange } from './exchange.ts'
 import type { RequestHead } from './call/head.ts'
 import type { ReadEnd } from './body/read-end.ts'
 import type { Timers } from './timers.ts'
@@ -17,6 +16,12 @@ export const SWALLOW_BYTES_MAX = 64 * 1024
  */
 export const LAST_BODILESS_SHARE = 1 / 32
 
+/** An exchange as its front sees it. */
+export interface OpenExchange extends Listed {
+  /** The node ends and cannot wait: it is answered now, unless it has been. */
+  drain(): void
+}
+
 /** What exchanges of one front share. */
 export interface ExchangeHost {
   readonly timers: Timers
@@ -24,7 +29,7 @@ export interface ExchangeHost {
   readonly readEnd: ReadEnd
   readonly unread: UnreadAnswers
   /** Exchanges under way; each leaves when it settles. */
-  readonly open: SwapList<Exchange>
+  readonly open: SwapList<OpenExchange>
   /** From 0 to below 1. */
   random(): number
   /** True when connections are to end after their reply. */

@@ -4,7 +4,6 @@ import {
   STRANGERS_BODY_BYTES_MAX,
   UNREAD_MS,
 } from '../../schemas/limits/limits.ts'
-import type { Listed } from '../structures/swap-list.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
 import { Discard } from './body/discard.ts'
@@ -14,6 +13,7 @@ import {
   type ExchangeHost,
   type ExchangeOwner,
   type ExchangeDeps,
+  type OpenExchange,
 } from './exchange-deps.ts'
 import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
@@ -39,7 +39,7 @@ import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } f
  * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any
  * more.
  */
-export class Exchange implements UploadSocket, TimedExchange, Listed {
+export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   place = -1
   readonly time = new CallTime(this)
   /** Status of the reply; 0 before. */

@@ -8,8 +8,7 @@ import type { CallSettled } from '../ports/observe.ts'
 import { BodyBudget } from './body/body-budget.ts'
 import { Connections, connectionsMax } from './connections.ts'
 import { Cors } from './call/cors.ts'
-import type { ExchangeHost } from './exchange-deps.ts'
-import type { Exchange } from './exchange.ts'
+import type { ExchangeHost, OpenExchange } from './exchange-deps.ts'
 import { RequestHead, type HeadFault } from './call/head.ts'
 import { openListener, type Listener } from './listener.ts'
 import { openApiOf } from './reference/openapi.ts'
@@ -92,7 +91,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     unread,
     random,
     readEnd: new ReadEnd(),
-    open: new SwapList<Exchange>(),
+    open: new SwapList<OpenExchange>(),
     isClosing: false,
   }
   const deps: PipelineDeps = {

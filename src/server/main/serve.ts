@@ -5,14 +5,8 @@ import { checkAside, type CheckedCatalogue } from '../catalogue/check-aside.ts'
 import { loadCatalogue } from '../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
-import {
-  ConfigInvalid,
-  readConfig,
-  type Config,
-  type Generation,
-  type Problem,
-  type Texts,
-} from '../config.ts'
+import { ConfigInvalid, readConfig, type Config, type Generation } from '../config.ts'
+import type { Problem, Texts } from '../config/texts.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'

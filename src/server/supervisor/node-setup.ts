@@ -1,4 +1,5 @@
-import type { Config, Texts } from '../config.ts'
+import type { Config } from '../config.ts'
+import type { Texts } from '../config/texts.ts'
 import type { FirstKeys } from '../ports/keys/keys.ts'
 import type { RootKeyUse } from '../ports/vault/rotation.ts'
 import type { Advice } from '../observe/load-advice.ts'

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigInvalid, type Config, type Texts } from '../config.ts'
+import { ConfigInvalid, type Config } from '../config.ts'
+import type { Texts } from '../config/texts.ts'
 import type { Fields } from '../ports/observe.ts'
 import { checkTls } from './checks.ts'
 import type { Fleet } from './fleet/fleet.ts'

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../ports/models/models.ts'
 import type { ShortJobs } from '../ports/short-jobs.ts'
-import type { CredentialHeader, ProviderLink } from './link.ts'
+import type { ProviderLink } from './link.ts'
+import type { CredentialHeader } from './credential.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 import { RewrittenEmbeddings } from './rewritten.ts'
 

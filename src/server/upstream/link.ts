@@ -2,20 +2,10 @@ import type { Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, TrustedOrigin } from '../ports/egress/egress.ts'
 import type { Provider } from '../ports/models/models.ts'
+import type { CredentialHeader } from './credential.ts'
 import type { EmbeddingAttempt } from './protocol.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { Struck } from './reason.ts'
-
-/** A key of ours: its text is asked for once, when an endpoint is first used. */
-export interface Credential {
-  reveal(): string
-}
-
-/** How a protocol carries our key: a header's name and value. */
-export type CredentialHeader = (key: string) => readonly [string, string]
-
-/** Of OpenAI's protocol, and of Cohere's. */
-export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
 
 /** Where a link goes: trusted, or vetted. */
 export type LinkOrigin = Pick<TrustedOrigin, 'call'>

@@ -1,6 +1,6 @@
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import type { Provider } from '../ports/models/models.ts'
-import type { Credential } from './link.ts'
+import type { Credential } from './credential.ts'
 
 /** Headers of the catalogue for a provider, ready to be sent. */
 export interface ExtraHeaders {

@@ -1,6 +1,14 @@
 import { startVideos, type FakeVideos, type VideoSettings } from '../../support/videos/video-provider.ts'
 import type { SubmitKind, Submission } from './judging.ts'
-import type { Poll } from './provider.ts'
+
+export interface Poll {
+  readonly kind: SubmitKind
+  readonly upstreamId: string
+  /** Of the asking connection. */
+  readonly port: number
+  /** Of the epoch. */
+  readonly atMs: number
+}
 
 /** What the run asks, and what it is answered. */
 export interface KindsTalk {

@@ -6,16 +6,7 @@ import type { VideoSettings } from '../../support/videos/video-provider.ts'
 import { stopServer } from '../../support/nodes/spawned.ts'
 import type { Proof } from '../proof.ts'
 import type { SubmitKind, Submission } from './judging.ts'
-import type { KindsTalk } from './provider-process.ts'
-
-export interface Poll {
-  readonly kind: SubmitKind
-  readonly upstreamId: string
-  /** Of the asking connection. */
-  readonly port: number
-  /** Of the epoch. */
-  readonly atMs: number
-}
+import type { KindsTalk, Poll } from './provider-process.ts'
 
 export interface KindsProvider {
   readonly baseUrls: Readonly<Record<SubmitKind, string>>

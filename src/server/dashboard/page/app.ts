@@ -1,16 +1,10 @@
 import { h, type ComponentChild } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { createApi, type Api } from './api.ts'
+import { createApi } from './api.ts'
 import { openLiveFeed, type LiveFeed } from './live.ts'
 import type { Session } from './page.ts'
-import { Shell } from './shell.ts'
+import { Shell, type SignedIn } from './shell.ts'
 import { SignIn } from './sign-in.ts'
-
-export interface SignedIn {
-  readonly api: Api
-  readonly live: LiveFeed
-  readonly session: Session
-}
 
 /**
  * The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by

@@ -1,12 +1,11 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { SignedIn } from './app.ts'
-import { useLive } from './live.ts'
-import { hashOf, placeOf, type Page, type PageContext, type Place } from './page.ts'
+import { useLive, type LiveFeed } from './live.ts'
+import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
 import { PAGES } from './pages.ts'
 import { useShortcuts } from './shortcuts.ts'
 import { ThemeSwitch } from './theme.ts'
-import { messageOf } from './api.ts'
+import { messageOf, type Api } from './api.ts'
 
 /** How long a message stays, in milliseconds. */
 const MESSAGE_MS = 8_000
@@ -14,6 +13,12 @@ const MESSAGE_MS = 8_000
 interface Message {
   readonly text: string
   readonly kind: 'done' | 'problem'
+}
+
+export interface SignedIn {
+  readonly api: Api
+  readonly live: LiveFeed
+  readonly session: Session
 }
 
 /** What stands around every page, and which one it is. */

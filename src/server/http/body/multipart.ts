@@ -11,9 +11,9 @@ import { expiryIssue } from '../../../schemas/files/file-expiry.ts'
 import { purposeIssue } from '../../../schemas/files/files.ts'
 import { filenameIssue } from '../../../schemas/files/filenames.ts'
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
+import type { BodySink, BodySource } from './body-sink.ts'
 import { FileScan } from './file-scan.ts'
 import { FormTrail } from './form-trail.ts'
-import type { BodySink, UploadBody } from './upload.ts'
 
 const FILE_PART = 'file'
 /**
@@ -36,9 +36,6 @@ export function smallestOverhead(boundary: string): number {
   return head.length + `\r\n--${boundary}--`.length
 }
 
-/** What a form's reader needs of the body. */
-export type FormBody = Pick<UploadBody, 'flow' | 'goOn' | 'quit'>
-
 interface FormFacts {
   readonly declared: number | null
   readonly boundary: string
@@ -48,11 +45,11 @@ interface FormFacts {
 export class FormUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes: number
-  readonly #body: FormBody
+  readonly #body: BodySource
   readonly #boundary: string
   #reader: FormReader | null = null
 
-  constructor(body: FormBody, { declared, boundary }: FormFacts) {
+  constructor(body: BodySource, { declared, boundary }: FormFacts) {
     this.#body = body
     this.#boundary = boundary
     const most =
@@ -82,7 +79,7 @@ export class FormUpload implements Upload {
  */
 class FormReader implements BodySink {
   readonly #parser: Busboy
-  readonly #body: FormBody
+  readonly #body: BodySource
   readonly #sink: UploadSink
   readonly #fields = new Map<string, string>()
   readonly #scan: FileScan
@@ -94,7 +91,7 @@ class FormReader implements BodySink {
   #hasRoom = true
   #isOver = false
 
-  constructor(boundary: string, body: FormBody, sink: UploadSink) {
+  constructor(boundary: string, body: BodySource, sink: UploadSink) {
     this.#body = body
     this.#sink = sink
     this.#parser = parserOf(boundary)

@@ -4,20 +4,13 @@ import { GATHERED_BYTES_MIN, TINY_CHUNKS_MAX } from '../../../schemas/limits/lim
 import type { Upload, UploadSink } from '../../ports/byte-streams.ts'
 import type { BodySocket, BodyTaker } from './body.ts'
 import { BodyPace } from './body-pace.ts'
+import type { BodySink, BodySource } from './body-sink.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { RequestHead } from '../call/head.ts'
 import { encodingRefusal, partialRefusal } from '../call/inputs.ts'
 import { boundaryOf, FormUpload } from './multipart.ts'
 import { SmallPieces } from './small-pieces.ts'
 import type { Timer, Timers } from '../timers.ts'
-
-/** What the bytes of a streamed body go to. */
-export interface BodySink {
-  /** @param bytes lent for the call only; @returns false: no more until `goOn` */
-  take(bytes: Uint8Array): boolean
-  end(): void
-  fail(failure: Failure): void
-}
 
 export interface UploadBodyOptions {
   /** Bytes announced; null when the body comes in chunks. */
@@ -40,7 +33,7 @@ export interface UploadSocket extends BodySocket {
  * pieces are gathered, so that what takes them may keep each.
  * Failures: file_too_large, body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
  */
-export class UploadBody implements BodyTaker {
+export class UploadBody implements BodyTaker, BodySource {
   readonly #options: UploadBodyOptions
   readonly #gathered = new SmallPieces()
   readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)

@@ -8,7 +8,7 @@ import type { IdempotencyClaim } from '../../ports/idempotency.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallNotes } from '../../ports/observe.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
-import { compressedReply, VARIES } from '../reply/compressed-reply.ts'
+import { compressedReply, VARIES, type CompressibleCall } from '../reply/compressed-reply.ts'
 import { replyOfContent, type ContentSuccess } from '../reply/content-reply.ts'
 import type { ExchangeOwner } from '../exchange-deps.ts'
 import { Exchange } from '../exchange.ts'
@@ -28,7 +28,7 @@ import type { WireResponse } from '../reply/wire.ts'
  *
  * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
  */
-export class RequestCall implements Call, ExchangeOwner, ReplyFacts {
+export class RequestCall implements Call, CompressibleCall, ExchangeOwner, ReplyFacts {
   readonly deps: PipelineDeps
   readonly head: RequestHead
   readonly exchange: Exchange

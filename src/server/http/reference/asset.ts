@@ -4,7 +4,10 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { RequestHead } from '../call/head.ts'
-import type { Page } from './site.ts'
+import type { Reply } from '../reply/reply-body.ts'
+
+/** A page without its status line and request id, which the pipeline adds. */
+export type Page = Omit<Reply, 'statusLine'>
 
 const compress = promisify(brotliCompress)
 /**

@@ -1,14 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { API_PREFIX, DOCS_PATH, GUIDES_PATH, OPENAPI_PATH } from '../../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { Asset } from './asset.ts'
+import { Asset, type Page } from './asset.ts'
 import { errorPages } from './error-pages.ts'
 import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from './docs-page.ts'
-import type { Reply } from '../reply/reply-body.ts'
 import type { RequestHead } from '../call/head.ts'
-
-/** A page without its status line and request id, which the pipeline adds. */
-export type Page = Omit<Reply, 'statusLine'>
 
 const ROOT = '/'
 /** For who opens the address in a browser, and for who asks it by hand: where everything is. */

@@ -5,9 +5,18 @@ import {
   COMPRESS_WAIT_MS_MAX,
 } from '../../../schemas/limits/limits.ts'
 import { takesCoding } from '../../../schemas/lists/negotiation.ts'
-import type { AnyOperation } from '../../operations/define.ts'
+import type { AnyOperation, Call } from '../../operations/define.ts'
 import { isPulled, lengthOf, partsOf, unreadBytesOf, type Reply } from './reply-body.ts'
-import type { RequestCall } from '../call/request-call.ts'
+import type { RequestHead } from '../call/head.ts'
+import type { PipelineDeps } from '../call/pipeline-deps.ts'
+
+/** What the compressing of an answer asks its call. */
+export interface CompressibleCall extends Pick<Call, 'key' | 'signal'> {
+  readonly deps: Pick<PipelineDeps, 'host' | 'jobs'>
+  readonly head: Pick<RequestHead, 'kept'>
+  /** False: the caller's organization has to read before it asks for more. */
+  readonly hasRoomToRead: boolean
+}
 
 /**
  * Of every answer that a list may give compressed, whether it is or not: a cache between keeps both apart.
@@ -22,7 +31,7 @@ export const VARIES = ['vary', 'accept-encoding'] as const
  * Where no thread has time for it, or its organization's places are taken, the answer goes as it is.
  */
 export function compressedReply(
-  call: RequestCall,
+  call: CompressibleCall,
   { success }: AnyOperation,
   reply: Reply,
 ): Promise<Reply> | null {
@@ -40,7 +49,7 @@ export function compressedReply(
 }
 
 async function compressed(
-  call: RequestCall,
+  call: CompressibleCall,
   reply: Reply,
   body: Parameters<typeof partsOf>[0],
 ): Promise<Reply> {

@@ -1,7 +1,7 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
-import type { KeyMoney } from '../money/money.ts'
+import type { KeyMoney } from '../money/key-money.ts'
 
 /**
  * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it.

@@ -1,6 +1,5 @@
 import type { AccountKind as OwnerKind } from '../../../schemas/money/accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../../schemas/money/budgets.ts'
-import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
@@ -12,15 +11,6 @@ export type AccountKind = OwnerKind
 
 /** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. Contract C15. */
 export type Day = string
-
-/**
- * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is
- * obeyed until the change is: `effective` tells callers of it. C15.
- */
-export interface KeyMoney extends LimitFlags {
-  /** Of the key, for as long as it is rotated on. */
-  readonly accountId: string
-}
 
 /** What a call may cost at most, in whole nano-USD; null = nobody can tell. Design §6.4. */
 export interface CostBound {

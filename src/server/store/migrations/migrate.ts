@@ -19,22 +19,8 @@ import { fileExpiry } from './017-file-expiry.ts'
 import { uploadFronts } from './018-upload-fronts.ts'
 import { containerFronts } from './019-container-fronts.ts'
 import { countedBytes } from './020-counted-bytes.ts'
-import { openStore, type Queryable, type Sql, type Transaction } from '../base/open.ts'
-
-/** One step of the schema, forward only. A step that has been released is never edited. */
-export interface Migration {
-  /** 1, 2, 3, …: no gaps. */
-  readonly number: number
-  readonly name: string
-  /**
-   * The oldest binary that may run on the schema after this step, told by the newest migration it carries: a
-   * step that only adds leaves it low, so that nodes can be upgraded one by one.
-   */
-  readonly oldestBinary: number
-  /** Tables that exist from this step on; a schema without them is half-migrated or half-restored. */
-  readonly tables: readonly string[]
-  up(tx: Transaction): Promise<void>
-}
+import type { Migration } from './migration.ts'
+import { openStore, type Queryable, type Sql } from '../base/open.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   foundation,

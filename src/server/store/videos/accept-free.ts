@@ -1,6 +1,7 @@
 import { organizationAccount, workspaceAccount } from '../../../schemas/money/accounts.ts'
 import type { Sql } from '../base/open.ts'
-import { lengthOf, type Accepting, type AcceptDeps } from './accepting.ts'
+import type { AcceptDeps } from './accepting.ts'
+import { lengthOf, type Accepting } from './accepting-job.ts'
 import { insertOf, recordsOf } from './job-records.ts'
 import { NONE_OPEN, withOneMore } from './open-counts.ts'
 

@@ -1,42 +1,17 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { costUnbounded, moneyRefused } from '../../../schemas/money/money-refusals.ts'
 import { VIDEO_JOBS_OPEN_MAX, VIDEO_OPEN_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
-import type { VideoAttached, VideoView, VideoInput } from '../../ports/videos/videos.ts'
+import type { VideoView } from '../../ports/videos/videos.ts'
 import { keepAnswers } from '../base/idempotency.ts'
-import { newId, newVideoId } from '../base/ids.ts'
 import { saveAccounts } from '../money/lending/counters.ts'
 import { addHolds, type HoldLease } from '../money/lending/leases.ts'
 import type { Transaction } from '../base/open.ts'
 import { holdWorkspaces } from '../base/find-workspace.ts'
 import { Holding, limitedAccounts, lookAtHolds } from './holds.ts'
+import { lengthOf, type Accepting } from './accepting-job.ts'
 import { insertOf, recordsOf, type NewJob } from './job-records.ts'
 import { NONE_OPEN, withOneMore, type OpenCounts } from './open-counts.ts'
 import { acceptedView } from './views.ts'
-
-/** A job that is to be accepted. Its ids stay, however often it is tried: so it is never made twice. */
-export interface Accepting {
-  readonly input: VideoInput
-  readonly id: string
-  readonly holdId: string
-  /** JSON, without what is attached. */
-  readonly request: string
-  /** JSON; the empty string when there is nothing. */
-  readonly attached: string
-}
-
-export function acceptingOf(input: VideoInput): Accepting {
-  const { frames, references, passthrough, ...request } = input.request
-  const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
-  const attached = hasAttached
-    ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached)
-    : ''
-  return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
-}
-
-/** Characters of what is asked for. */
-export function lengthOf({ request, attached }: Accepting): number {
-  return request.length + attached.length
-}
 
 export type Verdict =
   | { readonly kind: 'accepted'; readonly view: VideoView }

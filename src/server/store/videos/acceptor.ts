@@ -12,7 +12,8 @@ import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/video
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { acceptFree } from './accept-free.ts'
-import { acceptAll, acceptingOf, lengthOf, TurnLost, type Accepting, type Verdict } from './accepting.ts'
+import { acceptAll, TurnLost, type Verdict } from './accepting.ts'
+import { acceptingOf, lengthOf, type Accepting } from './accepting-job.ts'
 import { OpenCounts } from './open-counts.ts'
 import { acceptedView } from './views.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Day } from '../../ports/money/money.ts'
 import { plain } from '../money/lending/books.ts'
 import type { Queryable } from '../base/open.ts'
-import { lengthOf, type Accepting } from './accepting.ts'
+import { lengthOf, type Accepting } from './accepting-job.ts'
 import { acceptedView } from './views.ts'
 
 export interface NewJob extends Accepting {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Texts } from '../../config.ts'
+import type { Texts } from '../../config/texts.ts'
 import type { DataDirectory } from '../data-directory/data-directory.ts'
 import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration } from '../node-setup.ts'

@@ -1,4 +1,4 @@
-import type { Texts } from '../../config.ts'
+import type { Texts } from '../../config/texts.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 
 /** The roles that the supervisor forks. */

@@ -1,5 +1,5 @@
 import { FRONTS_MAX, WORKERS_MAX } from '../../../schemas/limits/limits.ts'
-import type { Texts } from '../../config.ts'
+import type { Texts } from '../../config/texts.ts'
 import type { NodeGeneration } from '../node-setup.ts'
 import { sessionThreads } from './shares.ts'
 import { StartRefused } from '../start-refused.ts'

@@ -1,7 +1,7 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { expiryFields } from '../../../schemas/files/file-expiry.ts'
 import { PURPOSE_DEFAULT } from '../../../schemas/files/files.ts'
-import { bearer } from '../link.ts'
+import { bearer } from '../credential.ts'
 import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
 
 /** Purposes whose files it does not give back. Its own refusal is what counts; this is only told. */

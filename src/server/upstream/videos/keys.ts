@@ -5,7 +5,7 @@ import { VIDEO_OWN_KEYS_MAX, VIDEO_OWN_KEY_MS } from '../../../schemas/videos/vi
 import type { Provider } from '../../ports/models/models.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
-import type { Credential } from '../link.ts'
+import type { Credential } from '../credential.ts'
 import { operatorAccess, plainHeaders, type ExtraHeaders } from '../provider-headers.ts'
 
 /** What the audit log says a key was released for. */

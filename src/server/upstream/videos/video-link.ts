@@ -13,7 +13,7 @@ import type {
 } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { VideoCallTimes } from '../../ports/videos/video-providers.ts'
-import type { CredentialHeader } from '../link.ts'
+import type { CredentialHeader } from '../credential.ts'
 import type { ExtraHeaders } from '../provider-headers.ts'
 import type { Struck } from '../reason.ts'
 

@@ -18,7 +18,7 @@ import type {
   VideoProviders,
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
-import { bearer, type CredentialHeader } from '../link.ts'
+import { bearer, type CredentialHeader } from '../credential.ts'
 import { googleKey } from '../google.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { googleVeo } from './google-veo.ts'

@@ -8,12 +8,8 @@ import {
   FORM_FIELD_BYTES_MAX,
   FORM_FIELDS_MAX,
 } from '../../../../src/schemas/files/file-limits.ts'
-import {
-  boundaryOf,
-  FormUpload,
-  smallestOverhead,
-  type FormBody,
-} from '../../../../src/server/http/body/multipart.ts'
+import { boundaryOf, FormUpload, smallestOverhead } from '../../../../src/server/http/body/multipart.ts'
+import type { BodySource } from '../../../../src/server/http/body/body-sink.ts'
 import { AUTHORIZATION, openFront } from '../../../support/front.ts'
 import {
   answerOf,
@@ -354,7 +350,7 @@ t.test('no form around a file is smaller than the overhead that is taken off its
 
 /** Without HTTP: the pieces go to the form's reader as they are. */
 function readPieces(pieces: readonly Uint8Array[]): Promise<unknown> {
-  const body: FormBody = {
+  const body: BodySource = {
     flow(sink) {
       for (const piece of pieces) sink.take(piece)
       sink.end()

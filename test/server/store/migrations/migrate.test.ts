@@ -4,8 +4,8 @@ import {
   migrate,
   MIGRATIONS,
   SchemaRefused,
-  type Migration,
 } from '../../../../src/server/store/migrations/migrate.ts'
+import type { Migration } from '../../../../src/server/store/migrations/migration.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { keptLog } from '../../../support/log.ts'

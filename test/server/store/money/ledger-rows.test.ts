@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ledgerRow, type LedgerRow } from '../../../../src/server/store/money/lending/books.ts'
+import { ledgerRow } from '../../../../src/server/store/money/lending/books.ts'
+import type { LedgerRow } from '../../../../src/server/store/money/lending/ledger-rows.ts'
 import { insertLedger, LedgerColumns } from '../../../../src/server/store/money/lending/ledger-rows.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Settings } from '../../../../schemas/operator/settings.ts'
-import { ConfigInvalid, readFrom, settingsGiven, type Problem, type Texts } from '../../../config.ts'
+import { ConfigInvalid, readFrom, settingsGiven } from '../../../config.ts'
+import type { Problem, Texts } from '../../../config/texts.ts'
 import { openRootKeys, ROOT_KEY_FILE } from '../../../vault/root-keys.ts'
 
 export type SettingName = keyof typeof Settings.properties & string

@@ -2,9 +2,7 @@ import type { Settlement } from '../../../ports/money/journal.ts'
 import type { BookEntry, OpenTake } from '../../../ports/money/lending.ts'
 import type { AccountKind, Day } from '../../../ports/money/money.ts'
 import { organizationAccount, workspaceAccount } from '../../../../schemas/money/accounts.ts'
-import { LedgerColumns } from './ledger-rows.ts'
-
-export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
+import { LedgerColumns, type LedgerKind, type LedgerRow } from './ledger-rows.ts'
 
 /** What happened to one account on one day, nano-USD. */
 export interface Entry {
@@ -12,25 +10,6 @@ export interface Entry {
   byok: bigint
   /** Paid from the lease of the day, or given back of it. */
   fromLease: bigint
-}
-
-/** Columns of `ledger`; the journal's id is the same for all. */
-export interface LedgerRow {
-  readonly day: Day
-  readonly at_ms: number
-  readonly request_id: string
-  readonly kind: LedgerKind
-  readonly organization_id: string
-  readonly workspace_id: string | null
-  readonly key_hash: string | null
-  readonly account_id: string | null
-  readonly operation: string | null
-  readonly model: string | null
-  readonly provider: string | null
-  readonly tokens: number | null
-  readonly milliseconds: number | null
-  readonly cost_nano: number | string
-  readonly is_byok: boolean
 }
 
 export interface ActivityRow {

@@ -1,8 +1,29 @@
 import type { Transaction } from '../../base/open.ts'
-import type { LedgerRow } from './books.ts'
+import type { Day } from '../../../ports/money/money.ts'
 
 /** Stands between two request ids. None holds it: one that did would shift the ids behind it. */
 const BETWEEN = '\x1f'
+
+export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
+
+/** Columns of `ledger`; the journal's id is the same for all. */
+export interface LedgerRow {
+  readonly day: Day
+  readonly at_ms: number
+  readonly request_id: string
+  readonly kind: LedgerKind
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly key_hash: string | null
+  readonly account_id: string | null
+  readonly operation: string | null
+  readonly model: string | null
+  readonly provider: string | null
+  readonly tokens: number | null
+  readonly milliseconds: number | null
+  readonly cost_nano: number | string
+  readonly is_byok: boolean
+}
 
 /** What calls of one key and model have in common: told once for a batch. */
 export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'tokens' | 'milliseconds' | 'cost_nano'>

@@ -1,0 +1,13 @@
+import type { SampleRecord } from '../record.ts'
+
+export interface Driven {
+  readonly sample: SampleRecord
+  /** Answers that only said to come back later: the limit of the key, no failure. */
+  readonly limited: number
+  /** Whole answers and failures. */
+  readonly requests: number
+}
+
+export function statusText(status: number): string {
+  return status >= 300 && status < 400 ? `a redirect (${status}), which is not followed` : `status ${status}`
+}

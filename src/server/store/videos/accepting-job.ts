@@ -1,0 +1,27 @@
+import type { VideoAttached, VideoInput } from '../../ports/videos/videos.ts'
+import { newId, newVideoId } from '../base/ids.ts'
+
+/** A job that is to be accepted. Its ids stay, however often it is tried: so it is never made twice. */
+export interface Accepting {
+  readonly input: VideoInput
+  readonly id: string
+  readonly holdId: string
+  /** JSON, without what is attached. */
+  readonly request: string
+  /** JSON; the empty string when there is nothing. */
+  readonly attached: string
+}
+
+export function acceptingOf(input: VideoInput): Accepting {
+  const { frames, references, passthrough, ...request } = input.request
+  const hasAttached = frames.length + references.length + Object.keys(passthrough).length > 0
+  const attached = hasAttached
+    ? JSON.stringify({ frames, references, passthrough } satisfies VideoAttached)
+    : ''
+  return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
+}
+
+/** Characters of what is asked for. */
+export function lengthOf({ request, attached }: Accepting): number {
+  return request.length + attached.length
+}
