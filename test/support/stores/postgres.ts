@@ -14,8 +14,8 @@ const KEEPER_MS_MAX = 60_000
 const STORE_MS_MIN = 30_000
 
 /**
- * A database of its own for a test, migrated, dropped when the test ends. All test processes of a run share
- * one cluster: its keeper is started by the first of them and leaves some seconds after the last.
+ * A database of its own for a test, migrated. All test processes of a run share one cluster: its keeper is
+ * started by the first of them, and ends some seconds after the last.
  */
 export async function openTestDatabase(
   t: Teardown,
@@ -54,7 +54,7 @@ export function waitLong(): () => void {
   return () => void (Store.prototype.within = bounded)
 }
 
-/** The open connection is the lease: the keeper drops the database when it ends, also by our death. */
+/** The open connection is the lease: the database is given back when it ends, also by our death. */
 async function lend(kind: 'migrated' | 'empty'): Promise<{ url: string; lease: Socket }> {
   const endsAt = performance.now() + KEEPER_MS_MAX
   for (;;) {
