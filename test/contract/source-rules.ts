@@ -91,7 +91,12 @@ export function unfinished(files: readonly SourceFile[]): readonly string[] {
 }
 
 /** Folders whose comments keep to plain English; the list goes when every folder of `src` stands in it. */
-export const PLAIN_COMMENT_FOLDERS: readonly string[] = ['src/server/structures']
+export const PLAIN_COMMENT_FOLDERS: readonly string[] = [
+  'src/server/access',
+  'src/server/caches',
+  'src/server/limits',
+  'src/server/structures',
+]
 
 const PRONOUNS = /\b(?:nobody|somebody|whoever)\b/i
 /** A sentence that opens so has no subject at its head, or leans on the comment before it. */

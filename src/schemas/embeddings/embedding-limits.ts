@@ -1,36 +1,36 @@
 import { KIB, MIB } from '../limits/limits.ts'
 
-/** Named limits of embedding, each once, with its unit and its source. */
+/** Named limits of embeddings, each with its unit and its source. */
 
 /** Bytes of an embeddings body. C10. */
 export const EMBEDDINGS_BODY_BYTES_MAX = 32 * MIB
-/** Least embedding dimensions. §8. */
+/** Dimensions of an embedding, at least. §8. */
 export const DIMENSIONS_MIN = 1
-/**
- * Dimensions of `sluice/lexical-1`: any number up to the most, and what it answers when none is asked.
- * Decision.
- */
+/** Dimensions that a request to `sluice/lexical-1` may ask for. Decision. */
 export const LEXICAL_DIMENSIONS_MAX = 8_192
+/** Dimensions of an embedding by `sluice/lexical-1` when the request names none. Decision. */
 export const LEXICAL_DIMENSIONS_DEFAULT = 1_536
-/**
- * What one call of `sluice/lexical-1` may ask for: numbers in all, bytes of JSON, UTF-16 units of a text.
- * Decision.
- */
+/** Numbers that the answer to one call of `sluice/lexical-1` may hold. Decision. */
 export const LEXICAL_NUMBERS_MAX = 4 * MIB
+/** Bytes of JSON of the input of one call of `sluice/lexical-1`. Decision. */
 export const LEXICAL_INPUT_BYTES_MAX = MIB
+/** UTF-16 units of one text of a call of `sluice/lexical-1`. Decision. */
 export const LEXICAL_TEXT_UNITS_MAX = 64 * KIB
 /**
- * Numbers and UTF-16 units of one of its jobs, about 50 ms, unless one text has more; calls at once, of all
- * and of one caller. Decision.
+ * Numbers that one job of `sluice/lexical-1` makes, in about 50 ms; a single text may need more. Decision.
  */
 export const LEXICAL_SLICE_NUMBERS = 128 * KIB
+/** UTF-16 units of the texts of one job of `sluice/lexical-1`; a single text may have more. Decision. */
 export const LEXICAL_SLICE_UNITS = 32 * KIB
+/** Calls of `sluice/lexical-1` that run at once in one front. Decision. */
 export const LEXICAL_CALLS_MAX = 32
+/** Calls of `sluice/lexical-1` by one organization that run at once in one front. Decision. */
 export const LEXICAL_ORGANIZATION_CALLS_MAX = 16
 /** Milliseconds of an embeddings call. Decision. */
 export const EMBEDDINGS_DEADLINE_MS = 60_000
 /**
- * Gateways that a call comes through before it is kept from private endpoints, any of which may lead back to
- * where it is called from; providers of the catalogue elsewhere may be called once more. Decision.
+ * Gateways that a call may have passed. A call that passed as many is not sent to private endpoints, since
+ * any of them may lead back to its origin; remote providers of the catalogue may be called once more.
+ * Decision.
  */
 export const EMBEDDINGS_HOPS_MAX = 3

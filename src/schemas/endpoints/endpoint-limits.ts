@@ -1,24 +1,28 @@
 import { MIB } from '../limits/limits.ts'
 
-/** Named limits of endpoint, each once, with its unit and its source. */
+/** Named limits of private endpoints, each with its unit and its source. */
 
-/** Characters of a private endpoint's slugs and model ids, and of its `base_url`. Decision. */
+/** Characters of a private endpoint's slug, and of each of its model ids. Decision. */
 export const ENDPOINT_TEXT_CHARS_MAX = 256
+/** Characters of a private endpoint's `base_url`. Decision. */
 export const BASE_URL_CHARS_MAX = 2_048
-/** Private endpoints of an organization, and active ones of a workspace. Decision. */
+/** Private endpoints of an organization. Decision. */
 export const PRIVATE_ENDPOINTS_MAX = 1_000
+/** Active private endpoints of a workspace. Decision. */
 export const ACTIVE_ENDPOINTS_MAX = 100
-/** Milliseconds after which a passing validation is stale. B2.6. */
+/** Milliseconds after which a passed validation is stale. B2.6. */
 export const VALIDATION_FRESH_MS = 86_400_000
 /** Milliseconds that an upstream has to answer a probe. C28. */
 export const PROBE_MS_MAX = 5_000
-/** Milliseconds that a claim of a probe holds when its front was lost. Decision. */
+/** Milliseconds until the claim of a probe expires when its front is lost. Decision. */
 export const PROBE_CLAIM_MS = 15_000
 /** Bytes of an upstream's answer to a probe. Decision. */
 export const PROBE_ANSWER_BYTES_MAX = MIB
-/** Milliseconds of a call that probes, twice where it validates and activates. Decision. */
+/** Milliseconds of a call that probes. A call that validates and activates probes twice. Decision. */
 export const PROBING_DEADLINE_MS = 20_000
-/** Workspaces whose private endpoints a front remembers, those without any among them. Decision. */
+/** Workspaces whose private endpoints a front caches, including workspaces without any. Decision. */
 export const WORKSPACE_MODELS_CACHED_MAX = 50_000
-/** Milliseconds after which a released credential is released, and audited, anew. Decision. */
+/**
+ * Milliseconds that a released credential is used before its next release, which is audited again. Decision.
+ */
 export const RELEASED_CREDENTIAL_MS = 60_000

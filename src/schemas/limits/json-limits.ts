@@ -1,8 +1,8 @@
 import { KIB, MIB } from './limits.ts'
 
 /**
- * Objects, lists and members that a body holds in the members that are read; others are stepped over, however
- * many. Decision.
+ * Objects, lists and members in the parts of a body that Sluice reads; the other parts are skipped, whatever
+ * their size. Decision.
  */
 export const JSON_VALUES_MAX = MIB
 /**
@@ -11,16 +11,22 @@ export const JSON_VALUES_MAX = MIB
  */
 export const INLINE_JSON_VALUES_MAX = 8 * KIB
 /**
- * Commas above which it is, since strings and numbers of lists cost something too: so many are read within a
- * millisecond. Decision.
+ * Commas above which a JSON body is read in a short job: strings and numbers of lists take time too, and the
+ * loop reads this many within a millisecond. Decision.
  */
 export const INLINE_JSON_COMMAS_MAX = 16 * KIB
-/** The same of a body of which a digest is made, which takes four times as long. Decision. */
+/**
+ * Commas above which a JSON body that gets a digest is read in a short job: the digest takes four times as
+ * long as reading. Decision.
+ */
 export const INLINE_DIGESTED_COMMAS_MAX = 4 * KIB
-/** Bytes above which these are counted: fewer cannot hold the loop. Decision. */
+/**
+ * Bytes above which the values and commas of a JSON body are counted: a smaller body cannot hold up the loop.
+ * Decision.
+ */
 export const OUTLINED_BYTES_MIN = 16 * KIB
 /**
- * Bytes of secrets that a job seals or opens in less than a millisecond: one of the longest, and what its
- * envelope adds. Decision.
+ * Bytes of secrets that a job seals or opens in less than a millisecond: one secret of the longest kind with
+ * its envelope. Decision.
  */
 export const BRIEF_SECRETS_BYTES_MAX = 257 * KIB

@@ -1,25 +1,29 @@
-/** Named limits of rate, each once, with its unit and its source. */
+/** Named limits of rate limits, each with its unit and its source. */
 
-/** Milliseconds of the caller's wait for Redis: with what the loop adds, under the 100 of design §6. */
+/** Milliseconds that a call waits for Redis: with the loop's own delay, below the 100 ms of Design §6. */
 export const RATE_WAIT_MS_MAX = 90
-/** Milliseconds of use that a rate block covers, and the rate limit's slack in C11's bound. Design §6. */
+/** Milliseconds of use that a block of rate tokens covers. Design §6. */
 export const RATE_BLOCK_MS = 50
+/** Milliseconds of slack in the bound of a rate limit. C11, Design §6. */
 export const RATE_SLACK_MS = 100
 /**
- * Milliseconds after which a lent token is no longer used, and no longer returned. Their sum is the slack: a
- * token may be used that much after it was lent, and a return may free what time had freed already.
+ * Milliseconds after which a borrowed token is no longer used. With RATE_RETURN_MS the sum is RATE_SLACK_MS:
+ * a token may be used RATE_USE_MS after it was lent, and a return may free what time had freed already.
+ * Design §6.
  */
 export const RATE_USE_MS = 40
+/** Milliseconds after which a borrowed token is no longer returned. Design §6. */
 export const RATE_RETURN_MS = RATE_SLACK_MS - RATE_USE_MS
-/** Rate purses of one front; the least recently used goes first. Decision. */
+/** Keys whose rate tokens one front leases; the least recently used lease goes first. Decision. */
 export const RATE_PURSES_MAX = 50_000
-/**
- * Tokens below which no block is lent ahead, but to a key that was in use in so many spans of RATE_BLOCK_MS
- * in a row. Design §6.
- */
+/** Tokens used in RATE_BLOCK_MS from which a front borrows a block ahead for a key. Design §6. */
 export const RATE_PREFETCH_MIN = 8
+/**
+ * Spans of RATE_BLOCK_MS in a row with use from which a front borrows ahead for a key of lower use. Design
+ * §6.
+ */
 export const RATE_STEADY_BLOCKS = 6
-/** Share of a minute's limit that may come at once. C11. */
+/** Divisor of a minute's limit: the quotient may come at once. C11. */
 export const RATE_BURST_DIVISOR = 10
-/** Largest limit of a key, in requests a minute. Decision. */
+/** Requests a minute of a key's limit. Decision. */
 export const RATE_LIMIT_RPM_MAX = 1_000_000_000

@@ -1,50 +1,48 @@
 import { KIB, MIB } from '../limits/limits.ts'
 
-/** Named limits of provider, each once, with its unit and its source. */
+/** Named limits of calls to providers, each with its unit and its source. */
 
 /** Bytes of one provider answer. C10, design §4. */
 export const UPSTREAM_ANSWER_BYTES_MAX = 128 * MIB
 /** Bytes of provider answers that one front holds at once. Design §4. */
 export const UPSTREAM_ANSWERS_BYTES_MAX = 256 * MIB
 /**
- * Bytes of an answer that is scanned on the loop, a millisecond at most; a larger one in a short job.
- * Decision.
+ * Bytes of an answer that is scanned on the loop, in a millisecond at most; a short job scans a larger
+ * answer. Decision.
  */
 export const SCANNED_INLINE_BYTES_MAX = MIB
-/**
- * Numbers of an answer that is parsed, and its objects, lists and quotes: what a thread's heap holds.
- * Decision.
- */
+/** Numbers of an answer that is parsed: the heap of a thread holds as many. Decision. */
 export const PARSED_NUMBERS_MAX = 8 * MIB
+/** Objects, lists and quotes of an answer that is parsed: the heap of a thread holds as many. Decision. */
 export const PARSED_MARKS_MAX = MIB
 /**
- * Inputs of a call whose body is written anew, for a provider that does not speak OpenAI's protocol.
- * Decision.
+ * Inputs of a call whose body is rewritten for a provider that does not speak OpenAI's protocol. Decision.
  */
 export const REWRITTEN_INPUTS_MAX = 64 * KIB
 /** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
 export const USAGE_BYTES_MAX = 4 * KIB
 /** Bytes of a provider's error body that are read. Design §4. */
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
-/**
- * Connections to one provider origin, and calls that may wait for one, in one front; `busy` beyond. Decision.
- */
+/** Connections of one front to one provider origin. Decision. */
 export const UPSTREAM_CONNECTIONS_MAX = 512
+/** Calls of one front that wait for a connection to one provider origin; `busy` beyond. Decision. */
 export const UPSTREAM_WAITING_MAX = 1_024
 /**
- * Downloads that one front reads from one provider origin at once, so that calls find connections. Decision.
+ * Downloads that one front reads from one provider origin at once, so that calls find free connections.
+ * Decision.
  */
 export const UPSTREAM_STREAMS_MAX = 256
-/** Bytes of such a download that wait for its reader. Decision. */
+/** Bytes of a provider's download that wait for the reader. Decision. */
 export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB
-/** Milliseconds of connecting to a provider; the attempt's own end may come earlier. Decision. */
+/** Milliseconds of connecting to a provider; the attempt's own deadline may end it earlier. Decision. */
 export const UPSTREAM_CONNECT_MS = 10_000
 /** Milliseconds that an idle connection to a provider is kept when the provider names no time. Decision. */
 export const UPSTREAM_KEEP_ALIVE_MS = 20_000
-/** Milliseconds of one attempt at a provider whose catalogue entry names none. Decision. */
+/** Milliseconds of one attempt at a provider whose catalogue entry names no timeout. Decision. */
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
-/** Milliseconds that a catalogue may give one attempt; more would outlast every call. Decision. */
+/** Milliseconds that a catalogue may set for one attempt; more would outlast every call. Decision. */
 export const PROVIDER_TIMEOUT_MS_MAX = 600_000
-/** Headers that the catalogue gives a provider, and characters of each value. Decision. */
+/** Headers that the catalogue sets for a provider. Decision. */
 export const PROVIDER_HEADERS_MAX = 16
+/** Characters of the value of a header that the catalogue sets. Decision. */
 export const PROVIDER_HEADER_CHARS_MAX = 4_096

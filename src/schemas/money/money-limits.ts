@@ -1,89 +1,91 @@
-/** Named limits of money, each once, with its unit and its source. */
+/** Named limits of money, each with its unit and its source. */
 import { MIB } from '../limits/limits.ts'
 
 /**
- * USD that a budget, a key's limit, a top-up or all credit may amount to: their nano-USD fit a `bigint` nine
- * times over. Decision.
+ * USD of a budget, of a key's limit, of a top-up and of all credit: nine times their nano-USD fit a `bigint`.
+ * Decision.
  */
 export const USD_MAX = 1_000_000_000
 /**
- * Nano-USD that one call comes to at most, 9 million USD: up to there numbers count exactly. Tenants set the
+ * Nano-USD that one call costs at most, 9 million USD: numbers are exact up to there. Workspaces set the
  * prices of their own endpoints. Decision.
  */
 export const COST_NANO_MAX = Number.MAX_SAFE_INTEGER
 /**
- * USD at which counters of accounts and roll-ups stand still: above every limit, and thrice their nano-USD
- * fit a `bigint`. One that overflowed would hold up the books of all. Decision.
+ * USD at which counters of accounts and roll-ups stop: above every limit, and three times their nano-USD fit
+ * a `bigint`. A counter that overflowed would stop the accounting of all workspaces. Decision.
  */
 export const COUNTER_USD_MAX = 3_000_000_000
 /**
- * Milliseconds that a change of a limit waits for fronts to obey before its answer says `pending`; hints take
- * a few. Decision.
+ * Milliseconds that a change of a limit waits until the fronts have applied it before its answer says
+ * `pending`; a hint takes a few milliseconds. Decision.
  */
 export const LIMITS_OBEYED_WAIT_MS_MAX = 500
 /** Characters of the note of a top-up. Decision. */
 export const CREDIT_NOTE_CHARS_MAX = 500
-/**
- * Days of activity that one read may span, both ends included, and those that it spans when it names none.
- * Decision.
- */
+/** Days of activity that one read may span, first and last day included. Decision. */
 export const ACTIVITY_DAYS_MAX = 366
+/** Days of activity that a read spans when the request names none. Decision. */
 export const ACTIVITY_DAYS_DEFAULT = 30
-/**
- * Rows of a page of activity at most, and when the caller names no number; rows that may be skipped.
- * Decision.
- */
+/** Rows of a page of activity. Decision. */
 export const ACTIVITY_PAGE_MAX = 1_000
+/** Rows of a page of activity when the request names no number. Decision. */
 export const ACTIVITY_PAGE_DEFAULT = 100
+/** Rows of activity that a request may skip. Decision. */
 export const ACTIVITY_OFFSET_MAX = 1_000_000
 
-/** Bytes of a front's journal on disk beyond which another segment begins. Decision. */
+/** Bytes of a front's journal segment on disk, after which the next segment begins. Decision. */
 export const JOURNAL_SEGMENT_BYTES = 8 * MIB
 /**
- * Entries of a front that wait in memory for their flush; those beyond are read again from its journal.
+ * Entries of a front that wait in memory for their flush; the front reads further entries from its journal.
  * Decision.
  */
 export const JOURNAL_ENTRIES_MAX = 20_000
 
-/**
- * Milliseconds that a front waits for the authority: for money or the day, for a batch of the books, and for
- * the end of a journal. Decision.
- */
+/** Milliseconds that a front waits for the authority to lend money or to tell the day. Decision. */
 export const LEND_MS_MAX = 2_000
+/** Milliseconds that a front waits for the authority to book a batch of entries. Decision. */
 export const FLUSH_MS_MAX = 3_000
+/** Milliseconds that a front waits for the authority to close a journal. Decision. */
 export const CLOSE_MS_MAX = 30_000
 
 /**
- * Milliseconds for which holders are told that somebody was refused; who was tries again sooner. Decision.
+ * Milliseconds for which the authority tells holders of an account's money about a refused front; the refused
+ * front tries again sooner. Decision.
  */
 export const WANTED_MS = 1_000
 
 /**
- * Milliseconds that a call waits for money of a store that does not answer; its own deadline may be sooner.
- * Decision.
+ * Milliseconds that a call waits for money from a store that does not answer; the call's own deadline may be
+ * earlier. Decision.
  */
 export const MONEY_WAIT_MS_MAX = 1_000
 /**
- * Milliseconds that a call is tried for while others hold what it needs, and between two tries. Design §6.6;
+ * Milliseconds in which a call tries again while other fronts hold the money that it needs. Design §6.6;
  * Decision.
  */
 export const MONEY_TRIED_MS_MAX = 500
+/** Milliseconds between two attempts of a call to get money that other fronts hold. Design §6.6; Decision. */
 export const MONEY_TRY_MS = 75
-/** Milliseconds that a front refuses by what it was told, where no limit changed since. Decision. */
+/**
+ * Milliseconds that a front repeats the authority's refusal without asking again, unless a limit changes.
+ * Decision.
+ */
 export const MONEY_REFUSED_MS = 200
 /** Calls of one front that wait for money; `busy` beyond. Decision. */
 export const MONEY_WAITING_MAX = 4_096
-/** Accounts with a limit that one front keeps a balance of; `busy` beyond. Decision. */
+/** Accounts with a limit whose balance one front keeps; `busy` beyond. Decision. */
 export const MONEY_PURSES_MAX = 50_000
-/** Accounts in one request for money; what is more goes with the next. Decision. */
+/** Accounts in one request for money; the next request takes the others. Decision. */
 export const LEND_ACCOUNTS_MAX = 256
 /** Milliseconds until a request for money or a flush without an answer is repeated. Decision. */
 export const LEND_REPEAT_MS = 200
-/** Milliseconds after which money that was not used goes back. Design §6.2. */
+/** Milliseconds after which unused money goes back to the authority. Design §6.2. */
 export const MONEY_IDLE_MS = 10_000
 /**
- * Milliseconds between two flushes, and between two questions who wants what; entries of one flush. Design
- * §6.6; Decision.
+ * Milliseconds between two flushes of a front's journal, and between two questions which accounts other
+ * fronts want. Design §6.6; Decision.
  */
 export const BOOKS_FLUSH_MS = 200
+/** Entries of one flush. Design §6.6; Decision. */
 export const BOOKS_FLUSH_ENTRIES_MAX = 1_000

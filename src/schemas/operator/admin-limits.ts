@@ -1,9 +1,9 @@
-/** Rows of a page of an operator's list, and when no number is asked for. B3.1; Decision for the most. */
+/** Rows of a page of an operator's list. Decision. */
 export const ADMIN_PAGE_MAX = 100
+/** Rows of a page of an operator's list when the request names no number. B3.1. */
 export const ADMIN_PAGE_DEFAULT = 50
 /**
- * Rows that an operator's list reaches, counts and may skip: the newest of its first filter, whatever there
- * is behind them. Decision.
+ * Rows that an operator's list reaches, counts and may skip: the newest rows of its first filter. Decision.
  */
 export const ADMIN_LISTED_MAX = 10_000
 /** Dead letters that one call replays. Decision. */

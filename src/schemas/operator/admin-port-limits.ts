@@ -1,34 +1,34 @@
-/** Limits of the admin port: of the dashboard, its relay and the live view. */
+/** Named limits of the admin port: of the dashboard, its relay and the live view. */
 
 import { MIB } from '../limits/limits.ts'
 
-/** Bytes of a request's body that is relayed: what an operator does is small. Decision. */
+/** Bytes of the body of a relayed request: an operator's requests are small. Decision. */
 export const ADMIN_BODY_BYTES_MAX = MIB
-/** Relayed calls under way; `busy` beyond. Decision. */
+/** Relayed calls in flight; `busy` beyond. Decision. */
 export const ADMIN_RELAYS_MAX = 64
 /**
- * Milliseconds that the answer of a relayed call may take to begin, longer than any operation's deadline for
- * such a body. Decision.
+ * Milliseconds until the answer of a relayed call begins: longer than the deadline of any operation with such
+ * a body. Decision.
  */
 export const ADMIN_ANSWER_MS_MAX = 120_000
 /**
- * Connections to the admin port at once; beyond, the one is closed that has waited longest without a call.
- * Decision.
+ * Connections to the admin port at once. Above this number, the connection is closed that has been idle the
+ * longest. Decision.
  */
 export const ADMIN_CONNECTIONS_MAX = 256
-/** Milliseconds that a request may take to arrive whole. Decision. */
+/** Milliseconds until a request has arrived completely. Decision. */
 export const ADMIN_REQUEST_MS_MAX = 30_000
-/** Milliseconds that a key which was found to be an operator's is believed to be one still. Decision. */
+/** Milliseconds for which a successful check of an operator's key is cached. Decision. */
 export const ADMIN_KEY_MS_MAX = 5_000
-/** Keys that are known to be an operator's, and looks at keys under way; `busy` beyond. Decision. */
+/** Operators' keys that are cached, and checks of keys in flight; `busy` beyond. Decision. */
 export const ADMIN_KEYS_MAX = 64
-/** Milliseconds that a front may take to say whose a key is. Decision. */
+/** Milliseconds that a front has to check a key. Decision. */
 export const ADMIN_KEY_CHECK_MS_MAX = 3_000
 /** Open live views of one node; `busy` beyond. Decision. */
 export const LIVE_STREAMS_MAX = 32
-/** Milliseconds between two looks at the processes of a node while a live view is open. Decision. */
+/** Milliseconds between two samples of a node's processes while a live view is open. Decision. */
 export const LIVE_LOOK_MS = 1_000
-/** Looks behind a quantile and the state of a provider. Decision. */
+/** Samples from which quantiles and the state of a provider are computed. Decision. */
 export const LIVE_LOOKS_KEPT = 10
-/** Milliseconds without progress after which a reader of the live view is cut. Decision. */
+/** Milliseconds without progress after which a reader of the live view is cut off. Decision. */
 export const LIVE_STALL_MS = 30_000

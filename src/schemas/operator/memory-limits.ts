@@ -6,24 +6,24 @@ import { SCIM_ANSWERS_BYTES_MAX } from '../scim/scim-resource-limits.ts'
 import { UNREAD_ANSWERS_BYTES_MAX } from '../limits/share-limits.ts'
 
 /**
- * MiB of the old generation of a front's own heap. 50,000 calls under way take some 200 of them, caches that
- * are full another 100, a catalogue of 100,000 models some 300. A front whose heap is full ends with SIGABRT
- * and is replaced; without a bound V8 would take its own, a part of the machine's memory. Decision.
+ * MiB of the old generation of a front's own heap. 50,000 calls in flight take about 200 MiB, full caches
+ * 100, and a catalogue of 100,000 models 300. A front whose heap is full ends with SIGABRT and is replaced.
+ * Without this limit V8 would choose its own, a part of the machine's memory. Decision.
  */
 export const FRONT_HEAP_MIB = 768
 /**
- * MiB of the thread that seals and opens secrets. Secrets lie outside of the heap: it holds the code.
- * Decision.
+ * MiB of the heap of the thread that seals and opens secrets. Secrets lie outside of the heap, which holds
+ * the code. Decision.
  */
 export const BRIEF_HEAP_MIB = 64
 /**
- * MiB of the thread that reads large bodies. A 32 MiB body of short strings, the worst one, takes 330;
- * answers that are parsed stay below it too. Decision.
+ * MiB of the heap of the thread that reads large bodies. A 32 MiB body of short strings, the worst case,
+ * takes 330; parsed answers stay below this limit too. Decision.
  */
 export const LONG_HEAP_MIB = 768
 /**
- * MiB of a front besides: code, stacks, session threads, and what the system and the library keep of 50,000
- * connections. Decision.
+ * MiB of a front outside of the heaps: code, stacks, session threads, and the memory of the system and the
+ * library for 50,000 connections. Decision.
  */
 export const FRONT_REST_MIB = 320
 
@@ -39,8 +39,8 @@ const BUDGETS = [
 const BUDGETS_BYTES = BUDGETS.reduce((sum, bytes) => sum + bytes)
 const HEAPS_MIB = FRONT_HEAP_MIB + BRIEF_HEAP_MIB + LONG_HEAP_MIB + FRONT_REST_MIB
 /**
- * Bytes that a front may have resident, all its bounds reached at once: what a pod or a unit gives each
- * front. Decision.
+ * Bytes of a front's resident memory with all its limits reached at once: the memory that a pod or a systemd
+ * unit gives each front. Decision.
  */
 export const FRONT_BYTES_MAX = HEAPS_MIB * MIB + BUDGETS_BYTES
 /** Bytes of a node's other processes: supervisor, runner and embedded stores. Decision. */

@@ -1,154 +1,147 @@
 /** Open jobs of one workspace; `video_jobs_full` beyond. Decision. */
 export const VIDEO_JOBS_OPEN_MAX = 20_000
 /**
- * Characters of what the open jobs of one workspace ask for, images in `data:` URLs among them; a single job
- * may be larger. Decision.
+ * Characters of the requests of one workspace's open jobs, images in `data:` URLs included; a single job may
+ * be larger. Decision.
  */
 export const VIDEO_OPEN_CHARS_MAX = 1_073_741_824
 
 /**
- * Milliseconds that a runner's claim of a job lasts, unless it is renewed: a runner that stops loses its jobs
- * after that. Decision.
+ * Milliseconds that a runner's claim of a job lasts without renewal: a runner that stops loses its jobs after
+ * them. Decision.
  */
 export const VIDEO_LEASE_MS = 10_000
-/** Milliseconds between two renewals. Decision. */
+/** Milliseconds between two renewals of a claim. Decision. */
 export const VIDEO_RENEW_MS = 2_500
 /** Milliseconds that a call waits for the live view in Redis. Decision. */
 export const VIDEO_VIEW_MS_MAX = 100
-/** Bytes of one clip that are taken of a provider. Decision. */
+/** Bytes of one clip that are accepted from a provider. Decision. */
 export const VIDEO_CLIP_BYTES_MAX = 536_870_912
 /**
- * Bytes of room that a clip must find before it is fetched: how long it will be nobody says, and most are far
- * below the most. Decision.
+ * Bytes of free quota that a clip needs before its download: the clip's length is unknown until then, and
+ * most clips are far shorter than the longest. Decision.
  */
 export const VIDEO_CLIP_ROOM_BYTES = 67_108_864
 /** Clips of one job. Decision. */
 export const VIDEO_CLIPS_MAX = 10
-/** Characters of a failed job's text. Decision. */
+/** Characters of a failed job's error text. Decision. */
 export const VIDEO_ERROR_CHARS_MAX = 500
 
 /**
- * Milliseconds before the end of a lease from which on nothing is written or called for its job any more.
- * Decision.
+ * Milliseconds before the end of a lease in which a runner no longer writes or calls for the job. Decision.
  */
 export const VIDEO_LEASE_MARGIN_MS = 500
-/** Milliseconds between two looks for due jobs of which nobody told. Decision. */
+/** Milliseconds between two checks for due jobs that were not announced. Decision. */
 export const VIDEO_SWEEP_MS = 1_000
-/** Open jobs of one provider that one runner holds, and those that one claim takes of it. Decision. */
+/** Open jobs of one provider that one runner holds. Decision. */
 export const VIDEO_HELD_MAX = 20_000
+/** Open jobs of one provider that one claim takes. Decision. */
 export const VIDEO_CLAIMED_AT_ONCE = 200
 /**
- * Milliseconds after a submission's time-out in which its job may still turn up in the provider's list.
- * Design §7.
+ * Milliseconds after a submission's timeout in which its job may still appear in the provider's list. Design
+ * §7.
  */
 export const VIDEO_LOOKUP_QUIET_MS = 60_000
 /**
- * Milliseconds by which a provider's clock may be behind: jobs that it lists are looked at from so much
+ * Milliseconds by which a provider's clock may be late: the search of a provider's list begins this much
  * earlier. Decision.
  */
 export const VIDEO_LOOKUP_SKEW_MS = 300_000
-/** Milliseconds of a poll, a look at a provider's list, or a call to cancel. Decision. */
+/** Milliseconds of a poll, a read of a provider's list, or a call to cancel. Decision. */
 export const VIDEO_CALL_MS_MAX = 15_000
-/** Milliseconds in which the bytes of a job's clips must have come. Decision. */
+/** Milliseconds in which the bytes of a job's clips must have arrived. Decision. */
 export const VIDEO_STORE_MS_MAX = 900_000
 /** Jobs of one provider whose clips one runner fetches at once. Decision. */
 export const VIDEO_STORES_MAX = 8
-/** Milliseconds of the first wait after something failed, and of the longest. Decision. */
+/** Milliseconds of the first wait after a failure. Decision. */
 export const VIDEO_BACKOFF_FIRST_MS = 250
+/** Milliseconds of the longest wait after a failure. Decision. */
 export const VIDEO_BACKOFF_MAX_MS = 30_000
-/** Milliseconds that a provider may ask us to wait. Decision. */
+/** Milliseconds of a provider's `Retry-After` that Sluice honors. Decision. */
 export const VIDEO_RETRY_AFTER_MS_MAX = 600_000
-/**
- * Milliseconds that a job of a provider which the catalogue does not know waits for a runner that knows it,
- * and between two looks. Decision.
- */
+/** Milliseconds that a job waits for a runner whose catalogue has the job's provider. Decision. */
 export const VIDEO_UNKNOWN_PROVIDER_MS = 600_000
+/** Milliseconds between two checks whether a job's provider is in the catalogue. Decision. */
 export const VIDEO_UNKNOWN_LOOK_MS = 10_000
-/** Polls of a provider that may come at once are those of so many milliseconds, at least one. Decision. */
+/** Milliseconds whose polls of a provider may come at once, at least one poll. Decision. */
 export const VIDEO_POLL_BURST_MS = 100
 /**
- * Milliseconds by which a poll may take longer to its provider than one behind it: polls of so long may come
- * into the next second. Decision.
+ * Milliseconds by which a poll may take longer to its provider than the poll behind it: polls of this time
+ * may fall into the next second. Decision.
  */
 export const VIDEO_POLL_LAG_MS = 50
 /**
- * Milliseconds that the live view of an open job is kept: for so long a view that stayed behind may mislead.
- * Decision.
+ * Milliseconds that the live view of an open job is kept: a stale view may mislead for this time. Decision.
  */
 export const VIDEO_VIEW_OPEN_MS = 600_000
-/** Milliseconds that the live view of an ended job is kept; behind that its row is read. Decision. */
+/** Milliseconds that the live view of an ended job is kept; after them the job's row is read. Decision. */
 export const VIDEO_VIEW_ENDED_MS = 3_600_000
-/** Views that wait in a process for Redis to come back. Decision. */
+/** Views that wait in a process until Redis is back. Decision. */
 export const VIDEO_VIEWS_LATE_MAX = 20_000
-/** Milliseconds behind a loss of Redis in which only views of ended jobs are believed. Decision. */
+/** Milliseconds after a loss of Redis in which only the views of ended jobs are trusted. Decision. */
 export const VIDEO_VIEW_DOUBT_MS = 3_000
-/** Jobs of one front that wait to be accepted, and bytes of what they ask for; `busy` beyond. Decision. */
+/** Jobs of one front that wait to be accepted; `busy` beyond. Decision. */
 export const VIDEO_ACCEPTS_WAITING_MAX = 4_096
+/** Bytes of the requests of the jobs that wait in one front to be accepted; `busy` beyond. Decision. */
 export const VIDEO_ACCEPTS_BYTES_MAX = 67_108_864
-/**
- * Jobs that one transaction accepts, and bytes of what they ask for; a single one may be larger. Decision.
- */
+/** Jobs that one transaction accepts. Decision. */
 export const VIDEO_BATCH_JOBS_MAX = 64
+/** Bytes of the requests of the jobs that one transaction accepts; a single job may be larger. Decision. */
 export const VIDEO_BATCH_BYTES_MAX = 8_388_608
-/** Milliseconds that a transaction which accepts jobs may take. Decision. */
+/** Milliseconds of a transaction that accepts jobs. Decision. */
 export const VIDEO_ACCEPT_MS_MAX = 5_000
 /**
- * Milliseconds for which a front believes its count of a workspace's open jobs, its own acceptances added.
+ * Milliseconds for which a front trusts its count of a workspace's open jobs, with its own acceptances added.
  * Decision.
  */
 export const VIDEO_OPEN_COUNTED_MS = 1_000
-/** Workspaces of which a front remembers such a count. Decision. */
+/** Workspaces whose count of open jobs a front caches. Decision. */
 export const VIDEO_OPEN_COUNTS_MAX = 1_000
-/** Leases that one statement renews or gives back. Decision. */
+/** Leases that one statement renews or returns. Decision. */
 export const VIDEO_RENEWED_AT_ONCE = 2_000
 /** Ends of jobs that one transaction books together. Decision. */
 export const VIDEO_ENDS_AT_ONCE = 64
-/** Milliseconds that the booking of ended jobs may take. Decision. */
+/** Milliseconds of the booking of ended jobs. Decision. */
 export const VIDEO_END_MS_MAX = 15_000
-/**
- * Milliseconds for which jobs that have ended are shown anew to pollers once a lost Redis is back. Decision.
- */
+/** Milliseconds since a job's end in which its view is written again when a lost Redis is back. Decision. */
 export const VIDEO_RECENT_MS = 600_000
 
-/** Of the settings SLUICE_VIDEO_JOB_HOURS and SLUICE_VIDEO_CLIP_DAYS. Decision. */
+/** Hours of the setting SLUICE_VIDEO_JOB_HOURS. Decision. */
 export const VIDEO_JOB_HOURS_MAX = 720
+/** Days of the setting SLUICE_VIDEO_CLIP_DAYS. Decision. */
 export const VIDEO_CLIP_DAYS_MAX = 3_650
 
-/** Characters of a prompt. Decision: about what the longest of the providers takes. */
+/** Characters of a prompt. Decision: about as many as the most generous provider takes. */
 export const VIDEO_PROMPT_CHARS_MAX = 32_000
 /** Images of `frame_images`: one of each type. B1.1. */
 export const VIDEO_FRAMES_MAX = 2
 /** Entries of `input_references`. Decision. */
 export const VIDEO_REFERENCES_MAX = 16
-/**
- * Characters of an `https:` URL of a frame or reference, or of where a provider says that a clip lies.
- * Decision.
- */
+/** Characters of an `https:` URL of a frame or reference, or of a clip at its provider. Decision. */
 export const VIDEO_URL_CHARS_MAX = 8_192
-/** Characters of a `data:` URL: what a body of JSON_BODY_BYTES_MAX has room for beside the rest. Decision. */
+/** Characters of a `data:` URL: a body of JSON_BODY_BYTES_MAX has room for them beside the rest. Decision. */
 export const VIDEO_DATA_URL_CHARS_MAX = 4_000_000
-/** Bytes, as JSON, of what of `provider.options` is passed on. Decision. */
+/** Bytes, as JSON, of the `provider.options` that are passed on. Decision. */
 export const VIDEO_PASSTHROUGH_BYTES_MAX = 65_536
-/** Characters of `user`. Decision: as §8 has it for responses. */
+/** Characters of `user`. Decision: as in §8 for responses. */
 export const VIDEO_USER_CHARS_MAX = 256
 /** Characters of a job's id. Decision. */
 export const VIDEO_ID_CHARS_MAX = 64
 /** Jobs of a page. C27. */
 export const VIDEOS_PAGE_MAX = 100
+/** Jobs of a page when the request names no number. C27. */
 export const VIDEOS_PAGE_DEFAULT = 50
-/** Times that a clip may break off before its job fails. Decision. */
+/** Interrupted downloads of a clip after which its job fails. Decision. */
 export const VIDEO_STORE_TRIES_MAX = 5
-/**
- * Live views that are put at once when Redis has lost or missed them, milliseconds that it may take for them,
- * and between two such rounds. Decision.
- */
+/** Live views that one round writes when Redis has lost or missed them. Decision. */
 export const VIDEO_VIEWS_PUT_AT_ONCE = 100
+/** Milliseconds of one round that writes live views again. Decision. */
 export const VIDEO_VIEWS_AGAIN_MS_MAX = 2_000
+/** Milliseconds between two rounds that write live views again. Decision. */
 export const VIDEO_VIEWS_PAUSE_MS = 10
-/** Milliseconds that a runner waits for Redis to grant polls before it takes its own share. Decision. */
+/** Milliseconds that a runner waits for Redis to grant polls before it uses its own share. Decision. */
 export const VIDEO_POLL_ASK_MS_MAX = 250
-/**
- * Milliseconds between two looks for clips whose time is over, and clips that one statement takes. Decision.
- */
+/** Milliseconds between two checks for expired clips. Decision. */
 export const VIDEO_EXPIRE_MS = 60_000
+/** Expired clips that one statement takes. Decision. */
 export const VIDEO_CLIPS_EXPIRED_AT_ONCE = 500

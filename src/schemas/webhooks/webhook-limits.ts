@@ -1,27 +1,29 @@
 /**
- * Milliseconds of one attempt to deliver a webhook, from the first look at its receiver to the begin of the
+ * Milliseconds of one attempt to deliver a webhook, from the lookup of its receiver to the start of the
  * answer. C17.
  */
 export const WEBHOOK_ATTEMPT_MS_MAX = 15_000
-/** Bytes of a receiver's answer that are read before its connection is given up. Decision. */
+/** Bytes of a receiver's answer that are read before its connection is closed. Decision. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536
-/** Milliseconds that a receiver's `Retry-After` may put an attempt off. Decision: a day. */
+/** Milliseconds of a receiver's `Retry-After` that delay the next attempt. Decision: a day. */
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 86_400_000
-/** Attempts under way in one runner: in all, for one workspace, and at one host whoever sends. Decision. */
+/** Attempts in flight in one runner. Decision. */
 export const WEBHOOK_CALLS_MAX = 256
+/** Attempts of one workspace in flight in one runner. Decision. */
 export const WEBHOOK_WORKSPACE_CALLS_MAX = 64
+/** Attempts at one host in flight in one runner, for all workspaces. Decision. */
 export const WEBHOOK_HOST_CALLS_MAX = 16
-/** Milliseconds that a delivery is one runner's: an attempt, and time to book it. Decision. */
+/** Milliseconds of a runner's lease of a delivery: an attempt, and the time to book it. Decision. */
 export const WEBHOOK_LEASE_MS = 45_000
-/** Milliseconds between two looks for deliveries that are due without a wake-up. Decision. */
+/** Milliseconds between two checks for due deliveries that were not announced. Decision. */
 export const WEBHOOK_SWEEP_MS = 1_000
-/** Pairs of receiver and workspace that one statement looks at. Decision. */
+/** Pairs of receiver and workspace that one statement examines. Decision. */
 export const WEBHOOK_PLACES_MAX = 1_000
 /** Random bytes of a signing secret; Standard Webhooks asks for 24 to 64. Decision. */
 export const WEBHOOK_SECRET_BYTES = 32
 /**
- * Secrets of a workspace that sign at once: who rotates oftener within an overlap ends the oldest. Decision.
+ * Secrets of a workspace that sign at once: a further rotation within the overlap ends the oldest. Decision.
  */
 export const WEBHOOK_SECRETS_MAX = 4
-/** Milliseconds that a secret which was replaced may go on signing. Decision: 30 days. */
+/** Milliseconds that a replaced secret may continue to sign. Decision: 30 days. */
 export const WEBHOOK_OVERLAP_MS_MAX = 30 * 86_400_000

@@ -29,14 +29,17 @@ export interface Access {
    * Failures: credentials_missing, key_unknown, key_expired, key_disabled, busy, store_unavailable.
    */
   authenticate(authorization: string): Outcome<KeyRecord> | Promise<Outcome<KeyRecord>>
-  /** `wrong_key_kind` or `scope_missing`, naming what is needed, or null. C3, C4, C34. */
+  /**
+   * `wrong_key_kind` or `scope_missing` with the kind or scope that the operation needs, or null. C3, C4,
+   * C34.
+   */
   checkKey(operation: Operation, key: KeyRecord): Failure | null
-  /** Hashes of the keys that it knows, the one used last first; KEYS_HANDED_MAX at most. */
+  /** Hashes of the cached keys, the most recently used first; KEYS_HANDED_MAX at most. */
   knownKeys(): readonly string[]
   /**
-   * Loads these keys, as far as KEYS_HANDED_MAX, while `mayGoOn`: those that follow are loaded at their first
-   * use.
-   * @returns how many it knows by then
+   * Loads up to KEYS_HANDED_MAX of these keys while `mayGoOn` returns true. The other keys are loaded at
+   * their first use.
+   * @returns how many of the keys are cached by then
    */
   beginWith(hashes: readonly string[], mayGoOn: () => boolean): Promise<number>
   close(): void
@@ -52,7 +55,7 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
   const loads = new KeyLoads({ store: keys, known, feed, now })
 
   const usable = (record: KeyRecord, outcome: Outcome<KeyRecord>): Outcome<KeyRecord> => {
-    // An expired key is an unknown one to its caller, whether or not it was disabled before. C3.
+    // The expiry of a key wins over its being disabled. C3.
     if (record.expiresAtMs !== null && now() >= record.expiresAtMs) return KEY_EXPIRED
     return record.isDisabled ? KEY_DISABLED : outcome
   }
@@ -68,7 +71,7 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       if (hash === MISSING) return CREDENTIALS_MISSING
       if (hash === FOREIGN) return KEY_UNKNOWN
       const found = known.find(hash)
-      // Beyond the grace what is known may long be revoked: only the store can tell.
+      // After the grace a cached key may have been revoked long ago: only the store knows.
       if (found !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) {
         meters?.keyLookup('cache')
         return usable(found.record, found.outcome)
@@ -103,7 +106,8 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
         at < Math.min(hashes.length, KEYS_HANDED_MAX) && mayGoOn();
         at += KEYS_HANDED_QUERY_MAX
       ) {
-        // Those of one query come together, but for keys that changed meanwhile: nobody waits for them here.
+        // The keys of one query arrive together. A key that changed meanwhile is loaded again, and is not
+        // waited for.
         await Promise.race(hashes.slice(at, at + KEYS_HANDED_QUERY_MAX).map(begin))
       }
       await new Promise((resolve) => setImmediate(resolve))

@@ -1,15 +1,15 @@
 import { hashOfKey, isKeyShaped } from '../../schemas/keys/api-keys.ts'
 
-/** There is no bearer token in the header. */
+/** The header contains no bearer token. */
 export const MISSING = 'missing'
-/** The token cannot be a key of ours. */
+/** The token cannot be a key of this installation. */
 export const FOREIGN = 'foreign'
 
-/** Characters of a header worth reading: scheme, some spaces, the longest key. */
+/** Characters of a header that is read: the scheme, some spaces and the longest key. */
 const HEADER_CHARS_MAX = 256
 
 /**
- * Reads `Authorization: Bearer <key>`; the scheme in any case, as RFC 9110 has it. §5 rule 1.
+ * Reads `Authorization: Bearer <key>`. The scheme may be in any case, as RFC 9110 allows. §5 rule 1.
  * @returns the key's hash, MISSING or FOREIGN
  */
 export function hashOfBearer(authorization: string): string {
@@ -17,7 +17,7 @@ export function hashOfBearer(authorization: string): string {
   if (authorization.length > HEADER_CHARS_MAX) return FOREIGN
   const key = authorization.slice(7).trim()
   if (key === '') return MISSING
-  // What has not the shape of a key is never asked of the store: garbage costs no load.
+  // The store is asked only about tokens with the shape of a key: garbage causes no load.
   return isKeyShaped(key) ? hashOfKey(key) : FOREIGN
 }
 

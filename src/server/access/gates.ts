@@ -2,9 +2,9 @@ import { fail, type Failure } from '../../schemas/failures.ts'
 import type { AnyOperation } from '../operations/define.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 
-/** Tells who asks on a hostname whose callers are promised a region. */
+/** Tells whether a request came to a hostname that promises its callers a region. */
 export interface RegionalHosts {
-  /** @param host the request's `Host` as it was sent */
+  /** @param host the request's `Host` as the client sent it */
   has(host: string): boolean
 }
 
@@ -15,9 +15,9 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
 }
 
 /**
- * What the facts of a workspace and of the hostname refuse, in the contract's order: outside of the programme
- * nobody learns that there is more to be refused. Null = go on to the operation's scope. §4.4, §5, B1.4,
- * B1.7.
+ * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the program
+ * the caller learns nothing of further refusals. Null: the check of the operation's scope follows. §4.4, §5,
+ * B1.4, B1.7.
  */
 export function placeRefusal(
   { access }: AnyOperation,
@@ -28,7 +28,10 @@ export function placeRefusal(
   return access.refusesRegional === true && isRegional() ? REGIONAL_REFUSED : null
 }
 
-/** Asked behind the scope: what is not the key's to see is not said to be closed for writing. B1.4. */
+/**
+ * Runs after the check of the scope: a key that may not see a vault is not told that the vault is closed for
+ * writes. B1.4.
+ */
 export function writesRefusal({ access }: AnyOperation, key: KeyRecord): Failure | null {
   return access.writesVault === true && !key.mayWriteVault ? WRITES_DISABLED : null
 }
@@ -37,7 +40,9 @@ const PROGRAMME_CLOSED = fail('programme_closed').failure
 const REGIONAL_REFUSED = fail('regional_refused').failure
 const WRITES_DISABLED = fail('vault_writes_disabled').failure
 
-/** The name of a `Host` header: no port, no dot that ends an absolute name, lower case. */
+/**
+ * The name in a `Host` header: without port and without the dot that ends an absolute name, in lower case.
+ */
 function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }

@@ -15,7 +15,7 @@ export interface KeyLoadsDeps {
   readonly now: () => number
 }
 
-/** Loads of key records, kept by the rule of `LiveLoads`. */
+/** Loads key records by the rule of `LiveLoads`. */
 export class KeyLoads {
   readonly #known: KnownKeys
   readonly #queries: KeyQueries
@@ -33,9 +33,9 @@ export class KeyLoads {
   }
 
   /**
-   * Waits for at most two answers of the store, the one that is out and its own, and for one more after each
-   * change that touches the key. A null value: there is no such key. Failures: busy (too many loads, or
-   * changes without a pause), store_unavailable.
+   * Waits for two answers of the store at most, the query in flight and its own, and for one more after each
+   * change that touches the key. A null value: no such key exists. Failures: busy (too many loads, or changes
+   * without a pause), store_unavailable.
    */
   load(hash: string): Promise<Loaded> {
     const joined = this.#loads.join(hash)
@@ -83,9 +83,9 @@ interface Asked {
 }
 
 /**
- * Joins what is missed in one turn to one query. What comes while every query is out waits for one to end,
- * and then goes with all that wait: somebody who makes up keys makes queries longer, not more, and keeps
- * nobody else's key out.
+ * Joins the missed keys of one turn of the loop to one query. While all queries are in flight, missed keys
+ * wait for the end of one, and then go together: a client that invents keys makes queries longer, not more,
+ * and keeps no other key out.
  */
 class KeyQueries {
   readonly #store: KeyStore
@@ -120,7 +120,7 @@ class KeyQueries {
 
   async #send(asked: readonly Asked[]): Promise<void> {
     for (const { sending } of asked) sending()
-    // A bug of the store's must not leave callers without an answer.
+    // A bug in the store must not leave callers without an answer.
     const answer = await this.#store
       .load(asked.map(({ hash }) => hash))
       .catch((cause: unknown) => fail('internal', { cause }))

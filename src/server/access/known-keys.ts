@@ -7,7 +7,7 @@ import {
 } from '../../schemas/keys/key-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 
-/** A cached record with the outcome that a hit returns, made once. */
+/** A cached record with the outcome of a hit, which is created once. */
 export interface KnownKey {
   readonly record: KeyRecord
   readonly outcome: Outcome<KeyRecord>
@@ -19,19 +19,19 @@ export function nameOfKey(hash: string): string {
   return KEY_PREFIX + hash
 }
 
-/** What a record depends on: its key, its workspaces and its organization. */
+/** The names of all on which a record depends: its key, its workspaces and its organization. */
 export function namesOf(record: KeyRecord): readonly string[] {
   return [nameOfKey(record.hash), ...ownersOf(record)]
 }
 
-/** What this front remembers of keys: those it knows, and those it knows to be unknown. Both are bounded. */
+/** The keys that this front caches, and the keys that it remembers as unknown. Both caches are bounded. */
 export class KnownKeys {
   readonly #known: LRUCache<string, KnownKey>
-  /** Hash → instant until which it is remembered, on the clock of `now`. */
+  /** Hash → end of its being remembered, on the clock of `now`. */
   readonly #unknown = new LRUCache<string, number>({ max: UNKNOWN_KEYS_CACHED_MAX })
   /**
-   * Hashes by workspace and by organization: whoever changes one in a loop must not make this front look
-   * through all keys.
+   * Hashes by workspace and by organization: an organization that changes in a loop must not make this front
+   * search all keys.
    */
   readonly #byOwner = new Map<string, Set<string>>()
   readonly #now: () => number
@@ -45,7 +45,7 @@ export class KnownKeys {
     return this.#known.get(hash)
   }
 
-  /** The one used last first. */
+  /** The most recently used first. */
   list(max: number): readonly string[] {
     const hashes: string[] = []
     for (const hash of this.#known.keys()) {
@@ -61,7 +61,7 @@ export class KnownKeys {
 
   keep(record: KeyRecord): KnownKey {
     const known: KnownKey = { record: Object.freeze(record), outcome: ok(record) }
-    // An earlier record of it is taken off the lists first: it may have had other owners.
+    // The earlier record of the key leaves the lists first: the key may have had other owners.
     this.#known.delete(record.hash)
     this.#unknown.delete(record.hash)
     this.#known.set(record.hash, known)
@@ -77,7 +77,7 @@ export class KnownKeys {
     this.#unknown.set(hash, this.#now() + UNKNOWN_KEY_TTL_MS)
   }
 
-  /** Forgets all that depends on the name. */
+  /** Forgets all entries that depend on the name. */
   forget(name: string): void {
     if (!name.startsWith(KEY_PREFIX)) {
       for (const hash of this.#byOwner.get(name) ?? []) this.#known.delete(hash)

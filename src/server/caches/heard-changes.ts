@@ -1,29 +1,29 @@
 import { HEARD_CHANGES_MAX } from '../../schemas/keys/key-limits.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
 
-/** The name of a change that may have touched any value. */
+/** Stands for a change that may have touched any value. */
 export const EVERYTHING = '*'
 
-/** Where a read stands among the changes: what came before it is in what it reads. */
+/** The position of a read among the changes: the read sees every change before it. */
 export interface ReadStart {
-  /** Changes that were heard before it. */
+  /** Changes that arrived before the read. */
   readonly count: number
-  /** Every change up to this number was committed before it. */
+  /** The read sees every change up to this number, since those were committed before it. */
   readonly epoch: number
 }
 
 interface Heard {
-  /** The count of changes when it was heard last. */
+  /** The count of all changes when this one arrived last. */
   readonly at: number
-  /** The highest number that was heard of it. */
+  /** The highest number that arrived with this name. */
   readonly n: number
 }
 
 /**
- * The changes that were heard while something is read, by what they touch. A value that was read is older
- * than a change only if that was heard behind the start of the read, has a higher number than the epoch of
- * the start, and touches the value. Changes of other things are none of its concern, nor is one that a second
- * channel tells again.
+ * The changes that arrive while a value is read, by the names of what they touch. A value is older than a
+ * change only if the change arrived after the start of the read, has a higher number than the epoch of the
+ * start, and touches the value. Changes of other things do not matter, nor does a change that a second
+ * channel repeats.
  */
 export class HeardChanges {
   readonly #feed: Pick<EpochFeed, 'epoch'>
@@ -36,7 +36,7 @@ export class HeardChanges {
     this.#feed = feed
   }
 
-  /** @param n the change's number; of EVERYTHING it is not known */
+  /** @param n the change's number; EVERYTHING has none */
   hear(name: string, n: number): void {
     if (this.#reads === 0) return
     const at = ++this.#count
@@ -50,11 +50,11 @@ export class HeardChanges {
       this.#everythingAt = at
       return
     }
-    // The highest number with the latest instant: a hint may come late, twice or in another order.
+    // The highest number with the latest arrival: a hint may come late, twice or in another order.
     this.#byName.set(name, { at, n: Math.max(n, before?.n ?? n) })
   }
 
-  /** Each is ended by `ended`. */
+  /** A call of `ended` follows. */
   begun(): void {
     this.#reads++
   }
@@ -64,14 +64,14 @@ export class HeardChanges {
     if (this.#reads === 0) this.#byName.clear()
   }
 
-  /** Call it right before the store is asked. */
+  /** Call it right before the query is sent. */
   start(): ReadStart {
     return { count: this.#count, epoch: this.#feed.epoch }
   }
 
   /**
-   * What overtook a read whose value depends on these names: a change that names one of them, EVERYTHING, or
-   * nothing.
+   * The change that overtook a read whose value depends on these names: a change with one of the names,
+   * EVERYTHING, or none.
    */
   since({ count, epoch }: ReadStart, names: readonly string[]): 'named' | 'everything' | null {
     const isNamed = names.some((name) => {

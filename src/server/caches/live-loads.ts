@@ -5,46 +5,45 @@ import { HeardChanges } from './heard-changes.ts'
 
 export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>
-  /** The name of what a change touches, EVERYTHING, or null where it touches nothing that is loaded here. */
+  /**
+   * The name of the thing that a change touches, EVERYTHING, or null when the change touches nothing in this
+   * cache.
+   */
   readonly nameOf: (change: Change) => string | null
-  /** Drops what is known of the name, at once. */
+  /** Drops at once all that the cache holds under the name. */
   readonly forget: (name: string) => void
   /** Milliseconds of any clock. */
   readonly now: () => number
 }
 
 export interface LiveRead<T> {
-  /**
-   * @param sending is called right before the store is asked: changes that are told from then on may be
-   * missing
-   */
+  /** @param sending called right before the query is sent: the read may miss changes from then on */
   readonly read: (sending: () => void) => Promise<Outcome<T>>
-  /** The names of what the value depends on. */
+  /** Names of the things on which the value depends. */
   readonly namesOf: (value: T) => readonly string[]
-  /** @param isCurrent false: it serves those who wait for it, and nobody else */
+  /** @param isCurrent false: the value serves the calls that wait for it, and must not be cached */
   readonly take: (value: T, isCurrent: boolean) => void
 }
 
 interface Load<T> {
   readonly done: Promise<Outcome<T>>
-  /** When the last who joined it has waited long enough. */
+  /** When the last call that joined has waited long enough. */
   endsAt: number
 }
 
 /**
- * The rule of every cache of a front, written once: what is known is dropped at a change that touches it, and
- * what is being loaded is loaded again only if such a change came meanwhile. Changes of other things cost a
- * load nothing, so that a workspace that is written in a loop keeps nobody else waiting. One load at a time
- * for each id.
+ * The rule of every cache of a front: a change drops the cached values that it touches, and a load is
+ * repeated only if such a change came while it ran. Changes of other things do not delay a load, so that a
+ * workspace that is written in a loop keeps no other workspace waiting. One load at a time runs for each id.
  *
- * A load that a change of its own value overtakes is made again until it is not, or its time is over. A feed
+ * A load that a change of its own value overtakes is repeated until none does, or its time is over. A feed
  * that lost track (`everything`) knows nothing of this value: after BLIND_LOADS_MAX such loads the next one
- * serves those who waited when it began, to whom it is not old, and is not kept.
+ * serves the calls that waited when it began, for which it is not too old, and is not cached.
  */
 export class LiveLoads<T> {
   readonly #deps: LiveLoadsDeps
   readonly #heard: HeardChanges
-  /** Those that whoever comes now may wait for. */
+  /** Loads that a new call may join. */
   readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
   #size = 0
@@ -55,14 +54,12 @@ export class LiveLoads<T> {
     this.#leave = deps.feed.subscribe((change) => this.#hear(change))
   }
 
-  /** Loads under way. */
+  /** Loads in progress. */
   get size(): number {
     return this.#size
   }
 
-  /**
-   * The load of this id that is under way; undefined where there is none that whoever comes now may wait for.
-   */
+  /** The load of this id in progress; undefined when there is none that a new call may join. */
   join(id: string): Promise<Outcome<T>> | undefined {
     const load = this.#joinable.get(id)
     if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
@@ -70,8 +67,8 @@ export class LiveLoads<T> {
   }
 
   /**
-   * Joins the load of this id that is under way, or begins one. Failures: those of the read; busy (changes
-   * without a pause).
+   * Joins the load of this id in progress, or begins one. Failures: those of the read; busy (changes without
+   * a pause).
    */
   load(id: string, input: LiveRead<T>): Promise<Outcome<T>> {
     const joined = this.join(id)
@@ -103,7 +100,7 @@ export class LiveLoads<T> {
     this.#deps.forget(name)
   }
 
-  /** @param leave lets nobody join any more */
+  /** @param leave makes the load refuse further calls */
   async #repeat(
     { read, namesOf, take }: LiveRead<T>,
     time: { readonly endsAt: number },

@@ -11,7 +11,7 @@ export interface AdmissionOptions {
   readonly fronts: FrontCount
   /** Monotonic milliseconds, of the same clock as `authority.lastAnswerAt`. */
   readonly now: () => number
-  /** `Date.now` for the reset instants that callers are told. */
+  /** `Date.now`, for the reset instants in replies. */
   readonly epochNow?: () => number
   /** Runs a function at the end of this turn of the loop. */
   readonly schedule?: (flush: () => void) => void
@@ -19,16 +19,16 @@ export interface AdmissionOptions {
   readonly meters?: Pick<Meters, 'rateDecision'>
 }
 
-/** The limits stage: one rate token per call of a limited operation, before its body is read. */
+/** The limits stage: one rate token for each call of a limited operation, before its body is read. */
 export interface Admission {
   /**
-   * Synchronous while the key's balance, or a known refusal, lasts; else a promise that settles within
+   * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles within
    * RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
    */
   admit(key: KeyRecord): Admitted | Promise<Admitted>
 }
 
-/** Builds the limits stage of one front. */
+/** Creates the limits stage of one front. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
   const { pursesMax = RATE_PURSES_MAX, meters = { rateDecision() {} } } = options
@@ -47,13 +47,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
     meters,
     forgotAt: () => forgotAt,
     ask(purse: TokenLease) {
-      // The refills of one turn go out together, in one write.
+      // The requests for tokens of one turn of the loop go out together, in one write.
       if (asking.push(purse) === 1) schedule(flush)
     },
   }
   const purses = new LRUCache<string, TokenLease>({
     max: pursesMax,
-    // A purse that was forgotten may not begin again with a free burst while the authority is away.
+    // A lease that was evicted must not start again with a free burst while the authority is unavailable.
     dispose: (_purse, _key, reason) => {
       if (reason === 'evict') forgotAt = now()
     },

@@ -2,15 +2,15 @@ import { SCIM_ANSWERS_BYTES_MAX } from '../../schemas/scim/scim-resource-limits.
 import type { ScimAnswers } from '../ports/scim/scim.ts'
 
 /**
- * Counts what each organization has been answered and has not read: without it a few slow readers of large
- * groups fill a front.
+ * Counts the bytes of answers that each organization has requested and not read: without it a few slow
+ * readers of large groups fill a front.
  */
 export function openAnswerRoom(bytesMax = SCIM_ANSWERS_BYTES_MAX): ScimAnswers {
   const held = new Map<string, number>()
   return {
     hold(organizationId, bytes) {
       const before = held.get(organizationId) ?? 0
-      // The first one has room, whatever it takes: else nobody could ever read a group so large.
+      // The first answer has room whatever its size: otherwise a group as large could never be read.
       if (before > 0 && before + bytes > bytesMax) return null
       held.set(organizationId, before + bytes)
       return () => {

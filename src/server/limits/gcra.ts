@@ -1,4 +1,4 @@
-/** How full a window is, in milliseconds of its own emptying; between 0 and `toleranceMs`. */
+/** The level of a window, in milliseconds until it has emptied by itself; between 0 and `toleranceMs`. */
 export interface Window {
   /** Milliseconds per token. */
   readonly intervalMs: number
@@ -15,14 +15,14 @@ export function windowOf(perMinute: number, burst: number): Pick<Window, 'interv
   return { intervalMs, toleranceMs: intervalMs * burst }
 }
 
-/** Takes one token, or returns the milliseconds until one is free; a clock that goes back empties nothing. */
+/** Takes one token, or returns the milliseconds until one is free. A clock that goes back empties nothing. */
 export function takeOne(
   window: Window,
   now: number,
 ): { readonly isTaken: boolean; readonly retryAfterMs: number } {
   settle(window, now)
   const over = window.levelMs + window.intervalMs - window.toleranceMs
-  // A thousandth of a millisecond: sums of fractions do not come out even.
+  // A tolerance of a thousandth of a millisecond, since sums of fractions are inexact.
   if (over > 0.001) return { isTaken: false, retryAfterMs: Math.ceil(over) }
   window.levelMs += window.intervalMs
   return { isTaken: true, retryAfterMs: 0 }

@@ -13,7 +13,7 @@ const LOOP_CALL_MS = LOOP_CALL_US / 1_000
 
 export interface LoopClock {
   now(): number
-  /** Fires once, so many milliseconds from now. */
+  /** Fires once, after this many milliseconds. */
   later(ms: number, fire: () => void): void
 }
 
@@ -21,19 +21,20 @@ const REAL: LoopClock = { now: () => performance.now(), later: (ms, fire) => voi
 
 interface Waiter {
   readonly go: () => void
-  /** When it goes on whatever the debt is. */
+  /** When the call starts whatever the debt is. */
   readonly latest: number
 }
 
 interface Account {
   /**
-   * Milliseconds of the loop that were used and are not worked off, less those that it may always be ahead.
+   * Milliseconds of the loop that the organization has used and not worked off, less those by which it may
+   * always be ahead.
    */
   debtMs: number
   at: number
-  /** What a call of this organization came to, as a moving average: what is charged until one has ended. */
+  /** Moving average of the cost of this organization's calls: a call is charged with it until its end. */
   callMs: number
-  /** Calls that entered and did not leave. */
+  /** Calls that entered and have not left. */
   underWay: number
   readonly waiting: Waiter[]
   isTicking: boolean
@@ -41,27 +42,29 @@ interface Account {
 
 /** Weight of the last call in the average of an organization's calls. Decision. */
 const LAST_CALL_SHARE = 1 / 4
-/** Accounts beyond which those without debt are forgotten. */
+/** Accounts above which the ones without debt are removed. */
 const ACCOUNTS_KEPT = 1_000
 
 /**
  * Shares the event loop of a front, and its connections to Postgres, between organizations, for operations
- * that no rate limits. While others call too, each may use LOOP_SHARE_PERCENT of the loop and have
- * SHARED_CALLS_MAX calls under way; one that has used more waits, call by call, until it has worked that off
- * or a call has ended, and is never refused. Alone it waits for nothing.
+ * without a rate limit. While other organizations call too, each may use LOOP_SHARE_PERCENT of the loop and
+ * have SHARED_CALLS_MAX calls in flight. An organization above its share waits, call by call, until it has
+ * worked off the excess or one of its calls has ended; it is never refused. An organization that calls alone
+ * does not wait.
  */
 export class LoopShare {
   readonly #clock: LoopClock
   readonly #accounts = new Map<string, Account>()
-  /** The organization that called last, and the last one other than it. */
+  /** The organization that called last. */
   #last = { organizationId: '', at: -Infinity }
+  /** The last other organization that called. */
   #other = { organizationId: '', at: -Infinity }
 
   constructor(clock: LoopClock = REAL) {
     this.#clock = clock
   }
 
-  /** Every call of an organization, whatever it calls. */
+  /** Counts every call of an organization, whatever its operation. */
   saw(organizationId: string): void {
     if (this.#last.organizationId !== organizationId) {
       this.#other = this.#last
@@ -70,7 +73,7 @@ export class LoopShare {
     this.#last.at = this.#clock.now()
   }
 
-  /** @returns null when the call may go on at once; else what resolves when it may */
+  /** @returns null when the call may start at once; otherwise a promise that resolves when it may */
   enter(organizationId: string): Promise<void> | null {
     const account = this.#accountOf(organizationId)
     if (account.waiting.length === 0 && !this.#mustWait(organizationId, account)) {
@@ -83,7 +86,11 @@ export class LoopShare {
     })
   }
 
-  /** What a call that entered came to. @param loopMs that it was seen to run; @param bytes of its answer */
+  /**
+   * Books the cost of a call that entered.
+   * @param loopMs measured milliseconds of the loop
+   * @param bytes of the call's answer
+   */
   leave(
     organizationId: string,
     { loopMs, bytes }: { readonly loopMs: number; readonly bytes: number },
@@ -105,7 +112,7 @@ export class LoopShare {
     return this.#clock.now() - other.at < LOOP_OTHERS_MS
   }
 
-  /** Lets those go on whose turn it is. */
+  /** Starts the calls whose turn has come. */
   #letIn(organizationId: string, account: Account): void {
     for (;;) {
       const [first] = account.waiting
@@ -120,7 +127,7 @@ export class LoopShare {
     }
   }
 
-  /** Looks again when the next one's turn comes; a call that ends looks by itself. */
+  /** Checks again when the next call's turn comes; the end of a call checks by itself. */
   #tick(organizationId: string, account: Account): void {
     if (account.isTicking || account.waiting.length === 0) return
     account.isTicking = true

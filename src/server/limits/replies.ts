@@ -2,8 +2,8 @@ import type { Failure } from '../../schemas/failures.ts'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 
 /**
- * What the stage says of a call: refused or not, and the headers of its reply. Shared between calls: never
- * change it.
+ * The stage's decision about a call: a refusal or none, and the headers of its reply. Calls share the object:
+ * never change it.
  */
 export interface Admitted {
   readonly failure: Failure | null
@@ -13,29 +13,28 @@ export interface Admitted {
 
 export const UNLIMITED: Admitted = { failure: null, headers: null }
 
-/** What is known of a key's window when a reply is written. */
+/** The state of a key's window when a reply is written. */
 export interface Known {
   readonly limitRpm: number
-  /** Lowest figure known. */
+  /** Lowest known figure. */
   readonly remaining: number
   /** Milliseconds until the whole burst is free, or, on a refusal, until one request is. */
   readonly resetAfterMs: number
-  /** `Date.now()` of this knowledge. */
+  /** `Date.now()` of this state. */
   readonly epochMs: number
 }
 
 /**
  * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older
- * ones.
- * Source: contract C11. The reset of the older ones is in milliseconds since the epoch.
+ * headers, whose reset is in milliseconds since the epoch. Source: contract C11.
  */
 export function admittedOf(known: Known): Admitted {
   return { failure: null, headers: headersOf(known, Math.ceil(known.resetAfterMs / 1000)) }
 }
 
-/** Refusal with `Retry-After`; the three values stand in the envelope too. Source: contract C11, C13. */
+/** Refusal with `Retry-After`; the envelope repeats the three values. Source: contract C11, C13. */
 export function refusedOf(known: Known): Admitted {
-  // Rounded up, so that a lone client that waits it is admitted.
+  // Rounded up, so that a single client that waits for it is admitted.
   const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))
   const headers = headersOf(known, retryAfterS)
   return {
@@ -58,10 +57,7 @@ export function refusedOf(known: Known): Admitted {
   }
 }
 
-/**
- * Seconds from one request to the next, and requests at once, as C11 has it; in words that a person can
- * follow.
- */
+/** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */
 function paceOf(limitRpm: number): { readonly each: number; readonly burst: number } {
   return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(burstOf(limitRpm)) }
 }

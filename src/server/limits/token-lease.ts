@@ -13,7 +13,7 @@ import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
-/** What all purses of a front share. */
+/** The dependencies that all leases of a front share. */
 export interface BalanceDeps {
   readonly authority: RateAuthority
   readonly fronts: FrontCount
@@ -21,9 +21,12 @@ export interface BalanceDeps {
   readonly now: () => number
   readonly epochNow: () => number
   readonly meters: Pick<Meters, 'rateDecision'>
-  /** Has `flush` of this purse called once, together with those of all purses that ask in this turn. */
+  /**
+   * Calls `flush` of this lease once, together with the other leases that request tokens in this turn of the
+   * loop.
+   */
   readonly ask: (purse: TokenLease) => void
-  /** Monotonic milliseconds before which a local window of a purse that is new here counts as used up. */
+  /** Monotonic milliseconds: the local window of a new lease counts as full until then. */
   readonly forgotAt: () => number
 }
 
@@ -32,49 +35,49 @@ interface Waiter {
   settle(answer: Admitted): void
 }
 
-/** Tokens, and when they were counted: what was spent frees itself with time. */
+/** Tokens, and the instant of their count: a used token becomes free with time. */
 interface Owed {
   readonly tokens: number
   readonly at: number
 }
 
 /**
- * A front's local balance of one key's rate tokens. Design §6. A token is spent when a call is admitted,
- * whatever becomes of the call. The bound limit × (W + 100 ms) + burst holds because a lent token is used
- * within RATE_USE_MS or returned within RATE_RETURN_MS of being lent, or else lost.
+ * A front's lease of one key's rate tokens. Design §6. An admitted call uses a token, whatever its outcome.
+ * The bound limit × (W + 100 ms) + burst holds because a borrowed token is used within RATE_USE_MS of its
+ * loan, returned within RATE_RETURN_MS, or lost.
  */
 export class TokenLease implements LocalBalance<number, Admitted> {
   readonly #deps: BalanceDeps
   readonly #key: string
   readonly limitRpm: number
   #balance = 0
-  /** When the request for the balance was sent: no later than the authority lent it. */
+  /** When the request for the tokens was sent: no later than the authority lent them. */
   #lentAt = 0
-  /** How long the last answer took. */
+  /** Milliseconds of the last request to the authority. */
   #tripMs = 0
   #admitted: Admitted | null = null
   #deniedUntil = 0
   #refused: { readonly atS: number; readonly until: number; readonly answer: Admitted } | null = null
   #waiters: Waiter[] = []
   #isAsking = false
-  /** Admissions of this slot of RATE_BLOCK_MS and of the one before. */
+  /** Start of the current slot of RATE_BLOCK_MS. */
   #slotAt = 0
+  /** Admissions of the current slot. */
   #used = 0
+  /** Admissions of the slot before. */
   #usedBefore = 0
-  /** Slots in a row with an admission; one without counts back two. */
+  /** Slots in a row with an admission; a slot without one counts back two. */
   #steady = 0
-  /**
-   * The window that stands in while the authority is away, and how full it was when what was taken of it was
-   * last told.
-   */
+  /** The window that replaces the authority while it is unavailable. */
   #local: Window | null = null
+  /** State of the local window when its use was last reported. */
   #told: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
   /**
-   * The one that stood in until the authority could be reached again: that may answer heartbeats, and
-   * questions as little as before.
+   * The window that replaced the authority until the authority was reachable again: the authority may answer
+   * heartbeats, and still fail to lend.
    */
   #left: Window | null = null
-  /** Tokens that were spent without the authority; it is told with the next ask. */
+  /** Tokens that were used without the authority; the next request reports them. */
   #owed: Owed = { tokens: 0, at: 0 }
 
   constructor(deps: BalanceDeps, key: string, limitRpm: number) {
@@ -84,7 +87,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * Answers at once while the balance or a known refusal lasts, or the authority is away; null = call
+   * Answers at once while tokens or a known refusal last, or the authority is unavailable. Null: call
    * `refill`.
    */
   take(now: number): Admitted | null {
@@ -110,14 +113,14 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     })
   }
 
-  /** Unused tokens that are young enough to be counted back; the balance is empty afterwards. */
+  /** Unused tokens that are young enough to be returned; the lease is empty afterwards. */
   giveBack(now: number): number {
     const unused = now - this.#lentAt <= RATE_RETURN_MS ? this.#balance : 0
     this.#balance = 0
     return unused
   }
 
-  /** Asks the authority for what the waiters need, or for a block when the key is busy. */
+  /** Requests tokens for the waiters, or a block when the key is busy. */
   async flush(): Promise<void> {
     const { authority, now } = this.#deps
     const sentAt = now()
@@ -135,8 +138,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
       })
       this.#receive(grant, { sentAt, want })
     } catch {
-      // Away or too slow: nobody waits longer. What the authority may have lent is lost, to the safe side.
-      // What a return of the authority told of meanwhile is owed too.
+      // The authority is unavailable or too slow: the waiters do not wait longer. Tokens that it may have
+      // lent are lost, to the safe side. Tokens that the return of the authority reported meanwhile are owed
+      // too.
       const at = now()
       this.#owed = { tokens: this.#owedAt(at) + this.#decayed({ tokens: owed, at: sentAt }, at), at }
       this.#answerLocally()
@@ -172,7 +176,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#takeLocal(now))
   }
 
-  /** One front's share of the limit, empty when the authority went away. */
+  /** Decides by this front's share of the limit, whose window counts as full at the start of the outage. */
   #takeLocal(now: number): Admitted {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#deps.fronts.liveFronts)
@@ -196,8 +200,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * The authority is back: it decides again, and is told what was spent without it, since its own window went
-   * on emptying. That is how much fuller the local window is than one from which nothing was taken.
+   * The authority is back and decides again. The next request reports the tokens that were used without it,
+   * since its own window continued to empty. Their number follows from how much fuller the local window is
+   * than an untouched window.
    */
   #leaveLocal(local: Window, now: number): void {
     const untouchedMs = Math.max(0, Math.min(this.#told.levelMs, local.toleranceMs) - (now - this.#told.at))
@@ -209,8 +214,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   }
 
   /**
-   * One that began anew with every question that fails would always be full. What was taken of this one is
-   * owed by now.
+   * Resumes the last local window. A window that started again at every failed request would always be full.
+   * The use of this window is owed already.
    */
   #goOn(now: number): Window | null {
     const left = this.#left
@@ -240,16 +245,18 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     return this.#refused.answer
   }
 
-  /** What this front used of the key in the last RATE_BLOCK_MS; 1 when that is too little to borrow ahead. */
+  /**
+   * Tokens of the key that this front used in the last RATE_BLOCK_MS; 1 when they are too few to borrow
+   * ahead.
+   */
   #block(now: number): number {
     this.#count(now, 0)
-    // A block that comes late is spoilt on arrival: the waiting calls of a long trip are a block by
+    // A block that arrives late has expired already. After a long trip the waiting calls are a block by
     // themselves.
     if (this.#tripMs > RATE_USE_MS / 2) return 1
     const recent = Math.max(this.#used, this.#usedBefore)
     if (recent >= RATE_PREFETCH_MIN) return recent
-    // What a short burst borrows ahead is lost behind it; what a steady caller borrows is used, as far as it
-    // keeps.
+    // A short burst would lose the tokens borrowed ahead; a steady client uses them as far as they last.
     return this.#steady < RATE_STEADY_BLOCKS
       ? 1
       : Math.max(1, Math.floor((recent * RATE_USE_MS) / RATE_BLOCK_MS))

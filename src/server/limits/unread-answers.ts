@@ -1,9 +1,9 @@
 import { UNREAD_ANSWERS_BYTES_MAX } from '../../schemas/limits/share-limits.ts'
 
 /**
- * Bytes of answers that callers have not read yet, by organization. What a socket takes at once never counts
- * here, so that whoever reads has no limit; those who do not would fill the memory of a front, an answer for
- * each connection.
+ * Bytes of answers that clients have not read yet, by organization. Bytes that a socket takes at once never
+ * count here, so that clients that read have no limit. Without the count, clients that do not read would fill
+ * the memory of a front, with an answer for each connection.
  */
 export class UnreadAnswers {
   readonly #bytesMax: number
@@ -18,8 +18,8 @@ export class UnreadAnswers {
   }
 
   /**
-   * @param organizationId null: of a call without a key. @returns what gives the bytes back, however often it
-   * is called
+   * @param organizationId null: of a call without a key
+   * @returns a function that gives the bytes back; it may be called repeatedly
    */
   hold(organizationId: string | null, bytes: number): () => void {
     const holder = organizationId ?? ''
