@@ -165,7 +165,7 @@ t.test(
     t.ok(limits.REFUSED_BODY_BYTES_MAX > limits.EMBEDDINGS_BODY_BYTES_MAX)
     t.ok(limits.UPSTREAM_WAITING_MAX >= limits.UPSTREAM_CONNECTIONS_MAX)
     t.ok(limits.UNKNOWN_KEYS_CACHED_MAX < limits.KEYS_CACHED_MAX)
-    t.ok(limits.RATE_PURSES_MAX >= limits.KEYS_CACHED_MAX)
+    t.ok(limits.RATE_LEASES_MAX >= limits.KEYS_CACHED_MAX)
   },
 )
 
@@ -176,7 +176,7 @@ t.test('attempts, connects and waits end inside the call that makes them', async
   t.ok(limits.RATE_WAIT_MS_MAX < limits.KEY_LOAD_MS_MAX)
   t.ok(limits.LOCK_WAIT_MS_MAX < limits.STATEMENT_MS_MAX)
   t.ok(limits.DEADLINE_GRACE_MS < limits.CONTROL_DEADLINE_MS)
-  t.ok(moneyLimits.LIMITS_OBEYED_WAIT_MS_MAX < limits.CONTROL_DEADLINE_MS)
+  t.ok(moneyLimits.LIMITS_APPLIED_WAIT_MS_MAX < limits.CONTROL_DEADLINE_MS)
 })
 
 t.test('a revocation by poll alone takes at most 1.5 s: one interval and one time-out', async (t) => {

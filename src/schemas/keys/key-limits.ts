@@ -31,7 +31,7 @@ export const BLIND_LOADS_MAX = 4
  * Names of changed things that a cache records while loads run; above this number every load counts as
  * changed. Decision.
  */
-export const HEARD_CHANGES_MAX = 10_000
+export const RECENT_CHANGES_MAX = 10_000
 /** Milliseconds that an unknown key is remembered as unknown. Decision. */
 export const UNKNOWN_KEY_TTL_MS = 5_000
 /** Milliseconds between two polls of the epoch. Design §3. */

@@ -41,7 +41,7 @@ export const REFUSED_BODY_MS = 10_000
 /** Milliseconds that a refused body may pause before its connection is closed. Decision. */
 export const REFUSED_BODY_STALL_MS = 250
 /** Bytes of a refused body that are read and dropped for a caller without a valid key. Decision. */
-export const STRANGERS_BODY_BYTES_MAX = MIB
+export const UNKNOWN_CALLER_BODY_BYTES_MAX = MIB
 /** Bytes a second of a streamed body, at least, in each BODY_PACE_MS of reading. Decision. */
 export const BODY_BYTES_PER_S_MIN = KIB
 /** Milliseconds of reading over which the pace of a streamed body is measured. Decision. */

@@ -15,7 +15,7 @@ export const RATE_USE_MS = 40
 /** Milliseconds after which a borrowed token is no longer returned. Design §6. */
 export const RATE_RETURN_MS = RATE_SLACK_MS - RATE_USE_MS
 /** Keys whose rate tokens one front leases; the least recently used lease goes first. Decision. */
-export const RATE_PURSES_MAX = 50_000
+export const RATE_LEASES_MAX = 50_000
 /** Tokens used in RATE_BLOCK_MS from which a front borrows a block ahead for a key. Design §6. */
 export const RATE_PREFETCH_MIN = 8
 /**

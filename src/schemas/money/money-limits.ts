@@ -20,7 +20,7 @@ export const COUNTER_USD_MAX = 3_000_000_000
  * Milliseconds that a change of a limit waits until the fronts have applied it before its answer says
  * `pending`; a hint takes a few milliseconds. Decision.
  */
-export const LIMITS_OBEYED_WAIT_MS_MAX = 500
+export const LIMITS_APPLIED_WAIT_MS_MAX = 500
 /** Characters of the note of a top-up. Decision. */
 export const CREDIT_NOTE_CHARS_MAX = 500
 /** Days of activity that one read may span, first and last day included. Decision. */
@@ -75,7 +75,7 @@ export const MONEY_REFUSED_MS = 200
 /** Calls of one front that wait for money; `busy` beyond. Decision. */
 export const MONEY_WAITING_MAX = 4_096
 /** Accounts with a limit whose balance one front keeps; `busy` beyond. Decision. */
-export const MONEY_PURSES_MAX = 50_000
+export const MONEY_BALANCES_MAX = 50_000
 /** Accounts in one request for money; the next request takes the others. Decision. */
 export const LEND_ACCOUNTS_MAX = 256
 /** Milliseconds until a request for money or a flush without an answer is repeated. Decision. */

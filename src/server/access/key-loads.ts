@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/keys/key-limits.ts'
-import { EVERYTHING } from '../caches/heard-changes.ts'
+import { EVERYTHING } from '../caches/recent-changes.ts'
 import { LiveLoads } from '../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
 import { namesOf, nameOfKey, type KnownKeys } from './known-keys.ts'
@@ -76,7 +76,7 @@ function nameOf(change: Change): string | null {
   }
 }
 
-interface Asked {
+interface MissedKey {
   readonly hash: string
   readonly sending: () => void
   readonly settle: (loaded: Loaded) => void
@@ -89,7 +89,7 @@ interface Asked {
  */
 class KeyQueries {
   readonly #store: KeyStore
-  #waiting: Asked[] = []
+  #waiting: MissedKey[] = []
   #queries = 0
   #turn: NodeJS.Immediate | null = null
 
@@ -118,14 +118,14 @@ class KeyQueries {
     })
   }
 
-  async #send(asked: readonly Asked[]): Promise<void> {
-    for (const { sending } of asked) sending()
+  async #send(missed: readonly MissedKey[]): Promise<void> {
+    for (const { sending } of missed) sending()
     // A bug in the store must not leave callers without an answer.
     const answer = await this.#store
-      .load(asked.map(({ hash }) => hash))
+      .load(missed.map(({ hash }) => hash))
       .catch((cause: unknown) => fail('internal', { cause }))
-    if (!answer.ok) return asked.forEach(({ settle }) => settle(answer))
+    if (!answer.ok) return missed.forEach(({ settle }) => settle(answer))
     const records = new Map(answer.value.map((record) => [record.hash, record]))
-    for (const { hash, settle } of asked) settle(ok(records.get(hash) ?? null))
+    for (const { hash, settle } of missed) settle(ok(records.get(hash) ?? null))
   }
 }

@@ -1,7 +1,7 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { BLIND_LOADS_MAX, RELOADS_MS_MAX } from '../../schemas/keys/key-limits.ts'
 import type { Change, EpochFeed } from '../ports/keys/keys.ts'
-import { HeardChanges } from './heard-changes.ts'
+import { RecentChanges } from './recent-changes.ts'
 
 export interface LiveLoadsDeps {
   readonly feed: Pick<EpochFeed, 'epoch' | 'subscribe'>
@@ -42,7 +42,7 @@ interface Load<T> {
  */
 export class LiveLoads<T> {
   readonly #deps: LiveLoadsDeps
-  readonly #heard: HeardChanges
+  readonly #recent: RecentChanges
   /** Loads that a new call may join. */
   readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
@@ -50,8 +50,8 @@ export class LiveLoads<T> {
 
   constructor(deps: LiveLoadsDeps) {
     this.#deps = deps
-    this.#heard = new HeardChanges(deps.feed)
-    this.#leave = deps.feed.subscribe((change) => this.#hear(change))
+    this.#recent = new RecentChanges(deps.feed)
+    this.#leave = deps.feed.subscribe((change) => this.#onChange(change))
   }
 
   /** Loads in progress. */
@@ -74,7 +74,7 @@ export class LiveLoads<T> {
     const joined = this.join(id)
     if (joined !== undefined) return joined
     this.#size++
-    this.#heard.begun()
+    this.#recent.begun()
     const time = { endsAt: this.#deps.now() + RELOADS_MS_MAX }
     const leave = (): void => {
       if (this.#joinable.get(id) === load) this.#joinable.delete(id)
@@ -82,7 +82,7 @@ export class LiveLoads<T> {
     const done = this.#repeat(input, time, leave).finally(() => {
       leave()
       this.#size--
-      this.#heard.ended()
+      this.#recent.ended()
     })
     const load: Load<T> = Object.assign(time, { done })
     this.#joinable.set(id, load)
@@ -93,10 +93,10 @@ export class LiveLoads<T> {
     this.#leave()
   }
 
-  #hear(change: Change): void {
+  #onChange(change: Change): void {
     const name = this.#deps.nameOf(change)
     if (name === null) return
-    this.#heard.hear(name, change.kind === 'everything' ? Infinity : change.n)
+    this.#recent.add(name, change.kind === 'everything' ? Infinity : change.n)
     this.#deps.forget(name)
   }
 
@@ -109,12 +109,12 @@ export class LiveLoads<T> {
     for (let blind = 0; ;) {
       const isLast = blind === BLIND_LOADS_MAX
       if (isLast) leave()
-      let start = this.#heard.start()
+      let start = this.#recent.start()
       const loaded = await read(() => {
-        start = this.#heard.start()
+        start = this.#recent.start()
       })
       if (!loaded.ok) return loaded
-      const overtaken = this.#heard.since(start, namesOf(loaded.value))
+      const overtaken = this.#recent.since(start, namesOf(loaded.value))
       if (overtaken === null || (overtaken === 'everything' && isLast)) {
         take(loaded.value, overtaken === null)
         return loaded

@@ -1,7 +1,7 @@
 import {
   REFUSED_BODY_BYTES_MAX,
   REPLY_BEAT_MS,
-  STRANGERS_BODY_BYTES_MAX,
+  UNKNOWN_CALLER_BODY_BYTES_MAX,
   UNREAD_MS,
 } from '../../schemas/limits/limits.ts'
 import { Body, type BodyTaker } from './body/body.ts'
@@ -309,7 +309,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     if (this.#isReadAway) return this.#closeSoon()
     this.#discard ??= new Discard(
       this,
-      this.#isLetIn ? REFUSED_BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX,
+      this.#isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX,
       () => {
         this.#discard = null
         this.#isReadAway = true

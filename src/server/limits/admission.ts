@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { RATE_PURSES_MAX } from '../../schemas/limits/rate-limits.ts'
+import { RATE_LEASES_MAX } from '../../schemas/limits/rate-limits.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
@@ -15,7 +15,7 @@ export interface AdmissionOptions {
   readonly epochNow?: () => number
   /** Runs a function at the end of this turn of the loop. */
   readonly schedule?: (flush: () => void) => void
-  readonly pursesMax?: number
+  readonly leasesMax?: number
   readonly meters?: Pick<Meters, 'rateDecision'>
 }
 
@@ -31,43 +31,43 @@ export interface Admission {
 /** Creates the limits stage of one front. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
-  const { pursesMax = RATE_PURSES_MAX, meters = { rateDecision() {} } } = options
-  let asking: TokenLease[] = []
+  const { leasesMax = RATE_LEASES_MAX, meters = { rateDecision() {} } } = options
+  let requesting: TokenLease[] = []
   let forgotAt = 0
   const flush = (): void => {
-    const purses = asking
-    asking = []
-    for (const purse of purses) void purse.flush()
+    const leases = requesting
+    requesting = []
+    for (const lease of leases) void lease.flush()
   }
-  const around = {
+  const deps = {
     authority,
     fronts,
     now,
     epochNow,
     meters,
     forgotAt: () => forgotAt,
-    ask(purse: TokenLease) {
+    request(lease: TokenLease) {
       // The requests for tokens of one turn of the loop go out together, in one write.
-      if (asking.push(purse) === 1) schedule(flush)
+      if (requesting.push(lease) === 1) schedule(flush)
     },
   }
-  const purses = new LRUCache<string, TokenLease>({
-    max: pursesMax,
+  const leases = new LRUCache<string, TokenLease>({
+    max: leasesMax,
     // A lease that was evicted must not start again with a free burst while the authority is unavailable.
-    dispose: (_purse, _key, reason) => {
+    dispose: (_lease, _key, reason) => {
       if (reason === 'evict') forgotAt = now()
     },
   })
   return {
     admit(key) {
       if (key.rateLimitRpm === null) return UNLIMITED
-      let purse = purses.get(key.hash)
-      if (purse === undefined || purse.limitRpm !== key.rateLimitRpm) {
-        purse = new TokenLease(around, key.hash, key.rateLimitRpm)
-        purses.set(key.hash, purse)
+      let lease = leases.get(key.hash)
+      if (lease === undefined || lease.limitRpm !== key.rateLimitRpm) {
+        lease = new TokenLease(deps, key.hash, key.rateLimitRpm)
+        leases.set(key.hash, lease)
       }
       const at = now()
-      return purse.take(at) ?? purse.refill(at)
+      return lease.take(at) ?? lease.refill(at)
     },
   }
 }

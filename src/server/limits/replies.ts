@@ -14,7 +14,7 @@ export interface Admitted {
 export const UNLIMITED: Admitted = { failure: null, headers: null }
 
 /** The state of a key's window when a reply is written. */
-export interface Known {
+export interface WindowState {
   readonly limitRpm: number
   /** Lowest known figure. */
   readonly remaining: number
@@ -28,12 +28,12 @@ export interface Known {
  * Headers of an admitted call: the structured fields of draft-ietf-httpapi-ratelimit-headers-10 and the older
  * headers, whose reset is in milliseconds since the epoch. Source: contract C11.
  */
-export function admittedOf(known: Known): Admitted {
+export function admittedOf(known: WindowState): Admitted {
   return { failure: null, headers: headersOf(known, Math.ceil(known.resetAfterMs / 1000)) }
 }
 
 /** Refusal with `Retry-After`; the envelope repeats the three values. Source: contract C11, C13. */
-export function refusedOf(known: Known): Admitted {
+export function refusedOf(known: WindowState): Admitted {
   // Rounded up, so that a single client that waits for it is admitted.
   const retryAfterS = Math.max(1, Math.ceil(known.resetAfterMs / 1000))
   const headers = headersOf(known, retryAfterS)
@@ -62,7 +62,7 @@ function paceOf(limitRpm: number): { readonly each: number; readonly burst: numb
   return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(burstOf(limitRpm)) }
 }
 
-function headersOf(known: Known, resetS: number): Readonly<Record<string, string>> {
+function headersOf(known: WindowState, resetS: number): Readonly<Record<string, string>> {
   return {
     'RateLimit-Policy': `"requests";q=${known.limitRpm};w=60`,
     RateLimit: `"requests";r=${known.remaining};t=${resetS}`,
@@ -72,6 +72,6 @@ function headersOf(known: Known, resetS: number): Readonly<Record<string, string
   }
 }
 
-function resetOf(known: Known): number {
+function resetOf(known: WindowState): number {
   return Math.ceil(known.epochMs + known.resetAfterMs)
 }

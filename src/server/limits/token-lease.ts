@@ -14,7 +14,7 @@ import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted } from './replies.ts'
 
 /** The dependencies that all leases of a front share. */
-export interface BalanceDeps {
+export interface LeaseDeps {
   readonly authority: RateAuthority
   readonly fronts: FrontCount
   /** Monotonic milliseconds. */
@@ -25,7 +25,7 @@ export interface BalanceDeps {
    * Calls `flush` of this lease once, together with the other leases that request tokens in this turn of the
    * loop.
    */
-  readonly ask: (purse: TokenLease) => void
+  readonly request: (lease: TokenLease) => void
   /** Monotonic milliseconds: the local window of a new lease counts as full until then. */
   readonly forgotAt: () => number
 }
@@ -47,7 +47,7 @@ interface Owed {
  * loan, returned within RATE_RETURN_MS, or lost.
  */
 export class TokenLease implements LocalBalance<number, Admitted> {
-  readonly #deps: BalanceDeps
+  readonly #deps: LeaseDeps
   readonly #key: string
   readonly limitRpm: number
   #balance = 0
@@ -59,7 +59,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   #deniedUntil = 0
   #refused: { readonly atS: number; readonly until: number; readonly answer: Admitted } | null = null
   #waiters: Waiter[] = []
-  #isAsking = false
+  #isRequesting = false
   /** Start of the current slot of RATE_BLOCK_MS. */
   #slotAt = 0
   /** Admissions of the current slot. */
@@ -71,7 +71,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /** The window that replaces the authority while it is unavailable. */
   #local: Window | null = null
   /** State of the local window when its use was last reported. */
-  #told: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
+  #reported: Pick<Window, 'levelMs' | 'at'> = { levelMs: 0, at: 0 }
   /**
    * The window that replaced the authority until the authority was reachable again: the authority may answer
    * heartbeats, and still fail to lend.
@@ -80,7 +80,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /** Tokens that were used without the authority; the next request reports them. */
   #owed: Owed = { tokens: 0, at: 0 }
 
-  constructor(deps: BalanceDeps, key: string, limitRpm: number) {
+  constructor(deps: LeaseDeps, key: string, limitRpm: number) {
     this.#deps = deps
     this.#key = key
     this.limitRpm = limitRpm
@@ -107,9 +107,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   refill(now: number): Promise<Admitted> {
     return new Promise((settle) => {
       this.#waiters.push({ since: now, settle })
-      if (this.#isAsking) return
-      this.#isAsking = true
-      this.#deps.ask(this)
+      if (this.#isRequesting) return
+      this.#isRequesting = true
+      this.#deps.request(this)
     })
   }
 
@@ -166,13 +166,13 @@ export class TokenLease implements LocalBalance<number, Admitted> {
       this.#deniedUntil = now + grant.retryAfterMs
       for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#refuse(now, 'authority'))
     }
-    this.#isAsking = this.#waiters.length > 0
-    if (this.#isAsking) this.#deps.ask(this)
+    this.#isRequesting = this.#waiters.length > 0
+    if (this.#isRequesting) this.#deps.request(this)
   }
 
   #answerLocally(): void {
     const now = this.#deps.now()
-    this.#isAsking = false
+    this.#isRequesting = false
     for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#takeLocal(now))
   }
 
@@ -183,10 +183,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
     const before = this.#local ?? this.#goOn(now)
     const startsAt = Math.min(now, Math.max(this.#deps.authority.lastAnswerAt, this.#deps.forgotAt()))
-    if (before === null) this.#told = { levelMs: toleranceMs, at: startsAt }
+    if (before === null) this.#reported = { levelMs: toleranceMs, at: startsAt }
     const window =
       before === null
-        ? { intervalMs, toleranceMs, ...this.#told }
+        ? { intervalMs, toleranceMs, ...this.#reported }
         : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
@@ -205,7 +205,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
    * than an untouched window.
    */
   #leaveLocal(local: Window, now: number): void {
-    const untouchedMs = Math.max(0, Math.min(this.#told.levelMs, local.toleranceMs) - (now - this.#told.at))
+    const untouchedMs = Math.max(
+      0,
+      Math.min(this.#reported.levelMs, local.toleranceMs) - (now - this.#reported.at),
+    )
     const tokens = this.#owedAt(now) + Math.max(0, levelOf(local, now) - untouchedMs) / local.intervalMs
     this.#owed = { tokens, at: now }
     this.#local = null
@@ -219,7 +222,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
    */
   #goOn(now: number): Window | null {
     const left = this.#left
-    if (left !== null) this.#told = { levelMs: levelOf(left, now), at: now }
+    if (left !== null) this.#reported = { levelMs: levelOf(left, now), at: now }
     this.#left = null
     return left
   }

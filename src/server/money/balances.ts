@@ -1,5 +1,5 @@
 import { organizationAccount, workspaceAccount } from '../../schemas/money/accounts.ts'
-import { COST_NANO_MAX, MONEY_IDLE_MS, MONEY_PURSES_MAX } from '../../schemas/money/money-limits.ts'
+import { COST_NANO_MAX, MONEY_IDLE_MS, MONEY_BALANCES_MAX } from '../../schemas/money/money-limits.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { Change } from '../ports/keys/keys.ts'
 import type { BookEntry } from '../ports/money/lending.ts'
@@ -31,7 +31,7 @@ export class Balances {
   of(kind: AccountKind, id: string, now: number): Balance | null {
     const known = this.#byOwner[kind].get(id)
     if (known !== undefined) return known
-    if (this.#byAccount.size >= MONEY_PURSES_MAX) return null
+    if (this.#byAccount.size >= MONEY_BALANCES_MAX) return null
     const purse = new Balance({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
     this.#byOwner[kind].set(id, purse)
     this.#byAccount.set(purse.accountId, purse)

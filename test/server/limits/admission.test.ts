@@ -211,7 +211,7 @@ t.test('what was spent without the authority is told to it', async (t) => {
 t.test(
   'more keys than purses are all answered, and being forgotten gives no burst while the authority is away',
   async (t) => {
-    const { redis, wait, call } = open({ pursesMax: 10 })
+    const { redis, wait, call } = open({ leasesMax: 10 })
     for (let i = 0; i < 100; i += 1) t.equal((await call(keyOf(600, `key-${i}`))).failure, null)
     redis.mode = 'down'
     await wait(60_000)

@@ -21,7 +21,7 @@ function open() {
       now: () => clock.now,
       epochNow: () => clock.now,
       meters: { rateDecision: () => undefined },
-      ask: () => undefined,
+      request: () => undefined,
       forgotAt: () => 0,
     },
     'key',

@@ -10,7 +10,7 @@ import {
   COST_NANO_MAX,
   LEND_REPEAT_MS,
   MONEY_IDLE_MS,
-  MONEY_PURSES_MAX,
+  MONEY_BALANCES_MAX,
   MONEY_TRY_MS,
   MONEY_WAIT_MS_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
@@ -293,7 +293,7 @@ t.test('a front keeps balances of so many accounts and no more', async (t) => {
   const money = openMoney({})
   await money.runFor(5)
   const limited = { isKeyLimited: true }
-  for (let key = 0; key < MONEY_PURSES_MAX; key++)
+  for (let key = 0; key < MONEY_BALANCES_MAX; key++)
     void money.hold({ nano: 1, owner: `${key}`, money: limited, deadlineMs: 1 })
   await money.runFor(50)
   t.equal(money.spend.reading.waiting, 0)

@@ -144,7 +144,7 @@ export function openFronts(simulation: Simulation, redis: ModelRedis, count: num
     createAdmission({
       authority: redis.connect(i * 77),
       fronts: { liveFronts: count },
-      pursesMax: 100,
+      leasesMax: 100,
       now: () => simulation.now,
       epochNow: () => 1_700_000_000_000 + simulation.now,
       schedule: (flush) => simulation.after(0, flush),

@@ -63,7 +63,7 @@ export interface Budgets {
   get(ref: BudgetRef): Promise<Outcome<OneBudget>>
   /**
    * Makes or changes a budget; what the window has spent counts from the beginning. It waits
-   * LIMITS_OBEYED_WAIT_MS_MAX at most until fronts have obeyed. Failure: budgets_unordered.
+   * LIMITS_APPLIED_WAIT_MS_MAX at most until fronts have obeyed. Failure: budgets_unordered.
    */
   put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
   /** Nothing happens where there is none. What was spent stays counted. */

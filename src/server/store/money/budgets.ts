@@ -1,6 +1,6 @@
 import { workspaceAccount } from '../../../schemas/money/accounts.ts'
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
-import { LIMITS_OBEYED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
+import { LIMITS_APPLIED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type {
@@ -40,7 +40,11 @@ export interface BudgetDeps {
 }
 
 /** Budgets are limits of their workspace's account. */
-export function openBudgets({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Budgets {
+export function openBudgets({
+  store,
+  hints,
+  obeyedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
+}: BudgetDeps): Budgets {
   const { sql } = store
   return {
     list: (ref) =>

@@ -2,7 +2,7 @@ import { organizationAccount } from '../../../schemas/money/accounts.ts'
 import type { CreditKind } from '../../../schemas/money/credits.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../schemas/limits/idempotency-limits.ts'
-import { LIMITS_OBEYED_WAIT_MS_MAX, USD_MAX } from '../../../schemas/money/money-limits.ts'
+import { LIMITS_APPLIED_WAIT_MS_MAX, USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { LimitActor } from '../../ports/money/budgets.ts'
 import type { CreditEntry, Credits, CreditState, CreditInput } from '../../ports/money/credits.ts'
@@ -24,7 +24,11 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
 /** Credit is the lifetime limit of the organization's account. */
-export function openCredits({ store, hints, obeyedWaitMs = LIMITS_OBEYED_WAIT_MS_MAX }: BudgetDeps): Credits {
+export function openCredits({
+  store,
+  hints,
+  obeyedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
+}: BudgetDeps): Credits {
   const { sql } = store
   return {
     get: (organizationId) =>

@@ -8,7 +8,7 @@ import {
   PRESET_VERSIONS_CACHED_MAX,
   PRESETS_CACHED_MAX,
 } from '../../../schemas/presets/preset-limits.ts'
-import { EVERYTHING } from '../../caches/heard-changes.ts'
+import { EVERYTHING } from '../../caches/recent-changes.ts'
 import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
 import type {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
-import { EVERYTHING } from '../../caches/heard-changes.ts'
+import { EVERYTHING } from '../../caches/recent-changes.ts'
 import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
 import type { ModelCatalogue } from '../../ports/models/models.ts'

@@ -5,7 +5,7 @@ import {
   INLINE_JSON_BYTES_MAX,
   REFUSED_BODY_BYTES_MAX,
   REFUSED_TINY_CHUNKS_MAX,
-  STRANGERS_BODY_BYTES_MAX,
+  UNKNOWN_CALLER_BODY_BYTES_MAX,
   TINY_CHUNKS_MAX,
 } from '../../../../src/schemas/limits/limits.ts'
 import { BulkBytes } from '../../../../src/schemas/bodies.ts'
@@ -137,7 +137,7 @@ t.test('a chunked body is refused once it passes the limit', async (t) => {
 
 for (const [title, who, bytesMax] of [
   ['a body that is refused', authorized, REFUSED_BODY_BYTES_MAX],
-  ['the body of a stranger', {}, STRANGERS_BODY_BYTES_MAX],
+  ['the body of a stranger', {}, UNKNOWN_CALLER_BODY_BYTES_MAX],
 ] as const) {
   t.test(`of ${title} no more than a bound is read`, async (t) => {
     const { port } = await open(t)

@@ -1,4 +1,4 @@
-import { HEARD_CHANGES_MAX } from '../../schemas/keys/key-limits.ts'
+import { RECENT_CHANGES_MAX } from '../../schemas/keys/key-limits.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
 
 /** Stands for a change that may have touched any value. */
@@ -12,7 +12,7 @@ export interface ReadStart {
   readonly epoch: number
 }
 
-interface Heard {
+interface RecentChange {
   /** The count of all changes when this one arrived last. */
   readonly at: number
   /** The highest number that arrived with this name. */
@@ -25,9 +25,9 @@ interface Heard {
  * start, and touches the value. Changes of other things do not matter, nor does a change that a second
  * channel repeats.
  */
-export class HeardChanges {
+export class RecentChanges {
   readonly #feed: Pick<EpochFeed, 'epoch'>
-  readonly #byName = new Map<string, Heard>()
+  readonly #byName = new Map<string, RecentChange>()
   #everythingAt = 0
   #count = 0
   #reads = 0
@@ -37,7 +37,7 @@ export class HeardChanges {
   }
 
   /** @param n the change's number; EVERYTHING has none */
-  hear(name: string, n: number): void {
+  add(name: string, n: number): void {
     if (this.#reads === 0) return
     const at = ++this.#count
     if (name === EVERYTHING) {
@@ -45,7 +45,7 @@ export class HeardChanges {
       return
     }
     const before = this.#byName.get(name)
-    if (before === undefined && this.#byName.size >= HEARD_CHANGES_MAX) {
+    if (before === undefined && this.#byName.size >= RECENT_CHANGES_MAX) {
       this.#byName.clear()
       this.#everythingAt = at
       return
@@ -75,8 +75,8 @@ export class HeardChanges {
    */
   since({ count, epoch }: ReadStart, names: readonly string[]): 'named' | 'everything' | null {
     const isNamed = names.some((name) => {
-      const heard = this.#byName.get(name)
-      return heard !== undefined && heard.at > count && heard.n > epoch
+      const recent = this.#byName.get(name)
+      return recent !== undefined && recent.at > count && recent.n > epoch
     })
     if (isNamed) return 'named'
     return this.#everythingAt > count ? 'everything' : null
