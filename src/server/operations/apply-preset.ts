@@ -11,8 +11,8 @@ import type { PresetConfig } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
 /**
- * Of every operation whose body may name a preset; beside `body_invalid`, where it names neither that nor a
- * model.
+ * Failures of every operation whose body may name a preset, beside `body_invalid`, which answers a body that
+ * names neither a preset nor a model.
  */
 export const PRESET_USE_FAILURES = [
   'preset_reference_invalid',
@@ -29,17 +29,18 @@ interface Naming {
   readonly preset?: string
 }
 
-/** A body whose model is a model's name. */
+/** A body whose `model` is the name of a model. */
 export type Complete<B> = B & { readonly model: string }
 
-/** Whether a body names a model and no preset, as most do: then it is taken as it is. */
+/** True for a body that names a model and no preset, as most do: such a body is used unchanged. */
 export function isComplete<B extends Naming>(body: B): body is Complete<B> {
   return body.preset === undefined && body.model !== undefined && !mentionsPreset(body.model)
 }
 
 /**
- * A body with what its preset has for fields that it lacks itself. At once when the front knows the preset.
- * @param take of a preset's fields those that the operation knows and can use, the model aside
+ * Fills a body with the preset's values for its missing fields; returns no promise when the front has the
+ * preset cached.
+ * @param take picks the preset's fields that the operation supports, except the model
  * Failures: those of `PRESET_USE_FAILURES`, body_invalid. C19, B2.2.
  */
 export function applyPreset<B extends Naming>(
@@ -61,7 +62,7 @@ export function applyPreset<B extends Naming>(
 }
 
 interface Used {
-  /** That of the request; null = the preset's. */
+  /** Model of the request; null = the preset's. */
   readonly model: string | null
   readonly preset: PresetReference
 }
@@ -76,7 +77,10 @@ function usedBy({ model, preset }: Naming): Outcome<Used> {
   return named === null || isSame(named, mentioned.preset) ? ok(mentioned) : fail('presets_differ')
 }
 
-/** Another version is another preset: which of the two would count, nobody could tell. */
+/**
+ * True for the same preset and version. A request with two versions is refused: Sluice could not decide which
+ * one counts.
+ */
 function isSame(one: PresetReference, other: PresetReference): boolean {
   return one.slug === other.slug && one.version === other.version
 }

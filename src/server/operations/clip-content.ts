@@ -6,7 +6,10 @@ import type { Success } from './define.ts'
 
 const MP4 = 'video/mp4'
 
-/** A stored clip as a download, for whoever may have it. Failures: those of `Transfers.openFile`. */
+/**
+ * A stored clip as a download; the caller of this function has checked the access. Failures: those of
+ * `Transfers.openFile`.
+ */
 export async function openClip(
   output: VideoOutput,
   transfers: Pick<Ports['transfers'], 'openFile'>,
@@ -19,7 +22,7 @@ export async function openClip(
     : content
 }
 
-/** A clip is kept as files are. */
+/** A clip is stored in the same way as files. */
 function fileOf({
   jobId,
   index,

@@ -15,7 +15,7 @@ import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
 
-/** Headers that an operation may declare as inputs; all lower case. */
+/** Headers that an operation may declare as inputs, in lower case. */
 export type HeaderName =
   | 'x-session-id'
   | 'range'
@@ -26,194 +26,200 @@ export type HeaderName =
   | 'anthropic-beta'
   | 'user-agent'
   | 'x-sluice-hops'
-  /** Stands for any header that begins with `x-stainless-`. C8. */
+  /** Stands for every header that begins with `x-stainless-`. C8. */
   | 'x-stainless-lang'
   | 'x-sluice-substitute'
 
 /**
- * One operation of the API, as data. Routes, validators, OpenAPI, bench rows and contract tests are computed
- * from it.
+ * One operation of the API, as data. Routes, validators, the OpenAPI document, rows of the bench and contract
+ * tests follow from it.
  */
 export interface Operation<P = unknown, Q = unknown, B = unknown> {
   /** Stable name in logs, metrics and bench rows: `embeddings.create`. */
   readonly id: string
-  /** `any`: every one but CONNECT and TRACE. */
+  /** `any`: every method but CONNECT and TRACE. */
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'any'
-  /** Below `/api/v1`, or what `area` says, with `{name}` segments: `/model/{author}/{slug}`. */
+  /** Path below `/api/v1` or the prefix of `area`, with `{name}` segments: `/model/{author}/{slug}`. */
   readonly path: string
-  /** `scim`: it lies below `/scim/v2`, and answers bodies and errors of RFC 7644. C2, C29. */
+  /** `scim`: the operation lies below `/scim/v2`; its bodies and errors follow RFC 7644. C2, C29. */
   readonly area?: 'scim'
   /**
-   * The path is one of the root, `/word/{name}/{rest}`: its parameters are taken as sent, undecoded, and the
-   * rest may be empty. C29.
+   * True: the path begins at the root, `/word/{name}/{rest}`. Its parameters stay undecoded, and the rest may
+   * be empty. C29.
    */
   readonly isAtRoot?: true
   readonly tag: string
   readonly summary: string
-  /** Sentences beyond the summary, for those whose inputs have rules; facts come from `schemas`. */
+  /** Sentences after the summary, for operations whose inputs have rules; facts come from `schemas`. */
   readonly description?: string
   readonly access: OperationAccess
   readonly deadlineMs: number
   /**
-   * True when work that began must end although the client left (writes, paid calls): its call settles behind
-   * it. False for reads: they are told by the signal, and nobody waits for them.
+   * True when begun work must finish although the client left (writes, paid calls): the call settles after
+   * the work. False for reads: the signal ends them, and the call does not wait for them.
    */
   readonly outlivesClient: boolean
   /**
-   * It takes an `Idempotency-Key`. `true`: the pipeline keeps its answer, which is JSON, for those who repeat
-   * the call; that is all a create has to say (see `ports/idempotency.ts`). `own`: `run` keeps a record of
-   * its own under `call.idempotency`. `refused`: 400 with the header, since a repetition would need what is
-   * shown only once. C16.
+   * The operation accepts an `Idempotency-Key`. `true`: the pipeline stores the JSON reply for repeats of the
+   * call; a create needs nothing else (see `ports/idempotency.ts`). `own`: `run` keeps a record of its own
+   * under `call.idempotency`. `refused`: 400 with the header, since a repeat would need a value that is shown
+   * only once. C16.
    */
   readonly idempotent?: true | 'own' | 'refused'
   readonly input: {
     readonly params?: TSchema
     /**
-     * A query is text: what the shape calls an integer, a number or a boolean is converted before it is
-     * validated.
+     * Shape of the query. A query is text: integers, numbers and booleans of the shape are converted before
+     * validation.
      */
     readonly query?: TSchema
     readonly headers?: readonly HeaderName[]
     /** A JSON body by its name in `schemas/bodies.ts`. */
     readonly body?: BodyName
     /**
-     * A body that is streamed: a form with one part `file`, or the file itself. It excludes `body`.
-     * `whole`: the request is passed on, and `run` sees all of it in `call.relayed`.
+     * A streamed body, which excludes `body`: a form with one part `file`, or the file itself. `whole`: the
+     * request is passed on, and `run` has all of it in `call.relayed`.
      */
     readonly upload?: 'form' | 'raw' | 'whole'
-    /** The last segment of the path takes all that follows, slashes included. */
+    /** The last segment of the path takes the whole rest, slashes included. */
     readonly hasRest?: true
   }
   readonly success: {
     readonly status: number
-    /** Null: it has none, and `run` gives `kind: 'nothing'`. */
+    /** Null: the reply has no body, and `run` returns `kind: 'nothing'`. */
     readonly body: TSchema | null
-    /** A list without secrets and without an ETag: a large one is compressed for callers that take gzip. */
+    /**
+     * The reply is a list without secrets and without an ETag: a large one is compressed for callers that
+     * accept gzip.
+     */
     readonly isList?: true
     /**
-     * A read with `if-none-match` among its inputs: `run` may give `kind: 'unmodified'`, which is 304. C2.
+     * The operation is a read with `if-none-match` among its inputs: `run` may return `kind: 'unmodified'`,
+     * which is 304. C2.
      */
     readonly isConditional?: true
-    /** The answer is a download of this type, which also has 206, 304 and 416. C2. */
+    /** The reply is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'
-    /** The answer is somebody else's, of any status; failures of ours say so in `x-sluice-error`. */
+    /**
+     * The reply comes from another server and may have any status; Sluice marks its own failures by
+     * `x-sluice-error`.
+     */
     readonly isRelayed?: true
-    /** Headers that only some answers have, each with what it says. */
+    /** Headers that only some replies have, each with its description. */
     readonly headers?: Readonly<Record<string, string>>
   }
-  /** Its errors say `reason` and `retryable` too, without which existing clients do not take them. B2.4. */
+  /** Errors have `reason` and `retryable` too; existing clients need these members. B2.4. */
   readonly tellsReason?: true
-  /**
-   * Its errors have the members `sluice_metadata` and `user_id`, null while nothing is known for them. C1,
-   * §2.1.
-   */
+  /** Errors have the members `sluice_metadata` and `user_id`, null without a value. C1, §2.1. */
   readonly tellsAccount?: true
   /**
-   * Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. 429 listed =
-   * rate-limited.
+   * Statuses of the contract row (§7, else B1/B2), without 401, which every operation has. A listed 429 means
+   * that the operation is rate-limited.
    */
   readonly statuses: readonly number[]
-  /** Failures that `run` itself may return; those of the pipeline's stages are not repeated here. */
+  /** Failures that `run` itself may return; the pipeline's stages add their own. */
   readonly failures: readonly FailureName[]
   readonly example: { readonly params?: P; readonly query?: Q; readonly body?: unknown }
   run(call: Call<P, Q, B>, ports: Ports): Promise<Outcome<Success>> | Outcome<Success>
 }
 
 /**
- * Who may call, told by the key and the request's head alone; the order of these is that of the checks. §4.4,
- * B1.4, C5.
+ * Who may call the operation, decided by the key and the request's head alone. The members stand in the order
+ * of the checks. §4.4, B1.4, C5.
  */
 export interface OperationAccess {
   readonly keys: readonly KeyKind[]
   /**
-   * Any of these scopes lets an inference or intern key in; empty: each may. Left out only where neither kind
-   * may. C34.
+   * Scopes of which an inference or intern key needs one; empty: every such key may call. Absent only where
+   * neither kind may call. C34.
    */
   readonly keyScopes?: readonly KeyScope[]
-  /** Where the key stands when `authorization` is free for somebody else's: alone or behind `Bearer`. */
+  /**
+   * Header of the key, alone or after `Bearer`, where `authorization` is free for another server's
+   * credential.
+   */
   readonly header?: 'x-sluice-key'
-  /** Outside of the programme it is 404. */
+  /** The operation answers 404 outside of the programme. */
   readonly isOfProgramme?: true
-  /** On the operator's regional hostnames it is 403. */
+  /** The operation answers 403 on the operator's regional hostnames. */
   readonly refusesRegional?: true
   /**
-   * Finds what the path is about before anything else of it is looked at: 404 when it is not the key's to
-   * see.
+   * Finds the resource of the path before all other inputs are checked: 404 when the key may not see the
+   * resource.
    */
   readonly scope?: (request: ScopeRequest, ports: Ports) => Outcome<null> | Promise<Outcome<null>>
-  /** While the workspace's vault writes are disabled it is 503. */
+  /** The operation answers 503 while the workspace's vault writes are disabled. */
   readonly writesVault?: true
 }
 
 export interface ScopeRequest {
   readonly key: KeyRecord
-  /** Decoded and not yet validated; the first text of each name. */
+  /** A parameter of the path, decoded and not yet validated; the first text of each name. */
   param(name: string): string | null
 }
 
 /**
- * An operation as lists hold it: `run` takes its own inputs, so a list must forget them; the pipeline gives
- * each only what it validated.
+ * An operation in a list: each `run` has its own input types, so that a list must forget them. The pipeline
+ * passes only validated values.
  */
 export type AnyOperation = Omit<Operation<never, never, never>, 'example'> & Pick<Operation, 'example'>
 
-/** What the path of an operation begins with on the wire. */
+/** Prefix of an operation's path on the wire. */
 export function prefixOf({ area, isAtRoot }: Pick<AnyOperation, 'area' | 'isAtRoot'>): string {
   if (isAtRoot === true) return ''
   return area === 'scim' ? SCIM_PREFIX : API_PREFIX
 }
 
-/** Whether calls count against the key's limit: its contract row lists 429. C11. */
+/** True when calls count against the key's limit: the operation's contract row lists 429. C11. */
 export function isRateLimited({ statuses }: Pick<AnyOperation, 'statuses'>): boolean {
   return FAILURES.rate_limited.status.some((status) => statuses.includes(status))
 }
 
-/** What an operation sees of a request: validated values, who calls, and when to give up. */
+/** The part of a request that an operation sees: validated values, the caller and the deadline. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly requestId: string
   readonly key: KeyRecord
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** Of an operation that takes one; it stands still until `receive`. */
+  /** The streamed body, null for other operations; no bytes flow before `receive`. */
   readonly upload: Upload | null
-  /** Of an operation that passes the request on; its path stands in `params`. */
+  /** The request that the operation passes on, null for other operations; its path stands in `params`. */
   readonly relayed: RelayedRequest | null
   readonly headers: Readonly<Partial<Record<HeaderName, string>>>
-  /**
-   * Of an operation that is `idempotent`: what a repetition has in common with this call; null without the
-   * header.
-   */
+  /** The identity of a repeatable call, for an operation that is `idempotent`; null without the header. */
   readonly idempotency: Repeatable | null
-  /** Of one whose answer the pipeline keeps: for a store that keeps it in its own transaction. */
+  /**
+   * The claim of a call whose reply the pipeline stores: a store may save the reply in its own transaction.
+   */
   readonly turn: IdempotencyClaim | null
-  /** Lower-case hex, of the body of such a call. */
+  /** Lower-case hex, of the body of a call with a claim. */
   readonly bodySha256: string | null
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number
   readonly deadlineAt: number
-  /** Created on first use; its reason is a `CallEnded`. */
+  /** Created on first use; the reason is a `CallEnded`. */
   readonly signal: AbortSignal
-  /** Whether the signal is aborted: asking this makes none. */
+  /** True when the signal is aborted; reading this property creates no signal. */
   readonly hasEnded: boolean
-  /** False: the caller's organization has to read before more is made for it. */
+  /** False: the caller's organization has to read earlier replies before Sluice makes more for it. */
   readonly hasRoomToRead: boolean
   readonly notes: CallNotes
   /**
-   * Of a call that outlives its client: it is charged for from now on, or no longer. While it is, nobody
-   * hears that the client left.
+   * Reports that a call that outlives its client is charged from now on, or no longer. While the call is
+   * charged, the signal ignores that the client leaves.
    */
   sent(isSent: boolean): void
 }
 
 /**
- * A success: nothing, a JSON value, or bytes that are already JSON (slices of a provider's answer among
- * them).
+ * A success: nothing, a JSON value, or bytes that are JSON already (for example slices of a provider's
+ * response).
  */
 export type Success =
-  /** No body at all: 204. */
+  /** No body: 204. */
   | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
-  /** 304: the caller has it already. RFC 9110 §15.4.5. */
+  /** 304: the caller has the current version. RFC 9110 §15.4.5. */
   | {
       readonly kind: 'unmodified'
       readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
@@ -224,26 +230,28 @@ export type Success =
       readonly parts: readonly Uint8Array[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>
-      /** Its parts are kept anyway, and no other answer has its own: unread, it takes no memory. */
+      /**
+       * True when the parts stay in memory anyway and other replies share them: an unread reply then takes no
+       * memory.
+       */
       readonly isShared?: boolean
       /**
-       * Called exactly once, when the last byte was written or the reply was dropped: it returns borrowed
-       * memory.
+       * Called exactly once, after the last byte was written or the reply was dropped; frees borrowed memory.
        */
       readonly done?: () => void
     }
   /**
-   * A file to download, whole or in part as the request's headers ask; the reply closes it. RFC 9110 §13,
-   * §14.
+   * A file to download, whole or in part by the request's headers; the reply closes the content. RFC 9110
+   * §13, §14.
    */
   | {
       readonly kind: 'content'
       readonly content: Content
       readonly contentType: string
-      /** Names the download; its folders are left out. */
+      /** Name of the download, without its folders. */
       readonly filename: string
     }
-  /** Somebody else's answer, whatever its status. */
+  /** The response of another server, with any status. */
   | { readonly kind: 'relay'; readonly answer: RelayedAnswer }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
@@ -257,21 +265,19 @@ interface InputShapes {
   readonly hasRest?: true
 }
 
-/** Types `run` by the declared inputs; `B` is given by the caller, since a bulky member may stay bytes. */
+/** Types `run` by the declared inputs. The caller gives `B`, since a large member may stay bytes. */
 export function defineOperation<const I extends InputShapes, B = undefined>(
   operation: Omit<Operation<StaticOf<I['params']>, StaticOf<I['query']>, B>, 'input'> & { readonly input: I },
 ): Operation<StaticOf<I['params']>, StaticOf<I['query']>, B> {
   return operation
 }
 
-/** Who changes something, for the audit log. */
+/** The actor of a change, for the audit log. */
 export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): ChangedBy {
   return { actor: { kind: key.kind === 'scim' ? 'scim_token' : 'key', id: key.hash }, requestId }
 }
 
-/**
- * Whose files a caller sees: those of its key's workspace, or of the organization's default one. B1.7, C22.
- */
+/** The workspace whose files a caller sees: that of its key, or the organization's default one. B1.7, C22. */
 export function ownWorkspaceOf({ workspaceId, defaultWorkspaceId }: KeyRecord): string {
   return workspaceId ?? defaultWorkspaceId
 }
@@ -280,7 +286,7 @@ type Known = Outcome<Pick<Ports['models'], 'resolve'> | WorkspaceModels>
 
 /**
  * The models that a key may call: those of its workspace, where that has endpoints or keys of its own, else
- * the catalogue's. At once but for a workspace's first call.
+ * the catalogue's. Returns a promise only for a workspace's first call.
  */
 export function modelsOf(
   key: KeyRecord,
@@ -293,9 +299,8 @@ export function modelsOf(
 }
 
 /**
- * The model as this key may call it: private endpoints release a secret, which a key without `vault:use` may
- * not.
- * Failure: scope_missing (nothing else serves the model). C34.
+ * The model in the form that this key may call: private endpoints release a secret, which needs the scope
+ * `vault:use`. Failure: scope_missing (no other endpoint serves the model). C34.
  */
 export function callableBy(
   { scopes }: Pick<KeyRecord, 'scopes'>,
@@ -310,7 +315,10 @@ export function callableBy(
 
 const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
 
-/** A catalogue's provider under the workspace's own key has no destination of its own. */
+/**
+ * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
+ * of its own.
+ */
 function isPrivate({ ownWay }: Endpoint): boolean {
   return ownWay !== undefined && ownWay.destination !== null
 }

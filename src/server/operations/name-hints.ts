@@ -9,8 +9,8 @@ type Models = Pick<ModelCatalogue, 'models'>
 const LIST = '`GET /api/v1/models?output_modalities=all` lists all.'
 
 /**
- * `model_unknown` with the name that was asked for and those of the catalogue that it may stand for. C39.
- * @param allowed of the key: it is told of no other
+ * `model_unknown` with the requested name and the names of the catalogue that it may stand for. C39.
+ * @param allowed models of the key: the message names no other
  */
 export function modelUnknown(
   name: string,
@@ -35,7 +35,7 @@ function* idsOf(models: ModelCatalogue['models'], isShown: (id: string) => boole
 /** Models that a message names as examples. */
 const EXAMPLES_MAX = 3
 
-/** `model_unfit` with what the model is, and models that serve the operation. C39. */
+/** `model_unfit` with the kind of the model, and models that serve the operation. C39. */
 export function modelUnfit(
   { id, video, isEmbedding }: CallableModel,
   makes: 'embeddings' | 'videos',

@@ -6,8 +6,8 @@ interface Named {
 }
 
 /**
- * The organization that a call names, in its query or in its body; undefined: none, so that it is the key's
- * own. C32. Failure: query_invalid (two of them).
+ * The organization that a call names in its query or in its body; undefined: none, so that the key's own
+ * counts. C32. Failure: query_invalid (two different ones).
  */
 export function namedOrganization(
   { organization_id: asked }: Named,
@@ -24,8 +24,8 @@ export function namedOrganization(
 }
 
 /**
- * The organization that a read is about: each reads its own, and an operator any. C32.
- * Failures: operator_only, organization_unknown, store_unavailable.
+ * The organization of a read: each caller reads its own, and an operator any. C32. Failures: operator_only,
+ * organization_unknown, store_unavailable.
  */
 export function readableOf(
   ownId: string,

@@ -7,15 +7,17 @@ import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']
 
-/** What endpoints put around each input: marks of begin and end, a prompt for the input type. Decision. */
+/**
+ * Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision.
+ */
 export const TOKENS_ADDED_MAX = 16
-/** The shortest id of a token in JSON is a digit and a comma. */
+/** JSON bytes of one token id at least: a digit and a comma. */
 const JSON_BYTES_PER_ID_MIN = 2
 
 /**
- * What a call may cost at most: the dearest of all the endpoints that it may reach. Those under the
- * workspace's own credentials stand apart, since each endpoint is called under one credential alone. Design
- * §6.4.
+ * The most that a call may cost: the highest bound of all endpoints that the call may reach. Endpoints under
+ * the workspace's own credentials have a bound of their own, since each endpoint is called under one
+ * credential only. Design §6.4.
  */
 export function costBoundOf(
   targets: readonly { readonly endpoint: Endpoint }[],
@@ -34,13 +36,13 @@ export function costBoundOf(
   return unpriced === null ? { paidNano, anyNano } : { paidNano, anyNano, unpriced }
 }
 
-/** What nobody can bound is dearer than everything. */
+/** The higher of two bounds; null (unbounded) is above every bound. */
 function dearer(one: number | null, other: number | null): number | null {
   return one === null || other === null ? null : Math.max(one, other)
 }
 
 function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): number | null {
-  // No price is not the price 0: the provider asks one that nobody has told. C40.
+  // A missing price is not the price 0: the provider charges a price that Sluice does not know. C40.
   if (endpoint.isUnpriced) return null
   if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
   const tokens = mostTokens(input, shape, endpoint.contextLength)
@@ -48,8 +50,8 @@ function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): n
 }
 
 /**
- * Tokens that an input may have at most: a token for each byte of UTF-8, and no more than the context of the
- * endpoint for each vector. Null for pictures and the like where the context is not known.
+ * Tokens that an input may have at most: a token for each byte of UTF-8, and for each vector no more than the
+ * context of the endpoint. Null for pictures and other media where the context is unknown.
  */
 export function mostTokens(
   input: Input,
@@ -69,12 +71,12 @@ export function mostTokens(
   return tokens
 }
 
-/** Bytes are counted only where the context does not decide. */
+/** Bytes are counted only where the context does not decide the maximum. */
 function textTokens(text: string, each: number): number {
   return text.length >= each ? each : Buffer.byteLength(text) + TOKENS_ADDED_MAX
 }
 
-/** JSON never has fewer bytes than the text it stands for. */
+/** JSON never has fewer bytes than the text that it encodes. */
 function mostOfBulk(
   { json, count: ids }: BulkBytes,
   { kind, count }: InputShape,
@@ -97,7 +99,7 @@ function mostOfBulk(
   }
 }
 
-/** The tokens of a picture are told by neither its bytes nor its address. */
+/** Neither the bytes nor the address of a picture give its tokens: a picture counts as the whole context. */
 function mostOfParts(input: Input, count: number, each: number): number {
   let tokens = count * TOKENS_ADDED_MAX
   for (const part of partsOf(input)) tokens += part.type === 'text' ? Buffer.byteLength(part.text) : Infinity

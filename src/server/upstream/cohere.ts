@@ -6,7 +6,7 @@ import { RewrittenEmbeddings } from './rewritten.ts'
 
 /**
  * Cohere's `POST /v2/embed`: texts, or texts and images in `inputs`; vectors come back by type under
- * `embeddings`, tokens under `meta.billed_units`. Floats are asked for always, base64 is ours.
+ * `embeddings`, tokens under `meta.billed_units`. Sluice always requests floats and encodes base64 itself.
  */
 export function cohereEmbeddings(endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs): EmbeddingProtocol {
   return new RewrittenEmbeddings(endpoint, { protocol: 'cohere', path: '/embed' }, { link, jobs })

@@ -1,10 +1,10 @@
-/** A key of ours: its text is asked for once, when an endpoint is first used. */
+/** A key of the operator. Its text is read once, at the first use of an endpoint. */
 export interface Credential {
   reveal(): string
 }
 
-/** How a protocol carries our key: a header's name and value. */
+/** The name and value of the header in which a protocol carries the key. */
 export type CredentialHeader = (key: string) => readonly [string, string]
 
-/** Of OpenAI's protocol, and of Cohere's. */
+/** The header of the protocols of OpenAI and Cohere. */
 export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]

@@ -30,13 +30,15 @@ import { judgeUsage } from './usage.ts'
 export interface EmbedderOptions {
   readonly egress: Egress
   readonly jobs: ShortJobs
-  /** Our keys by the name of their environment variable; a provider whose key is missing is not used. */
+  /**
+   * Keys of the operator by the name of their environment variable; a provider without its key is not used.
+   */
   readonly credentials: ReadonlyMap<string, Credential>
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream'>
-  /** Milliseconds of the clock that deadlines are in. */
+  /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
-  /** 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random: () => number
 }
 
@@ -86,7 +88,7 @@ class RoutingEmbedder implements Embedder {
       const startedAt = this.#now()
       if (startedAt >= job.deadlineAt)
         return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
-      // Asked for only once there was time to leave: a signal that nobody reads is never made.
+      // The signal is read only when there was time to leave: a signal that is never read is never created.
       if (trail.length > 0 && (await hasEnded(job)))
         return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
       if (!target.health.admit(startedAt, job.caller.key)) {
@@ -105,8 +107,8 @@ class RoutingEmbedder implements Embedder {
   }
 
   /**
-   * Without those whose cost no limit of the caller can hold; null where there are none such, or no others.
-   * C40.
+   * The model without the endpoints whose cost no limit of the caller can bound; null where the model has no
+   * such endpoints, or only such. C40.
    */
   #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> | null {
     const { model, limits } = job
@@ -119,7 +121,7 @@ class RoutingEmbedder implements Embedder {
     return chosen.ok ? chosen : null
   }
 
-  /** Endpoints that the preferences leave, that are set up, and whose protocol has words for the input. */
+  /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
   #choose(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
     const { model, request } = job
     const routed = route(model, request, (endpoint) => this.#targets.healthOf(endpoint))
@@ -131,7 +133,7 @@ class RoutingEmbedder implements Embedder {
       const target = this.#targets.of(endpoint)
       if (target === null) continue
       isSetUp = true
-      // Around a circle of providers each call would beget the next, as private endpoints would.
+      // In a cycle of providers each call would cause the next; private endpoints have the same bound.
       const isTooFar = hops > EMBEDDINGS_HOPS_MAX && endpoint.provider.protocol !== 'local'
       isCircular ||= isTooFar
       if (isTooFar) continue
@@ -149,16 +151,19 @@ class RoutingEmbedder implements Embedder {
       : ok(targets)
   }
 
-  /** The forms of input that at least one of the endpoints takes. */
+  /** The forms of input that at least one of the endpoints accepts. */
   #formsOf(endpoints: readonly Endpoint[]): string {
     const protocols = endpoints.flatMap((endpoint) => this.#targets.of(endpoint)?.protocol ?? [])
-    // Its keys are the kinds.
+    // The keys of `FORMS` are the kinds.
     const kinds = Object.keys(FORMS) as InputKind[]
     const taken = kinds.filter((kind) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
     return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
   }
 
-  /** Not an async function of its own: on the hot path each costs a turn of the microtask queue. */
+  /**
+   * This method is no async function: on the hot path each async function costs a turn of the microtask
+   * queue.
+   */
   #attempt({ job, shape, target, startedAt }: Try): Promise<Outcome<Reading>> {
     const { endpoint, protocol, health } = target
     const endsAt = Math.min(startedAt + endpoint.provider.timeoutMs, job.deadlineAt)
@@ -166,7 +171,7 @@ class RoutingEmbedder implements Embedder {
     const reading = protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
     if (!health.isOpen) return reading
     return reading.catch((bug: unknown) => {
-      // A probe that is never reported would keep the breaker open for ever.
+      // A probe without a report would keep the breaker open for ever.
       health.unknown(job.caller.key)
       throw bug
     })
@@ -176,7 +181,7 @@ class RoutingEmbedder implements Embedder {
     const { endpoint, health } = target
     const upstreamMs = this.#now() - startedAt
     const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
-    // A provider that tells too many tokens is not faster for it.
+    // A provider that reports too many tokens must not count as faster.
     const most = mostTokens(job.request.input, shape, endpoint.contextLength)
     health.answered(upstreamMs, Math.min(usage.promptTokens, most ?? Infinity))
     this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
@@ -197,7 +202,10 @@ class RoutingEmbedder implements Embedder {
     }
   }
 
-  /** Tells health and the log, and turns an attempt that the call's own deadline cut into that deadline. */
+  /**
+   * Reports a failure to the endpoint's health and the log. A failure that the call's own deadline caused
+   * becomes that deadline.
+   */
   #learn(failure: Failure, { job, target, startedAt }: Try): Failure {
     const { endpoint, health } = target
     const { name } = failure
@@ -205,7 +213,7 @@ class RoutingEmbedder implements Embedder {
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
     const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
-    // Cut by the call's own deadline, it might have answered within the time that it has.
+    // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
     if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut)
       health.struck(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
@@ -246,7 +254,7 @@ interface Try {
   readonly startedAt: number
 }
 
-/** What of a failed attempt is logged. */
+/** The logged facts of a failed attempt. */
 function failedAttempt({ name, fields, metadata, cause }: Failure, provider: string): FailedAttempt {
   const status = fields?.['status']
   const broken =
@@ -258,16 +266,19 @@ function failedAttempt({ name, fields, metadata, cause }: Failure, provider: str
   }
 }
 
-/** The first modality that the model does not take; null when it takes all. */
+/** The first modality that the model does not accept; null when it accepts all. */
 function foreignTo(taken: readonly string[], media: ReadonlySet<string>): string | null {
   for (const modality of media) if (!taken.includes(modality)) return modality
   return null
 }
 
-/** While a provider had the call its client's leave did not matter and was not heard of; now it does. C24. */
+/**
+ * True when the call has ended. While a provider works on a call, Sluice does not watch whether the client
+ * leaves; between two attempts it does. C24.
+ */
 async function hasEnded({ call }: EmbeddingJob): Promise<boolean> {
   call.sent?.(false)
-  // Immediates of this turn run before the sockets are looked at again.
+  // Immediates of this turn run before the event loop polls the sockets again.
   await turn()
   await turn()
   return call.signal.aborted

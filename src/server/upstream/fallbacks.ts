@@ -1,10 +1,10 @@
 import type { Failure, FailureName } from '../../schemas/failures.ts'
 
 /**
- * The failures that another endpoint may mend, and whether each counts against the endpoint; every other one
- * is the input's, the caller's or ours. When all endpoints fail, the first in this order is told: the one
- * that leaves the caller most to hope for. An overloaded or slow provider may answer the next try; a refused
- * credential will not help until an operator acts.
+ * Failures after which another endpoint may succeed, and whether each is a strike against its endpoint. Every
+ * other failure is due to the input, the caller or Sluice. When all endpoints fail, the reply names the
+ * failure that stands first in this order, which gives the caller the best chance: an overloaded or slow
+ * provider may answer the next try; a refused credential needs an operator.
  */
 const FALLBACKS = {
   upstream_overloaded: { isStrike: true },
@@ -29,12 +29,12 @@ export function mayFallBack(failure: Failure): failure is Fallback {
   return Object.hasOwn(FALLBACKS, failure.name)
 }
 
-/** Whether it counts against its endpoint. */
+/** True when the failure is a strike against its endpoint. */
 export function isStrike(failure: Failure): boolean {
   return mayFallBack(failure) && FALLBACKS[failure.name].isStrike
 }
 
-/** The lowest is told. */
+/** Rank of a failure; the reply names the failure of the lowest rank. */
 export function rankOf({ name }: Fallback): number {
   return RANKED.indexOf(name)
 }

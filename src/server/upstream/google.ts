@@ -5,7 +5,7 @@ import type { CredentialHeader } from './credential.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 import { RewrittenEmbeddings } from './rewritten.ts'
 
-/** The key travels in a header of Google's own, never in the address, which logs would keep. */
+/** The key travels in a header of Google's own, never in the URL, which logs would keep. */
 export const googleKey: CredentialHeader = (key) => ['x-goog-api-key', key]
 
 /**

@@ -1,41 +1,47 @@
 /**
- * Strikes in a row that open the breaker; a time-out counts thrice, as it costs a caller its patience.
- * Decision.
+ * Strikes in a row that open the breaker. A strike is a failure that counts against the endpoint; a timeout
+ * counts as three, since it costs a caller the most time. Decision.
  */
 const STRIKES_MAX = 10
 /**
- * Milliseconds that a single caller's strikes must span to open it: else one who knows an input that the
- * provider fails at would take the endpoint from all. Where others call too, one of them is answered
- * meanwhile. Decision.
+ * Milliseconds that the strikes of a single caller must span to open the breaker: a caller who knows an input
+ * that makes the provider fail could otherwise block the endpoint for all callers. Where others call too, one
+ * of them gets an answer meanwhile. Decision.
  */
 export const STRIKES_ALONE_MS = 10_000
-/** Probes of a half-open breaker at once, each of another caller, for the same reason. Decision. */
+/**
+ * Concurrent probes of a half-open breaker. Each probe belongs to another caller, so that no single caller
+ * decides. Decision.
+ */
 export const PROBES_MAX = 4
+/** Strikes of a failure other than a timeout. */
 export const STRIKES_OF_FAILURE = 1
+/** Strikes of a timeout. */
 export const STRIKES_OF_TIMEOUT = 3
-/** Milliseconds that an open breaker rests, doubled by each failed probe. Decision. */
+/** Milliseconds of the first rest of an open breaker; each failed probe doubles the rest. Decision. */
 const REST_MS_MIN = 1_000
+/** Milliseconds of the longest rest of an open breaker. Decision. */
 const REST_MS_MAX = 30_000
 /**
- * Milliseconds of the longest rest where the model has no other endpoint: each rest refuses every call of the
- * model. Decision.
+ * Milliseconds of the longest rest where the model has no other endpoint: during a rest every call of the
+ * model is refused. Decision.
  */
 export const REST_ALONE_MS_MAX = 2_000
-/** Share of the rest that chance adds, so that fronts do not probe together. */
+/** Share of the rest that is added at random, so that fronts do not probe together. */
 const REST_JITTER = 0.2
-/** Answers whose speed is remembered. */
+/** Responses whose speed is kept. */
 const REMEMBERED = 64
 
-/** How long a breaker has been open, and when it lets the next probe through. Milliseconds. */
+/** Milliseconds for which a breaker has been open, and milliseconds until the next probe. */
 export interface OpenBreaker {
   readonly openForMs: number
   readonly probeInMs: number
 }
 
 /**
- * What one front has seen of an endpoint: how fast it answers, and whether it answers at all. The breaker
- * opens after strikes in a row, rests, and lets a round of probes through: one success closes it, and as many
- * failures make it rest longer. A round that not enough callers joined ends after that rest too.
+ * One front's measurements of an endpoint: the speed of its responses, and its circuit breaker. The breaker
+ * opens after strikes in a row, rests, and then admits a round of probes: one success closes the breaker, and
+ * as many failures as probes extend the rest. A round that too few callers joined also ends after that rest.
  */
 export class EndpointHealth {
   readonly #random: () => number
@@ -44,18 +50,20 @@ export class EndpointHealth {
   #answers = 0
   #strikes = 0
   #struckSince = 0
-  /** Callers of the strikes in a row: only whether they are two counts. */
+  /** Callers of the strikes in a row; only the difference between one and several matters. */
   readonly #struckBy = new Set<string>()
   #restMs = 0
   #openUntil = 0
   #openedAt = 0
   #isAlone = false
-  /** Callers of the round of probes, how many of them failed, and when the next round may begin. */
+  /** Callers of the current round of probes. */
   readonly #probers = new Set<string>()
+  /** Failed probes of the current round. */
   #failedProbes = 0
+  /** Milliseconds at which the next round may begin. */
   #nextRoundAt = Infinity
 
-  /** @param random 0 to 1, for the jitter */
+  /** @param random a number from 0 to 1, for the jitter */
   constructor(random: () => number) {
     this.#random = random
   }
@@ -71,7 +79,9 @@ export class EndpointHealth {
       : null
   }
 
-  /** Milliseconds until the caller may probe; 0 when that is open, or when the breaker is closed. */
+  /**
+   * Milliseconds until the caller may probe; 0 when the caller may probe now, or when the breaker is closed.
+   */
   restMs(nowMs: number, caller: string): number {
     if (!this.isOpen) return 0
     const isLeftOut = this.#probers.has(caller) || this.#probers.size >= PROBES_MAX
@@ -79,7 +89,7 @@ export class EndpointHealth {
     return Math.max(0, until - nowMs)
   }
 
-  /** Asks to call the endpoint; whoever gets true tells the outcome by one of the methods below. */
+  /** Admits a call to the endpoint. After true the caller reports the outcome by one of the methods below. */
   admit(nowMs: number, caller: string): boolean {
     if (!this.isOpen) return true
     if (nowMs < this.#openUntil) return false
@@ -97,7 +107,7 @@ export class EndpointHealth {
     this.alive()
   }
 
-  /** It answered, though not with vectors: the input was at fault. */
+  /** Reports a response without vectors: the endpoint answered, and the input was at fault. */
   alive(): void {
     this.#strikes = 0
     if (this.#struckBy.size > 0) this.#struckBy.clear()
@@ -118,7 +128,10 @@ export class EndpointHealth {
     this.#openUntil = this.#restFrom(nowMs)
   }
 
-  /** Nothing was learned: the call ended before the endpoint could answer, or its input says too little. */
+  /**
+   * Reports an outcome that says nothing: the call ended before the endpoint could answer, or its input was a
+   * special case.
+   */
   unknown(caller: string): void {
     this.#probers.delete(caller)
   }
@@ -137,19 +150,19 @@ export class EndpointHealth {
     this.#nextRoundAt = Infinity
   }
 
-  /** Doubles the rest. */
+  /** Doubles the rest and returns its end. */
   #restFrom(nowMs: number): number {
     const mostMs = this.#isAlone ? REST_ALONE_MS_MAX : REST_MS_MAX
     this.#restMs = Math.min(mostMs, Math.max(REST_MS_MIN, this.#restMs * 2))
     return nowMs + this.#restMs * (1 + REST_JITTER * this.#random())
   }
 
-  /** @param percentile 0 to 100; null while nothing was measured */
+  /** @param percentile 0 to 100 @returns null before the first measurement */
   latencyMs(percentile: number): number | null {
     return percentileOf(this.#latenciesMs.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
   }
 
-  /** Tokens of the prompt a second that so many percent of the answers were slower than. */
+  /** Prompt tokens a second. The percentile gives the share of responses that were slower. */
   throughput(percentile: number): number | null {
     return percentileOf(this.#tokensPerS.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
   }

@@ -4,10 +4,10 @@ import type { EmbeddingsRequest } from '../ports/embeddings/embeddings.ts'
 
 type Input = EmbeddingsRequest['input']
 
-/** What an input is, without its contents. */
+/** The kind and size of an input, without its contents. */
 export interface InputShape {
   readonly kind: InputKind
-  /** Vectors that it asks for. */
+  /** Number of vectors that the input yields. */
   readonly count: number
 }
 
@@ -21,12 +21,12 @@ export function shapeOf(input: Input): InputShape {
   return kind === 'numbers' ? ONE_TOKEN_LIST : { kind, count: isBulky ? input.count : input.length }
 }
 
-/** The bytes of an input as JSON, for a body that is sent in parts; null for one that is small. */
+/** The bytes of a large input as JSON, for a body that is sent in parts; null for a small input. */
 export function bulkOf(input: Input): Uint8Array | null {
   return input instanceof BulkBytes ? input.json : null
 }
 
-/** The value of an input that is not bulky. */
+/** The value of a small input; null for a large one. */
 export function valueOf(input: Input): Exclude<Input, BulkBytes> | null {
   return input instanceof BulkBytes ? null : input
 }
@@ -39,14 +39,14 @@ const MODALITIES = {
   input_file: 'file',
 } as const satisfies Record<EmbeddingPart['type'], string>
 
-/** Modalities beside text that the input has; a bulky one is not read for it, and its provider decides. */
+/** Modalities beside text in the input. A large input is not parsed for this: its provider decides. */
 export function mediaOf(input: Input): ReadonlySet<string> {
   const media = new Set<string>()
   for (const part of partsOf(input)) if (part.type !== 'text') media.add(MODALITIES[part.type])
   return media
 }
 
-/** All parts of a multimodal input; none for every other one. */
+/** All parts of a multimodal input; none for every other input. */
 export function partsOf(input: Input): readonly EmbeddingPart[] {
   if (typeof input === 'string' || input instanceof BulkBytes) return []
   const parts: EmbeddingPart[] = []

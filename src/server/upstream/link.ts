@@ -7,7 +7,7 @@ import type { EmbeddingAttempt } from './protocol.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { Struck } from './reason.ts'
 
-/** Where a link goes: trusted, or vetted. */
+/** The origin that a link calls: trusted or vetted. */
 export type LinkOrigin = Pick<TrustedOrigin, 'call'>
 
 export interface LinkDeps {
@@ -15,14 +15,14 @@ export interface LinkDeps {
   /** The key; null when the provider needs none. */
   readonly key: string | null
   readonly credentialHeader: CredentialHeader
-  /** Of the catalogue, for this provider. */
+  /** Headers that the catalogue has for this provider. */
   readonly extra?: ExtraHeaders
 }
 
-/** The way to one provider: its pool, its base path and the headers of every call. */
+/** The connection to one provider: its pool, its base path and the headers of every call. */
 export class ProviderLink {
   readonly provider: Provider
-  /** What no caller may read in what the provider says. */
+  /** Texts that are redacted from everything that the provider says. */
   readonly struck: Struck
   readonly #origin: LinkOrigin
   readonly #basePath: string
@@ -51,15 +51,15 @@ export class ProviderLink {
   }
 
   /**
-   * Embeddings have no effect at the provider but a charge: repeating one that a dead connection lost is
-   * safe.
+   * Posts a request. A repeat after a lost connection is safe: embeddings have no effect at the provider
+   * except a charge.
    */
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],
     attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops' | 'caller'>,
   ): Promise<Outcome<EgressAnswer>> {
-    // It may lead to a Sluice, this one among them: that one counts on.
+    // The provider may be a Sluice, also this one: that Sluice continues the count.
     const { hops = 0 } = attempt
     return this.#origin.call({
       method: 'POST',

@@ -16,9 +16,10 @@ import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 
 /**
- * `sluice/lexical-1`: needs no key and no network. It is lexical, not semantic: texts that share wording come
- * out close, synonyms do not. Computed in the short-job pool, slice by slice, so that others get their turn.
- * One object serves all endpoints of a front, whose calls it bounds. Design §10.
+ * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts that share
+ * wording come out close, synonyms do not. The pool of short jobs computes the vectors slice by slice, so
+ * that jobs of others run between the slices. One object serves all endpoints of a front and bounds their
+ * calls. Design §10.
  */
 export class LexicalEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
@@ -35,7 +36,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     return shape.kind !== 'numbers' && shape.kind !== 'lists'
   }
 
-  /** Failures: body_invalid, busy, and what the pool of short jobs fails with. */
+  /** Failures: body_invalid, busy, and those of the pool of short jobs. */
   async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
     const { request, shape, caller } = attempt
     const dimensions = request.dimensions ?? LEXICAL_DIMENSIONS_DEFAULT
@@ -65,7 +66,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     else this.#callsBy.delete(organizationId)
   }
 
-  /** A large input is parsed and cut in a job: this thread only hands its bytes over. */
+  /** A short job parses and cuts a large input: this thread only hands the bytes over. */
   async #sliced(
     attempt: EmbeddingAttempt,
     dimensions: number,
@@ -90,7 +91,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
   ): Promise<Outcome<Reading>> {
     const encoding = request.encoding_format ?? 'float'
     const data: Uint8Array[] = []
-    // Before any work: a caller whose share is taken costs no thread.
+    // The room is taken before any work: a call of a caller whose share is used up occupies no thread.
     const room = this.#egress.hold(shape.count * dimensions * NUMBER_BYTES_MIN[encoding], caller)
     if (room === null) return fail('busy', { retryAfterS: 1 })
     let tokens = 0
@@ -98,7 +99,7 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     let madeBytes = 0
     const ended = (outcome: Outcome<never>): Outcome<never> => (room.give(), outcome)
     for (const { texts, count } of slices) {
-      // Answers of the same organization that came before may lie unread since.
+      // Earlier responses of the same organization may be unread since then.
       if (call.hasRoomToRead === false) return ended({ ok: false, failure: UNREAD })
       const outcome = await this.#jobs.run(
         'embed_lexical',
@@ -119,12 +120,12 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
 
 type Slices = Extract<ShortJobTypes['slice_texts']['out'], { ok: true }>['slices']
 
-/** Bytes that a number takes in an answer at least: `0,`; in base64 five and a third. */
+/** Bytes of a number in a response at least: `0,` as a float; five and a third in base64. */
 const NUMBER_BYTES_MIN = { float: 2, base64: 5 } as const
 
 const COMMA = Buffer.from(',')
 
-/** Joins lists by taking the bracket between them away. */
+/** Joins lists by removing the bracket between them. */
 function addTo(parts: Uint8Array[], list: Uint8Array): void {
   const last = parts.pop()
   if (last === undefined) parts.push(list)

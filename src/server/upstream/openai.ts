@@ -13,8 +13,8 @@ import { parseAnswer } from './read-answer.ts'
 const PATH = '/embeddings'
 
 /**
- * Any server that speaks OpenAI's `POST /embeddings`. What it answers passes through unread when it has the
- * form and the encoding that the caller asked for. Design §4.
+ * Any server with OpenAI's `POST /embeddings`. A response passes through unparsed when it has the form and
+ * the encoding that the caller requested. Design §4.
  */
 export class OpenAiEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
@@ -50,13 +50,14 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
   }
 
   /**
-   * The optional members, each after its comma. Every server answers floats unasked, and some refuse the
+   * The optional members, each after its comma. Every server returns floats by default, and some refuse the
    * word.
    */
   #options(request: EmbeddingsRequest): string {
     const { dimensions, encoding_format: encoding, input_type: inputType, user } = request
     let options = ''
-    // Dropping it would answer vectors of another size: a server that cannot do it has to say so itself.
+    // Without this member the response would have vectors of another size: a server that does not support the
+    // member has to say so itself.
     if (dimensions !== undefined) options += this.#member('dimensions', dimensions)
     if (encoding === 'base64' && this.#has('encoding_format'))
       options += this.#member('encoding_format', encoding)

@@ -9,12 +9,12 @@ export interface EmbeddingAttempt {
   readonly shape: InputShape
   /** `performance.now()` milliseconds. */
   readonly endsAt: number
-  /** Of the whole call, on the same clock. */
+  /** End of the whole call, on the same clock. */
   readonly deadlineAt: number
-  /** Who asks. */
+  /** The caller of the API. */
   readonly caller: Caller
   readonly requestId?: string | null
-  /** Gateways that the call has come through before this one. */
+  /** Gateways that the call has passed before this one. */
   readonly hops?: number
   readonly call: {
     readonly signal: AbortSignal
@@ -23,7 +23,7 @@ export interface EmbeddingAttempt {
   }
 }
 
-/** What an endpoint answered, in our form; the token figures are the provider's word and not yet judged. */
+/** The response of an endpoint in Sluice's form; the token figures are the provider's and not yet checked. */
 export interface Reading {
   /** UTF-8 JSON of the `data` array in slices that follow each other. */
   readonly data: readonly Uint8Array[]
@@ -34,7 +34,7 @@ export interface Reading {
 
 /** Embeddings in one wire protocol, bound to one endpoint. Design §10. */
 export interface EmbeddingProtocol {
-  /** False for input shapes that the protocol has no words for: no call is made. */
+  /** False for input shapes that the protocol does not support: Sluice makes no call. */
   takes(shape: InputShape): boolean
   embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>>
 }

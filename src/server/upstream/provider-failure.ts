@@ -3,13 +3,13 @@ import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason } from './reason.ts'
 
-/** Seconds that a caller is told to wait at most, whatever the provider says. */
+/** Longest `Retry-After` in seconds that a caller gets, whatever the provider says. */
 const RETRY_AFTER_S_MAX = 600
 
 /**
- * What an answer other than 2xx becomes. Contract C23: a refusal of the input keeps its reason, cleaned; a
- * refusal of our credential, of our request's form or of our money is ours. The provider's status is told,
- * never passed on.
+ * The failure for a response other than 2xx. Contract C23: a refusal of the input keeps its reason, cleaned;
+ * a refusal of the credential, of the request's form or of the payment is Sluice's failure. Details show the
+ * provider's status; the reply never has it.
  */
 export function failureOf(answer: EgressAnswer, { struck }: Pick<ProviderLink, 'struck'>): Failure {
   const reason = readReason(answer.body, struck)
@@ -35,7 +35,7 @@ function nameOf(status: number): FailureName {
     case 415:
     case 422:
       return 'upstream_refused'
-    // 402 is the provider's bill to us; 498 is Cohere's own word for a bad token.
+    // 402 is the provider's bill to the operator; 498 is Cohere's own status for a bad token.
     case 401:
     case 402:
     case 403:
@@ -45,7 +45,7 @@ function nameOf(status: number): FailureName {
     case 429:
     case 529:
       return 'upstream_overloaded'
-    // Redirects, unknown paths and models, and every 5xx: nothing that the caller could mend.
+    // Redirects, unknown paths and models, and every 5xx: the caller can solve none of them.
     default:
       return 'upstream_failed'
   }

@@ -2,17 +2,17 @@ import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { Credential } from './credential.ts'
 
-/** Headers of the catalogue for a provider, ready to be sent. */
+/** Headers of the catalogue for a provider, ready to send. */
 export interface ExtraHeaders {
-  /** Flat name, value list. */
+  /** Flat list of names and values. */
   readonly sent: readonly string[]
-  /** The values that come from variables: no caller may read them. */
+  /** The values that come from variables: they are redacted from every reply. */
   readonly secrets: readonly string[]
 }
 
 export const NO_EXTRA: ExtraHeaders = { sent: [], secrets: [] }
 
-/** How a provider is called with what the operator has set. */
+/** The key and headers that the operator configured for a provider. */
 export interface OperatorAccess {
   /** Null when the provider needs none. */
   readonly key: string | null
@@ -36,8 +36,8 @@ export function operatorAccess(
 const KEY_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-goog-api-key', 'api-key', 'x-api-key'])
 
 /**
- * Under a workspace's own key: without what comes from a variable or carries a key, for that is the
- * operator's credential.
+ * Headers for a call under a workspace's own key: without values from variables and without headers that
+ * carry a key, since those are the operator's credentials.
  */
 export function plainHeaders({ headers = [] }: Provider): ExtraHeaders {
   const sent = headers.flatMap(({ name, value, env }) =>

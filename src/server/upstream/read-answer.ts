@@ -7,9 +7,9 @@ import type { EmbeddingAttempt, Reading } from './protocol.ts'
 type Decoding = ShortJobTypes['decode_embeddings']
 
 /**
- * Parses an answer, checks all of it and writes its vectors anew; a large one in a short job. A caller who
- * left changes nothing, since the answer is paid for; after the deadline nobody counts it any more.
- * Failures: upstream_invalid, and what the pool of short jobs fails with.
+ * Parses a response, checks all of it and writes its vectors anew; a short job does so for a large response.
+ * The work goes on when the caller has left, since the response is charged; after the deadline the call no
+ * longer counts it. Failures: upstream_invalid, and those of the pool of short jobs.
  */
 export async function parseAnswer(
   protocol: Decoding['in']['protocol'],
@@ -42,11 +42,12 @@ export async function parseAnswer(
 }
 
 /**
- * The cause of `upstream_invalid` when the form was right: some inputs make a sound provider lose a vector.
+ * The cause of `upstream_invalid` when only the number of vectors was wrong: some inputs make a sound
+ * provider lose a vector.
  */
 export const MISCOUNTED = new Error('another number of vectors')
 
-/** Its buffer, when nothing else lies in it. */
+/** The buffer of the bytes, when it holds nothing else. */
 function movable(bytes: Uint8Array): readonly ArrayBuffer[] {
   const { buffer } = bytes
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []

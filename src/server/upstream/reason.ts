@@ -1,32 +1,32 @@
-/** What a provider's error body says, cleaned for a caller's eyes. */
+/** The reason in a provider's error body, cleaned for callers. */
 export interface Reason {
-  /** One line without links, keys and long quotations; null when the body says nothing that we can read. */
+  /** One line without links, keys and long quotations; null when the body has no readable reason. */
   readonly text: string | null
-  /** The provider's own code; null when it has none that is a code. */
+  /** The provider's own code; null when the body has none in the form of a code. */
   readonly code: string | null
-  /** True when the body names our credential as the cause: Gemini says so with status 400. */
+  /** True when the body blames the credential: Gemini does so with status 400. */
   readonly isCredential: boolean
 }
 
 const CHARS_MAX = 300
-/** Characters that are looked at, for what a caller gets to see; the rest would only hold the loop. */
+/** Characters that are parsed for the reason; the rest would only block the event loop. */
 const READ_CHARS_MAX = 1_000
 const QUOTED_CHARS_MAX = 40
-/** Characters of a key that are worth hiding: fewer stand in many a word. */
+/** Characters of a key's part that is redacted: shorter parts stand in many words. */
 const PART_CHARS_MIN = 8
-/** Without points: a host name is no code. */
+/** A code has no dots, so that a host name is not a code. */
 const CODE = /^\w[\w-]{0,63}$/
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
 const NOTHING: Reason = { text: null, code: null, isCredential: false }
 
-/** Texts that are only ours and the provider's to know. */
+/** Texts that only Sluice and the provider may know. */
 export interface Struck {
-  /** Our key; the empty string when there is none. Struck wherever it stands. */
+  /** The credential; the empty string when there is none. Redacted wherever it stands. */
   readonly credential: string
-  /** Values of other headers that come from variables; struck likewise. */
+  /** Values of other headers that come from variables; redacted wherever they stand. */
   readonly others?: readonly string[]
-  /** The name of the provider's host, lower case. Struck as a word. */
+  /** The name of the provider's host in lower case. Redacted as a word. */
   readonly host: string
 }
 
@@ -48,8 +48,8 @@ export function readReason(body: Uint8Array, struck: Struck): Reason {
 }
 
 /**
- * Providers quote what they were sent, name their hosts and sometimes print a part of the key. C13, C23.
- * Every pattern is linear: none can begin anew within what it has looked at.
+ * Cleans a provider's text. Providers quote the request, name their hosts and sometimes print a part of the
+ * key. C13, C23. Every pattern is linear: no pattern can start again within the text that it has matched.
  */
 function clean(text: string, struck: Struck): string | null {
   const line = cut(strike(text, secretsOf(struck)).replace(/[\p{C}\s]+/gu, ' '))
@@ -59,7 +59,7 @@ function clean(text: string, struck: Struck): string | null {
     .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, struck.host))
     .trim()
   if (line === '') return null
-  // Half a character is none, and the store would refuse it.
+  // Half a surrogate pair is no character, and the store would refuse it.
   return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
@@ -71,7 +71,7 @@ function strike(text: string, secrets: readonly string[]): string {
   return secrets.reduce((struck, secret) => struck.replaceAll(secret, '[…]'), text)
 }
 
-/** The word that the cut runs through goes too: half a key is still half a key. */
+/** Shortens a text at a word: half a key in the cut word would still be a part of a key. */
 function cut(text: string): string {
   return text.length <= READ_CHARS_MAX ? text : text.slice(0, text.lastIndexOf(' ', READ_CHARS_MAX) + 1)
 }
@@ -83,7 +83,7 @@ function cleanWord(word: string, host: string): string {
   return isKey(bare) ? `[…]${word.slice(end)}` : word
 }
 
-/** Where the marks that end a sentence begin. */
+/** Index at which the final punctuation of a sentence begins. */
 function endOfSentence(word: string): number {
   let end = word.length
   while (end > 0 && '.:!?'.includes(word.charAt(end - 1))) end--
@@ -99,7 +99,7 @@ function isKey(word: string): boolean {
 const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/
 const IPV6 = /^[\da-f]*:[\da-f]*:[\da-f:.]*(?:%\w+)?(?:\/\d+)?$/i
 const HOST_AND_PORT = /:\d{1,5}(?:\/|$)/
-/** Names with points whose last part could be one of a host: `e.g` and `4.1` are none. */
+/** Names with dots whose last part could belong to a host: `e.g` and `4.1` do not match. */
 const HOST = /^[\p{L}\d_-]+(?:\.[\p{L}\d_-]+)*\.\p{L}[\p{L}\d-]+$/u
 
 function isAddress(word: string, host: string): boolean {

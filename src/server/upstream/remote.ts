@@ -12,7 +12,9 @@ export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
   readonly jobs: ShortJobs
 }
 
-/** An endpoint elsewhere, in its provider's protocol; null when that one has no embeddings, or is ours. */
+/**
+ * Opens a remote endpoint in its provider's protocol; null when the protocol has no embeddings or is local.
+ */
 export function openRemote(endpoint: Endpoint, { jobs, ...deps }: RemoteDeps): EmbeddingProtocol | null {
   const { provider } = endpoint
   if (!isRemote(provider.protocol)) return null
@@ -20,7 +22,7 @@ export function openRemote(endpoint: Endpoint, { jobs, ...deps }: RemoteDeps): E
   return open(endpoint, new ProviderLink(provider, { ...deps, credentialHeader }), jobs)
 }
 
-/** Whether embeddings can be asked for in it over the network. */
+/** True when the protocol has embeddings over the network. */
 export function isRemote(protocol: string): protocol is RemoteName {
   return Object.hasOwn(REMOTE, protocol)
 }

@@ -22,7 +22,8 @@ interface Deps {
 type Encoded = Outcome<ShortJobTypes['encode_embeddings']['out']>
 
 /**
- * A wire protocol whose bodies differ from ours both ways: both are written anew, large ones in a short job.
+ * A wire protocol whose bodies differ from Sluice's in both directions: both bodies are written anew, large
+ * ones in a short job.
  */
 export class RewrittenEmbeddings implements EmbeddingProtocol {
   readonly #endpoint: Endpoint
@@ -46,7 +47,7 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
     const encoded = encoding instanceof Promise ? await encoding : encoding
     if (!encoded.ok) return encoded
     const { signal } = attempt.call
-    // A job that runs is not cancelled: its caller may have left meanwhile.
+    // A running job is not cancelled: the caller may have left meanwhile.
     if (encoding instanceof Promise && signal.aborted) return { ok: false, failure: endedBy(signal) }
     if (!encoded.value.ok) return fail('input_unsupported', { detail: encoded.value.detail })
     const outcome = await this.#link.post(this.#wire.path, encoded.value.body, attempt)
@@ -77,8 +78,8 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
   }
 
   /**
-   * Keeps what it was encoded to: handing megabytes to a thread is not free, and the next endpoint may want
-   * the same.
+   * Encodes a large input and keeps the result: handing megabytes to a thread has a cost, and the next
+   * endpoint may need the same body.
    */
   async #encodeBulk(input: BulkBytes, form: string, encode: () => Promise<Encoded>): Promise<Encoded> {
     const encoded = await encode()
@@ -87,5 +88,5 @@ export class RewrittenEmbeddings implements EmbeddingProtocol {
   }
 }
 
-/** The last body that a bulky input was written to, for as long as its call needs it. */
+/** The last encoded body of a large input, for as long as its call needs it. */
 const KEPT = new WeakMap<BulkBytes, { readonly form: string; readonly encoded: Encoded }>()

@@ -6,7 +6,7 @@ import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import { mediaOf, shapeOf } from './input-shape.ts'
 import { estimateTokens } from './usage.ts'
 
-/** What was measured of an endpoint; null while nothing was. */
+/** Measurements of an endpoint; null before the first measurement. */
 interface Measured {
   latencyMs(percentile: number): number | null
   /** Tokens a second. */
@@ -18,8 +18,7 @@ type MeasuredOf = (endpoint: Endpoint) => Measured
 /**
  * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
  * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
- * or that of the variants `:floor` (price) and `:nitro` (throughput).
- * Failures: endpoint_excluded.
+ * or that of the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded.
  */
 export function route(
   model: CallableModel,
@@ -38,10 +37,12 @@ export function route(
   return fail('endpoint_excluded', { detail: excluded + strangers(model.endpoints, preferences ?? {}) })
 }
 
-/** Names that a message quotes, of providers that a model has and of those that it has not. */
+/** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
 const NAMED_MAX = 8
 
-/** Which of the names in `only` no endpoint has, and which it may be that was meant. C39. */
+/**
+ * The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. C39.
+ */
 function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
   const wanted = [...(only ?? []), ...(order ?? [])]
   if (wanted.length === 0) return ''
@@ -61,7 +62,7 @@ function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPref
   return ` The model has no provider ${shown(first)}.${has}`
 }
 
-/** Preferences whose lists of names are folded once for all endpoints: names in lower case. */
+/** Preferences with their lists of names in lower case, folded once for all endpoints. */
 interface Inputs extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> {
   readonly only: ReadonlySet<string> | null
   readonly ignore: ReadonlySet<string> | null
@@ -82,7 +83,7 @@ function foldedOf(preferences: ProviderPreferences): Inputs {
 
 interface Asked {
   readonly request: EmbeddingsRequest
-  /** The model has no price at any endpoint, and is free. C14. */
+  /** True for a model that has no price at any endpoint and is free. C14. */
   readonly isFree: boolean
 }
 
@@ -91,7 +92,7 @@ function isFit(endpoint: Endpoint, inputs: Inputs, asked: Asked): boolean {
   return isInPrice(endpoint, inputs, asked) && hasParameters(endpoint, inputs, asked.request)
 }
 
-/** Names of the wishes that exclude at least one endpoint by themselves. */
+/** Names of the preferences that exclude at least one endpoint by themselves. */
 function blamed(
   endpoints: readonly Endpoint[],
   preferences: ProviderPreferences,
@@ -101,7 +102,7 @@ function blamed(
     const alone = foldedOf({ [name]: given })
     return endpoints.every((endpoint) => isFit(endpoint, alone, asked)) ? [] : [name]
   })
-  // What passes every filter can only be left out by an order without fallbacks.
+  // When every endpoint passes every filter, an order without fallbacks excluded them.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
 }
 
@@ -126,29 +127,35 @@ function hasFacts(endpoint: Endpoint, inputs: Inputs): boolean {
 
 const NANO = 1e9
 
-/** Prompt prices are USD per million tokens. Prices of media bind only calls that have such media. */
+/**
+ * True within the caller's price limits: prompt prices are USD per million tokens. Limits on media apply only
+ * to calls with such media.
+ */
 function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: Asked): boolean {
   if (max === undefined) return true
   const isPriceAsked = max.prompt !== undefined || max.request !== undefined
-  // Beside endpoints with a price one without is not known to be cheaper. C21.
+  // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
   if (isPriceAsked && endpoint.isUnpriced && !isFree) return false
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
   if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
   if (max.image === undefined && max.audio === undefined) return true
   const media = mediaOf(request.input)
-  // The catalogue has no such price, and what is not known is not below anything.
+  // The catalogue has no prices of media, and an unknown price is not below a limit.
   return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
 }
 
 /**
- * Asked in USD, which is a float: the product of 2.01 is below its price, and rounding to the unit that is
- * held repairs it.
+ * Callers give USD as a float: the product of 2.01 is below its price, and rounding to the stored unit
+ * repairs it.
  */
 function nanoOf(usd: string | number): number {
   return Math.round(Number(usd) * NANO)
 }
 
-/** The fields that change the vectors; `encoding_format` we can do ourselves. */
+/**
+ * True when the endpoint supports the fields that change the vectors; Sluice itself applies
+ * `encoding_format`.
+ */
 function hasParameters(endpoint: Endpoint, inputs: Inputs, request: EmbeddingsRequest): boolean {
   if (inputs.require_parameters !== true) return true
   const { supportedParameters } = endpoint
@@ -177,7 +184,7 @@ function sortBy(
       return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
     case 'throughput':
       return ascending(endpoints, (endpoint) => -(measured(endpoint).throughput(50) ?? 0))
-    // Nobody has measured the quality of endpoints here: the catalogue's order is all there is.
+    // Sluice has no measurement of quality: the catalogue's order stays.
     case 'exacto':
     case null:
       return endpoints
@@ -188,7 +195,7 @@ function sortBy(
 
 const TOKENS_PER_PRICE = 1e6
 
-/** By what this call would cost; an endpoint without a price comes last, where others have one. */
+/** Sorts by the cost of this call; an endpoint without a price comes last where others have one. */
 function byPrice(endpoints: readonly Endpoint[], { input }: EmbeddingsRequest): readonly Endpoint[] {
   const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
   return ascending(endpoints, ({ isUnpriced, promptNanoPerMillion, requestNano }) =>
@@ -209,7 +216,8 @@ function ascending(
 type Bounds = ProviderPreferences['preferred_max_latency']
 
 /**
- * Endpoints that are known to keep the preferred speed come first; nobody is excluded. Latency is in seconds.
+ * Puts endpoints first that are known to meet the preferred speed; no endpoint is excluded. Latency is in
+ * seconds.
  */
 function preferFast(
   endpoints: readonly Endpoint[],
@@ -244,7 +252,10 @@ function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
   )
 }
 
-/** Those that `order` names, then the others; without fallbacks only the named ones, or only the first. */
+/**
+ * The endpoints that `order` names, then the others; without fallbacks only the named ones, or only the
+ * first.
+ */
 function inOrder(
   endpoints: readonly Endpoint[],
   { order, allow_fallbacks: mayFallBack }: Inputs,

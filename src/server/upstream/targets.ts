@@ -11,7 +11,7 @@ import type { EmbeddingProtocol } from './protocol.ts'
 import { operatorAccess } from './provider-headers.ts'
 import { openRemote } from './remote.ts'
 
-/** An endpoint that is set up here, with what it takes to call it. */
+/** A configured endpoint with everything that a call of it needs. */
 export interface Target {
   readonly endpoint: Endpoint
   readonly protocol: EmbeddingProtocol
@@ -25,17 +25,20 @@ interface TargetOptions {
   readonly random: () => number
 }
 
-/** Endpoints made ready once each; the same endpoint under several models and variants shares one health. */
+/** Endpoints, each prepared once; the same endpoint under several models and variants shares one health. */
 export class TargetTable {
   readonly #options: TargetOptions
   readonly #targets = new WeakMap<Endpoint, Target | null>()
   readonly #health = new Map<string, EndpointHealth>()
-  /** Private endpoints come and go: what is known of one goes with it. */
+  /** Private endpoints come and go: the health of one ends with it. */
   readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
   readonly #lexical: LexicalEmbeddings
-  /** Endpoints of the catalogue whose breaker opened, until a reading finds it closed. */
+  /**
+   * Endpoints of the catalogue whose breaker opened; a reading that finds the breaker closed removes its
+   * entry.
+   */
   readonly #opened = new Map<string, Target>()
-  /** Openings since the start, by provider. */
+  /** Openings of breakers since the start, by provider. */
   readonly #openings = new Map<string, number>()
 
   constructor(options: TargetOptions) {
@@ -43,7 +46,7 @@ export class TargetTable {
     this.#lexical = new LexicalEmbeddings(options.jobs, options.egress)
   }
 
-  /** Null when our key for its provider is not set, or its protocol has no embeddings. */
+  /** Null when the operator's key for the provider is not set, or the protocol has no embeddings. */
   of(endpoint: Endpoint): Target | null {
     const known = this.#targets.get(endpoint)
     if (known !== undefined) return known
@@ -63,14 +66,14 @@ export class TargetTable {
     return health
   }
 
-  /** Whether a model has one endpoint alone that is set up here. */
+  /** True when at most one of a model's endpoints is configured. */
   isAlone(endpoints: readonly Endpoint[]): boolean {
     return endpoints.filter((endpoint) => this.of(endpoint) !== null).length < 2
   }
 
   /**
-   * Notes that the breaker of an endpoint opened. A private endpoint is its owner's: the node's metrics leave
-   * it out.
+   * Notes that the breaker of an endpoint opened. A private endpoint belongs to its workspace: the node's
+   * metrics leave it out.
    */
   opened(target: Target): void {
     const { tag, provider, ownWay } = target.endpoint
@@ -79,7 +82,7 @@ export class TargetTable {
     this.#openings.set(provider.slug, (this.#openings.get(provider.slug) ?? 0) + 1)
   }
 
-  /** Breakers by provider, of all providers whose breaker ever opened. */
+  /** Breakers by provider, for all providers whose breaker ever opened. */
   breakers(nowMs: number): readonly BreakerReading[] {
     return Array.from(this.#openings, ([provider, openings]) => ({
       provider,

@@ -33,23 +33,23 @@ export class Trail {
     })
   }
 
-  /** An endpoint whose breaker is open was passed over. */
+  /** Notes an endpoint that was skipped since its breaker is open. */
   skipped(restMs: number): void {
     this.#leastRestMs = Math.min(this.#leastRestMs, restMs)
   }
 
-  /** A failure that no other endpoint could mend, with what was tried before. */
+  /** A failure that ends the call, since no other endpoint could succeed, with the attempts before it. */
   ending(failure: Failure, provider: Provider): Failure {
     const isProviders = failure.name.startsWith('upstream_') || failure.name === 'deadline_exceeded'
     return withMetadata(failure, isProviders ? provider : null, this.errors)
   }
 
-  /** The call ended before the next endpoint was tried. */
+  /** The failure of a call that ended before its next attempt, with the attempts before it. */
   ended(failure: Failure): Failure {
     return withMetadata(failure, null, this.errors)
   }
 
-  /** The failure of a call that has tried all it could. */
+  /** The failure of a call whose attempts have all failed. */
   last(): Failure {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }

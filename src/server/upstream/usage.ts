@@ -7,27 +7,25 @@ type Input = EmbeddingsRequest['input']
 export interface JudgedUsage {
   readonly promptTokens: number
   readonly totalTokens: number
-  /** Ours, since the provider's figures were missing or impossible. Design §6.4. */
+  /** True when Sluice estimated the figures, since the provider's were missing or impossible. Design §6.4. */
   readonly isEstimated: boolean
 }
 
-/**
- * The usual share of a token in text in bytes, which holds for every script; and what a token takes as a
- * number in JSON.
- */
+/** Usual bytes of text in a token, in every script. */
 const UNITS_PER_TOKEN = 4
+/** Usual bytes of a token id in JSON. */
 const JSON_BYTES_PER_TOKEN_ID = 5
-/** A medium-sized picture with most providers. */
+/** Tokens of a medium-sized picture at most providers. */
 const TOKENS_PER_MEDIA = 1_024
-/** No text or list of tokens in a body of 32 MiB has more: such a figure is no count but a mistake. */
+/** Tokens that a text or a token list in a body of 32 MiB can have at most: a higher figure is a mistake. */
 const TOKENS_MAX = 2 ** 26
-/** Of pictures and the like, which may stand elsewhere. */
+/** Tokens that media can have at most; media may lie outside the body. */
 const MEDIA_TOKENS_MAX = 2 ** 31
 
 /**
- * Takes the provider's figures when they can be meant, else ours. More than the call's bound is meant: that
- * is charged, and the rest becomes an overrun.
- * @param contextLength of the endpoint: more than that an estimate never is
+ * Takes the provider's figures when they are plausible, else an estimate. A figure above the call's bound is
+ * plausible: the call pays its bound, and the rest becomes an overrun.
+ * @param more.contextLength context of the endpoint; no estimate exceeds it
  */
 export function judgeUsage(
   claimed: { readonly promptTokens: number | null; readonly totalTokens: number | null },
@@ -48,7 +46,7 @@ function isCount(tokens: number): boolean {
   return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= MEDIA_TOKENS_MAX
 }
 
-/** Tokens that an input usually has, at least 1; an estimate, where nobody has counted them. */
+/** Tokens that an input usually has, at least 1; the estimate where no provider has counted them. */
 export function estimateTokens(
   input: Input,
   { shape, contextLength }: { shape: InputShape; contextLength: number | null },
@@ -79,7 +77,10 @@ function guess(input: Input, { kind, count }: InputShape): number {
   }
 }
 
-/** Bytes of texts, ids of token lists; of a bulky input its bytes, or the ids of its one list. */
+/**
+ * Units of an input: bytes of texts, ids of token lists; for a large input its bytes, or the ids of its one
+ * list.
+ */
 function unitsOf(input: Input): number {
   if (typeof input === 'string') return Buffer.byteLength(input)
   if (input instanceof BulkBytes) return input.kind === 'numbers' ? input.count : input.json.length

@@ -6,7 +6,7 @@ import type { AuditPage, AuditQuery } from '../../ports/audit/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { auditEventText } from './audit-answers.ts'
 
-/** Lists who changed, was given or was refused what, newest first. Source: our extension; C4. */
+/** Lists changes, grants and refusals with their actors, newest first. Source: our extension; C4. */
 export const listAudit = defineOperation({
   id: 'audit.list',
   method: 'get',
@@ -54,7 +54,7 @@ function queryOf(organizationId: string, request: ListAuditQuery): AuditQuery {
   }
 }
 
-/** Events are JSON already: they are put together, not read and written anew. */
+/** Joins the events, which are JSON already, instead of parsing and writing them anew. */
 function answerOf({ rows, nextBefore }: AuditPage): Success {
   const json = `{"data":[${rows.map(auditEventText).join(',')}],"has_more":${nextBefore !== null},"next_before":${nextBefore}}`
   return { kind: 'bytes', parts: [Buffer.from(json)], contentType: 'application/json' }

@@ -6,7 +6,7 @@ import type { ContainerRef } from '../../ports/files/storage.ts'
 import type { ContainerPath } from '../../ports/files/transfer.ts'
 import { ownWorkspaceOf } from '../define.ts'
 
-/** What reading a container may fail with. */
+/** Failures of every read of a container. */
 export const CONTAINER_FAILURES = [
   'storage_unavailable',
   'containers_unsupported',
@@ -24,7 +24,7 @@ export function containerOf({ key, params }: ContainerCall): ContainerRef {
   return { workspaceId: ownWorkspaceOf(key), containerId: params.container_id }
 }
 
-/** Failure: container_file_unknown, for an id that stands for no path that may be read. */
+/** Failure: container_file_unknown, for an id that stands for no readable path. */
 export function containerPathOf(
   call: ContainerCall & { readonly params: { readonly file_id: string } },
 ): Outcome<ContainerPath> {
@@ -33,8 +33,8 @@ export function containerPathOf(
 }
 
 /**
- * Notes that a container with files was used, so that they are kept. Nobody waits for it: a note that is lost
- * makes a container older by one use. C10.
+ * Notes the use of a container with files, so that the files are kept. The call does not wait for the note: a
+ * lost note makes a container older by one use. C10.
  */
 export function noteUse(
   { containerUses, observer }: Ports,

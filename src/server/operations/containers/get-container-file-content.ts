@@ -4,7 +4,7 @@ import { ContainerFileParams, FileContent } from '../../../schemas/files/files.t
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
-/** Streams a container file, as it is now. Source: §4.9, B1.9. */
+/** Streams the current content of a container file. Source: §4.9, B1.9. */
 export const getContainerFileContent = defineOperation({
   id: 'containers.file_content',
   method: 'get',

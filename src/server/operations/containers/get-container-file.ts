@@ -8,7 +8,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
-/** Reads what is known of a container file. Source: B2.8. */
+/** Reads the facts of a container file. Source: B2.8. */
 export const getContainerFile = defineOperation({
   id: 'containers.get_file',
   method: 'get',

@@ -12,10 +12,7 @@ import { MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { CONTAINER_FAILURES, containerPathOf, noteUse } from './container-access.ts'
 
-/**
- * Copies a container file into the workspace's files, where it stays. Source: §4.8, §7, B1.8, decisions C8,
- * C16.
- */
+/** Copies a container file into the workspace's files. Source: §4.8, §7, B1.8, decisions C8, C16. */
 export const promoteContainerFile = defineOperation({
   id: 'containers.promote',
   method: 'post',
@@ -27,7 +24,7 @@ export const promoteContainerFile = defineOperation({
     'Content of a type that no upload may have is `application/octet-stream`. The copy can be downloaded and outlives its container.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends it, and the call settles when everything is undone.
+  // A client that leaves ends the call, and the call settles after everything is undone.
   outlivesClient: true,
   idempotent: 'own',
   input: { params: ContainerFileParams, headers: SHAPE_HEADERS },

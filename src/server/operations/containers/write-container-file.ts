@@ -18,7 +18,9 @@ import { CONTAINER_FAILURES, containerOf } from './container-access.ts'
 
 const DAY_MS = 86_400_000
 
-/** Writes a container file, in place of the one before; `file_id` is its path here. Source: decision C22. */
+/**
+ * Writes a container file and replaces the previous one; `file_id` is its path here. Source: decision C22.
+ */
 export const writeContainerFile = defineOperation({
   id: 'containers.write_file',
   method: 'put',
@@ -33,7 +35,7 @@ export const writeContainerFile = defineOperation({
     'A part of a file (`Content-Range`) and a condition (`If-Match`) are refused.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'] },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends it, and the call settles when everything is undone.
+  // A client that leaves ends the call, and the call settles after everything is undone.
   outlivesClient: true,
   input: { params: ContainerWriteParams, upload: 'raw', hasRest: true },
   success: { status: 200, body: ContainerFileAnswer },

@@ -4,14 +4,14 @@ import { fail, ok } from '../../../schemas/failures.ts'
 import { EGRESS_WAITING_BYTES_MAX } from '../../../schemas/egress/egress-limits.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
 
-/** A request's body on its way to a destination, as fast as that takes it. */
+/** A request's body on its way to a destination, at the pace of the destination. */
 export class BodyFlow {
   readonly stream: Readable
-  /** What ended it early, on the side of the client. */
+  /** The client's failure that ended the body early; null otherwise. */
   failure: Failure | null = null
-  /** The last byte has come. */
+  /** True when the last byte has arrived. */
   isWhole = false
-  /** `performance.now()` of the last movement. */
+  /** `performance.now()` of the last transferred byte. */
   movedAt = performance.now()
   readonly #upload: Upload
   readonly #failed: () => void
@@ -29,7 +29,7 @@ export class BodyFlow {
         done(error)
       },
     })
-    // Whose fault it was is told elsewhere.
+    // `failure` and the exchange report the error: this listener only keeps it from ending the process.
     this.stream.on('error', () => undefined)
   }
 
@@ -46,7 +46,7 @@ export class BodyFlow {
     })
   }
 
-  /** Nobody wants the rest. Harmless at any time. */
+  /** Stops the body: the rest is no longer needed. May be called at any time. */
   stop(): void {
     this.stream.destroy()
   }
@@ -54,7 +54,7 @@ export class BodyFlow {
   #take(bytes: Uint8Array): boolean {
     if (this.stream.destroyed) return false
     this.#moved()
-    // They are lent.
+    // The bytes are copied, since their buffer is only lent.
     this.#isFull = !this.stream.push(Buffer.from(bytes))
     return !this.#isFull
   }
@@ -68,7 +68,7 @@ export class BodyFlow {
 
   #fail(failure: Failure): void {
     this.failure = failure
-    // With an error, lest a part pass for the whole.
+    // The stream ends with an error, so that the destination does not take a part for the whole.
     this.stream.destroy(new Error('the client did not send the rest'))
     this.#failed()
   }
@@ -78,7 +78,7 @@ export class BodyFlow {
   }
 }
 
-/** A body that is small enough to be held whole. Failures: body_too_large, and those of receiving. */
+/** Reads a small body into memory. Failures: body_too_large, and those of receiving. */
 export function wholeBody(upload: Upload, bytesMax: number): Promise<Outcome<Buffer>> {
   const pieces: Buffer[] = []
   let bytes = 0

@@ -4,9 +4,8 @@ import type { Destination } from '../../ports/egress/egress.ts'
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^:@[\]%\\]+)(?::(\d{1,5}))?$/
 
 /**
- * Where a request goes: a host, or a host and a port, as the path has them. The gate says which of them are
- * allowed.
- * Failure: destination_refused.
+ * The destination of a request: the host, or host and port, of its path. The gate decides which destinations
+ * are allowed. Failure: destination_refused.
  */
 export function destinationOf(authority: string): Outcome<Destination> {
   const [, name, port] = AUTHORITY.exec(authority.toLowerCase()) ?? []

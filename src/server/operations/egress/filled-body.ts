@@ -19,9 +19,9 @@ export interface BodyTemplate {
 }
 
 /**
- * Reads a body whose placeholders are to be replaced. In JSON and forms a value is written in their syntax;
- * in any other type it stands as it is. Failures: body_too_large, header_invalid (encoded), body_invalid (a
- * placeholder that is none, a key of ours).
+ * Reads a body whose placeholders are to be replaced. JSON and forms get values in their own syntax; any
+ * other type gets them unchanged. Failures: body_too_large, header_invalid (encoded), body_invalid (a
+ * malformed placeholder, a key of Sluice).
  */
 export async function bodyTemplate({ headers, body }: RelayedRequest): Promise<Outcome<BodyTemplate>> {
   const encoding = valueOf(headers, 'content-encoding')
@@ -47,8 +47,8 @@ export function filledBody(
 }
 
 /**
- * Whether a body may fit once it is filled; told before any secret is opened. @param bytes of each value.
- * Failure: body_too_large
+ * Checks whether a body may fit after its placeholders are replaced, before any secret is opened. @param
+ * bytes length of each value. Failure: body_too_large
  */
 export function bodyFits(body: BodyTemplate | null, bytes: ReadonlyMap<string, number>): Outcome<null> {
   return body === null || leastBytes(body.template, bytes) <= EGRESS_FILLED_BODY_BYTES_MAX

@@ -23,7 +23,7 @@ const Target = Type.Object({
   }),
 })
 
-/** Passes a request on to a host of the caller's choice, with secrets that the caller does not hold. C29. */
+/** Passes a request on to a host of the caller's choice, with secrets that the caller does not know. C29. */
 export const forwardRequest = defineOperation({
   id: 'egress.forward',
   method: 'any',
@@ -94,7 +94,7 @@ interface Outgoing {
   readonly relayed: RelayedRequest
   readonly path: string
   readonly headers: readonly string[]
-  /** Instead of the body as it comes. */
+  /** Replaces the body of the request; null: the body is streamed. */
   readonly bytes: Uint8Array | null
 }
 
@@ -118,7 +118,8 @@ async function send(
     headers,
     body: bytes ?? flow?.stream ?? null,
     bodyBytes: flow === null ? null : relayed.bodyBytes,
-    // A body that nobody takes has an end of its own; what follows it is the destination's time.
+    // A body that the destination does not take has a limit of its own; the time after the body belongs to
+    // the destination.
     beginsBy: () => (flow === null || flow.isWhole ? call.deadlineAt : flow.movedAt + EGRESS_BODY_STALL_MS),
     stallMs: EGRESS_ANSWER_STALL_MS,
     signal: flow === null ? call.signal : AbortSignal.any([call.signal, broken.signal]),
@@ -126,7 +127,8 @@ async function send(
   call.notes.upstreamMs = performance.now() - sentAt
   if (answer.ok) return ok({ exchange: answer.value, flow })
   flow?.stop()
-  // Whom a caller names is no provider of ours.
+  // The failure names a destination as its party: a host of the caller's choice is no provider of the
+  // catalogue.
   const failure = flow?.failure ?? {
     ...answer.failure,
     fields: { party: 'destination', ...answer.failure.fields },

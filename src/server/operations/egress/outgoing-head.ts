@@ -12,17 +12,17 @@ import {
   type Template,
 } from './placeholders.ts'
 
-/** A request's target and headers as they go out, with places for secrets. */
+/** A request's target and headers as they are sent, with placeholders for secrets. */
 export interface OutgoingHead {
-  /** With its slash; nothing in it is ever replaced. */
+  /** The path with its leading slash; nothing in it is ever replaced. */
   readonly path: string
   readonly query: Template | null
   readonly headers: readonly { readonly name: string; readonly value: Template }[]
-  /** Placeholders in the body are replaced too. */
+  /** True when placeholders in the body are replaced too. */
   readonly isBodyFilled: boolean
 }
 
-/** What speaks of the way to us, and of nothing that a destination should hear. */
+/** Headers about the connection to Sluice, which a destination must not receive. */
 const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -62,7 +62,7 @@ export function outgoingHead(path: string, request: RelayedRequest): Outcome<Out
   return ok({ path: `/${path}`, query: query.value, headers, isBodyFilled })
 }
 
-/** @returns what goes out; failures: header_invalid, for values that break or swell it */
+/** @returns the head to send; failures: header_invalid, for values that break the head or make it too long */
 export function filledHead(
   head: OutgoingHead,
   values: ReadonlyMap<string, string>,
@@ -87,8 +87,8 @@ export function filledHead(
 }
 
 /**
- * Whether a head may fit once it is filled; told before any secret is opened. @param bytes of each value.
- * Failure: header_invalid
+ * Checks whether a head may fit after its placeholders are replaced, before any secret is opened. @param
+ * bytes length of each value. Failure: header_invalid
  */
 export function headFits(
   { path, query, headers }: OutgoingHead,
@@ -126,7 +126,7 @@ function headerOf(name: string, value: string): Outcome<Template> {
     : ok(template)
 }
 
-/** Values may hold placeholders, names may not. */
+/** The template of a query: values may contain placeholders, names may not. */
 function queryOf(text: string): Outcome<Template> {
   if (!URL_TEXT.test(text))
     return fail('query_invalid', { detail: 'It holds characters that a URL cannot hold.' })

@@ -3,21 +3,20 @@ import { percentDecoded } from './placeholders.ts'
 
 const OUR_KEY = new RegExp(Object.values(KEY_PREFIXES).join('|'))
 
-/** What all keys of an installation begin with. */
+/** Prefix of all keys of an installation. */
 const BEGINNING = 'sk-sluice-'
 
 /** Times that a text may have been percent-encoded as a whole. Decision. */
 const PERCENT_ROUNDS_MAX = 5
 
 /**
- * Encodings within each other by which a key is still known: base64, hexadecimal and percent-encoded
- * throughout. Decision.
+ * Nested encodings (base64, hexadecimal, full percent-encoding) in which a key is still recognized. Decision.
  */
 const NESTED_MAX = 3
 
 /**
- * `text` in base64, for each place at which it can stand in a group of three bytes: the characters that do
- * not depend on what stands before and behind it.
+ * `text` in base64, for each position in a group of three bytes: the characters that do not depend on the
+ * text before and after it.
  */
 function inBase64(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
@@ -32,9 +31,12 @@ function inHex(text: string): string[] {
   return [hex, hex.toUpperCase()]
 }
 
-/** How keys begin in each nesting of the encodings, by a hash of eight bytes. */
+/** Prefixes of keys in each nesting of the encodings, by a hash of eight bytes. */
 const FORMS = new Map<number, readonly Buffer[]>()
-/** Whether a form begins with bytes of this hash: most places of a text are passed over by it. */
+/**
+ * For each half of a hash, whether a form begins with it: the search skips most positions of a text by this
+ * table.
+ */
 const IS_BEGUN = new Uint8Array(65_536)
 for (let nth = 0, forms = [BEGINNING]; nth < NESTED_MAX; nth++) {
   const outer = [...new Set(forms.flatMap((form) => [...inBase64(form), ...inHex(form)]))]
@@ -43,14 +45,14 @@ for (let nth = 0, forms = [BEGINNING]; nth < NESTED_MAX; nth++) {
     FORMS.set(hash, [...(FORMS.get(hash) ?? []), form])
     IS_BEGUN[hash >>> 16] = 1
   }
-  // What is percent-encoded outside of all is decoded before it is looked at.
+  // The search decodes the outermost percent-encoding first, so that the table has no forms of it.
   forms = [...outer, ...forms.flatMap(inHex).map((hex) => hex.replace(/../g, '%$&'))]
 }
 
 /**
- * Whether a text holds a key of an installation: as it is, or in any nesting of base64 (wherever it stands in
- * it, as in `Basic` with a user name), hexadecimal and percent-encoding. One pass over the text, and one for
- * each time it was percent-encoded.
+ * True when a text holds a key of an installation: plain, or in any nesting of base64 (at any position, as in
+ * `Basic` with a user name), hexadecimal and percent-encoding. The search takes one pass over the text, and
+ * one for each time that the text was percent-encoded.
  * @param text one byte in each character
  */
 export function holdsKey(text: string): boolean {

@@ -1,10 +1,10 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { isSecretName } from '../../../schemas/vault/secret-names.ts'
 
-/** Where a value goes, which decides how it is written. */
+/** The place of a value, which decides its encoding. */
 export type Place = 'header' | 'query' | 'json' | 'plain'
 
-/** Text with places for secrets: literals, and between two of them the name of a secret. */
+/** Text with placeholders for secrets: literals, and the name of a secret between each two of them. */
 export interface Template {
   readonly literals: readonly string[]
   readonly names: readonly string[]
@@ -18,9 +18,9 @@ export function hasPlaceholder(text: string): boolean {
 }
 
 /**
- * Finds the placeholders of a text, `{{secret:name}}`. Other braces are text like any; an opening without the
- * name of a secret and a closing behind it is null, since whoever wrote it did not mean it as text.
- * @param encoded true: each character may be percent-encoded, the placeholder's own too
+ * Finds the placeholders of a text, `{{secret:name}}`. Other braces are plain text. The result is null for an
+ * opening without the name of a secret and a closing: its author did not mean plain text.
+ * @param encoded true: each character may be percent-encoded, also those of the placeholder
  */
 export function templateOf(text: string, encoded = false): Template | null {
   const { plain, escapes } = encoded ? decodedWithPlaces(text) : { plain: text, escapes: [] }
@@ -40,15 +40,14 @@ export function templateOf(text: string, encoded = false): Template | null {
   return { literals, names }
 }
 
-/** Percent-encoded bytes as the characters of their numbers; what is no such escape stays. */
+/** Decodes percent-encoded bytes to the characters of their numbers; other text stays. */
 export function percentDecoded(text: string): string {
   return decodedWithPlaces(text).plain
 }
 
 /**
- * Puts values in, once: what a value holds is never looked at again. All text is bytes, one in each
- * character.
- * Failure: header_invalid, for a value that a header cannot hold.
+ * Replaces the placeholders once: values are never searched for placeholders. All text is bytes, one in each
+ * character. Failure: header_invalid, for a value that a header cannot hold.
  */
 export function filled(
   { literals, names }: Template,
@@ -66,15 +65,19 @@ export function filled(
 }
 
 /**
- * Bytes that a text has at least once the values are in it: no place writes a value in fewer than it has.
- * @param bytes of each value
+ * Least bytes of a text after its placeholders are replaced: no place encodes a value in fewer bytes than it
+ * has.
+ * @param bytes length of each value
  */
 export function leastBytes({ literals, names }: Template, bytes: ReadonlyMap<string, number>): number {
   const values = names.reduce((sum, name) => sum + (bytes.get(name) ?? 0), 0)
   return literals.reduce((sum, literal) => sum + literal.length, values)
 }
 
-/** No control characters but the tab: a line break would begin another header. RFC 9110 §5.5. */
+/**
+ * Valid header value: no control characters but the tab, since a line break would begin another header. RFC
+ * 9110 §5.5.
+ */
 const HEADER_VALUE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/
 
 function unfit(name: string): Outcome<never> {
@@ -82,7 +85,10 @@ function unfit(name: string): Outcome<never> {
   return { ok: false, failure: { name: 'header_invalid', detail } }
 }
 
-/** In JSON a value stays inside of its string, and in a query inside of its parameter, whatever it holds. */
+/**
+ * Encodes a value for its place: in JSON any value stays inside its string, and in a query inside its
+ * parameter.
+ */
 function written(value: string, place: Place): string {
   if (place === 'query') return encodeURIComponent(value.toWellFormed())
   const text = place === 'json' ? JSON.stringify(value).slice(1, -1) : value
@@ -91,13 +97,13 @@ function written(value: string, place: Place): string {
 
 interface Decoded {
   readonly plain: string
-  /** Places in `plain` where an escape stood, ascending; each had two characters more. */
+  /** Indexes in `plain` where an escape stood, ascending; each escape had two characters more. */
   readonly escapes: readonly number[]
 }
 
 /**
- * By hand, since a callback for each escape of 64 KiB would take the loop 3 ms. @param text one byte in each
- * character
+ * Decodes without a regular expression: a callback for each escape of 64 KiB would take the loop 3 ms. @param
+ * text one byte in each character
  */
 function decodedWithPlaces(text: string): Decoded {
   let at = text.indexOf('%')
@@ -110,7 +116,7 @@ function decodedWithPlaces(text: string): Decoded {
     const value = byte === PERCENT ? hexOf(bytes[at + 1]) * 16 + hexOf(bytes[at + 2]) : NaN
     const isEscape = !Number.isNaN(value)
     if (isEscape) escapes.push(length)
-    // Never behind what is read, so that one buffer is enough.
+    // The write position never passes the read position, so that one buffer is enough.
     bytes[length++] = isEscape ? value : byte
     at += isEscape ? 3 : 1
   }
@@ -119,7 +125,7 @@ function decodedWithPlaces(text: string): Decoded {
 
 const PERCENT = 0x25
 
-/** NaN for what is no digit of a hexadecimal number. */
+/** NaN for a byte that is no hexadecimal digit. */
 function hexOf(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const letter = byte | 0x20
@@ -127,9 +133,9 @@ function hexOf(byte = 0): number {
 }
 
 /**
- * Where a place of the decoded text stands in the encoded one. Asked in ascending order only: it walks over
- * the escapes once for all placeholders, since a search for each would make the time grow with the square of
- * the text.
+ * Maps indexes of the decoded text to the encoded one. Calls come in ascending order only, so that one walk
+ * over the escapes serves all placeholders: a search for each would make the time grow with the square of the
+ * text.
  */
 function placesIn(escapes: readonly number[]): (index: number) => number {
   let before = 0

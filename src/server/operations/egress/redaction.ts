@@ -1,9 +1,9 @@
-/** Characters of a form below which it would be found where the value is not. */
+/** Characters of an encoded form below which it would match unrelated text. */
 const FORM_CHARS_MIN = 8
 
-/** Hides the values of secrets in what a destination sends back. */
+/** Redacts the values of secrets in a destination's response. */
 export interface Redaction {
-  /** @param text one byte in each character; @returns with `[redacted:name]` in place of values */
+  /** @param text one byte in each character @returns the text with `[redacted:name]` in place of values */
   of(text: string): string
   /** @param name lower case */
   isIn(name: string): boolean
@@ -15,14 +15,14 @@ interface Needle {
 }
 
 /**
- * Finds each value as it is, percent-encoded, as JSON has it, in hex, and in base64 wherever it stands in
- * what was encoded. A value that a destination cuts in two, or turns into another form, is not found.
+ * Finds each value plain, percent-encoded, as JSON encodes it, in hex, and in base64 at every position. A
+ * value that a destination splits, or turns into another form, is not found.
  * @param values by name
  */
 export function redactionOf(values: ReadonlyMap<string, string>): Redaction {
   const needles = [...values]
     .flatMap(([name, value]) => needlesOf(value, `[redacted:${name}]`))
-    // The longest first: of two secrets one may be a part of the other.
+    // The longest first: one secret may be a part of another.
     .sort((one, other) => other.text.length - one.text.length)
   return {
     of: (text) => (needles.length === 0 ? text : redacted(text, needles)),
@@ -30,7 +30,10 @@ export function redactionOf(values: ReadonlyMap<string, string>): Redaction {
   }
 }
 
-/** A mark is never looked into: each replacement could else make room for the next. */
+/**
+ * Replaces the needles without searching the replacements: otherwise each replacement could create a new
+ * match.
+ */
 function redacted(text: string, needles: readonly Needle[]): string {
   let open: string[] = [text]
   const pieces = (needle: Needle): string[] =>
@@ -58,8 +61,7 @@ function needlesOf(value: string, mark: string): readonly Needle[] {
 }
 
 /**
- * What of its base64 is the same whatever stands before and behind it, for each of the three places it can
- * begin at.
+ * The base64 characters of a value that do not depend on the text around it, for each of the three positions.
  */
 function base64Of(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((before) => {

@@ -11,10 +11,9 @@ interface Asking {
 }
 
 /**
- * The values of secrets for one host, each asked for once however often it is named, all or none; none is
- * opened for a request that they would make too large.
- * Failures: header_invalid (more than EGRESS_SECRETS_MAX), those of a release, and those of `fits`; the first
- * refusal ends it.
+ * Releases the values of secrets for one host, all or none, and each name once. No secret is opened for a
+ * request that the values would make too large. Failures: header_invalid (more than EGRESS_SECRETS_MAX),
+ * those of a release, and those of `fits`; the first refusal ends the release.
  */
 export async function releaseSecrets(
   named: readonly string[],

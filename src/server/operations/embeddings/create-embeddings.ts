@@ -38,7 +38,8 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
   summary: 'Create embeddings',
   access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
   deadlineMs: EMBEDDINGS_DEADLINE_MS,
-  // A call that the provider has is charged, so its answer is awaited although nobody may read it. C24.
+  // A call that the provider has is charged, so that Sluice waits for its response although the client may
+  // have left. C24.
   outlivesClient: true,
   input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'embeddings' },
   success: {
@@ -105,13 +106,16 @@ const PREFERENCES = Compile(ProviderPreferences)
 
 type Answered = Outcome<Success> | Promise<Outcome<Success>>
 
-/** A promise only where it must wait: on the hot path each one costs a turn of the microtask queue. */
+/**
+ * Returns a promise only when the call must wait: on the hot path each promise costs a turn of the microtask
+ * queue.
+ */
 function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Answered {
   const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
   if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
   if (sessionId !== null) call.notes.sessionId = sessionId
   const hops = hopsOf(call)
-  // Around a circle of endpoints each call would beget the next, until the gate has no room for anybody.
+  // In a cycle of endpoints each call would cause the next, until the gate has no room for other calls.
   const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
   return models instanceof Promise
     ? models.then((known) => embedWith(call, known, { body, sessionId, hops, ports }))
@@ -162,7 +166,7 @@ interface Planned {
 }
 
 /**
- * Takes what the call may cost at most, makes it, and pays what it came to: nothing unless it was answered.
+ * Reserves the most that the call may cost, makes the call, and pays its cost: nothing without a response.
  * Design §6.
  */
 async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
@@ -178,14 +182,14 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
   const written = held.value.written()
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
   try {
-    // Whoever left while the take was written has nothing sent for him, and pays nothing. C24.
+    // A client that left during the write of the reservation gets no call and pays nothing. C24.
     const embedded = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
     if (embedded.ok)
       return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
     held.value.release()
     return embedded
   } catch (bug) {
-    // It must not keep money from others either; what is settled stays so.
+    // An error must not keep the money reserved; a settled hold stays settled.
     held.value.release()
     throw bug
   }
@@ -193,11 +197,11 @@ async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports
 
 interface Charge {
   readonly nano: number
-  /** The provider told more than the bound. */
+  /** True when the provider's figures exceed the bound. */
   readonly isCapped: boolean
 }
 
-/** Pays, and leaves what is known now for the log and the metrics. Nothing of it can fail. */
+/** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
 function settle(
   { notes }: EmbeddingsCall,
   result: EmbeddingsResult,
@@ -223,7 +227,9 @@ function settle(
   return { nano, isCapped: nano < cost }
 }
 
-/** What is no count was not written by us. */
+/**
+ * Gateways that the call has passed. A value that is no count was not written by a Sluice and counts as 0.
+ */
 function hopsOf({ headers }: EmbeddingsCall): number {
   const text = headers['x-sluice-hops']
   return text !== undefined && /^\d{1,3}$/.test(text) ? Number(text) : 0
@@ -231,7 +237,7 @@ function hopsOf({ headers }: EmbeddingsCall): number {
 
 const HEAD = Buffer.from('{"object":"list","data":')
 
-/** The reply is spliced around the vectors, which nobody has read. Design §4. */
+/** Builds the reply around the vectors, which are never parsed. Design §4. */
 function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
   const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
@@ -251,8 +257,8 @@ function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge)
 const NO_REMARKS: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
- * What a caller should know of the figures: the endpoint has no price, the tokens are our estimate or beyond
- * belief. C14, design §6.4.
+ * Headers with remarks on the figures: the endpoint has no price, the tokens are Sluice's estimate or were
+ * implausible. C14, design §6.4.
  */
 function remarksOn(
   { isUnpriced, isEstimated }: EmbeddingsResult,

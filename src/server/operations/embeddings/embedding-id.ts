@@ -2,15 +2,16 @@ import { randomFillSync } from 'node:crypto'
 
 const RANDOM_DIGITS = 20
 const TIME_DIGITS = 12
-/** Random bytes are drawn for many ids at once: one draw costs more than ten ids. */
+/** Random bytes for many ids, drawn at once: one draw costs more than ten ids. */
 const pool = Buffer.alloc((RANDOM_DIGITS / 2) * 256)
 let digits = ''
 let drawn = 0
-/** Of the last id, and how it is written: many ids are of one millisecond. */
+/** Milliseconds of the last id. */
 let lastMs = Number.NaN
+/** Hex text of `lastMs`: many ids have the same millisecond. */
 let time = ''
 
-/** `emb_`, the millisecond in hex, 80 random bits: sortable by time and not to be guessed. C9. */
+/** `emb_`, the millisecond in hex, 80 random bits: ids sort by time and cannot be guessed. C9. */
 export function nextEmbeddingId(): string {
   if (drawn === digits.length) {
     digits = randomFillSync(pool).toString('hex')

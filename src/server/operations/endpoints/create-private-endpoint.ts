@@ -20,7 +20,7 @@ interface Inputs {
 
 const ID = 'private_endpoints.create'
 
-/** Makes a draft; with `activate` validates and activates it too. Source: B2.6, decisions C6, C16. */
+/** Creates a draft; with `activate` validates and activates it too. Source: B2.6, decisions C6, C16. */
 export const createPrivateEndpoint = defineOperation<Inputs, CreateEndpointBody>({
   id: ID,
   method: 'post',
@@ -91,7 +91,7 @@ interface Draft {
   readonly workspaceId: string
 }
 
-/** The draft stays whatever fails, and the caller is told of it. */
+/** Validates and activates the draft. The draft stays after a failure, and the reply contains the failure. */
 async function bringUp(
   call: CreateCall,
   { endpoint, workspaceId }: Draft,

@@ -4,7 +4,7 @@ import type { Call, Success } from '../define.ts'
 import type { EndpointActor, EndpointRef, PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 
-/** Of every operation that names an endpoint. */
+/** Failures of every operation that names an endpoint. */
 export const ENDPOINT_FAILURES = [
   'endpoint_unknown',
   'store_unavailable',
@@ -16,7 +16,7 @@ export function refOf(call: Call<{ readonly id: string }>): EndpointRef {
   return { organizationId: call.key.organizationId, id: call.params.id }
 }
 
-/** @param operation its id, as the audit log has it */
+/** @param operation id of the operation, for the audit log */
 export function actorOf(
   { key, requestId }: Pick<Call, 'key' | 'requestId'>,
   operation: string,
@@ -26,7 +26,7 @@ export function actorOf(
 
 type Named = Pick<Ports, 'models' | 'endpointProber'>
 
-/** §2.9, B1.10. */
+/** The summary of an endpoint. §2.9, B1.10. */
 export function summaryOf(endpoint: PrivateEndpoint, { models, endpointProber }: Named): EndpointSummary {
   const { modelPermaslug, providerSlug } = endpoint
   return {
@@ -42,7 +42,7 @@ export function summaryOf(endpoint: PrivateEndpoint, { models, endpointProber }:
   }
 }
 
-/** B2.6. */
+/** The whole endpoint. B2.6. */
 export function wholeOf(endpoint: PrivateEndpoint, ports: Named): WholeEndpoint {
   return {
     ...summaryOf(endpoint, ports),

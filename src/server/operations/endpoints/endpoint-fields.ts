@@ -11,7 +11,9 @@ import type { Ports } from '../../ports/ports.ts'
 
 export type EndpointFields = Omit<EndpointInput, 'organizationId' | 'idempotency'>
 
-/** What a new endpoint is, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported. */
+/**
+ * The fields of a new endpoint, normalized. Failures: body_invalid, base_url_invalid, provider_unsupported.
+ */
 export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<EndpointFields> {
   const { provider_slug: providerSlug, base_url: given = null, pricing = null } = body
   const priced = pricing === null ? ok(null) : countable(pricing)
@@ -34,7 +36,10 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
   })
 }
 
-/** Normalized, and allowed by the gate as far as its text tells. Failure: base_url_invalid. B2.6. */
+/**
+ * The base URL, normalized, after the checks of the gate that need only its text. Failure: base_url_invalid.
+ * B2.6.
+ */
 export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpointProber'>): Outcome<string> {
   const place = placeOf(given)
   if (place !== null && endpointProber.mayReach(place.url)) return ok(place.url)
@@ -45,7 +50,7 @@ export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpoi
   })
 }
 
-/** Failure: body_invalid (a price of more places than can be counted). C14. */
+/** Failure: body_invalid (a price with too many places to count). C14. */
 export function countable(pricing: EndpointPricing): Outcome<null> {
   const issues = uncountable(pricing).map((name): Issue => ({
     path: `/pricing/${name}`,

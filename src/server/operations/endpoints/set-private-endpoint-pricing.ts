@@ -14,7 +14,7 @@ interface Inputs {
   readonly body: 'set_private_endpoint_pricing'
 }
 
-/** Says what calls of the endpoint cost; validations stay. Source: B2.6. */
+/** Sets the price of the endpoint's calls; validations stay. Source: B2.6. */
 export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPricingBody>({
   id: 'private_endpoints.set_pricing',
   method: 'put',

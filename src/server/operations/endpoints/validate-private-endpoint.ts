@@ -14,7 +14,7 @@ interface Inputs {
   readonly body: 'validate_private_endpoint'
 }
 
-/** Sends a real minimal request to the upstream, and keeps what it shows. Source: B2.6. */
+/** Sends a real minimal request to the upstream and stores the result. Source: B2.6. */
 export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointBody>({
   id: 'private_endpoints.validate',
   method: 'post',

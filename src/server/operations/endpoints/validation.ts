@@ -34,8 +34,8 @@ export interface ValidationInput {
 }
 
 /**
- * Probes an endpoint as a workspace would call it, and keeps what was found. Failed checks are a success.
- * B2.6.
+ * Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a
+ * success. B2.6.
  */
 export async function validate(
   input: ValidationInput,
@@ -54,7 +54,7 @@ export async function validate(
   })
 }
 
-/** A claim that led to nothing is given back at once, also by a bug. */
+/** Runs work under a claim and releases the claim at once after a failure or an error. */
 export async function underClaim<T>(
   claim: ProbeClaim,
   { privateEndpoints }: Pick<Ports, 'privateEndpoints'>,
@@ -99,17 +99,14 @@ async function examine(
   const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
   if (!probed.ok) return probed
   const { checks: found, isSlow } = probed.value
-  // What the probe saw of the same thing is nearer to the truth.
+  // The probe's result of the same check is newer and replaces the earlier one.
   return ok({
     checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found],
     isSlow,
   })
 }
 
-/**
- * The failure that checks are for somebody who wanted the endpoint active; their first that failed decides.
- * B2.6, C28.
- */
+/** The failure that stands for failed checks of an activation; the first failed check decides. B2.6, C28. */
 export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
   const failed = checks.find(({ passed }) => !passed)
   const reason = failed?.reason

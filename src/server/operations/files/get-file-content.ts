@@ -4,7 +4,7 @@ import { FileContent, FileParams, FileScopeQuery } from '../../../schemas/files/
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-/** Streams a file that may be downloaded: a promoted one, or a provider's. Source: §2.8, B2.7. */
+/** Streams a file that may be downloaded: a promoted one, or a provider's file. Source: §2.8, B2.7. */
 export const getFileContent = defineOperation({
   id: 'files.content',
   method: 'get',

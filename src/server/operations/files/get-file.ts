@@ -11,7 +11,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
-/** Reads what is known of a file. Source: §2.8, B2.7. */
+/** Reads the facts of a file. Source: §2.8, B2.7. */
 export const getFile = defineOperation({
   id: 'files.get',
   method: 'get',

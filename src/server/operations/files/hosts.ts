@@ -6,7 +6,7 @@ import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { changedBy, ownWorkspaceOf, type Call } from '../define.ts'
 
-/** What every operation of files may fail with before it reaches a file. */
+/** Failures of every operation of files before it reaches a file. */
 export const HOST_FAILURES = [
   'workspace_forbidden',
   'provider_key_missing',
@@ -35,8 +35,8 @@ export function workspaceOf(key: KeyRecord, asked?: string): Outcome<string> {
 type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId'>
 
 /**
- * Where the call's files are. The key for a provider is released at each call; an intern's may be its own.
- * @param operation its id
+ * The host of the call's files. Each call releases the key for a provider; an intern may have its own.
+ * @param operation id of the operation
  * Failures: workspace_forbidden, and those of the release.
  */
 export async function hostOf(operation: string, call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
@@ -51,7 +51,7 @@ export async function hostOf(operation: string, call: FilesCall, ports: Ports): 
   return ports.providerFiles.of({ scope, operation, by: changedBy(call) }, provider)
 }
 
-/** Our own storage. */
+/** The host that is Sluice's own storage. */
 function ownHost(workspaceId: string, { files, transfers }: Ports): FileHost {
   const get = (id: string): Promise<Outcome<FileRecord>> =>
     isFileId(id) ? files.get(workspaceId, id) : Promise.resolve(fail('file_unknown'))

@@ -56,8 +56,8 @@ export const listFiles = defineOperation({
 })
 
 /**
- * Before a file, the page goes on from its first one to those before: what it has no room for is at its
- * beginning.
+ * Cuts a page to its size. A page before a file keeps the files next to it: files without room lie at the
+ * page's beginning.
  */
 function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: FileShape): HostedPage {
   const { rows, isCut } = cutPage(isBefore ? files.toReversed() : files, (file) => fileAnswer(file, shape))
@@ -67,16 +67,16 @@ function endedEarly({ files, hasMore }: HostedPage, isBefore: boolean, shape: Fi
 interface Place {
   readonly after: string | null
   readonly before: string | null
-  /** Of the parameter that was given. */
+  /** Name of the given parameter. */
   readonly placeName: string
 }
 
 const PLACES = ['page', 'cursor', 'after', 'after_id', 'before_id'] as const
 
 /**
- * The names of a place exclude each other, but `page` decides over the ids that the list was begun with:
- * clients of Anthropic's shape add it to the query that they have. Ids come whole, in one page. Failure:
- * query_invalid.
+ * The place at which a page begins. The parameters exclude each other, except that `page` wins over the ids
+ * of the first page: clients of Anthropic's shape add `page` to their query. A list by ids comes whole, in
+ * one page. Failure: query_invalid.
  */
 function placeOf(query: ListFilesQuery): Outcome<Place> {
   const given = PLACES.filter((name) => query[name] !== undefined)

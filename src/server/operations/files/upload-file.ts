@@ -19,7 +19,7 @@ import { KIB, MIB } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf, workspaceOf } from './hosts.ts'
 
-/** Stores a file; its type is that of its content. Source: §4.7, §7, B1.7, decisions C8, C16, C24, C26. */
+/** Stores a file; its content decides its type. Source: §4.7, §7, B1.7, decisions C8, C16, C24, C26. */
 export const uploadFile = defineOperation({
   id: 'files.upload',
   method: 'post',
@@ -33,7 +33,7 @@ export const uploadFile = defineOperation({
     'An uploaded file cannot be downloaded again; a promoted container file can.',
   access: { keys: ['inference', 'intern'], keyScopes: ['files:write'], refusesRegional: true },
   deadlineMs: UPLOAD_DEADLINE_MS,
-  // A client that leaves ends it (C24), and the call settles when everything is undone.
+  // A client that leaves ends the call (C24), and the call settles after everything is undone.
   outlivesClient: true,
   idempotent: 'own',
   input: { query: FileScopeQuery, headers: SHAPE_HEADERS, upload: 'form' },

@@ -9,7 +9,7 @@ interface Inputs {
   readonly body: 'create_key'
 }
 
-/** Makes a key, which is shown this once. Source: B2.10, decisions C6, C9, C16. */
+/** Creates a key; only this reply shows it. Source: B2.10, decisions C6, C9, C16. */
 export const createKey = defineOperation<Inputs, CreateKeyBody>({
   id: 'keys.create',
   method: 'post',
@@ -65,7 +65,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
   },
 })
 
-/** Members that do not go with the kind: one that cannot be honoured is never ignored. C34. */
+/** Refuses members that the kind does not support: an unsupported member is never ignored. C34. */
 function mismatchIn(
   { workspace_id: workspaceId, intern_id: internId, scopes }: CreateKeyBody,
   kind: ApiKeyKind,

@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
 
-/** Ends a key for good. Source: B2.10. */
+/** Deletes a key. Source: B2.10. */
 export const deleteKey = defineOperation({
   id: 'keys.delete',
   method: 'delete',

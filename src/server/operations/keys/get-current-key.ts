@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { currentKeyAnswer, KEY_FAILURES } from './key-answers.ts'
 
-/** What a key may read of itself. Source: B2.10, decision C4. */
+/** Reads the caller's own key. Source: B2.10, decision C4. */
 export const getCurrentKey = defineOperation({
   id: 'keys.get_current',
   method: 'get',
@@ -23,7 +23,7 @@ export const getCurrentKey = defineOperation({
     const { organizationId, hash } = call.key
     const found = await ports.apiKeys.get({ organizationId, hash })
     if (found.ok) return ok({ kind: 'json', value: currentKeyAnswer(found.value) })
-    // It was let in, and then it was revoked.
+    // The key was revoked after the call was let in.
     return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
   },
 })

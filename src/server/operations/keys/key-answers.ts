@@ -5,16 +5,17 @@ import { nanoOfUsd, usdOfNano } from '../../../schemas/money/usd.ts'
 import type { KeyActor, KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
 import { changedBy, type Call } from '../define.ts'
 
-/** Of every operation of keys that names one. B2.10. */
+/** Statuses of every operation that names a key. B2.10. */
 export const KEY_STATUSES_LISTED = [404, 429, 500] as const
+/** Failures of every operation that names a key. B2.10. */
 export const KEY_FAILURES = ['store_unavailable'] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
 
-/** Where a number must stand and there is no limit. */
+/** Wire value for no limit, where a number must stand. */
 const NO_LIMIT = -1
 
-/** A key as B2.10 has it. */
+/** A key in the form of B2.10. */
 export function keyAnswer(key: ManagedKey): ApiKey {
   return {
     hash: key.hash,
@@ -37,7 +38,7 @@ export function keyAnswer(key: ManagedKey): ApiKey {
   }
 }
 
-/** A key as it sees itself. B2.10. */
+/** The caller's own key in the form of B2.10. */
 export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
   const isManagement = key.kind === 'management'
   return {
@@ -52,7 +53,7 @@ export function currentKeyAnswer(key: ManagedKey): CurrentKeyAnswer {
       organization_id: key.organizationId,
       creator_user_id: key.creatorUserId,
       allowed_data_regions: [],
-      // There is no free tier that could be used up.
+      // Sluice has no free tier.
       free_model_daily_requests: { limit: NO_LIMIT, used: 0, remaining: NO_LIMIT },
       rate_limit: {
         requests: key.rateLimitRpm ?? NO_LIMIT,
@@ -103,12 +104,14 @@ export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string
   return { ...changedBy(call), operation }
 }
 
-/** Null stays null. A number of USD has passed its shape, so that there is an amount. */
+/**
+ * The limit in nano-USD; null stays null. The shape has checked the number of USD, so that an amount exists.
+ */
 export function limitOf(usd: number | null): bigint | null {
   return usd === null ? null : nanoOfUsd(usd)
 }
 
-/** Failure: body_invalid, for what is no instant or not in the future. */
+/** Failure: body_invalid, for a text that is no instant or not in the future. */
 export function expiryFrom(text: string | null): Outcome<Date | null> {
   if (text === null) return ok(null)
   const instant = instantOf(text)

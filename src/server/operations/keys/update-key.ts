@@ -20,7 +20,7 @@ interface Inputs {
   readonly body: 'update_key'
 }
 
-/** Changes a key; every front obeys. Source: B2.10, decision C3. */
+/** Changes a key; every front applies the change. Source: B2.10, decision C3. */
 export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   id: 'keys.update',
   method: 'patch',
@@ -49,7 +49,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   },
 })
 
-/** An intern that cannot be honoured is never ignored: a key stays with the one that it was made for. C34. */
+/** Refuses a change of the key's intern instead of ignoring it: a key keeps its intern. C34. */
 async function internRefusal(
   call: Call<Static<typeof KeyParams>, unknown, UpdateKeyBody>,
   { apiKeys }: Pick<Ports, 'apiKeys'>,

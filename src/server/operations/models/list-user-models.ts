@@ -5,8 +5,8 @@ import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
 
 /**
- * Lists the models that the caller's key may use: those of the catalogue, less what its list of models leaves
- * out. Source: B2.3.
+ * Lists the models that the caller's key may use: those of the catalogue that the key's list of models
+ * allows. Source: B2.3.
  */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',

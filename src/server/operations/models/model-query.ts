@@ -8,7 +8,7 @@ import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
 import { modelUnknown } from '../name-hints.ts'
 
-/** Lists are of models that write text, unless the caller asks for others. B2.3. */
+/** Output modalities of lists by default: models that write text. B2.3. */
 const OUTPUT_MODALITIES_DEFAULT = ['text']
 const EVERY = 'all'
 
@@ -23,7 +23,7 @@ type ListMember =
   | 'model_authors'
   | 'providers'
 
-/** What a validated query of a model list asks for; `query_invalid` names lists with an empty entry. */
+/** The filter of a validated query of a model list; `query_invalid` names lists with an empty entry. */
 export function filterOf(query: Query): Outcome<ModelFilter> {
   const issues: Issue[] = []
   const list = (member: ListMember): readonly string[] | undefined => {
@@ -66,20 +66,20 @@ export function filterOf(query: Query): Outcome<ModelFilter> {
   return issues.length > 0 ? fail('query_invalid', { metadata: { issues } }) : ok(filter)
 }
 
-/** Each is looked for in every model: what comes twice is looked for once. */
+/** Removes repeated names: the filter searches each name in every model. */
 function unique(names: readonly string[] | undefined): readonly string[] | undefined {
   return names && [...new Set(names)]
 }
 
 interface Listing {
-  /** Below `/api/v1`, as the operation declares it. */
+  /** Path of the operation below `/api/v1`, as declared. */
   readonly path: string
   readonly query: Query
 }
 
 /**
- * One page of a model list, joined from bodies that were rendered before; everything when neither `limit` nor
- * `offset` was given. B2.3. `links` and `total_count` are always there: clients refuse a list without (B3.1).
+ * One page of a model list, joined from rendered bodies; the whole list when neither `limit` nor `offset` was
+ * given. B2.3. `links` and `total_count` are always present: clients refuse a list without them (B3.1).
  */
 export function pageOf(
   found: readonly ResolvedModel[],
@@ -89,7 +89,7 @@ export function pageOf(
   const offset = query.offset ?? 0
   const limit = isWhole ? found.length : (query.limit ?? MODELS_PAGE_DEFAULT)
   const next = offset + limit < found.length ? nextLink(path, query, { offset: offset + limit, limit }) : null
-  // No page is that long: what is asked for is everything.
+  // No page may be that long, so that the request is for the whole list.
   if (isWhole && found.length > MODELS_PAGE_MAX)
     return everyOf(found).then((parts) => ok({ ...json(parts), isShared: true }))
   return ok(
@@ -98,9 +98,8 @@ export function pageOf(
 }
 
 /**
- * The parts of long lists, made once for all who ask, for as long as it is remembered what was found. They
- * are the bodies of the models themselves: joined, each order and filter would take as much memory as all
- * models have.
+ * The parts of long lists, made once for as long as the selection is cached. The parts are the bodies of the
+ * models themselves: joined copies for each order and filter would take as much memory as all models.
  */
 const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Array[]>>()
 
@@ -132,7 +131,9 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
   return models.flatMap(({ bodies }, at) => (at === 0 ? [bodies.item] : [COMMA, bodies.item]))
 }
 
-/** The step of operations that read one model by the id in their path, under its variants and aliases too. */
+/**
+ * The `run` of operations that read one model by the id in their path, also under its variants and aliases.
+ */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
   return (
     { params }: { readonly params: ModelParams | BareModelParams },

@@ -4,7 +4,7 @@ import { defineOperation } from '../define.ts'
 import { readModel } from './model-query.ts'
 
 /**
- * Reads one model as `models.retrieve` does, for clients and people that leave the slash of an id as it is.
+ * Reads one model as `models.retrieve` does, for clients and people that do not escape the slash of an id.
  * Source: our extension (B3.2); statuses as §7 model read.
  */
 export const retrieveModelByAuthor = defineOperation({

@@ -5,7 +5,7 @@ import type { Budget, BudgetRef, OneBudget } from '../../ports/money/budgets.ts'
 import type { Span } from '../../ports/money/money.ts'
 import type { Call, Success } from '../define.ts'
 
-/** Of every operation of budgets. */
+/** Failures of every operation of budgets. */
 export const BUDGET_FAILURES = [
   'workspace_unknown',
   'store_unavailable',
@@ -24,7 +24,7 @@ export function budgetAnswer({ budget, countsByok }: OneBudget): Success {
   return { kind: 'json', value: { data: budgetWire(budget), include_byok_in_budgets: countsByok } }
 }
 
-/** §2.11. */
+/** A budget in the form of §2.11. */
 export function budgetWire(budget: Budget): BudgetWire {
   return {
     id: budget.id,

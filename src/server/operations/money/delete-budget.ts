@@ -4,7 +4,10 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
 
-/** Takes a budget away, also where there is none; its window's spend stays counted. Source: B2.9, C15. */
+/**
+ * Deletes a budget and succeeds also where there is none; its window's spend stays counted. Source: B2.9,
+ * C15.
+ */
 export const deleteBudget = defineOperation({
   id: 'budgets.delete',
   method: 'delete',

@@ -6,7 +6,7 @@ import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
 
-/** Reads what an organization may spend and has spent. Source: B2.10, C14, C32. */
+/** Reads an organization's credit and spend. Source: B2.10, C14, C32. */
 export const getCredits = defineOperation({
   id: 'credits.get',
   method: 'get',

@@ -10,7 +10,7 @@ interface Inputs {
   readonly body: 'budget'
 }
 
-/** Makes or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
+/** Creates or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
 export const putBudget = defineOperation<Inputs, BudgetBody>({
   id: 'budgets.put',
   method: 'put',

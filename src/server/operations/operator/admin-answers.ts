@@ -17,7 +17,7 @@ import type {
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call, type OperationAccess } from '../define.ts'
 
-/** Operators call as their organization. C4. */
+/** Operators call with a management key of their organization. C4. */
 export const ADMIN_KEYS: OperationAccess = { keys: ['management'] }
 
 export const EXAMPLE_JOB = 'vid_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0'
@@ -109,7 +109,7 @@ export function storageWire(place: StorageRecord): AdminStorageShape {
   }
 }
 
-/** Errors of jobs are a code, a colon and words; some, such as that of a cancelled one, are words alone. */
+/** Errors of jobs are a code, a colon and words; some, such as that of a cancelled job, have only words. */
 function errorOf(text: string, status: string): { readonly code: string; readonly message: string } {
   const [, code, message] = /^([a-z_]+): ([\s\S]*)$/.exec(text) ?? []
   return { code: code ?? status, message: message ?? text }

@@ -8,7 +8,7 @@ import { actorOf, ADMIN_KEYS, EXAMPLE_JOB } from './admin-answers.ts'
 const ID = 'admin.get_job_content'
 
 /**
- * Streams a clip of a job to an operator, whole or by range, and leaves that in the audit log. Source: our
+ * Streams a clip of a job to an operator, whole or by range, and writes that to the audit log. Source: our
  * extension; C4.
  */
 export const getAdminJobContent = defineOperation({

@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
 
-/** Reads all that is known of a video job's way. Source: our extension; C4. */
+/** Reads all recorded steps of a video job. Source: our extension; C4. */
 export const getAdminJob = defineOperation({
   id: 'admin.get_job',
   method: 'get',

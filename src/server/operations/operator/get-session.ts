@@ -4,10 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
 
-/**
- * Tells a management key of the organization that operates the installation who it is. Source: our extension;
- * C4.
- */
+/** Shows a management key of the operating organization its own identity. Source: our extension; C4. */
 export const getAdminSession = defineOperation({
   id: 'admin.get_session',
   method: 'get',
@@ -28,7 +25,7 @@ export const getAdminSession = defineOperation({
     const session = await admin.session(key.organizationId)
     if (!session.ok) return session
     const found = await apiKeys.get({ organizationId: key.organizationId, hash: key.hash })
-    // It was let in, and then it was revoked.
+    // The key was revoked after the call was let in.
     if (!found.ok) return found.failure.name === 'api_key_unknown' ? fail('key_unknown') : found
     const { hash, name, label } = found.value
     return ok({ kind: 'json', value: { data: { ...session.value, key: { hash, name, label } } } })

@@ -5,8 +5,8 @@ import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, pageOf, storageWire } from './admin-answers.ts'
 
 /**
- * Reads what each workspace stores of its quota, and what the last sweep came to. Source: our extension; C4,
- * C10.
+ * Reads the stored bytes and the quota of each workspace, and the result of the last sweep. Source: our
+ * extension; C4, C10.
  */
 export const getAdminStorage = defineOperation({
   id: 'admin.get_storage',

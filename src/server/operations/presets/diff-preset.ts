@@ -46,7 +46,7 @@ export const diffPreset = defineOperation({
 
 const NOTHING = ok(null)
 
-/** The version of that number, else the designated one. */
+/** The version with that number, else the designated one. */
 async function versionOr(
   ref: PresetRef,
   number: number | undefined,
@@ -74,7 +74,7 @@ function diffOf(from: PresetVersion | null, to: PresetVersion): PresetDiff {
   }
 }
 
-/** The fields of one that the other lacks. */
+/** The fields of a config that the other lacks. */
 function without(one: PresetConfig, other: PresetConfig): PresetConfig {
   return Object.fromEntries(Object.entries(one).filter(([name]) => !Object.hasOwn(other, name)))
 }

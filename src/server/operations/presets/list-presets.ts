@@ -11,7 +11,7 @@ import {
   presetWorkspaceOf,
 } from './preset-answers.ts'
 
-/** Lists a workspace's presets by their slugs, archived ones too. Source: B2.2. */
+/** Lists a workspace's presets by their slugs, including archived ones. Source: B2.2. */
 export const listPresets = defineOperation({
   id: 'presets.list',
   method: 'get',

@@ -12,28 +12,30 @@ import type {
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { changedBy, ownWorkspaceOf, type Call, type Success } from '../define.ts'
 
-/** Of every operation of presets. */
+/** Failures of every operation of presets. */
 export const PRESET_FAILURES = [
   'workspace_unknown',
   'workspace_forbidden',
   'store_unavailable',
 ] as const satisfies readonly FailureName[]
 
-/** Of the operations that name a preset and read it. B2.2. */
+/** Statuses of the operations that read a named preset. B2.2. */
 export const PRESET_READ_STATUSES = [400, 404, 500] as const
+/** Failures of the operations that read a named preset. B2.2. */
 export const PRESET_READ_FAILURES = [
   'preset_unknown',
   ...PRESET_FAILURES,
 ] as const satisfies readonly FailureName[]
-/** Of those that change it. */
+/** Statuses of the operations that change a named preset. */
 export const PRESET_CHANGE_STATUSES = [400, 403, 404, 409, 500] as const
+/** Failures of the operations that change a named preset. */
 export const PRESET_CHANGE_FAILURES = [
   'preset_unknown',
   'preset_conflict',
   ...PRESET_FAILURES,
 ] as const satisfies readonly FailureName[]
 
-/** C4, C5. */
+/** Keys that may read presets. C4, C5. */
 export const PRESET_READERS = { keys: ['management', 'inference', 'intern'], keyScopes: [] } as const
 
 export const EXAMPLE_PRESET = { slug: 'support-search' }
@@ -41,9 +43,9 @@ export const EXAMPLE_PRESET = { slug: 'support-search' }
 type Asking = Pick<Call<unknown, { readonly workspace_id?: string }>, 'key' | 'query'>
 
 /**
- * Whose presets a call is about: of a management key the workspace that it names, else the default one; of
- * others their own. C4. Failures: workspace_unknown, workspace_forbidden (of such a key any other),
- * store_unavailable.
+ * The workspace whose presets a call concerns: for a management key the named one, else the default one; for
+ * other keys their own. C4. Failures: workspace_unknown, workspace_forbidden (another key names another
+ * workspace), store_unavailable.
  */
 export async function presetWorkspaceOf(
   { key, query }: Asking,
@@ -55,7 +57,7 @@ export async function presetWorkspaceOf(
   const found = await workspaces.get({ organizationId: key.organizationId, reference })
   if (key.kind === 'management') return found.ok ? ok(found.value.id) : found
   if (found.ok && found.value.id === own) return ok(own)
-  // Which other workspaces there are, such a key may not learn.
+  // Such a key must not learn which other workspaces exist.
   return found.ok || found.failure.name === 'workspace_unknown' ? fail('workspace_forbidden') : found
 }
 
@@ -70,7 +72,7 @@ export async function presetRefOf(
   return workspace.ok ? ok({ workspaceId: workspace.value, slug: call.params.slug }) : workspace
 }
 
-/** @param operation its id, as the audit log has it */
+/** @param operation id of the operation, for the audit log */
 export function presetActorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): PresetActor {
   return { ...changedBy(call), operation, organizationId: call.key.organizationId }
 }
@@ -79,7 +81,7 @@ export function presetPageOf({ limit = PRESETS_PAGE_DEFAULT, offset = 0 }: Parti
   return { limit, offset }
 }
 
-/** As lists have it. §2.4. */
+/** A preset in the form of lists. §2.4. */
 export function presetShapeOf(preset: ListedPreset): PresetShape {
   return {
     id: preset.id,
@@ -110,7 +112,7 @@ export function presetVersionOf(version: PresetVersion): PresetVersionShape {
   }
 }
 
-/** `{data}` of the operations that answer with one preset. */
+/** The `{data}` of operations that reply with one preset. */
 export function presetAnswer(preset: Preset): Success {
   const value: WholePreset = {
     ...presetShapeOf(preset),

@@ -7,8 +7,9 @@ import type { PresetInput } from '../../ports/presets/presets.ts'
 import type { Call, Success } from '../define.ts'
 import { PRESET_FAILURES, presetActorOf, presetAnswer, presetRefOf } from './preset-answers.ts'
 
-/** §7, B1.2, B2.2. */
+/** Statuses of the operations that save a preset. §7, B1.2, B2.2. */
 export const SAVING_STATUSES = [400, 403, 404, 409, 500] as const
+/** Failures of the operations that save a preset. §7, B1.2, B2.2. */
 export const SAVING_FAILURES = [
   'header_invalid',
   'body_invalid',
@@ -28,13 +29,16 @@ export interface SavingInputs<B extends BodyName> {
 
 type SavingCall = Call<{ readonly slug: string }, { readonly workspace_id?: string }, PresetInput>
 
-/** The same of all three forms: their bodies come as what is kept of them. @param operation its id */
+/**
+ * Saves a preset from any of the three forms: each body already has the stored form. @param operation id of
+ * the operation
+ */
 export async function savePreset(
   call: SavingCall,
   ports: Pick<Ports, 'presets' | 'workspaces'>,
   operation: string,
 ): Promise<Outcome<Success>> {
-  // One in the body wins, and was checked with it. §4.2.
+  // A session id in the body wins, and was checked with the body. §4.2.
   const sessionId = call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id']
   if (sessionId !== undefined && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
   const ref = await presetRefOf(call, ports)

@@ -15,7 +15,7 @@ interface Inputs {
 
 const ID = 'scim.create_group'
 
-/** Makes a group. Source: RFC 7644 §3.3. */
+/** Creates a group. Source: RFC 7644 §3.3. */
 export const createGroup = defineOperation<Inputs, Attributes>({
   id: ID,
   area: 'scim',

@@ -15,7 +15,7 @@ interface Inputs {
 
 const ID = 'scim.create_user'
 
-/** Makes a user. Source: RFC 7644 §3.3. */
+/** Creates a user. Source: RFC 7644 §3.3. */
 export const createUser = defineOperation<Inputs, Attributes>({
   id: ID,
   area: 'scim',

@@ -10,7 +10,7 @@ import type { ScimGroupStep, ScimGroupInput } from '../../ports/scim/scim.ts'
 import { inOperation, wrongPath, type PatchStep } from './patch-steps.ts'
 import { nameOf } from './user-wish.ts'
 
-/** Group names are texts that are not blank. Failure: scim_value_invalid. */
+/** The name of a group, which must not be blank. Failure: scim_value_invalid. */
 export function groupNameOf(given: unknown): Outcome<string> {
   const name = nameOf('displayName', given)
   if (!name.ok) return name
@@ -19,7 +19,7 @@ export function groupNameOf(given: unknown): Outcome<string> {
     : ok(name.value)
 }
 
-/** What a whole group comes to, in whatever case. Failure: scim_value_invalid. */
+/** The input of a whole group; names of members may have any case. Failure: scim_value_invalid. */
 export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
   if (hasNul(given)) return fail('scim_value_invalid', { detail: 'A text has the character U+0000.' })
   const { displayName, externalId, members } = canonicalMembers(given)
@@ -36,8 +36,8 @@ export function groupInputOf(given: Attributes): Outcome<ScimGroupInput> {
 }
 
 /**
- * What a PATCH changes of a group, whose members nobody reads for it: adding one leaves the others, whatever
- * they are. Steps of a kind that follow each other are one. Failures: as of `patchedUser`.
+ * The steps of a PATCH of a group. The store applies them without reading the members: adding one leaves all
+ * others. Consecutive steps of one kind are joined. Failures: as of `patchedUser`.
  */
 export function groupStepsOf(
   groupId: string,
@@ -62,7 +62,7 @@ export function groupStepsOf(
   return ok(wanted)
 }
 
-/** Null for what a group passes over. */
+/** Null for a step that groups ignore. */
 function groupStepOf(groupId: string, step: PatchStep): Outcome<ScimGroupStep | null> {
   const {
     op,
@@ -93,7 +93,7 @@ function membersStepOf({ op, path: { filter, sub }, value }: PatchStep): Outcome
     const userIds = idsOf(filter)
     return userIds === null || op !== 'remove' ? wrongPath() : ok({ kind: 'remove', userIds })
   }
-  // Entra names those that leave in the value; without it all do.
+  // Entra lists the members to remove in the value; without a value all members go.
   if (op === 'remove' && (value === undefined || value === null)) return ok({ kind: 'replace', userIds: [] })
   const userIds = memberIdsOf(value)
   return userIds.ok ? ok({ kind: op, userIds: userIds.value }) : userIds

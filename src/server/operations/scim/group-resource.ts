@@ -15,7 +15,7 @@ export function showsMembers(selection: Selection): boolean {
   return isShown(selection, 'members')
 }
 
-/** A group as SCIM shows it: its members are JSON already, and stay so. RFC 7643 §4.2. */
+/** A group in SCIM's form; its members are JSON already and are not parsed. RFC 7643 §4.2. */
 export function groupAnswer(group: ScimGroup, selection: Selection, { publicOrigin }: Origin): BytesAnswer {
   return {
     kind: 'bytes',
@@ -39,7 +39,7 @@ export function groupList(
   }
 }
 
-/** An answer that counts until it was read. Failure: busy. */
+/** A reply whose bytes count against the organization's room until they are read. Failure: busy. */
 export function inRoom(
   answer: BytesAnswer,
   { key, ports }: { readonly key: Pick<KeyRecord, 'organizationId'>; readonly ports: Room },

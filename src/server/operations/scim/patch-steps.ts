@@ -18,12 +18,12 @@ import {
   SCIM_PATCH_READ_AT_ONCE,
 } from '../../../schemas/scim/scim-resource-limits.ts'
 
-/** What a step is about. RFC 7644 §3.5.2. */
+/** The target of a step. RFC 7644 §3.5.2. */
 export interface PatchPath {
   /** URN; null = the resource's own attributes. */
   readonly extension: string | null
   readonly attribute: string
-  /** Selects values of an attribute that has several. */
+  /** Selects values of a multi-valued attribute. */
   readonly filter: Filter | null
   readonly sub: string | null
 }
@@ -31,19 +31,19 @@ export interface PatchPath {
 export interface PatchStep {
   readonly op: 'add' | 'replace' | 'remove'
   readonly path: PatchPath
-  /** Undefined where none was sent. */
+  /** Undefined where the body has none. */
   readonly value: unknown
-  /** By `path`; else it is a member of a value without one. */
+  /** True: a `path` names the target; false: the step is a member of a value without a path. */
   readonly isNamed: boolean
-  /** Index of its operation in the body. */
+  /** Index of the step's operation in the body. */
   readonly at: number
 }
 
 type Step = Omit<PatchStep, 'at'>
 
 /**
- * Steps of a PATCH body, one attribute each: what has no path is taken apart.
- * Failures: scim_value_invalid, scim_path_invalid, scim_target_missing (nothing to remove is named).
+ * The steps of a PATCH body, one attribute each: an operation without a path gives a step for each member.
+ * Failures: scim_value_invalid, scim_path_invalid, scim_target_missing (a removal without a target).
  */
 export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly PatchStep[]>> {
   const { Operations: given } = canonicalMembers(body)
@@ -53,7 +53,7 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
   if (hasNul(given)) return invalid('A text has the character U+0000.')
   const steps: PatchStep[] = []
   for (const [at, operation] of (given as readonly unknown[]).entries()) {
-    // A thousand filters take 50 ms to be read.
+    // The parser takes 50 ms for a thousand filters.
     if (at > 0 && at % SCIM_PATCH_READ_AT_ONCE === 0) await setImmediate()
     const some = stepsOf(operation)
     if (!some.ok) return inOperation(some, at)
@@ -62,7 +62,7 @@ export async function patchStepsOf(body: Attributes): Promise<Outcome<readonly P
   return ok(steps)
 }
 
-/** A refusal that says which operation of the body it is of. */
+/** A refusal that names its operation of the body. */
 export function inOperation({ failure }: Refusal, at: number): Outcome<never> {
   const { name, detail, ...rest } = failure
   return fail(name, {
@@ -96,7 +96,7 @@ function stepsOf(operation: unknown): Outcome<readonly Step[]> {
     : wrongPath()
 }
 
-/** A step for each member of a value; those of an extension are its own. */
+/** A step for each member of a value; members of an extension are steps of their own. */
 function membersOf(op: Step['op'], value: Attributes, extension: string | null): Outcome<readonly Step[]> {
   const steps: Step[] = []
   for (const [name, member] of Object.entries(value)) {
@@ -147,13 +147,13 @@ function pathOf(text: string): Outcome<PatchPath> {
   })
 }
 
-/** Null for the resource's own schema. */
+/** The extension's URN; null for the resource's own schema. */
 function inCore(urn: string): string | null {
   const schema = canonicalName(urn)
   return schema === USER_SCHEMA || schema === GROUP_SCHEMA ? null : schema
 }
 
-/** Names that are no paths themselves: whoever follows one must not leave the value. */
+/** True when no name in a value is a path itself: a step must not lead out of the value. */
 function arePlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(arePlain)
   return (

@@ -6,9 +6,9 @@ import {
 } from '../../../schemas/scim/scim-attributes.ts'
 import type { ScimSearchBody, ScimShownQuery } from '../../../schemas/scim/scim-resources.ts'
 
-/** Which attributes of resources are answered. RFC 7644 §3.9. */
+/** The attributes of resources that a reply shows. RFC 7644 §3.9. */
 export interface Selection {
-  /** Null = all that are not left out. */
+  /** Null = all attributes that `without` does not list. */
   readonly only: readonly string[] | null
   readonly without: readonly string[]
 }
@@ -35,7 +35,7 @@ function namesOf(given: string | readonly string[] | undefined): readonly string
     .filter((name) => name !== '')
 }
 
-/** Whether anything of a whole attribute is answered. */
+/** True when any part of an attribute is shown. */
 export function isShown({ only, without }: Selection, name: string): boolean {
   const lower = name.toLowerCase()
   if (ALWAYS.has(lower)) return true
@@ -65,7 +65,7 @@ export function shown(resource: Attributes, selection: Selection): Attributes {
   return answered
 }
 
-/** `name.familyname` of `name`, and `urn:…:user:department` of the extension. */
+/** True for `name.familyname` below `name`, and for `urn:…:user:department` below the extension. */
 function isBelow(name: string, parent: string): boolean {
   return name.startsWith(`${parent}.`) || name.startsWith(`${parent}:`)
 }

@@ -17,7 +17,7 @@ interface Inputs {
 
 const ID = 'scim.replace_group'
 
-/** Replaces what a group is, its members among it. Source: RFC 7644 §3.5.1. */
+/** Replaces a group with its members. Source: RFC 7644 §3.5.1. */
 export const replaceGroup = defineOperation<Inputs, Attributes>({
   id: ID,
   area: 'scim',

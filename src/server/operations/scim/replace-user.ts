@@ -17,7 +17,7 @@ interface Inputs {
 
 const ID = 'scim.replace_user'
 
-/** Replaces what a user is. Source: RFC 7644 §3.5.1. */
+/** Replaces a user. Source: RFC 7644 §3.5.1. */
 export const replaceUser = defineOperation<Inputs, Attributes>({
   id: ID,
   area: 'scim',

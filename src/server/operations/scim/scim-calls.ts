@@ -9,12 +9,12 @@ import { changedBy, type Call } from '../define.ts'
 
 export const EXAMPLE_ID = '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8d9'
 
-/** @param operation its id, as the audit log has it */
+/** @param operation id of the operation, for the audit log */
 export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): DirectoryActor {
   return { ...changedBy(call), operation, organizationId: call.key.organizationId }
 }
 
-/** What lists are chosen by. A page that is asked for out of bounds is the nearest one. RFC 7644 §3.4.2.4. */
+/** The selection of a list. A page out of bounds becomes the nearest valid page. RFC 7644 §3.4.2.4. */
 export function queryOf({
   filter,
   startIndex = 1,
@@ -35,15 +35,15 @@ function textOf(text: string | undefined): string | null {
   return text === undefined || text.trim() === '' ? null : text
 }
 
-/** What a resource is shown with that its own version does not count: of a user, the groups. */
+/** The parts of a resource that its ETag covers. The version of a user does not count its groups. */
 interface Tagged {
   readonly version: number
   readonly groups?: readonly { readonly id: string; readonly displayName: string }[]
 }
 
 /**
- * The version alone is what changes are conditional on; what follows it tells whether the resource is still
- * shown alike.
+ * The ETag of a resource. Conditional changes compare only the version; the digest after it shows whether the
+ * resource still looks the same.
  */
 export function etagOf({ version, groups = [] }: Tagged): string {
   if (groups.length === 0) return `W/"${version}"`
@@ -56,12 +56,12 @@ export function etagOf({ version, groups = [] }: Tagged): string {
 const GROUPS_DIGEST_CHARS = 16
 const TAG = new RegExp(`^(?:W/)?("(\\d{1,15})(?:\\.[0-9a-f]{${GROUPS_DIGEST_CHARS}})?")$`)
 
-/** Versions that a header names; those that never were ours match nothing. */
+/** Versions that a header names; foreign tags match nothing. */
 export function versionsOf(header: string | undefined): IfMatch {
   return tagsOf(header)?.map(({ version }) => version) ?? null
 }
 
-/** Whether `If-None-Match` names what there is. */
+/** True when `If-None-Match` names the current state. */
 export function isKnown(header: string | undefined, resource: Tagged): boolean {
   if (header === undefined) return false
   const tags = tagsOf(header)
@@ -70,7 +70,7 @@ export function isKnown(header: string | undefined, resource: Tagged): boolean {
   return tags.some(({ text }) => `W/${text}` === present)
 }
 
-/** Null: any. */
+/** Null: any tag. */
 function tagsOf(
   header: string | undefined,
 ): readonly { readonly text: string; readonly version: number }[] | null {
@@ -91,7 +91,7 @@ interface Dated extends Tagged {
   readonly updatedAt: Date
 }
 
-/** RFC 7643 §3.1. */
+/** Metadata of a resource. RFC 7643 §3.1. */
 export function metaOf(origin: string, kind: 'Users' | 'Groups', resource: Dated): object {
   return {
     resourceType: kind === 'Users' ? 'User' : 'Group',

@@ -9,7 +9,7 @@ interface Inputs {
   readonly body: 'scim_search'
 }
 
-/** Lists groups by a body. Source: RFC 7644 §3.4.3. */
+/** Lists groups by a query in the body. Source: RFC 7644 §3.4.3. */
 export const searchGroups = defineOperation<Inputs, ScimSearchBody>({
   id: 'scim.search_groups',
   area: 'scim',

@@ -10,7 +10,7 @@ interface Inputs {
   readonly body: 'scim_search'
 }
 
-/** Lists users by a body. Source: RFC 7644 §3.4.3. */
+/** Lists users by a query in the body. Source: RFC 7644 §3.4.3. */
 export const searchUsers = defineOperation<Inputs, ScimSearchBody>({
   id: 'scim.search_users',
   area: 'scim',

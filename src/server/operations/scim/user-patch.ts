@@ -11,11 +11,11 @@ import { tooManyValues, userInputOf } from './user-wish.ts'
 type Document = Record<string, unknown>
 
 const READ_ONLY = new Set(['id', 'meta', 'groups'])
-/** Known of a whole user by other means, or never kept. */
+/** Attributes that the path already gives, or that are never stored. */
 const PASSED_OVER = new Set(['schemas', 'password'])
 
 /**
- * What a user is after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing,
+ * The input of a user after the steps. Failures: scim_immutable, scim_path_invalid, scim_target_missing,
  * scim_value_invalid.
  */
 export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outcome<ScimUserInput> {
@@ -33,7 +33,7 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
     const { attribute, extension } = step.path
     if (extension === null && PASSED_OVER.has(attribute)) continue
     if (extension === null && READ_ONLY.has(attribute)) {
-      // Some send a user's id along with what they change of it.
+      // Some identity providers send a user's id along with the changes.
       if (!step.isNamed && attribute === 'id' && step.value === id) continue
       return inOperation(fail('scim_immutable', { detail: `It is \`${attribute}\`.` }), step.at)
     }
@@ -48,7 +48,10 @@ export function patchedUser(before: ScimUser, steps: readonly PatchStep[]): Outc
 
 const TOO_MANY_COMPARISONS = `Up to here the operations compare more than ${SCIM_PATCH_COMPARISONS_MAX} values: send fewer at a time.`
 
-/** What a step compares on the values of its list: each with its filter, or with what it adds or removes. */
+/**
+ * Comparisons of a step over the values of its list: each value with the step's filter, or with the values to
+ * add or remove.
+ */
 function comparisonsOf(
   document: Document,
   { op, path: { extension, attribute, filter }, value }: PatchStep,
@@ -78,7 +81,7 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
   if (listedValues(holder[name]) > SCIM_VALUES_MAX) return tooManyValues()
   if (filter !== null) return applyFiltered(holder, name, { step, filter, sub })
   const value = fitted(step, holder[name])
-  // A bare value takes the place of a complex one, as Entra adds a manager to somebody who has one.
+  // A plain value replaces a complex one: Entra adds a manager in this way to a user who has one.
   const op =
     step.op === 'add' && sub === null && isComplex(holder[name]) && !isComplex(value) ? 'replace' : step.op
   change(holder, sub === null ? name : `${name}.${sub}`, { op, value })
@@ -86,20 +89,20 @@ function apply(document: Document, step: PatchStep): Outcome<null> {
 }
 
 /**
- * As the target takes it: several values as an array, one as it is, and nothing to compare with where the
- * whole goes.
+ * The step's value in the form of its target: several values as an array, a single one plain, and undefined
+ * where the whole target is removed.
  */
 function fitted({ op, path: { attribute, extension, sub }, value }: PatchStep, target: unknown): unknown {
   const isSeveral =
     sub === null && extension === null && (MULTI_VALUED.has(attribute) || Array.isArray(target))
   if (op === 'remove') return isSeveral ? withTruth(value) : undefined
   if (isSeveral) return withTruth(Array.isArray(value) || value === null ? (value ?? []) : [value])
-  // Entra has sent single values like members of a list.
+  // Entra has sent single values in the form of list members.
   const [only, ...more]: readonly unknown[] = Array.isArray(value) ? value : []
   return isComplex(only) && more.length === 0 && 'value' in only ? only['value'] : value
 }
 
-/** A value that is there is the same one when Entra sends its `primary` as text. */
+/** Converts a textual `primary` of Entra, so that the value equals the stored one. */
 function withTruth(values: unknown): unknown {
   if (!Array.isArray(values)) return values
   return values.map((value: unknown) => {
@@ -114,7 +117,10 @@ interface Filtered {
   readonly sub: string | null
 }
 
-/** On the values that a filter selects; where there is none, one is made of what the filter says is equal. */
+/**
+ * Applies a step to the values that its filter selects; without a match it creates one from the filter's
+ * equalities.
+ */
 function applyFiltered(holder: Document, name: string, { step, filter, sub }: Filtered): Outcome<null> {
   const { op, value } = step
   const given: unknown = holder[name]
@@ -149,7 +155,7 @@ function addMissing(
   return ok(null)
 }
 
-/** Null for a filter that says more than what is equal to what. */
+/** The equalities of a filter; null for a filter with other conditions. */
 function equalsOf(filter: Filter): Document | null {
   if (filter.op === 'eq')
     return /^[\w$-]+$/.test(filter.attrPath) ? { [filter.attrPath]: filter.compValue } : null
@@ -159,7 +165,7 @@ function equalsOf(filter: Filter): Document | null {
 }
 
 function change(document: Document, path: string, { op, value }: Pick<PatchStep, 'op' | 'value'>): void {
-  // What the library's types ask for beyond an object it does not read.
+  // The library does not read the further members that its types require.
   scimPatch(document as unknown as ScimResource, [{ op, path, ...(value !== undefined && { value }) }])
 }
 
@@ -172,7 +178,7 @@ function complexIn(document: Document, name: string): Document {
   return made
 }
 
-/** Names that nobody knows are the same in whatever case too. */
+/** The stored spelling of a name. Unknown names are compared without case too. */
 function nameIn(document: Document, name: string): string {
   if (Object.hasOwn(document, name)) return name
   return Object.keys(document).find((known) => known.toLowerCase() === name.toLowerCase()) ?? name

@@ -3,7 +3,7 @@ import type { Ports } from '../../ports/ports.ts'
 import type { ScimUser } from '../../ports/scim/scim.ts'
 import { locationOf, metaOf } from './scim-calls.ts'
 
-/** A user as SCIM shows it. RFC 7643 §4.1. */
+/** A user in SCIM's form. RFC 7643 §4.1. */
 export function userResource(user: ScimUser, { publicOrigin }: Pick<Ports, 'publicOrigin'>): Attributes {
   const { id, userName, externalId, displayName, isActive, attributes, groups } = user
   const extensions = Object.keys(attributes).filter(

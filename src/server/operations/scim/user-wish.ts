@@ -17,12 +17,15 @@ import {
 } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 
-/** Read-only, or never kept: what a whole user says of them is passed over. RFC 7644 §3.5.1. */
+/**
+ * Read-only members, and members that are never stored: a whole user may contain them, and they are ignored.
+ * RFC 7644 §3.5.1.
+ */
 const IGNORED = ['schemas', 'id', 'meta', 'groups', 'password']
 
 /**
- * What a whole user comes to, as an identity provider sends one, in whatever case. One that is there stays
- * active, or not, when nothing is said of it. Failure: scim_value_invalid.
+ * The input of a whole user, as an identity provider sends one; names may have any case. Without `active` an
+ * existing user keeps its state. Failure: scim_value_invalid.
  */
 export function userInputOf(given: Attributes, before: ScimUser | null): Outcome<ScimUserInput> {
   if (hasNul(given)) return invalid('A text has the character U+0000.')
@@ -46,7 +49,7 @@ export function userInputOf(given: Attributes, before: ScimUser | null): Outcome
   })
 }
 
-/** A text or nothing, which the empty one is too. */
+/** A text, or null for none; the empty text counts as none. */
 export function nameOf(name: string, given: unknown): Outcome<string | null> {
   if (isUnassigned(given) || given === '') return ok(null)
   if (typeof given === 'string' && given.length <= SCIM_NAME_CHARS_MAX) return ok(given)
@@ -72,7 +75,7 @@ function attributesOf(given: Attributes, before: ScimUser | null): Outcome<Attri
     : invalid(`The attributes have more than ${SCIM_ATTRIBUTES_BYTES_MAX} bytes.`)
 }
 
-/** RFC 7643 §2.5. */
+/** True for a value that counts as unassigned. RFC 7643 §2.5. */
 function isUnassigned(value: unknown): boolean {
   return (
     value === undefined ||
@@ -82,7 +85,7 @@ function isUnassigned(value: unknown): boolean {
   )
 }
 
-/** Objects with `value`, of which one is primary: the one that has become so. RFC 7644 §3.5.2. */
+/** Objects with `value`, of which one may be primary: the one that has become primary. RFC 7644 §3.5.2. */
 function severalOf(given: unknown, before: unknown): readonly Attributes[] {
   const all = (Array.isArray(given) ? given : [given])
     .filter((value: unknown) => !isUnassigned(value))
@@ -99,7 +102,7 @@ function severalOf(given: unknown, before: unknown): readonly Attributes[] {
   return all.map((item) => (item['primary'] === true && item !== chosen ? { ...item, primary: false } : item))
 }
 
-/** Some send a manager's id as it is. */
+/** Some identity providers send a manager's id as a plain text. */
 function withManager(given: unknown): unknown {
   if (!isComplex(given)) return given
   const { manager, ...rest } = given

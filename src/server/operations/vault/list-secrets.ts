@@ -57,7 +57,7 @@ export const listInternSecrets = defineOperation({
   run: async (call, { vaults }) => told(await vaults.list(internScope(call), pageOf(call.query))),
 })
 
-/** Lists what an intern can use, and where each comes from. Source: B2.4. */
+/** Lists the secrets that an intern can use, and the source of each. Source: B2.4. */
 export const listEffectiveSecrets = defineOperation({
   id: 'vault.list_effective_secrets',
   method: 'get',

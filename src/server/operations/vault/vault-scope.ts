@@ -6,12 +6,12 @@ import { ownWorkspaceOf } from '../define.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { SecretPageInput, VaultScope } from '../../ports/vault/vault.ts'
 
-/** Inference and intern keys: management keys are the wrong kind. C4. */
+/** Keys with access to vaults: inference and intern keys; management keys are the wrong kind. C4. */
 const KEYS = ['inference', 'intern'] as const
-/** Names and hosts are for who uses the secrets, and for who writes them. Decision. */
+/** Scopes that may read names and hosts: keys that use the secrets, and keys that write them. Decision. */
 const READ_SCOPES = ['vault:use', 'vault:write'] as const
 
-/** Of the routes of the workspace's own vault: to an intern's key there is none. §4.4, C5. */
+/** Access to the workspace's own vault; an intern's key does not see it. §4.4, C5. */
 export const WORKSPACE_ACCESS = {
   keys: KEYS,
   keyScopes: READ_SCOPES,
@@ -20,7 +20,9 @@ export const WORKSPACE_ACCESS = {
   scope: ({ key }): Outcome<null> => (key.kind === 'intern' ? fail('vault_unknown') : ok(null)),
 } as const satisfies OperationAccess
 
-/** Of the routes of one intern's: unknown, foreign and other interns are the same to a caller. §4.4, B1.4. */
+/**
+ * Access to one intern's vault: a caller cannot tell unknown, foreign and other interns apart. §4.4, B1.4.
+ */
 export const INTERN_ACCESS = {
   keys: KEYS,
   keyScopes: READ_SCOPES,
@@ -55,7 +57,7 @@ export function pageOf({ limit, offset }: SecretPageQuery): SecretPageInput {
 /** Statuses of B2.4. */
 export const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
 
-/** What reading rows of a vault may fail with. */
+/** Failures of reading rows of a vault. */
 export const VAULT_FAILURES = [
   'store_unavailable',
   'deadline_exceeded',
@@ -63,7 +65,7 @@ export const VAULT_FAILURES = [
   'draining',
 ] as const satisfies readonly FailureName[]
 
-/** What sealing adds. */
+/** Failures that sealing adds. */
 export const SEALING_FAILURES = [
   'data_key_unavailable',
   'busy',
@@ -71,5 +73,5 @@ export const SEALING_FAILURES = [
   'internal',
 ] as const satisfies readonly FailureName[]
 
-/** An intern as the examples name it. */
+/** Id of the intern in the examples. */
 export const EXAMPLE_INTERN = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'

@@ -9,19 +9,17 @@ import type { PreviousVideo } from '../../ports/videos/videos.ts'
 interface Choice {
   readonly operatorKeys: Ports['operatorKeys']
   /**
-   * Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left.
-   * C40.
+   * Limits of the key: under a limit that counts an endpoint, an unpriced one is skipped while another one is
+   * left. C40.
    */
   readonly limits: LimitFlags
   readonly previous: PreviousVideo | null
 }
 
 /**
- * The first endpoint of the model that can be called here: its provider needs no key, the workspace has one
- * of its own, or the operator has. One that goes on from a job is the one that made it, called with the same
- * credential.
- * Failures: endpoint_unconfigured, also where the catalogue lists the model without an endpoint;
- * video_previous_unfit.
+ * The first endpoint of the model that can be called here: its provider needs no key, or the workspace or the
+ * operator has one. A job that continues another one uses the same endpoint and credential. Failures:
+ * endpoint_unconfigured, also where the catalogue lists the model without an endpoint; video_previous_unfit.
  */
 export function chooseEndpoint(
   model: CallableModel,
@@ -34,7 +32,7 @@ export function chooseEndpoint(
   )
   const [first] = ready
   if (first === undefined) return endpointUnconfigured(model)
-  // The store refuses the others, unless a limit has gone meanwhile.
+  // The store refuses unpriced endpoints, unless a limit was removed meanwhile.
   if (previous === null)
     return ok(
       ready.find((endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined)) ??
@@ -47,7 +45,7 @@ export function chooseEndpoint(
   return same === undefined ? fail('video_previous_unfit') : ok(same)
 }
 
-/** Name of the workspace's secret that it is called with; null: the operator's credential, or none. */
+/** Name of the workspace's secret for calls of the endpoint; null: the operator's credential, or none. */
 export function ownSecretOf({ ownWay }: Endpoint): string | null {
   return ownWay?.secretName ?? null
 }

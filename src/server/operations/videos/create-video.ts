@@ -107,7 +107,8 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
         notes,
       })
     }
-    // The caller has been told so, and may try again: what has not begun is not begun any more.
+    // The caller already has this failure and may try again: a job that has not begun must not begin any
+    // more.
     if (performance.now() >= call.deadlineAt) return fail('deadline_exceeded')
     const failure = call.signal.aborted ? endedBy(call.signal) : null
     if (failure?.name === 'draining') return { ok: false, failure }
@@ -125,12 +126,13 @@ const UNPRICED = { 'x-sluice-unpriced': 'true' } as const
 interface Chosen {
   readonly endpoint: Endpoint
   readonly request: VideoRequest
-  /** The job that a remix is of: OpenAI's protocol tells its provider of nothing else but the prompt. */
+  /** The job that a remix changes: OpenAI's protocol sends only the prompt of a remix. */
   readonly remixed: PreviousVideo | null
 }
 
 /**
- * Who makes it, and what of. Failures: those of the endpoint's choice, of the request and of the job before.
+ * The endpoint and the request of a job. Failures: those of the endpoint's choice, of the request and of the
+ * previous job.
  */
 async function planOf(
   call: VideoCall,
@@ -194,7 +196,7 @@ function inputOf(
       ownSecret: ownSecretOf(endpoint),
     },
     request,
-    // A remix is of the size and by the model of the clip before it, whatever is cheaper.
+    // A remix has the size and the model of the clip before it, also where another would be cheaper.
     costNano: pricing === null ? 0 : Math.max(videoCostNano(pricing, request), remixed?.costNano ?? 0),
     isUnpriced: pricing === null,
     callbackUrl: call.body.callback_url ?? null,

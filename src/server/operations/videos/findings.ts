@@ -1,11 +1,11 @@
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
 import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 
-/** What is wrong with a request for a video, collected so that a caller reads all of it at once. C13. */
+/** Collects the faults of a request for a video, so that a caller reads all of them at once. C13. */
 export class Findings {
-  /** What no model would take. */
+  /** Faults for every model. */
   readonly #invalid: Issue[] = []
-  /** What this one does not make. */
+  /** Faults for this model. */
   readonly #unsupported: Issue[] = []
 
   invalid(path: string, message: string, expected: string): void {
@@ -16,7 +16,7 @@ export class Findings {
     this.#unsupported.push({ path, message, expected })
   }
 
-  /** @param taken null: the catalogue does not say, and every value is taken */
+  /** @param taken null: the catalogue has no list, and every value is accepted */
   among<T extends string | number>(path: string, value: T | undefined, taken: readonly T[] | null): void {
     if (value === undefined || taken === null || taken.includes(value)) return
     this.unsupported(path, 'is not one that the model takes', oneOf(taken))

@@ -4,7 +4,7 @@ import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos/v
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
 
-/** Tells how far a job is; of a failed one too it is a success to know. Source: B2.1, C18, C27. */
+/** Reads the progress of a job; reading a failed job is a success too. Source: B2.1, C18, C27. */
 export const getVideo = defineOperation({
   id: 'video.get',
   method: 'get',

@@ -12,8 +12,8 @@ import { oneOf, type Findings } from './findings.ts'
 type Picture = Pick<VideoRequest, 'resolution' | 'aspectRatio' | 'size'>
 
 /**
- * How large the picture is and of which form. `size` and the other two are interchangeable (§2.3): what is
- * not given follows from what is, then from the model's defaults. Contradictions are invalid. C27.
+ * Size and shape of the picture. `size` and the other two members are interchangeable (§2.3): missing members
+ * follow from the given ones, then from the model's defaults. Contradictions are invalid. C27.
  */
 export function pictureOf(body: VideoBody, facts: VideoFacts, findings: Findings): Picture {
   findings.among('/resolution', body.resolution, facts.resolutions)
@@ -37,7 +37,7 @@ function byNames(
     .find((one) => isOfResolution(one, resolution) && isOfAspectRatio(one, aspectRatio))
   const given =
     body.aspect_ratio !== undefined ? '/aspect_ratio' : body.resolution !== undefined ? '/resolution' : null
-  // Each of the two alone may be what the model lacks, which has been said.
+  // The checks above already report a member that the model lacks.
   const isTaken = resolutions?.includes(resolution) !== false && aspectRatios?.includes(aspectRatio) !== false
   if (size === undefined && given !== null && isTaken)
     findings.unsupported(given, 'gives no size that the model makes', `that of ${oneOf(sizes)}`)
@@ -66,7 +66,7 @@ function bySize(text: string, body: VideoBody, { facts, findings }: Deps): Pictu
     body.aspect_ratio ??
     (facts.aspectRatios ?? VIDEO_ASPECT_RATIOS).find((name) => isOfAspectRatio(size, name)) ??
     null
-  // Where the model lists its sizes, the list has decided.
+  // Where the model lists its sizes, the check of the list has decided.
   if (facts.sizes === null) {
     if (resolution === null && facts.resolutions !== null) {
       findings.unsupported('/size', 'has no resolution of the model', `a size of ${oneOf(facts.resolutions)}`)

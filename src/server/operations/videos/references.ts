@@ -7,8 +7,8 @@ type Images = Pick<VideoRequest, 'frames' | 'references'>
 type Reference = VideoRequest['references'][number]
 
 /**
- * What the video is made from beside the prompt. Frames win over references; audio and video go where they
- * are taken. B1.1, C27.
+ * Inputs of the video beside the prompt. Frames win over references; audio and video are kept where the model
+ * accepts them. B1.1, C27.
  */
 export function referencesOf(body: VideoBody, facts: VideoFacts, findings: Findings): Images {
   const frames = framesOf(body, facts, findings)
@@ -56,7 +56,9 @@ function keptOf(
   })
 }
 
-/** The schema knows its form; a name and a password in it would go to whoever fetches it. */
+/**
+ * The schema checks the form of the URL; a name and a password in it would reach the process that fetches it.
+ */
 function checkUrl(url: string, path: string, findings: Findings): void {
   if (url.startsWith('data:')) return
   const parsed = URL.canParse(url) ? new URL(url) : null

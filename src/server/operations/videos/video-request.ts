@@ -10,18 +10,16 @@ import { referencesOf } from './references.ts'
 export interface Asked {
   readonly body: VideoBody
   readonly facts: VideoFacts
-  /** Slug of the provider that will make it. */
+  /** Slug of the provider that makes the video. */
   readonly provider: string
   readonly previousUpstreamId: string | null
-  /** Of the clip that a remix is of, and so of the remix; null: it is none. */
+  /** Seconds of the clip that a remix changes, and so of the remix; null: the job is no remix. */
   readonly remixedSeconds: number | null
 }
 
 /**
- * A body as its provider is told of it: checked against what the model advertises, and filled with its
- * defaults.
- * Failures: body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13,
- * C27.
+ * The request for the provider: checked against the model's facts and filled with its defaults. Failures:
+ * body_invalid (wrong for every model), video_unsupported; each names the members. §2.3, B1.1, C13, C27.
  */
 export function videoRequestOf({
   body,
@@ -38,7 +36,7 @@ export function videoRequestOf({
     prompt: promptOf(body, { facts, images }, findings),
     seconds: remixedSeconds ?? body.duration ?? facts.defaults.seconds,
     ...picture,
-    // Not every provider is deterministic, and none is asked to be that does not know a seed. §2.3.
+    // Not every provider is deterministic; a provider without seeds gets none. §2.3.
     seed: facts.takesSeed === false ? null : (body.seed ?? null),
     hasAudio: audioOf(body, facts, findings),
     ...images,
@@ -107,7 +105,10 @@ interface WithProvider {
   readonly provider: string
 }
 
-/** What is for others, and what the model does not let through, is dropped without a word. §2.3. */
+/**
+ * Options for the provider. Options of other providers, and options that the model does not allow, are
+ * dropped silently. §2.3.
+ */
 function passthroughOf(
   { provider: given }: VideoBody,
   { facts, provider }: WithProvider,

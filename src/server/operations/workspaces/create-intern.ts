@@ -13,7 +13,7 @@ interface Inputs {
   readonly body: 'intern_create'
 }
 
-/** Makes the record of an intern, with a vault of its own. Source: B2.4, decisions C6, C16. */
+/** Creates the record of an intern with a vault of its own. Source: B2.4, decisions C6, C16. */
 export const createIntern = defineOperation<Inputs, CreateInternBody>({
   id: 'interns.create',
   method: 'post',

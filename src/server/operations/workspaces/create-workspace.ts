@@ -11,7 +11,7 @@ interface Inputs {
 
 const ID = 'workspaces.create'
 
-/** Makes a workspace. Source: B2.9, decisions C6, C16. */
+/** Creates a workspace. Source: B2.9, decisions C6, C16. */
 export const createWorkspace = defineOperation<Inputs, CreateWorkspaceBody>({
   id: ID,
   method: 'post',

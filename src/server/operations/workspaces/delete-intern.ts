@@ -28,7 +28,7 @@ export const deleteIntern = defineOperation({
       call.params.intern_id,
       changedBy(call),
     )
-    // It is the last that is heard of it.
+    // This reply shows the intern for the last time.
     return removed.ok
       ? ok({
           kind: 'json',

@@ -16,7 +16,7 @@ import {
 
 const ID = 'workspaces.delete'
 
-/** Ends a workspace with all that belongs to it. Source: B2.9. */
+/** Deletes a workspace with everything that belongs to it. Source: B2.9. */
 export const deleteWorkspace = defineOperation({
   id: ID,
   method: 'delete',

@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, internAnswer } from './intern-access.ts'
 
-/** Reads what is recorded of an intern. Source: B2.4. */
+/** Reads the record of an intern. Source: B2.4. */
 export const getIntern = defineOperation({
   id: 'interns.get',
   method: 'get',

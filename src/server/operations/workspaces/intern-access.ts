@@ -2,10 +2,11 @@ import type { FailureName } from '../../../schemas/failures.ts'
 import type { InternAnswer } from '../../../schemas/workspaces/interns.ts'
 import type { Intern } from '../../ports/workspaces/interns.ts'
 
-/** Of every operation of interns. B2.4. */
+/** Statuses of every operation of interns. B2.4. */
 export const INTERN_STATUSES_LISTED = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
 /**
- * The programme is a fact of the intern's workspace, which a management key's own is not: its store tells.
+ * The programme is a fact of the intern's workspace, which is not the management key's own: the store checks
+ * it.
  */
 export const INTERN_FAILURES = [
   'programme_closed',

@@ -15,7 +15,7 @@ import {
   WORKSPACE_STATUSES,
 } from './workspace-answers.ts'
 
-/** Lists the members of a workspace with what makes each of them one. Source: an extension of B2.9. */
+/** Lists the members of a workspace with the source of each membership. Source: an extension of B2.9. */
 export const listMembers = defineOperation({
   id: 'workspaces.list_members',
   method: 'get',

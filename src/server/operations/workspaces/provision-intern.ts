@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED } from './intern-access.ts'
 
-/** Refused: Sluice keeps records of interns, and does not run them. Source: B2.4. */
+/** Refused: Sluice keeps records of interns and does not run them. Source: B2.4. */
 export const provisionIntern = defineOperation({
   id: 'interns.provision',
   method: 'post',

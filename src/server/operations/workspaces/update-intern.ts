@@ -10,7 +10,7 @@ interface Inputs {
   readonly body: 'intern_update'
 }
 
-/** Changes what is recorded of an intern. Source: B2.4. */
+/** Changes the record of an intern. Source: B2.4. */
 export const updateIntern = defineOperation<Inputs, UpdateInternBody>({
   id: 'interns.update',
   method: 'patch',

@@ -19,8 +19,9 @@ import type {
 import { WORKSPACES_PAGE_DEFAULT } from '../../../schemas/workspaces/workspace-limits.ts'
 import { changedBy, type Call } from '../define.ts'
 
-/** Of the operations that name a workspace. B2.9. */
+/** Statuses of the operations that name a workspace. B2.9. */
 export const WORKSPACE_STATUSES = [400, 403, 404, 500] as const
+/** Failures of the operations that name a workspace. B2.9. */
 export const WORKSPACE_FAILURES = [
   'workspace_unknown',
   'store_unavailable',
@@ -40,7 +41,7 @@ export function pageOf({ limit = WORKSPACES_PAGE_DEFAULT, offset = 0 }: Partial<
   return { limit, offset }
 }
 
-/** As B2.9 says it, with what was never set at its default. */
+/** A workspace in the form of B2.9; members that were never set have their defaults. */
 export function workspaceAnswer(workspace: Workspace): WorkspaceShape {
   const { id, settings } = workspace
   return {
@@ -72,7 +73,7 @@ export function workspaceAnswer(workspace: Workspace): WorkspaceShape {
   }
 }
 
-/** What a body sets, but for its name and slug. */
+/** The settings that a body changes, except name and slug. */
 export function changesOf(
   body: CreateWorkspaceBody | UpdateWorkspaceBody,
 ): Omit<WorkspaceChanges, 'name' | 'slug'> {
@@ -98,7 +99,10 @@ export function changesOf(
   }
 }
 
-/** What the installation pays for, or answers for: keys of the operator's organization alone set it. C32. */
+/**
+ * Settings that the installation pays for or is responsible for: only keys of the operator's organization set
+ * them. C32.
+ */
 const OF_OPERATOR = [
   'storage_quota_bytes',
   'programme',
@@ -106,9 +110,8 @@ const OF_OPERATOR = [
 ] as const satisfies readonly (keyof UpdateWorkspaceBody)[]
 
 /**
- * The organization whose workspace a body changes. Of another one an operator sets what is the operator's,
- * and nothing else.
- * Failures: operator_only, organization_unknown, body_invalid, store_unavailable.
+ * The organization whose workspace a body changes. In another organization an operator sets only the
+ * operator's settings. Failures: operator_only, organization_unknown, body_invalid, store_unavailable.
  */
 export async function targetOf(
   body: CreateWorkspaceBody | UpdateWorkspaceBody,

@@ -18,7 +18,7 @@ const PATH = '/files'
 const USUAL_HEADERS = ['accept-encoding', 'identity', 'user-agent', 'sluice']
 const NOT_FOUND = 404
 
-/** Milliseconds that a provider may take; tests set shorter ones. */
+/** Milliseconds that the steps of a call may take; tests set shorter ones. */
 export interface FilesTimes {
   readonly callMs: number
   readonly beginMs: number
@@ -44,13 +44,13 @@ export interface LinkOptions {
 export interface FormPost {
   readonly body: Readable
   readonly contentType: string
-  /** `performance.now()` of its end, as things stand. */
+  /** `performance.now()` at which the request ends; the value changes while the request runs. */
   readonly endsAt: () => number
-  /** Cuts it. */
+  /** Cuts the request. */
   readonly signal: AbortSignal
 }
 
-/** The way to the files of one workspace at one provider. The key is in the headers and nowhere else. */
+/** The connection to the files of one workspace at one provider. Only the headers contain the key. */
 export class FilesLink {
   readonly protocol: FilesProtocol
   readonly times: FilesTimes
@@ -71,8 +71,8 @@ export class FilesLink {
   }
 
   /**
-   * A call with a short answer. @param path below `/files`
-   * Failures: those of the provider; `missing` where it answers 404.
+   * Makes a call with a short response. @param path below `/files` Failures: those of the provider; `missing`
+   * where the provider answers 404.
    */
   async call(
     method: 'GET' | 'DELETE',
@@ -86,7 +86,7 @@ export class FilesLink {
       body: null,
       attemptEndsAt: performance.now() + this.times.callMs,
       call: { signal },
-      // What is told to delete runs to its end.
+      // A DELETE that was sent runs to its end.
       mayCutSent: method === 'GET',
       mayRepeat: true,
       answerBytesMax: PROVIDER_FILES_ANSWER_BYTES_MAX,
@@ -133,7 +133,7 @@ export class FilesLink {
     return { ok: false, failure: this.failureOf(answer, 'file_unknown') }
   }
 
-  /** The answer's JSON; it is released. Failures: as `call`. */
+  /** The JSON of a response; releases the response. Failures: as `call`. */
   read(answer: EgressAnswer, missing: FailureName): Outcome<unknown> {
     try {
       if (!answer.isSuccess) return { ok: false, failure: this.failureOf(answer, missing) }
@@ -146,14 +146,14 @@ export class FilesLink {
     }
   }
 
-  /** What an answer other than 2xx stands for. C23 */
+  /** The failure for a response other than 2xx. C23 */
   failureOf(answer: EgressAnswer, missing: FailureName): Failure {
     return answer.status === NOT_FOUND
       ? { name: missing }
       : this.#named(failureOf(answer, { struck: this.#struck }))
   }
 
-  /** The provider said what no provider should. */
+  /** The failure for a response that breaks the provider's own protocol. */
   invalid(cause: unknown): Outcome<never> {
     return this.#failed({ name: 'upstream_invalid', cause })
   }
@@ -168,7 +168,7 @@ export class FilesLink {
   }
 }
 
-/** Reads of a refusal what is of use. */
+/** Reads the useful part of a refusal. */
 async function refusalOf({ status, header, body }: EgressStream): Promise<EgressAnswer> {
   const pieces: Uint8Array[] = []
   let sizeBytes = 0

@@ -2,15 +2,15 @@ import { Readable } from 'node:stream'
 import { PROVIDER_PIECE_BYTES, PROVIDER_UPLOAD_BYTES_MAX } from '../../../schemas/files/file-limits.ts'
 
 /**
- * A form with one file, written as the file comes and read as the provider takes it. Its last piece, up to
- * PROVIDER_PIECE_BYTES, is held back until `finish`: a form that ends before has neither all of the file nor
- * an end.
+ * A form with one file: the form is written as the file arrives and read as the provider takes it. The form
+ * holds its last piece, up to PROVIDER_PIECE_BYTES, until `finish`: a form that ends earlier has neither the
+ * whole file nor an end.
  */
 export class FormStream {
   readonly contentType: string
-  /** The whole body; it emits no error. */
+  /** The whole body; the stream emits no error. */
   readonly body: Readable
-  /** Whether a piece of the file was given out. */
+  /** True when a piece of the file has left the form. */
   hasBegun = false
   readonly #boundary: string
   readonly #onRoom: () => void
@@ -19,7 +19,7 @@ export class FormStream {
   #isFull = false
 
   /**
-   * @param boundary nobody who writes into the form can know it; @param onRoom called when a full form has
+   * @param boundary text that the writer of a field cannot know; @param onRoom called when a full form has
    * room again
    */
   constructor(boundary: string, onRoom: () => void) {
@@ -30,7 +30,7 @@ export class FormStream {
     this.body.on('error', () => undefined)
   }
 
-  /** Begins the file. */
+  /** Writes the head of the file's part. */
   begin(filename: string, type: string): void {
     const name = filename.replace(/["\r\n]/g, (character) => encodeURIComponent(character))
     this.#push(
@@ -40,7 +40,7 @@ export class FormStream {
     )
   }
 
-  /** Copies. @returns whether there is room: give no more until `onRoom` otherwise */
+  /** Copies the bytes. @returns whether the form has room; on false the caller writes again after `onRoom` */
   write(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length;) {
       if (this.#filledBytes === this.#piece.length) this.#nextPiece()
@@ -52,7 +52,7 @@ export class FormStream {
     return !this.#isFull
   }
 
-  /** Gives out what is held back, the fields and the end. */
+  /** Writes the held piece, the fields and the end. */
   finish(fields: readonly (readonly [name: string, value: string])[]): void {
     this.#push(this.#piece.subarray(0, this.#filledBytes))
     const parts = fields.map(
@@ -63,7 +63,7 @@ export class FormStream {
     this.body.push(null)
   }
 
-  /** Forgets what waits; harmless at any time. */
+  /** Drops the waiting bytes; may be called at any time. */
   destroy(): void {
     this.body.destroy()
   }

@@ -4,16 +4,19 @@ import { PURPOSE_DEFAULT } from '../../../schemas/files/files.ts'
 import { bearer } from '../credential.ts'
 import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
 
-/** Purposes whose files it does not give back. Its own refusal is what counts; this is only told. */
+/**
+ * Purposes whose files OpenAI does not give back. OpenAI's own refusal decides; this set only informs the
+ * caller.
+ */
 const KEPT_PURPOSES: ReadonlySet<unknown> = new Set(['assistants', 'vision', PURPOSE_DEFAULT])
 
-/** OpenAI's `/files`, and that of every server that speaks as it does. */
+/** OpenAI's `/files`, and that of every server with the same protocol. */
 export const openAiFiles: FilesProtocol = {
   provider: 'openai',
   name: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   headers: bearer,
-  // It refuses uploads that name none.
+  // OpenAI refuses uploads without a purpose.
   fields: ({ purpose, expiresAfterS }) =>
     ok([['purpose', purpose ?? PURPOSE_DEFAULT], ...expiryFields(expiresAfterS)]),
   query({ after, before, ids, order, purpose, limit }) {
@@ -40,12 +43,12 @@ export const openAiFiles: FilesProtocol = {
       id,
       filename,
       mimeType: null,
-      // Null while it is still taken in.
+      // Null while OpenAI still processes the file.
       sizeBytes: isSize(bytes) ? bytes : null,
       createdAt,
       isDownloadable: !KEPT_PURPOSES.has(purpose),
       purpose: typeof purpose === 'string' ? purpose : null,
-      // Null, or left out, of one that stays.
+      // Null or absent for a file without expiry.
       expiresAt: isSize(expirySeconds) ? new Date(expirySeconds * 1_000) : null,
     }
   },

@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 
-/** A part of what another reader gives: so many bytes are passed over, so many given out, and none less. */
+/** A part of another reader's bytes: skips a number of bytes, then gives out exactly the requested number. */
 export class PartReader implements ByteReader {
   readonly #source: ByteReader
   #skipBytes: number
@@ -13,7 +13,7 @@ export class PartReader implements ByteReader {
     this.#missingBytes = partBytes
   }
 
-  /** Failures: those of the source; upstream_invalid when it ends early. */
+  /** Failures: those of the source; upstream_invalid when the source ends early. */
   async next(): Promise<Outcome<Uint8Array | null>> {
     while (this.#missingBytes > 0) {
       const next = await this.#source.next()

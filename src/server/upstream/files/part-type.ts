@@ -1,7 +1,7 @@
 import type { MimeType } from '../../../schemas/files/mime-types.ts'
 import { UNKNOWN_TYPE } from './protocol.ts'
 
-/** The types of §4.7 under the names that files of them have. */
+/** The types of §4.7 by the extension of a file's name. */
 const TYPES: ReadonlyMap<string, MimeType> = new Map([
   ['pdf', 'application/pdf'],
   ['png', 'image/png'],
@@ -25,8 +25,8 @@ const TYPES: ReadonlyMap<string, MimeType> = new Map([
 ])
 
 /**
- * What a part of a form says of its content. Anthropic keeps that as the file's type; what the content is we
- * know only behind its last byte, when the part has long begun.
+ * The content type of a form's part. Anthropic keeps that as the file's type. Sluice knows the type of the
+ * content only after its last byte, when the part has long begun.
  */
 export function partType(filename: string): string {
   return TYPES.get(filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()) ?? UNKNOWN_TYPE

@@ -3,41 +3,45 @@ import type { ToldFile } from '../../../schemas/files/files.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { HostedPage, HostedPageInput } from '../../ports/files/file-hosts.ts'
 
-/** A file as its provider tells of it. */
+/** A file as its provider describes it. */
 export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {
-  /** Null where the provider does not say. */
+  /** Null where the provider gives none. */
   readonly mimeType: string | null
+  /** Null where the provider gives none. */
   readonly sizeBytes: number | null
 }
 
-/** What the uploader's form says beside the file. */
+/** Fields of the uploader's form beside the file. */
 export interface UploadFields {
-  /** Null: it names none. */
+  /** Null: the form has no purpose. */
   readonly purpose: string | null
-  /** Seconds after its creation until the file goes; null: it stays. */
+  /** Seconds after its creation at which the file expires; null: never. */
   readonly expiresAfterS: number | null
 }
 
 export type FormFields = readonly (readonly [name: string, value: string])[]
 
-/** How one provider keeps files: its paths are alike, its words are not. */
+/** The protocol for files of one provider. The paths of all providers are alike, their fields are not. */
 export interface FilesProtocol {
   readonly provider: FileProvider
-  /** What people call it. */
+  /** The provider's name for people. */
   readonly name: string
-  /** With the API's version and without a trailing slash; where the catalogue names none. */
+  /** The address where the catalogue names none, with the API's version and without a trailing slash. */
   readonly baseUrl: string
-  /** Names and values that every call carries, the key among them. */
+  /** Names and values of the headers of every call, including the key. */
   headers(key: string): readonly string[]
-  /** Fields of an upload's form beside the file. Failure: form_invalid (what this provider cannot do). */
+  /**
+   * Fields of an upload's form beside the file. Failure: form_invalid (an input that this provider does not
+   * support).
+   */
   fields(input: UploadFields): Outcome<FormFields>
-  /** The query of a page. Failure: query_invalid (what this provider cannot do). */
+  /** The query of a page. Failure: query_invalid (an input that this provider does not support). */
   query(input: HostedPageInput): Outcome<URLSearchParams>
-  /** Null: not a file as this provider writes one. */
+  /** Null for a value that is not this provider's description of a file. */
   readFile(value: unknown): ProviderFile | null
 }
 
-/** A page in the form that both providers share; null when it is none. */
+/** A page in the form that both providers share; null for another value. */
 export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | null {
   const page = membersOf(value)
   const list = page['data']
@@ -51,7 +55,10 @@ export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | 
   return { files, hasMore: page['has_more'] === true }
 }
 
-/** What nobody says is told as unknown, except the size, which has to be a number. */
+/**
+ * Fills in missing members: a missing type becomes the unknown type, and a missing size 0, since the size has
+ * to be a number.
+ */
 export function toldFile(file: ProviderFile): ToldFile {
   return { ...file, mimeType: file.mimeType ?? UNKNOWN_TYPE, sizeBytes: file.sizeBytes ?? 0 }
 }

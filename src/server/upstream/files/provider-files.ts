@@ -29,15 +29,13 @@ export interface ProviderFilesOptions {
   readonly egress: Egress
   readonly releases: SecretReleases
   readonly intake: Intake
-  /**
-   * Those of the catalogue: the base URLs of `openai` and `anthropic` there take the place of the usual ones.
-   */
+  /** Providers of the catalogue: the base URLs of its `openai` and `anthropic` replace the default ones. */
   readonly providers: readonly Pick<Provider, 'slug' | 'baseUrl'>[]
   readonly times?: Partial<FilesTimes>
   readonly random?: (count: number) => Uint8Array
 }
 
-/** Files at providers, each workspace's under its own key. Contract B1.7, B2.7. */
+/** Files at providers; each workspace has its files under its own key. Contract B1.7, B2.7. */
 export function createProviderFiles({
   egress,
   releases,
@@ -65,13 +63,16 @@ export function createProviderFiles({
   }
 }
 
-/** Where a provider keeps files: its address in the catalogue, else the usual one. */
+/** Address of a provider's files: the one of the catalogue, else the default. */
 export function filesAddress(provider: FileProvider, providers: ProviderFilesOptions['providers']): string {
   const named = providers.find(({ slug }) => slug === provider)?.baseUrl ?? ''
   return named === '' ? PROTOCOLS[provider].baseUrl : named
 }
 
-/** Failures: provider_key_missing, provider_key_unfit, and those of a release. */
+/**
+ * The workspace's key for a provider. Failures: provider_key_missing, provider_key_unfit, and those of a
+ * release.
+ */
 async function keyOf(
   { scope, operation, by }: FilesCaller,
   { slug, name, baseUrl }: Pick<Provider, 'slug' | 'name' | 'baseUrl'>,

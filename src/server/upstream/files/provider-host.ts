@@ -24,11 +24,11 @@ const PARTIAL = 206
 export interface HostDeps {
   readonly link: FilesLink
   readonly intake: Intake
-  /** Text that nobody can guess, for the boundary of a form. */
+  /** Creates an unpredictable text for the boundary of a form. */
   readonly boundary: () => string
 }
 
-/** The files of one workspace at a provider: nothing of them is kept here. B1.7, B2.7, C23, C24. */
+/** The files of one workspace at a provider; Sluice keeps nothing of them. B1.7, B2.7, C23, C24. */
 export class ProviderHost implements FileHost {
   readonly #link: FilesLink
   readonly #intake: Intake
@@ -40,7 +40,7 @@ export class ProviderHost implements FileHost {
     this.#boundary = boundary
   }
 
-  /** Each call is a new one: who keeps what it answers stands before it. */
+  /** Each call stores a new file: repeats by idempotency key end before this method. */
   async store(upload: Upload, { workspaceId, signal }: StoreInput): Promise<Outcome<HostedUpload>> {
     const session = this.#intake.open({
       holder: workspaceId,
@@ -89,7 +89,7 @@ export class ProviderHost implements FileHost {
       sizeBytes,
       etag: this.#etagOf(found.value),
       read: (from, to) => this.#read(id, { from, to, sizeBytes, signal }),
-      // A reader closes its connection; without one there is none.
+      // The body's reader closes its connection; without a reader there is no connection.
       close: () => undefined,
     }
     return ok({ content, file: toldFile(found.value) })
@@ -116,7 +116,7 @@ export class ProviderHost implements FileHost {
     if (!json.ok) return json
     const file = this.#link.protocol.readFile(json.value)
     if (file === null || verdict === null) return this.#link.invalid(new Error('not a file'))
-    // The provider had it all when the client left: C24 leaves nothing.
+    // The client left after the provider had the whole file: C24 leaves nothing stored.
     if (signal.aborted) {
       await this.remove(file.id, unending())
       return { ok: false, failure: endedBy(signal) }
@@ -139,7 +139,7 @@ export class ProviderHost implements FileHost {
     return this.#link.invalid(new Error('other bytes than its record says'))
   }
 
-  /** Files of providers never change: who asks for the same one gets the same bytes. */
+  /** ETag of a file. Files of providers never change: the same facts mean the same bytes. */
   #etagOf({ id, sizeBytes, createdAt }: ProviderFile): string {
     const told = JSON.stringify([this.#link.protocol.provider, id, sizeBytes, createdAt.getTime()])
     return createHash('sha256').update(told).digest('hex').slice(0, 32)
@@ -153,18 +153,27 @@ interface Span {
   readonly signal: AbortSignal
 }
 
-/** One a call: a shared signal would count the listeners of all that run at once, and warn of a leak. */
+/**
+ * A new signal for each call: a shared signal would count the listeners of all concurrent calls and warn of a
+ * leak.
+ */
 function unending(): AbortSignal {
   return new AbortController().signal
 }
 
-/** Of a file below `/files`; null for what can be no id, and for what would lead out of that path. */
+/**
+ * Path of a file below `/files`; null for a text that cannot be an id, and for a text that would lead out of
+ * that path.
+ */
 function pathOf(id: string): string | null {
   const isId = id.length <= PROVIDER_FILE_ID_CHARS_MAX && id.isWellFormed() && !/^\.{0,2}$/.test(id)
   return isId ? `/${encodeURIComponent(id)}` : null
 }
 
-/** Bytes before those that were asked for; null when the answer is not the file, or not the part of it. */
+/**
+ * Bytes in the response before the requested range; null when the response is neither the file nor the
+ * requested part of it.
+ */
 function skipOf(
   { status, header }: EgressStream,
   { from, to, sizeBytes }: Omit<Span, 'signal'>,

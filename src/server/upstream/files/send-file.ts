@@ -13,26 +13,32 @@ import type { UploadFields } from './protocol.ts'
 
 export interface SendingDeps {
   readonly upload: Upload
-  /** Looks at the bytes; the caller's to cancel. */
+  /** The intake session that checks the bytes; the caller cancels it. */
   readonly session: IntakeSession
   readonly link: FilesLink
   readonly boundary: string
-  /** Ends it until the provider has the whole file; from then on its answer is waited for. */
+  /**
+   * Ends the transfer until the provider has the whole file; from then on the transfer waits for the
+   * provider's response.
+   */
   readonly signal: AbortSignal
 }
 
-/** What came back; without a verdict the provider answered before it had the file, and refused it. */
+/**
+ * The result of a transfer. Without a verdict the provider answered before it had the whole file, and refused
+ * it.
+ */
 export interface Sent {
   readonly answer: EgressAnswer
   readonly verdict: IntakeVerdict | null
 }
 
 /**
- * Streams an upload to a provider while its content is looked at. The provider gets the end of the file only
- * when the verdict is good; whatever fails before cuts the request. At most the windows of session and form
- * are held.
- * Failures: form_invalid (what the provider cannot do), those of the upload, the session and the provider,
- * and how the signal ended.
+ * Streams an upload to a provider while the intake session checks its content. The provider gets the end of
+ * the file only after a good verdict; an earlier failure cuts the request. The transfer holds at most the
+ * windows of session and form.
+ * Failures: form_invalid (fields that the provider does not support), those of the upload, the session and
+ * the provider, and how the signal ended.
  */
 export function sendFile(deps: SendingDeps): Promise<Outcome<Sent>> {
   return new Promise((settle) => new Sending(deps, settle).start())
@@ -44,12 +50,12 @@ class Sending implements UploadSink {
   readonly #form: FormStream
   readonly #cut = new AbortController()
   #hasSessionRoom = true
-  /** `performance.now()` since which the provider takes nothing; null while it does. */
+  /** `performance.now()` since which the provider takes nothing; null while the provider takes bytes. */
   #fullSince: number | null = null
-  /** `performance.now()` of the last byte; null before. */
+  /** `performance.now()` of the last byte; null before the last byte. */
   #endedAt: number | null = null
   #verdict: IntakeVerdict | null = null
-  /** The upload was told to wait. */
+  /** True while the upload is paused. */
   #isWaiting = false
   #isSent = false
   #isOver = false
@@ -110,7 +116,10 @@ class Sending implements UploadSink {
     this.#send()
   }
 
-  /** Only when there is something to send: of a small file that is refused the provider hears nothing. */
+  /**
+   * Opens the request when there are bytes to send: for a small file that is refused Sluice makes no call to
+   * the provider.
+   */
   #send(): void {
     if (this.#isSent) return
     this.#isSent = true
@@ -120,7 +129,7 @@ class Sending implements UploadSink {
     void answered.then((answer) => this.#take(answer))
   }
 
-  /** A client who is slow is somebody else's to watch. */
+  /** Time at which the request ends. The upload itself watches for a slow client. */
   #endsAt(): number {
     const { answerMs, stallMs } = this.#deps.link.times
     if (this.#endedAt !== null) return this.#endedAt + answerMs

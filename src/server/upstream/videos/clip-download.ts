@@ -10,8 +10,8 @@ import { openOutside } from './outside.ts'
 import type { VideoLink } from './video-link.ts'
 
 /**
- * `binary/octet-stream` is what S3 calls bytes of no known type. What they are is looked at when they are
- * stored.
+ * Accepted content types of a clip; S3 names bytes of unknown type `binary/octet-stream`. The content itself
+ * is checked when it is stored.
  */
 const CLIP_TYPE = /^(?:video\/mp4|application\/octet-stream|binary\/octet-stream)\s*(?:;|$)/i
 const OK = 200
@@ -22,11 +22,11 @@ export interface ClipDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly order: VideoOrder
   readonly times: VideoCallTimes
-  /** Bytes of a clip; tests set fewer. */
+  /** Largest clip in bytes; tests set a smaller one. */
   readonly bytesMax?: number
 }
 
-/** Reads a clip from where its provider says that it lies. Failures: those of `VideoProvider.download`. */
+/** Reads a clip from the address that its provider names. Failures: those of `VideoProvider.download`. */
 export async function fetchClip(
   url: string,
   { link, egress, order, times, bytesMax = VIDEO_CLIP_BYTES_MAX }: ClipDeps,
@@ -46,7 +46,7 @@ export async function fetchClip(
   return { ok: false, failure }
 }
 
-/** Why an answer is no clip; null when it may be one. */
+/** The failure of a response that is no clip; null when it may be one. */
 function faultOf({ status, header }: EgressStream, bytesMax: number): Failure | null {
   if (GONE.has(status)) return { name: 'video_clip_gone' }
   if (status !== OK) return { name: 'upstream_failed', detail: `It answered ${status}.`, fields: { status } }
@@ -61,14 +61,14 @@ function tooLarge(limit: number): Failure {
   return { name: 'upstream_too_large', fields: { limit } }
 }
 
-/** A clip on its way, held to its size and to the time of the call. */
+/** The bytes of a clip, limited to a size and to the time of the call. */
 export class ClipReader implements ByteReader {
   readonly #body: ByteReader
   readonly #signal: AbortSignal
   readonly #bytesMax: number
   readonly #timer: NodeJS.Timeout
   #readBytes = 0
-  /** Why it goes no further, where that is our own doing. */
+  /** The failure with which Sluice itself stopped the reading; null otherwise. */
   #stopped: Failure | null = null
 
   constructor(
@@ -119,7 +119,7 @@ export class ClipReader implements ByteReader {
   }
 }
 
-/** Bytes that are here already. */
+/** A reader over bytes in memory. */
 export function readerOf(bytes: Uint8Array): ByteReader {
   let at = 0
   return {

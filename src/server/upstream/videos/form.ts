@@ -14,10 +14,7 @@ export interface Form {
   readonly pieces: readonly Uint8Array[]
 }
 
-/**
- * A multipart form whose bytes are not joined. @param random bytes that nobody who writes into a field can
- * know
- */
+/** A multipart form whose bytes are not joined. @param random bytes that the writer of a field cannot know */
 export function formOf(
   fields: readonly (readonly [name: string, value: string | FormFile])[],
   random = randomBytes,

@@ -2,16 +2,16 @@ import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { Image, RequestImages } from './images.ts'
 
 export interface VeoDeps {
-  /** Those of the frames, in their order, then those of the references. */
+  /** The images of the frames in their order, then those of the references. */
   readonly images: readonly Image[]
   readonly frames: RequestImages['frames']
-  /** Where the clip lies that this one goes on from. */
+  /** Address of the clip that this one continues; null for none. */
   readonly previousUri: string | null
 }
 
 /**
- * A job as `predictLongRunning` takes it. Whether sound is made is the model's, and no field. The API's own
- * page wraps images as `inlineData`, which the API refuses.
+ * A job as `predictLongRunning` takes it. The model decides whether it makes sound; no field does. The API's
+ * own page wraps images as `inlineData`, which the API refuses.
  */
 export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoDeps): string {
   const encoded = images.map(({ bytes, type }) => ({
@@ -33,7 +33,7 @@ export function veoRequest({ request }: VideoOrder, { images, frames, previousUr
   const parameters = {
     ...passthrough,
     durationSeconds: seconds,
-    // One was paid for.
+    // The caller pays for one clip.
     sampleCount: 1,
     ...(aspectRatio !== null && { aspectRatio }),
     ...(resolution !== null && { resolution }),

@@ -25,14 +25,12 @@ import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/**
- * Names of operations are paths of letters, digits and few marks, and have no form of their own to be escaped
- * to.
- */
+/** Names of operations are paths of letters, digits and few marks; no other form of them needs escaping. */
 const OPERATION = /^[\w.~/-]+$/
 
 /**
- * Google's long-running operations, as the Gemini API has them for Veo. It knows no token and lists no jobs.
+ * Google's long-running operations, as the Gemini API has them for Veo. The API has neither an idempotency
+ * token nor a list of jobs.
  */
 export const googleVeo: VideoProtocol = {
   async submit(order, deps, times): Promise<Submitted> {
@@ -67,7 +65,7 @@ export const googleVeo: VideoProtocol = {
       : inlineOf({ ...clip, source }, deps, times)
   },
 
-  /** The API has no call for it. */
+  /** The API has no call to cancel a job. */
   cancel: () => Promise.resolve(),
 }
 
@@ -107,7 +105,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }:
   const sources = samples.flatMap((sample, index): VideoSource[] => {
     const uri = sample['uri']
     if (typeof uri === 'string') return [{ kind: 'url', url: uri }]
-    // The bytes stay where they are: a row is no place for them.
+    // The bytes stay at the provider: they do not belong into a row.
     return typeof bytesIn(sample) === 'string' ? [{ kind: 'content', index }] : []
   })
   if (sources.length > 0) return { kind: 'made', sources }
@@ -120,7 +118,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }:
   return { kind: 'failed', error: told('provider_failed', `${name} made no video, and does not say why.`) }
 }
 
-/** Clients have seen it with and without its envelope. */
+/** The result of an operation. Clients have seen it with and without its envelope. */
 function answerIn(body: Json): Json | null {
   const response = objectOf(body['response'])
   return objectOf(response?.['generateVideoResponse']) ?? response
@@ -136,7 +134,7 @@ function bytesIn(video: Json): unknown {
   return video['encodedVideo'] ?? video['videoBytes'] ?? video['bytesBase64Encoded']
 }
 
-/** The clip that an operation holds. Failures: video_clip_gone, upstream_failed. */
+/** The clip that an operation contains. Failures: video_clip_gone, upstream_failed. */
 async function inlineOf(
   { upstreamId, source }: ClipAt,
   deps: WayDeps,
@@ -151,8 +149,8 @@ async function inlineOf(
 }
 
 /**
- * Where the clip of an earlier operation lies; or what comes of the submission without it: while nobody
- * knows, it waits.
+ * Address of the clip of an earlier operation; or the outcome of the submission without it: while the address
+ * is unknown, the submission waits.
  */
 async function videoOf(
   order: VideoOrder,

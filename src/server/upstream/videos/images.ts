@@ -17,7 +17,7 @@ export interface Image {
 
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
-/** An image of a request, by where it stands there. */
+/** An image of a request and its place there. */
 export interface ImageUrl {
   /** `frame_images[0]` */
   readonly place: string
@@ -30,8 +30,8 @@ export interface RequestImages {
 }
 
 /**
- * What `load` gives: bytes, and a way to give back the room that they take; or what that makes of the
- * submission.
+ * The result of `load`: the images and a function that frees their memory, or the outcome of the submission
+ * without them.
  */
 export type Loaded =
   | { readonly ok: true; readonly images: readonly Image[]; readonly release: () => void }
@@ -51,7 +51,7 @@ const SIGNATURES: readonly { readonly type: ImageType; readonly isOf: (bytes: Bu
 const DATA_URL = /^data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,/i
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Where frames and references stand in the request; of others than images nothing. */
+/** Places of frames and references in the request; references other than images are left out. */
 export function imagesIn({ frames, references }: VideoOrder['request']): RequestImages {
   return {
     frames: frames.map(({ frame, url }, nth) => ({ frame, url, place: `frame_images[${nth}]` })),
@@ -64,8 +64,7 @@ export function imagesIn({ frames, references }: VideoOrder['request']): Request
 type ImagesOrder = Pick<VideoOrder, 'organizationId' | 'workspaceId' | 'keyHash'>
 
 /**
- * Images as bytes: fetched through the gate, or read out of `data:` URLs. What they are is told by their
- * content alone.
+ * Images as bytes: fetched through the gate, or read out of `data:` URLs. The content alone decides the type.
  */
 export class Images {
   readonly #egress: Pick<Egress, 'vetted' | 'hold'>
@@ -75,8 +74,8 @@ export class Images {
   }
 
   /**
-   * All or none, one after another. An image that cannot be had fails the job, with its place and why, and
-   * nothing of its address; that we have no room now does not.
+   * Loads all images or none, one after another. An image that cannot be loaded fails the job with its place
+   * and the reason, and without its address; missing memory at Sluice does not fail the job.
    */
   async load(
     urls: readonly ImageUrl[],
@@ -128,7 +127,8 @@ async function wholeOf({ body, header }: EgressStream, endsAt: number): Promise<
   let isLate = false
   const timer = setTimeout(
     () => {
-      // Noted, not told by a clock afterwards: a timer may fire a little early.
+      // The callback notes that it ran; a comparison of times afterwards could be wrong, since a timer may
+      // fire a little early.
       isLate = true
       body.close()
     },
@@ -143,7 +143,7 @@ async function wholeOf({ body, header }: EgressStream, endsAt: number): Promise<
       return piece.ok ? ok(Buffer.concat(pieces)) : piece
     }
     sizeBytes += piece.value.length
-    // What was read is copied: pieces are lent until the next.
+    // Each piece is copied: its buffer is valid only until the next piece.
     pieces.push(Buffer.from(piece.value))
     if (sizeBytes > VIDEO_IMAGE_BYTES_MAX) {
       clearTimeout(timer)

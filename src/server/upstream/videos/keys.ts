@@ -8,18 +8,18 @@ import type { SecretReleases } from '../../ports/vault/vault.ts'
 import type { Credential } from '../credential.ts'
 import { operatorAccess, plainHeaders, type ExtraHeaders } from '../provider-headers.ts'
 
-/** What the audit log says a key was released for. */
+/** Operation under which the audit log shows the release of a key. */
 const OPERATION = 'video.create'
 
 export interface KeyDeps {
-  /** The operator's, by the name of their setting. */
+  /** The operator's keys by the name of their setting. */
   readonly credentials: ReadonlyMap<string, Credential>
   readonly releases: SecretReleases
   /** Milliseconds of any clock. */
   readonly now: () => number
 }
 
-/** The key that an order is called with. */
+/** The key and headers for the calls of an order. */
 export interface OrderKey {
   /** Null: the provider needs none. */
   readonly text: string | null
@@ -32,13 +32,10 @@ interface Kept {
   readonly untilMs: number
 }
 
-/**
- * Keys of orders: the operator's, or the workspace's own, which is released for the provider's host and for
- * no other.
- */
+/** Keys of orders: the operator's, or the workspace's own, which is released only for the provider's host. */
 export class VideoKeys {
   readonly #deps: KeyDeps
-  /** By workspace, secret and host; the oldest first. */
+  /** Released keys by workspace, secret and host; the oldest first. */
   readonly #kept = new Map<string, Kept>()
   readonly #releasing = new Map<string, Promise<Outcome<Secret>>>()
 
@@ -47,8 +44,8 @@ export class VideoKeys {
   }
 
   /**
-   * Failures: credential_unavailable (the operator's is not set here; one's own is gone or of no use), busy,
-   * store_unavailable.
+   * Failures: credential_unavailable (the operator's key is not set here; a workspace's key is gone or
+   * unusable), busy, store_unavailable.
    */
   async of(order: VideoOrder, provider: Provider): Promise<Outcome<OrderKey>> {
     const { ownSecret } = order.target
@@ -63,7 +60,7 @@ export class VideoKeys {
       : ok({ text: access.key, isOwn: false, extra: access.extra })
   }
 
-  /** One release for all orders that wait for it. */
+  /** One release serves all orders that wait for it. */
   async #own(order: VideoOrder, name: string, provider: Provider): Promise<Outcome<Secret>> {
     const host = providerKeyHost(provider.baseUrl)
     if (host === null) return fail('secret_not_released', { fields: { name } })

@@ -32,8 +32,8 @@ export interface LocalDeps {
 }
 
 /**
- * `sluice/clip-1`: a small clip that is rendered here, in the short-job pool, when it is fetched. What it
- * shows follows from the order alone, so that any runner can render it, and again after a crash. Design §10.
+ * `sluice/clip-1`: a small clip that the pool of short jobs renders when the clip is fetched. Its pictures
+ * follow from the order alone, so that any runner can render the clip, also again after a crash. Design §10.
  */
 export class LocalClip implements VideoProvider {
   readonly slug: string
@@ -68,8 +68,9 @@ export class LocalClip implements VideoProvider {
   }
 
   /**
-   * Renders. Failures: upstream_refused (an image that cannot be fetched or read, with its words), busy (no
-   * room in the pool or for its images: later there may be), and what the pool of short jobs fails with.
+   * Renders the clip. Failures: upstream_refused (an image that cannot be fetched or read, with the reason),
+   * busy (the pool or the memory for images is full: later there may be room), and those of the pool of short
+   * jobs.
    */
   async download(
     order: VideoOrder,
@@ -132,12 +133,12 @@ function sceneOf({ jobId, request }: VideoOrder): Scene {
   }
 }
 
-/** The same for each try of a job, and another for each job. */
+/** The same for each attempt of a job, and another for each job. */
 function seedOf(jobId: string): number {
   return createHash('sha256').update(jobId).digest().readUInt32BE()
 }
 
-/** Validation has let only these through; the first of each stands for one that is not said. */
+/** Size of the clip. Validation accepts only these values; the first of each list is the default. */
 function sizeOf({ size, resolution, aspectRatio }: VideoOrder['request']): ClipSize {
   if (size !== null) return size
   const known = CLIP_RESOLUTIONS.find((name) => name === resolution) ?? '480p'

@@ -7,9 +7,9 @@ import { told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
 
-/** Of the provider's clock, in which a second is the smallest step. */
+/** One second of the provider's clock, which has no smaller step. */
 const SECOND_MS = 1_000
-/** What follows the name of a model whose version the provider has chosen. */
+/** Suffix of a model's name whose version the provider has chosen. */
 const VERSION = /^-\d{4}-\d{2}-\d{2}$/
 
 interface Page {
@@ -19,13 +19,13 @@ interface Page {
 }
 
 /**
- * Searches a provider's list, newest first, for jobs that may be the one whose submission nobody knows about.
- * Only a list that was read back to the instant, in order, and in which every job could be told from ours is
- * complete.
+ * Searches a provider's list, newest first, for jobs that may be the one whose submission has an unknown
+ * outcome. The result is complete only when the list was read back to the instant, in order, and every job
+ * could be told apart from this one.
  */
 export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupInput): Promise<LookedUp> {
   const upstreamIds: string[] = []
-  // It tells whole seconds. How far its clock may be away is in the instant already.
+  // The provider gives whole seconds. The instant already includes the possible difference of its clock.
   const fromMs = sinceMs - SECOND_MS
   let isCertain = true
   let isOrdered = true
@@ -61,7 +61,7 @@ export interface LookupInput {
   readonly times: VideoCallTimes
 }
 
-/** The words of why not, where there is none. */
+/** The page, or the reason why there is none. */
 async function pageAfter(
   after: string | null,
   link: VideoLink,
@@ -84,7 +84,7 @@ async function pageAfter(
   if (jobs.includes(null)) return `${name} answered with no list of jobs.`
   const known = jobs.filter((job) => job !== null)
   const lastId = body?.['last_id'] ?? known.at(-1)?.['id']
-  // Who says nothing of more has given all, unless the page is full.
+  // A provider without `has_more` has listed all jobs, unless the page is full.
   const hasMore = body?.['has_more'] ?? known.length >= VIDEO_LOOKUP_PAGE_JOBS
   return {
     jobs: known,
@@ -93,18 +93,18 @@ async function pageAfter(
   }
 }
 
-/** One that tells no time is as new as can be. */
+/** Milliseconds of a job's creation; a job without a time counts as the newest. */
 function createdMsOf(job: Readonly<Record<string, unknown>>): number {
   const seconds = job['created_at']
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * SECOND_MS : Infinity
 }
 
-/** `unclear`: what would tell it from ours is not there. */
+/** Compares a job with the order; `unclear` when a distinguishing member is missing. */
 function likenessOf(
   job: Readonly<Record<string, unknown>>,
   { request, target }: VideoOrder,
 ): 'same' | 'other' | 'unclear' {
-  // A remix is told nothing else but its prompt: the rest is that of the clip which it is of.
+  // A remix has only its prompt in the request: all else comes from the clip before it.
   const isRemix = request.previousUpstreamId !== null
   const size = isRemix ? null : request.size
   const likenesses = [
@@ -116,7 +116,7 @@ function likenessOf(
         ),
     isRemix ? 'same' : likeness(job['seconds'], (seconds) => Number(seconds) === request.seconds),
     size === null ? 'same' : likeness(job['size'], (found) => found === `${size.width}x${size.height}`),
-    // A job of another prompt is another job, even where the rest is not told.
+    // A job with another prompt is another job, even where other members are missing.
     request.prompt === null ? 'same' : likeness(job['prompt'], isSameText(request.prompt)),
     isRemixOf(job, request.previousUpstreamId) ? 'same' : 'other',
   ]
@@ -130,15 +130,17 @@ function likeness(found: unknown, isOurs: (text: string) => boolean): 'same' | '
 }
 
 /**
- * A prompt may come back without what a provider trims or mends: taken for another one, its job would be made
- * a second time.
+ * Compares prompts. A prompt may come back trimmed or repaired by the provider: as another prompt it would
+ * cause a second job.
  */
 function isSameText(ours: string): (found: string) => boolean {
   const plain = plainOf(ours)
   return (found) => found === ours || plainOf(found) === plain
 }
 
-/** Halves of characters, which UTF-8 cannot carry, have left us mended. */
+/**
+ * The text as it may come back: UTF-8 cannot carry half a surrogate pair, so that the sent text was repaired.
+ */
 function plainOf(text: string): string {
   return text
     .toWellFormed()

@@ -9,7 +9,7 @@ export interface RequestDeps {
   readonly provider: Provider
   readonly video: ProviderVideo
   readonly endpoint: Endpoint | null
-  /** Bytes of images, where they have to be sent. */
+  /** Loads the bytes of images that have to be sent. */
   readonly load: (urls: readonly ImageUrl[]) => Promise<Loaded>
 }
 
@@ -25,7 +25,7 @@ export type RequestBody =
 
 const JSON_TYPE = 'application/json'
 const NOTHING_HELD = (): void => undefined
-/** Optional fields, which a server may refuse as unknown: they go where the catalogue lists them. */
+/** Optional fields, which a server may refuse as unknown: Sluice sends those that the catalogue lists. */
 const OPTIONAL = [
   'user',
   'generate_audio',
@@ -36,9 +36,9 @@ const OPTIONAL = [
 ] as const
 
 /**
- * A job as OpenAI's `/videos` takes it: a form, since servers that speak its protocol read no other, and JSON
+ * A job as OpenAI's `/videos` takes it: a form, since servers with its protocol read no other body, and JSON
  * only where an image is passed on by its URL, which has no plain form field. A remix has a path of its own
- * and takes a prompt alone.
+ * and takes only a prompt.
  */
 export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<RequestBody> {
   const { request } = order
@@ -71,7 +71,10 @@ export async function bodyOf(order: VideoOrder, deps: RequestDeps): Promise<Requ
   }
 }
 
-/** Our own fields stand behind the caller's: what is paid for is what is asked for. */
+/**
+ * Fields of the request. Sluice's own fields come after the caller's: the request contains what the caller
+ * pays for.
+ */
 function fieldsOf(
   { request, target }: VideoOrder,
   endpoint: Endpoint | null,
@@ -83,7 +86,7 @@ function fieldsOf(
     ...passthrough,
     model: target.upstreamModel,
     ...(prompt !== null && { prompt }),
-    // A text there, whatever it means.
+    // The protocol has a text here, although the value is a number.
     seconds: String(request.seconds),
     ...(size !== null && { size: `${size.width}x${size.height}` }),
     ...(seed !== null && { seed }),

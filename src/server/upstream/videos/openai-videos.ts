@@ -19,11 +19,11 @@ import { reasonOf, told } from './told.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { objectIn, objectOf, type VideoLink } from './video-link.ts'
 
-/** What a job that ended without a clip calls its state, beside `failed`: some servers know these. */
+/** States of a job that ended without a clip; some servers use these beside `failed`. */
 const ENDED: ReadonlySet<unknown> = new Set(['failed', 'cancelled', 'canceled', 'expired'])
 const FILTERED = /moderat|policy|safety|blocked/i
 
-/** OpenAI's `/videos`, and that of every server that speaks as it does. */
+/** OpenAI's `/videos`, and that of every server with the same protocol. */
 export const openAiVideos: VideoProtocol = {
   async submit(order, { link, images, video, endpoint }, times): Promise<Submitted> {
     const load = (urls: readonly ImageUrl[]): Promise<Loaded> => images.load(urls, order, times)

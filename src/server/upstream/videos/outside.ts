@@ -11,22 +11,21 @@ const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', '
 export interface OutsideDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly workspaceId: string
-  /** `performance.now()` until which the answer has to begin. */
+  /** `performance.now()` until which the response has to begin. */
   readonly beginsBy: number
   readonly signal: AbortSignal
   /**
-   * The provider's own origin, which is the operator's word and may redirect anywhere; its key goes nowhere
-   * else.
+   * The provider's own origin, which the operator configured and which may redirect anywhere; only this
+   * origin gets the provider's key.
    */
   readonly home?: { readonly origin: string; open(url: URL): Promise<Outcome<EgressStream>> }
 }
 
 /**
- * Begins to read an address that a caller or a provider named: through the gate, unless it is of the provider
- * itself. Redirects are followed within one host; from the provider's own also to others, without its key.
- * Whatever its status.
- * Failures: destination_refused (also no HTTPS URL), upstream_failed (a redirect that is not followed), and
- * those of the gate.
+ * Begins to read an address that a caller or a provider named: through the gate, except for the provider's
+ * own origin. Sluice follows redirects within one host; from the provider's own origin also to others,
+ * without its key. The result may have any status. Failures: destination_refused (also no HTTPS URL),
+ * upstream_failed (a redirect that is not followed), and those of the gate.
  */
 export async function openOutside(url: string, deps: OutsideDeps): Promise<Outcome<EgressStream>> {
   let at = urlIn(url)
@@ -66,7 +65,10 @@ function openAt(
   })
 }
 
-/** Null for what is no address of the web, or holds a credential, which would be sent by nobody's will. */
+/**
+ * Null for a text that is no web address, or that contains a credential: Sluice must not send that
+ * unintentionally.
+ */
 function urlIn(text: string, base?: URL): URL | null {
   if (!URL.canParse(text, base?.href)) return null
   const url = new URL(text, base)

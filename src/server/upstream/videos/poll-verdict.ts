@@ -14,8 +14,7 @@ import type { VideoLink } from './video-link.ts'
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
 
 /**
- * Since when jobs have been unknown to their provider. A restart forgets, which only makes it patient once
- * more.
+ * Times since which jobs are unknown to their provider. A restart forgets them and only lengthens the wait.
  */
 export class GoneWatch {
   readonly #since = new Map<string, number>()
@@ -26,7 +25,7 @@ export class GoneWatch {
     this.#now = now
   }
 
-  /** True once it has been unknown for VIDEO_GONE_MS. */
+  /** True when the job has been unknown for VIDEO_GONE_MS. */
   isGone(id: string): boolean {
     const since = this.#since.get(id) ?? this.#now()
     this.#since.delete(id)
@@ -46,10 +45,7 @@ export interface PollDeps {
   readonly gone: GoneWatch
 }
 
-/**
- * What a poll that was not answered with success says of the job; null when it was. A refusal's body is
- * released.
- */
+/** The state of a job after a poll without success; null after a success. Releases the body of a refusal. */
 export function unpolledBy(
   answer: Outcome<EgressAnswer>,
   { link, upstreamId, gone }: PollDeps,
@@ -70,7 +66,7 @@ export function unpolledBy(
     gone.found(upstreamId)
     return { kind: 'failed', error: told('provider_failed', `${name} no longer knows the job.`) }
   }
-  // Somebody has to mend a credential: asking on and on would only make its owner's provider suspicious.
+  // A person has to replace the credential: frequent polls would only make the provider suspicious.
   const retryInMs =
     failure.name === 'upstream_credential' ? VIDEO_CREDENTIAL_RETRY_MS : retryMsOf(value.retryAfter)
   return unavailable(`${name} answered ${value.status}.`, retryInMs)

@@ -14,13 +14,13 @@ import type { Images } from './images.ts'
 import type { GoneWatch } from './poll-verdict.ts'
 import type { VideoLink } from './video-link.ts'
 
-/** How an order goes its way: with which key, and with what help. */
+/** Everything that an order's calls need: the key's link and the services around it. */
 export interface WayDeps {
   readonly link: VideoLink
   readonly egress: Egress
   readonly images: Images
   readonly video: ProviderVideo
-  /** Of the catalogue, while it has it. */
+  /** The endpoint of the catalogue; null when the catalogue no longer has it. */
   readonly endpoint: Endpoint | null
   readonly gone: GoneWatch
 }

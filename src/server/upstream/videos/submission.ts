@@ -10,30 +10,30 @@ import { readReason } from '../reason.ts'
 import { reasonOf, told } from './told.ts'
 import { objectIn, type Posted, type VideoLink } from './video-link.ts'
 
-/**
- * Statuses of an answer that says for certain that nothing was begun, and that the same request is refused
- * again.
- */
+/** Statuses that say for certain that no job was begun and that the same request would be refused again. */
 const REFUSED: ReadonlySet<number> = new Set([
   400, 404, 405, 406, 410, 411, 413, 414, 415, 417, 421, 422, 431, 451,
 ])
-/** Of our credential, or of our money: 498 is how some spell a bad token. */
+/** Statuses about the credential or the payment: some providers answer a bad token with 498. */
 const CREDENTIAL: ReadonlySet<number> = new Set([401, 402, 403, 407, 498])
-/** Nothing was begun, and later it may be. */
+/** Statuses that say that no job was begun and that a later try may succeed. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 409, 425, 429, 529])
-/** The same only where it names a time: a proxy answers so too when the connection behind it broke. */
+/**
+ * This status means the same only with a `Retry-After`: a proxy also answers 503 when the connection behind
+ * it broke.
+ */
 const UNAVAILABLE = 503
 
 export interface Asked {
   readonly link: VideoLink
   readonly order: VideoOrder
-  /** Id of the job in the body of a success; null when it holds none. */
+  /** Id of the job in the body of a success; null when the body has none. */
   readonly idOf: (body: Readonly<Record<string, unknown>>) => string | null
 }
 
 /**
- * What became of a submission: the heart of "at most once". Whatever is not certain is `unknown`: a request
- * that has left us and got no answer that says whether a job was begun. Design §7.
+ * The outcome of a submission: the core of "at most once". Every uncertain outcome is `unknown`: the request
+ * was sent, and no response says whether a job was begun. Design §7.
  */
 export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submitted {
   const { name } = asked.link.provider
@@ -69,7 +69,8 @@ function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
 }
 
 /**
- * The workspace alone can mend its key, and is told; the operator mends the other, and jobs wait for that.
+ * The outcome of a refused credential. Only the workspace can replace its key, so that the job fails with a
+ * message; the operator replaces the operator's key, and jobs wait for that.
  */
 function credentialRefused(name: string, status: number, isOwnKey: boolean): Submitted {
   if (isOwnKey)

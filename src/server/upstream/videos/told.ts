@@ -2,7 +2,7 @@ import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import { readReason, type Struck } from '../reason.ts'
 
-/** First words of what a failed job says, for programs. */
+/** First word of the error of a failed job, for programs. */
 export type ToldCode =
   | 'provider_refused'
   | 'provider_filtered'
@@ -13,17 +13,17 @@ export type ToldCode =
   | 'provider_outcome_unknown'
   | 'reference_unusable'
 
-/** Prompts that are shorter stand in many a sentence. */
+/** Characters below which a prompt is not redacted: shorter ones stand in many sentences. */
 const PROMPT_CHARS_MIN = 6
 
-/** What a job says about its provider: the code, then words without line breaks. */
+/** The error of a job: the code, then words without line breaks. */
 export function told(code: ToldCode, words: string): string {
   return `${code}: ${words}`.slice(0, VIDEO_ERROR_CHARS_MAX)
 }
 
 /**
- * What a provider says, for the eyes of who asked for the video: without its host, the key, and the prompt,
- * which belongs into no error. Null when it says nothing.
+ * A provider's reason for the caller who ordered the video: without its host, the key, and the prompt, which
+ * belongs into no error. Null without a reason.
  * @param value the body of an error, as bytes or parsed
  */
 export function reasonOf(
@@ -37,7 +37,7 @@ export function reasonOf(
   return text ?? code
 }
 
-/** What is nested too deep to be written again is not told. */
+/** The value as JSON; `null` for a value that is nested too deep to be written. */
 function written(value: unknown): Uint8Array {
   try {
     return Buffer.from(JSON.stringify(value ?? null))
@@ -46,7 +46,10 @@ function written(value: unknown): Uint8Array {
   }
 }
 
-/** As JSON writes it, whichever way the provider escaped it: what is no JSON is not told anyway. */
+/**
+ * Removes a text from a body, however the provider escaped it: the body is written as JSON anew. A body that
+ * is no JSON is never shown.
+ */
 function withoutText(body: Uint8Array, text: string): Uint8Array {
   const json = rewritten(Buffer.from(body.buffer, body.byteOffset, body.length).toString())
   return Buffer.from(json.replaceAll(JSON.stringify(text).slice(1, -1), '[…]').replaceAll(text, '[…]'))

@@ -1,6 +1,6 @@
 import { VIDEO_UPSTREAM_ID_CHARS_MAX } from '../../../schemas/videos/video-provider-limits.ts'
 
-/** Visible ASCII. What a provider calls a job becomes part of a path, a row and a log. */
+/** Visible ASCII: the provider's id of a job becomes part of a path, a row and a log line. */
 const ID = /^[\x21-\x7e]+$/
 
 export function isUpstreamId(value: unknown): value is string {
@@ -12,7 +12,7 @@ export function isUpstreamId(value: unknown): value is string {
   )
 }
 
-/** A part of a path that leads elsewhere. */
+/** True for a path segment that leads elsewhere. */
 function isStep(part: string): boolean {
   return part === '' || part === '.' || part === '..'
 }

@@ -21,10 +21,10 @@ export interface VideoLinkDeps {
   readonly egress: Pick<Egress, 'trusted'>
   /** Null when the provider needs none. */
   readonly key: string | null
-  /** It is the workspace's own. */
+  /** True when the key is the workspace's own. */
   readonly isOwnKey: boolean
   readonly credentialHeader: CredentialHeader
-  /** Of the catalogue, for this provider. */
+  /** Headers that the catalogue has for this provider. */
   readonly extra: ExtraHeaders
 }
 
@@ -32,20 +32,20 @@ export interface VideoPost {
   readonly path: string
   readonly contentType: string
   readonly body: string | readonly Uint8Array[]
-  /** Beside those of every call. */
+  /** Headers beside those of every call. */
   readonly headers?: readonly string[]
-  /** The provider knows a second sending by its token. */
+  /** True when the provider recognizes a second sending by its token. */
   readonly mayRepeat: boolean
 }
 
-/** What came of a request that must not be sent twice unseen. */
+/** The outcome of a request that must not be sent twice unnoticed. */
 export interface Posted {
   readonly answer: Outcome<EgressAnswer>
-  /** False: nothing of it has left us. */
+  /** False when no byte of the request was sent. */
   readonly isWritten: boolean
 }
 
-/** The way to the videos of one provider with one key, which is in the headers and nowhere else. */
+/** The connection to the videos of one provider with one key. Only the headers contain the key. */
 export class VideoLink {
   readonly provider: Provider
   /** Scheme, host and port, as a URL's `origin`. */
@@ -75,8 +75,8 @@ export class VideoLink {
   }
 
   /**
-   * Sent once, and only while the job is ours. Its answer is waited for, whoever leaves: it may hold the
-   * job's id.
+   * Sends a request once, and only while this process holds the job. The link waits for the response, also
+   * when the call ends: the response may contain the job's id.
    */
   async post(
     { path, contentType, body, headers = [], mayRepeat }: VideoPost,
@@ -115,7 +115,7 @@ export class VideoLink {
     return new URL(this.origin + this.#basePath + path)
   }
 
-  /** Begins to read what lies at an address of this origin. */
+  /** Begins to read an address of this origin. */
   open(url: URL, times: VideoCallTimes): Promise<Outcome<EgressStream>> {
     return this.#origin.open({
       path: url.pathname + url.search,
@@ -142,7 +142,7 @@ export class VideoLink {
   }
 }
 
-/** The JSON object of an answer, which is released; null when it holds none. */
+/** The JSON object of a response, null when there is none; releases the response. */
 export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>> | null {
   const { buffer, byteOffset, length } = answer.body
   try {

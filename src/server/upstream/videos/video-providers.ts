@@ -85,7 +85,7 @@ interface RemoteDeps extends Remote, Pick<WayDeps, 'egress' | 'images' | 'gone'>
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
 
-/** A provider elsewhere: finds the key of each order, and speaks the provider's protocol with it. */
+/** A remote provider: finds the key of each order and speaks the provider's protocol with it. */
 class RemoteVideos implements VideoProvider {
   readonly slug: string
   readonly video: ProviderVideo
@@ -158,8 +158,8 @@ class RemoteVideos implements VideoProvider {
   }
 
   /**
-   * A workspace's key that is gone is the workspace's to mend, and the job was told to use it; the rest may
-   * pass.
+   * The outcome without a key. Only the workspace can replace its key, and the job is bound to that key;
+   * other failures may pass.
    */
   #keyless({ target }: VideoOrder, failure: Failure): Submitted {
     const words = this.#keyWords(failure)

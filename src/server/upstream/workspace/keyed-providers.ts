@@ -10,13 +10,13 @@ interface Keyed {
   readonly host: string
 }
 
-/** The ways to providers of the catalogue under a workspace's own keys, by the provider's slug. */
+/** Access to providers of the catalogue under a workspace's own keys, by the provider's slug. */
 export type OwnKeys = ReadonlyMap<string, OwnWay>
 
-/** Providers of the catalogue that embed, and take a workspace's own key in the place of the operator's. */
+/** Providers of the catalogue that embed and accept a workspace's own key in place of the operator's. */
 export class KeyedProviders {
   readonly #keyed: readonly Keyed[]
-  /** Of the secrets to look for. */
+  /** Names of the secrets that hold such keys. */
   readonly names: readonly string[]
 
   constructor(providers: readonly Provider[]) {
@@ -27,7 +27,7 @@ export class KeyedProviders {
     this.names = [...new Set(this.#keyed.map(({ secretName }) => secretName))]
   }
 
-  /** Those whose secret is there, and bound to exactly the provider's host. */
+  /** The keys whose secret exists and is bound to exactly the provider's host. */
   keysOf(bindings: readonly SecretBinding[], credentials: ReleasedCredentials): OwnKeys {
     const hosts = new Map(bindings.map(({ name, hosts }) => [name, hosts]))
     return new Map(

@@ -14,13 +14,13 @@ interface Deps {
 }
 
 /**
- * A workspace's own endpoint, or one of the catalogue under its own key; null when the gate refuses its host
- * or port, or its protocol has no embeddings.
+ * Opens a workspace's own endpoint, or an endpoint of the catalogue under its own key; null when the gate
+ * refuses the host or port, or the protocol has no embeddings.
  */
 export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps): EmbeddingProtocol | null {
   const origin = originOf(endpoint, way, egress)
   if (origin === null) return null
-  // What the catalogue sends to its own address is nothing for another one.
+  // The catalogue's headers for its own address do not belong to another address.
   const extra = way.destination === null ? plainHeaders(endpoint.provider) : NO_EXTRA
   const open = (secret: Secret | null): EmbeddingProtocol | null =>
     openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra })
@@ -30,7 +30,7 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps)
   return way.destination === null ? underOwnKey(own, way.secretName) : own
 }
 
-/** The catalogue's address is the operator's word, and trusted as it is for all others. */
+/** The operator configured the catalogue's address, which is trusted here as for all calls. */
 function originOf(
   { provider }: Endpoint,
   { destination }: OwnWay,
@@ -42,8 +42,8 @@ function originOf(
 }
 
 /**
- * What is wrong with its own key is told to the workspace, which alone can mend it, and ends the call:
- * another endpoint would hide it, at the operator's cost.
+ * Wraps a protocol: a failure of the workspace's own key names the secret, since only the workspace can
+ * replace it, and ends the call. Another endpoint would hide the failure, at the operator's cost.
  */
 function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProtocol {
   const fields = { secret: secretName }
@@ -62,12 +62,12 @@ function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProto
 }
 
 /**
- * Its credential may be replaced at any time: each one has a link of its own, and is struck from what that
- * one says.
+ * A protocol whose credential may be replaced at any time: each credential has a link of its own, which
+ * redacts it from responses.
  */
 class OwnEmbeddings implements EmbeddingProtocol {
   readonly #way: OwnWay
-  /** Without a credential: knows what the protocol takes, and is never called. */
+  /** The protocol without a credential: knows the supported inputs and is never called. */
   readonly #bare: EmbeddingProtocol
   readonly #open: (secret: Secret) => EmbeddingProtocol
   #secret: Secret | null = null
@@ -104,12 +104,15 @@ class OwnEmbeddings implements EmbeddingProtocol {
   }
 }
 
-/** Who calls a model has not named the secret and cannot bind it. */
+/** Renames the failure of a secret: the caller of a model has not named the secret and cannot bind it. */
 export function ofCredential(failure: Failure): Failure {
   return failure.name === 'secret_not_released' ? { name: 'credential_unavailable' } : failure
 }
 
-/** Who calls a model has not chosen the destination: that it is refused now is the endpoint's failure. */
+/**
+ * Wraps an origin. The caller of a model has not chosen the destination: a refused destination is the
+ * endpoint's failure.
+ */
 function asProvider(origin: VettedOrigin): LinkOrigin {
   return { call: (request) => origin.call(request).then(ofDestination) }
 }

@@ -5,7 +5,7 @@ import type { Provider } from '../../ports/models/models.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import { isRemote } from '../remote.ts'
 
-/** What people call a server whose maker nobody told. */
+/** Facts of a server whose maker is unknown. */
 const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
   name: 'OpenAI-compatible',
   protocol: 'openai',
@@ -14,7 +14,7 @@ const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> =
   video: null,
 }
 
-/** The provider that a slug names: one of the catalogue, or any server of OpenAI's protocol. B2.6. */
+/** Providers by slug: those of the catalogue, or any server with OpenAI's protocol. B2.6. */
 export class OwnProviders {
   readonly #known: ReadonlyMap<string, Provider>
 
@@ -28,20 +28,23 @@ export class OwnProviders {
     return this.#find(slug)?.name ?? null
   }
 
-  /** The provider as an endpoint reaches it; null when there is no protocol for it. */
+  /** The provider at the endpoint's address; null when Sluice has no protocol for it. */
   at({ providerSlug, baseUrl }: Pick<PrivateEndpoint, 'providerSlug' | 'baseUrl'>): Provider | null {
     const found = this.#find(providerSlug)
     return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
   }
 
-  /** Its slug is one of a closed set, however a caller spells it: metrics are counted by it. */
+  /**
+   * The provider of a slug. The slug comes from a closed set, however a caller spells it, since metrics count
+   * by it.
+   */
   #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
     const slug = providerSlug.toLowerCase()
     return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)
   }
 }
 
-/** Null for an address that is none. */
+/** Null for a text that is no address. */
 export function destinationOf(baseUrl: string): Destination | null {
   const place = placeOf(baseUrl)
   return place === null ? null : { host: place.host, port: place.port, purpose: 'caller' }

@@ -24,19 +24,19 @@ export interface PrivateModelsDeps {
   readonly releases: SecretReleases
   readonly catalogue: Pick<ModelCatalogue, 'resolve' | 'providers'>
   readonly feed: EpochFeed
-  /** Milliseconds after the last good poll during which what is known is served. Design §3. */
+  /** Milliseconds after the last good poll during which cached entries are served. Design §3. */
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
 }
 
-/** What a front knows of one workspace with endpoints of its own, or with keys of its own for providers. */
+/** Cached facts of one workspace that has endpoints of its own, or keys of its own for providers. */
 interface Known {
   readonly models: WorkspaceModels
   readonly credentials: ReleasedCredentials
 }
 
-/** Most workspaces have neither: one object stands for all of them. */
+/** Entry of a workspace without either, which most are: one object serves all of them. */
 const NONE: unique symbol = Symbol('none')
 
 type Owner = Pick<VaultScope, 'organizationId' | 'workspaceId'>
@@ -47,8 +47,8 @@ interface Found {
 }
 
 /**
- * Follows the private endpoints and provider keys of the workspaces that call: read at their first call, and
- * after every change.
+ * Caches the private endpoints and provider keys of the workspaces that call: loaded at their first call, and
+ * again after every change.
  */
 export function createPrivateModels(deps: PrivateModelsDeps): PrivateModels & { close(): void } {
   return new LiveModels(deps)
@@ -78,8 +78,8 @@ class LiveModels implements PrivateModels {
     const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
     const known = this.#known.get(workspaceId)
     const { feed, graceMs, now } = this.#deps
-    // Beyond the grace an endpoint may long be disabled, and a call be charged to the operator that has a
-    // key: only the store can tell.
+    // Beyond the grace an endpoint may be long disabled, and the operator may be charged for a call whose
+    // workspace has a key: only the store knows.
     if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs)
       return known === NONE ? null : known.models
     return this.#load(workspaceId, key.organizationId)
@@ -95,7 +95,7 @@ class LiveModels implements PrivateModels {
       namesOf: () => [workspaceId],
       take: (known, isCurrent) => {
         if (isCurrent) this.#known.set(workspaceId, known)
-        // What is not kept hears of no change: its credentials are released anew for each call.
+        // An entry that is not cached receives no changes: its credentials are released anew for each call.
         else if (known !== NONE) known.credentials.end()
       },
     })

@@ -6,22 +6,22 @@ import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
 import type { Reading } from '../protocol.ts'
 import { readReason, type Reason, type Struck } from '../reason.ts'
 
-/** An upstream's answer as it came. */
+/** An upstream's response as received. */
 export interface Seen {
   readonly status: number
   readonly body: Uint8Array
 }
 
 export interface Asked {
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   readonly seen: Seen | null
   readonly struck: Struck
-  /** Name of the model. */
+  /** Name of the requested model. */
   readonly asked: string
   readonly provider: Pick<Provider, 'protocol'>
 }
 
-/** What a probe's answer says of the endpoint. B2.6. */
+/** The checks that follow from a probe's outcome. B2.6. */
 export function judge(reading: Outcome<Reading>, about: Asked): ProbeResult {
   const checks = reading.ok ? ofAnswer(reading.value, about) : ofFailure(reading.failure, about)
   const isSlow =
@@ -69,7 +69,7 @@ function refusal(name: CheckName, reason: CheckReason): EndpointCheck {
   return { name, passed: false, reason }
 }
 
-/** Of a connection that brought no answer. */
+/** Reason for a connection without a response. */
 function wordsOf({ name, detail }: Failure): string {
   if (name === 'upstream_slow' || name === 'deadline_exceeded')
     return `No answer within ${PROBE_MS_MAX / 1_000} s.`
@@ -91,7 +91,10 @@ function told(
 const ABSENCE =
   /not[_ ](?:be )?(?:found|exist|available|supported)|does(?:n.t| not) exist|unknown|no such|invalid/i
 
-/** Providers say so with different statuses; an unknown path is a 404 too, and does not speak of models. */
+/**
+ * True when the response says that the model is unknown. Providers use different statuses for this; an
+ * unknown path is a 404 too, but its text does not mention models.
+ */
 function isModelUnknown({ status }: Seen, { code, text }: Reason): boolean {
   if (![400, 404, 422].includes(status)) return false
   return [code, text].some((words) => words !== null && /model/i.test(words) && ABSENCE.test(words))
@@ -109,7 +112,10 @@ function actualModel(seen: Seen | null): string | null {
 
 const MODEL_CHARS_MAX = 256
 
-/** The store keeps neither NUL nor half a character. Cut last: half a key is still half a key. */
+/**
+ * A model's name for the report. The store accepts neither NUL nor half a surrogate pair. The text is
+ * shortened last: half a key would still be a part of a key.
+ */
 function shown(model: string, { credential }: Struck): string {
   return model
     .replaceAll(credential, '[…]')
@@ -118,7 +124,10 @@ function shown(model: string, { credential }: Struck): string {
     .toWellFormed()
 }
 
-/** Answers name a dated version of what was asked for, or leave out or add a folder: `models/`, an author. */
+/**
+ * True for the same model. Responses name a dated version of the requested model, or omit or add a folder:
+ * `models/`, an author.
+ */
 function isSameModel(asked: string, actual: string): boolean {
   const [one, other] = [asked.toLowerCase(), actual.toLowerCase()]
   if (one === other || other.endsWith(`/${one}`) || one.endsWith(`/${other}`)) return true

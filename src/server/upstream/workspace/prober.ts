@@ -19,11 +19,11 @@ export interface ProberDeps {
   readonly jobs: ShortJobs
   readonly releases: SecretReleases
   readonly providers: readonly Provider[]
-  /** Milliseconds of the clock that the gate's attempts end by. */
+  /** Milliseconds of the same clock as the ends of the gate's attempts. */
   readonly now: () => number
 }
 
-/** Probes private endpoints by the way that their calls take: gate, credential and protocol. B2.6. */
+/** Probes private endpoints on the same way as calls: gate, credential and protocol. B2.6. */
 export function createProber(deps: ProberDeps): EndpointProber {
   const providers = new OwnProviders(deps.providers)
   return {
@@ -46,7 +46,7 @@ export function createProber(deps: ProberDeps): EndpointProber {
         return released.failure.name === 'secret_not_released' ? failed(NO_CREDENTIAL) : released
       if (released.value === null)
         return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
-      // Calls refuse it too: no header carries it.
+      // Calls refuse such a key too: no header can carry it.
       if (!isProviderKey(released.value.reveal())) return failed(NO_CREDENTIAL)
       return send(given, { provider, origin: origin.value, secret: released.value }, deps)
     },
@@ -83,7 +83,7 @@ interface Way {
   readonly secret: Secret
 }
 
-/** The least that can be asked for. */
+/** The smallest valid input. */
 const INPUT = 'Hello'
 
 async function send(
@@ -117,12 +117,12 @@ async function send(
   )
 }
 
-/** Failures that say nothing of the upstream. */
+/** True for failures that say nothing about the upstream. */
 function isOurs({ name }: Failure): boolean {
   return ['busy', 'client_gone', 'draining', 'internal', 'store_unavailable'].includes(name)
 }
 
-/** Keeps what the protocol does not tell of an answer: its status and its words. */
+/** Records the parts of a response that the protocol does not return: its status and its body. */
 class Recorder implements LinkOrigin {
   seen: Seen | null = null
   readonly #origin: VettedOrigin
@@ -137,7 +137,7 @@ class Recorder implements LinkOrigin {
       mayCutSent: true,
       answerBytesMax: PROBE_ANSWER_BYTES_MAX,
     })
-    // What is kept is a copy: reading an answer may move its bytes away.
+    // The recorder copies the body: the parser of a response may move its bytes away.
     if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
     return outcome
   }

@@ -6,7 +6,7 @@ import type { Destination } from '../../ports/egress/egress.ts'
 import type { OwnWay } from '../../ports/models/models.ts'
 import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
 
-/** What the audit log says a credential was released for. */
+/** Operation under which the audit log shows the release of a credential. */
 const OPERATION = 'embeddings.create'
 
 interface Deps {
@@ -17,8 +17,9 @@ interface Deps {
 }
 
 /**
- * Credentials of one workspace's endpoints, and its keys for providers: each is released, and audited, once
- * for many calls. They end with whatever their front hears of the workspace, and are never used after that.
+ * Credentials of one workspace's endpoints and its keys for providers: each release is audited and serves
+ * many calls. The credentials end with every change of the workspace that the front receives, and are never
+ * used after that.
  */
 export class ReleasedCredentials {
   readonly #deps: Deps
@@ -29,7 +30,7 @@ export class ReleasedCredentials {
     this.#deps = deps
   }
 
-  /** Endpoints with the same secret at the same host share it. */
+  /** The credential of an endpoint; endpoints with the same secret at the same host share one. */
   wayTo(destination: Destination, secretName: string): OwnWay {
     const { host, port } = destination
     const { workspaceId } = this.#deps.scope
@@ -40,7 +41,7 @@ export class ReleasedCredentials {
     })
   }
 
-  /** A key for a provider of the catalogue, whose host this is. */
+  /** The credential for a provider of the catalogue at a host. */
   keyFor(host: string, secretName: string): OwnWay {
     return this.#way(`${secretName} ${host}`, { destination: null, secretName, host })
   }
@@ -84,17 +85,23 @@ class CredentialWay implements OwnWay {
     return this.#secret !== null && !this.#isEnded() && this.#deps.now() < this.#untilMs ? this.#secret : null
   }
 
-  /** One release for all who wait; those who come after the end have one of their own. */
+  /**
+   * One release serves all concurrent calls; a call after the end of these credentials makes a release of its
+   * own.
+   */
   release(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
     if (this.#isEnded()) return this.#ask(caller, requestId)
     this.#releasing ??= this.#ask(caller, requestId)
       .then((released) => (released.ok ? ok(this.#keep(released.value)) : released))
-      // Also when it threw: the next call asks anew, else all of them would fail by this one.
+      // The promise is also cleared after an error, so that the next call makes a new release instead of
+      // failing with this one.
       .finally(() => (this.#releasing = null))
     return this.#releasing
   }
 
-  /** The same value stays the same object, so that whoever made something of it need not make it anew. */
+  /**
+   * Keeps a released value. The same value keeps the same object, so that a link made from it stays valid.
+   */
   #keep(secret: Secret): Secret {
     const kept = this.#secret?.reveal() === secret.reveal() ? this.#secret : secret
     this.#secret = kept

@@ -12,7 +12,7 @@ export interface WorkspaceModelsDeps {
   readonly keys: OwnKeys
 }
 
-/** What protocols have words for; each protocol takes the forms of input that it knows. */
+/** Modalities that the protocols support; each protocol accepts the forms of input that it knows. */
 const EVERY_MODALITY = ['text', 'image', 'audio', 'video', 'file']
 
 /** @param endpoints active ones of one workspace, oldest first */
@@ -48,16 +48,19 @@ export function workspaceModels(
 
 interface Routed {
   readonly slug: string
-  /** Nano-USD per million tokens; infinite for one without a price, which is not known to be cheaper. C21. */
+  /**
+   * Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper.
+   * C21.
+   */
   readonly costs: number
   readonly endpoint: Endpoint
 }
 
-/** Null when its provider is no longer in the catalogue. A secret is asked for at the first call. */
+/** Null when the provider is no longer in the catalogue. The secret is released at the first call. */
 function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModelsDeps): Routed | null {
   const provider = providers.at(own)
   const destination = destinationOf(own.baseUrl)
-  // What was validated has a credential.
+  // A validated endpoint has a credential.
   if (provider === null || destination === null || own.secretName === null) return null
   return {
     slug: own.modelPermaslug,
@@ -66,7 +69,7 @@ function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModel
   }
 }
 
-/** Cheapest first, then oldest. */
+/** The model over a list of endpoints: the cheapest first, then the oldest. */
 function modelOf(list: readonly Routed[]): CallableModel {
   const sorted = [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
   const endpoints = sorted.map(({ endpoint }) => endpoint)
@@ -80,7 +83,7 @@ function modelOf(list: readonly Routed[]): CallableModel {
   }
 }
 
-/** The workspace's own are tried before those of the catalogue. */
+/** A model with the workspace's own endpoints before those of the catalogue. */
 function join(own: CallableModel, known: CallableModel): CallableModel {
   const { id, isEmbedding, inputModalities, video } = known
   return {
@@ -94,8 +97,8 @@ function join(own: CallableModel, known: CallableModel): CallableModel {
 }
 
 /**
- * The catalogue's own, those of providers that the workspace has a key for under that one. @param keyed each
- * made once
+ * The catalogue's model, with a workspace's own key at each provider that it has a key for. @param keyed the
+ * endpoints with a key, each made once
  */
 function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
   if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model

@@ -12,17 +12,18 @@ import { SCIM_RESULTS_MAX } from '../../../../schemas/scim/scim-resource-limits.
 import type { ScimResourceType, ScimSchema } from '../../../../schemas/scim/scim-schemas.ts'
 import type { Success } from '../../define.ts'
 
-/** Statuses of what the service says about itself; lists have no 404. */
+/** Statuses of discovery; lists have no 404. */
 export const DISCOVERY_STATUSES = [400, 403, 500] as const
 
 /**
- * `scim_filter_refused` where there is one: whoever filters must not take all for what matches. RFC 7644 §4.
+ * `scim_filter_refused` for a query with a filter: a client that filters must not take the whole list for the
+ * matches. RFC 7644 §4.
  */
 export function filterRefusal({ filter }: DiscoveryQuery): Outcome<never> | null {
   return filter === undefined ? null : fail('scim_filter_refused')
 }
 
-/** What Sluice serves of SCIM, and no more than that. RFC 7643 §5. */
+/** The parts of SCIM that Sluice serves. RFC 7643 §5. */
 export function configAnswer(origin: string): ScimConfigBody {
   return {
     schemas: [CONFIG_SCHEMA],
@@ -59,7 +60,7 @@ export function schemaAnswer(schema: ScimSchema, origin: string): object {
   return { schemas: [SCHEMA_SCHEMA], ...schema, meta: { resourceType: 'Schema', location } }
 }
 
-/** All there are, on one page. RFC 7644 §3.4.2. */
+/** All resources on one page. RFC 7644 §3.4.2. */
 export function listAnswer(resources: readonly object[]): Outcome<Success> {
   const { length } = resources
   const value = {

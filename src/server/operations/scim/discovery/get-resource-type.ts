@@ -5,7 +5,7 @@ import { SCIM_RESOURCE_TYPES } from '../../../../schemas/scim/scim-schemas.ts'
 import { defineOperation } from '../../define.ts'
 import { DISCOVERY_STATUSES, resourceTypeAnswer } from './discovery-answers.ts'
 
-/** One kind of resources. Source: RFC 7643 §6, RFC 7644 §4. */
+/** Reads one kind of resources. Source: RFC 7643 §6, RFC 7644 §4. */
 export const getResourceType = defineOperation({
   id: 'scim.get_resource_type',
   method: 'get',

@@ -6,7 +6,7 @@ import { SCIM_SCHEMAS } from '../../../../schemas/scim/scim-schemas.ts'
 import { defineOperation } from '../../define.ts'
 import { DISCOVERY_STATUSES, schemaAnswer } from './discovery-answers.ts'
 
-/** One schema by its URN. Source: RFC 7643 §7, RFC 7644 §4. */
+/** Reads one schema by its URN. Source: RFC 7643 §7, RFC 7644 §4. */
 export const getSchema = defineOperation({
   id: 'scim.get_schema',
   method: 'get',
@@ -23,7 +23,7 @@ export const getSchema = defineOperation({
   failures: ['scim_resource_unknown'],
   example: { params: { id: USER_SCHEMA } },
   run({ params }, { publicOrigin }) {
-    // URNs are the same whatever their case. RFC 8141 §3.1; here so is what is specific to the namespace.
+    // URNs are compared without case: RFC 8141 §3.1 for their prefix, and Sluice's own rule for the rest.
     const schema = SCIM_SCHEMAS.find(({ id }) => id.toLowerCase() === params.id.toLowerCase())
     return schema === undefined
       ? fail('scim_resource_unknown')

@@ -4,7 +4,7 @@ import { DiscoveryQuery, ScimConfigBody } from '../../../../schemas/scim/scim-di
 import { defineOperation } from '../../define.ts'
 import { configAnswer, DISCOVERY_STATUSES, filterRefusal } from './discovery-answers.ts'
 
-/** What of SCIM is served. Source: RFC 7643 §5, RFC 7644 §4. */
+/** Reads which parts of SCIM are served. Source: RFC 7643 §5, RFC 7644 §4. */
 export const getServiceProviderConfig = defineOperation({
   id: 'scim.get_config',
   method: 'get',

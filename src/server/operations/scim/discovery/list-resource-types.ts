@@ -4,7 +4,7 @@ import { SCIM_RESOURCE_TYPES } from '../../../../schemas/scim/scim-schemas.ts'
 import { defineOperation } from '../../define.ts'
 import { DISCOVERY_STATUSES, filterRefusal, listAnswer, resourceTypeAnswer } from './discovery-answers.ts'
 
-/** The kinds of resources. Source: RFC 7643 §6, RFC 7644 §4. */
+/** Lists the kinds of resources. Source: RFC 7643 §6, RFC 7644 §4. */
 export const listResourceTypes = defineOperation({
   id: 'scim.list_resource_types',
   method: 'get',

@@ -4,7 +4,7 @@ import { SCIM_SCHEMAS } from '../../../../schemas/scim/scim-schemas.ts'
 import { defineOperation } from '../../define.ts'
 import { DISCOVERY_STATUSES, filterRefusal, listAnswer, schemaAnswer } from './discovery-answers.ts'
 
-/** The attributes of users and groups. Source: RFC 7643 §7, RFC 7644 §4. */
+/** Lists the attributes of users and groups. Source: RFC 7643 §7, RFC 7644 §4. */
 export const listSchemas = defineOperation({
   id: 'scim.list_schemas',
   method: 'get',

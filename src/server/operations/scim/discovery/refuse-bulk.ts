@@ -2,7 +2,7 @@ import { fail } from '../../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 
-/** Source: RFC 7644 §3.7, which leaves it to the service. */
+/** Refuses bulk requests, which are optional. Source: RFC 7644 §3.7. */
 export const refuseBulk = defineOperation({
   id: 'scim.refuse_bulk',
   method: 'post',

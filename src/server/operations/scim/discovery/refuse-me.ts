@@ -2,7 +2,7 @@ import { fail } from '../../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 
-/** A token is nobody's: there is no user that it stands for. Source: RFC 7644 §3.11. */
+/** Refuses `/Me`: a token stands for no user. Source: RFC 7644 §3.11. */
 export const refuseMe = defineOperation({
   id: 'scim.refuse_me',
   method: 'any',

@@ -2,7 +2,7 @@ import { fail } from '../../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 
-/** Source: RFC 7644 §3.4.3. */
+/** Refuses searches over all resources. Source: RFC 7644 §3.4.3. */
 export const refuseSearch = defineOperation({
   id: 'scim.refuse_search',
   method: 'post',

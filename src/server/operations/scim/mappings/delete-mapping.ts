@@ -10,7 +10,7 @@ import { actorOf, CHANGE_STATUSES, EXAMPLE_MAPPING, MAPPING_FAILURES } from './m
 
 const ID = 'scim.delete_mapping'
 
-/** Ends a mapping, with what it granted or without. Source: §4.6, B1.6. */
+/** Ends a mapping, and optionally its grants. Source: §4.6, B1.6. */
 export const deleteMapping = defineOperation({
   id: ID,
   method: 'delete',

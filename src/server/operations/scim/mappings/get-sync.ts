@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { EXAMPLE_MAPPING, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
-/** Tells how far a sync is. Source: B2.5. */
+/** Reads the progress of a sync. Source: B2.5. */
 export const getSync = defineOperation({
   id: 'scim.get_sync',
   method: 'get',

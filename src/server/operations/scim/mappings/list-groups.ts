@@ -5,7 +5,7 @@ import { CONTROL_DEADLINE_MS } from '../../../../schemas/limits/limits.ts'
 import { defineOperation } from '../../define.ts'
 import { groupAnswer, pageOf, READ_STATUSES } from './mapping-answers.ts'
 
-/** Lists the groups that the identity provider made. Source: B2.5. */
+/** Lists the groups that the identity provider created. Source: B2.5. */
 export const listGroups = defineOperation({
   id: 'scim.list_groups',
   method: 'get',

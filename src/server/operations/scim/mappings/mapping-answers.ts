@@ -9,8 +9,9 @@ import type { DirectoryActor, DirectoryGroup, GroupMapping, SyncJob } from '../.
 import type { PageInput } from '../../../ports/workspaces/workspaces.ts'
 import { changedBy, type Call } from '../../define.ts'
 
-/** Of the operations that read, and of those that change a mapping. B2.5, B1.5, B1.6. */
+/** Statuses of the operations that read a mapping. B2.5, B1.5, B1.6. */
 export const READ_STATUSES = [404, 500] as const
+/** Statuses of the operations that change a mapping. B2.5, B1.5, B1.6. */
 export const CHANGE_STATUSES = [400, 404, 500] as const
 export const MAPPING_FAILURES = [
   'mapping_unknown',

@@ -6,7 +6,7 @@ import { actorOf, READ_STATUSES, syncJobAnswer } from './mapping-answers.ts'
 
 const ID = 'scim.start_sync'
 
-/** Asks for all grants of the organization to be computed again. Source: B2.5, decision C6. */
+/** Starts a new computation of all grants of the organization. Source: B2.5, decision C6. */
 export const startSync = defineOperation({
   id: ID,
   method: 'post',
