@@ -1,6 +1,6 @@
 import { API_PREFIX, DASHBOARD_PATH } from '../../schemas/api-prefix.ts'
 
-/** The ready line: exactly these members, for machines. */
+/** The ready line for machines: exactly these members. */
 export interface ReadyFacts {
   readonly url: string
   readonly docs_url: string
@@ -12,27 +12,27 @@ export interface ReadyFacts {
   readonly redis: 'external' | 'child' | 'in-memory'
   /** A directory, or `s3://bucket/prefix/`. */
   readonly objects: string
-  /** What it starts without; `/readyz` tells more. */
+  /** Services without which the node starts; `/readyz` has the details. */
   readonly degraded: readonly 'redis'[]
   readonly version: string
 }
 
 export interface BannerKeys {
-  /** Plain; only at the start that made it, since keys are shown once. */
+  /** The plain key, only at the start that created it: keys are shown once. */
   readonly inference: string | null
   readonly management: string | null
-  /** The file that holds them until the operator deletes it; null when it is gone. */
+  /** The file that holds the keys until the operator deletes it; null when it is gone. */
   readonly file: string | null
 }
 
 export interface BannerOptions {
   readonly facts: ReadyFacts
-  /** What the settings say; `facts` has what that comes to. */
+  /** The number of the settings; `facts` has the effective number. */
   readonly configuredWorkers: number
   readonly keys: BannerKeys
-  /** Given for TLS, so that the pasted line trusts a certificate of one's own. */
+  /** The certificate file for TLS: the printed command trusts a self-signed certificate by it. */
   readonly certFile: string | null
-  /** Of a root key that this start made. */
+  /** File of a root key that this start created; null otherwise. */
   readonly rootKeyFile: string | null
   readonly hasColour: boolean
 }
@@ -41,7 +41,7 @@ export function readyLine(facts: ReadyFacts): string {
   return `${JSON.stringify({ event: 'ready', ...facts })}\n`
 }
 
-/** What a person sees at the start: where it is, what it runs on, and one line to paste. */
+/** The banner for people: addresses, services and one command to paste. */
 export function banner({
   facts,
   configuredWorkers,
@@ -98,7 +98,9 @@ function keyRows({ inference, management, file }: BannerKeys, row: Row): readonl
   return [shown('Inference', inference), shown('Management', management), ...kept]
 }
 
-/** One line that works when pasted. The key of an earlier start is read from its file, never shown again. */
+/**
+ * A command that works when pasted. The key of an earlier start is read from its file and never shown again.
+ */
 function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile: string | null }): string {
   const pick = `sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p'`
   const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(${pick} ${quoted(keys.file)})`

@@ -5,15 +5,15 @@ import { createSecureContext } from 'node:tls'
 import type { NodeGeneration } from './node-setup.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** Oldest glibc by Node's ABI for which the front end's binary loads. */
+/** Oldest glibc, by Node's ABI, with which the front end's binary loads. */
 const GLIBC_BY_ABI: Readonly<Record<string, number>> = { 115: 2.27, 127: 2.38, 137: 2.38, 141: 2.38 }
 
-/** What the front end's binary depends on. */
+/** The facts of the machine that the front end's binary depends on. */
 export interface Platform {
   readonly os: string
   readonly node: string
   readonly abi: string
-  /** Null where there is none, be it musl or another system. */
+  /** Null on a system without glibc: musl, or not Linux. */
   readonly glibc: string | null
 }
 
@@ -26,7 +26,7 @@ export function ownPlatform(): Platform {
   }
 }
 
-/** Why the front end's binary cannot load here, or null. The binary's own message misleads. */
+/** The reason why the front end's binary cannot load here, or null. The binary's own message misleads. */
 export function platformProblem({ os, node: version, abi, glibc }: Platform = ownPlatform()): string | null {
   const needed = GLIBC_BY_ABI[abi]
   const node = `Node ${version} (ABI ${abi})`
@@ -38,14 +38,14 @@ export function platformProblem({ os, node: version, abi, glibc }: Platform = ow
 }
 
 export function glibcVersion(): string | null {
-  // Typed as an object without members.
+  // The types of Node declare the report as an object without members.
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
   return report.header?.glibcVersionRuntime ?? null
 }
 
 /**
- * Throws `StartRefused` when somebody listens on the address. Fronts share their port, so a second instance
- * would join silently and take half of the traffic; a plain listen is refused.
+ * Throws `StartRefused` when another process listens on the address. Fronts share their port, so that a
+ * second instance would join silently and take half of the traffic; this plain listen fails instead.
  */
 export async function probePort(host: string, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
@@ -58,11 +58,11 @@ export async function probePort(host: string, port: number, setting: string): Pr
 export interface ListenPlace {
   readonly host: string
   readonly port: number
-  /** The one to change. */
+  /** The setting to change. */
   readonly setting: string
 }
 
-/** Then the host is at fault, not the port. */
+/** Text for an address that the machine does not have: then the host is wrong, not the port. */
 const NOT_OURS = 'this machine has no such address'
 const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'something else listens there',
@@ -71,16 +71,16 @@ const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: NOT_OURS,
 }
 
-/** Of an address that somebody listens on already. */
+/** Error code of an address on which another process listens. */
 export const PORT_TAKEN = 'EADDRINUSE'
 
-/** The system's code of what `probePort` throws, or null. */
+/** The system's code of a failure of `probePort`, or null. */
 export function refusalOf(problem: unknown): string | null {
   const cause = problem instanceof StartRefused ? problem.cause : problem
   return cause instanceof Error && 'code' in cause ? String(cause.code) : null
 }
 
-/** Why an address cannot be listened on, and which setting to change. */
+/** The error for an address on which this node cannot listen, with the setting to change. */
 export function cannotListen(cause: Error, { host, port, setting }: ListenPlace): StartRefused {
   const code = 'code' in cause ? String(cause.code) : cause.message
   const why = LISTEN_PROBLEMS[code] ?? code
@@ -91,14 +91,14 @@ export function cannotListen(cause: Error, { host, port, setting }: ListenPlace)
 }
 
 /**
- * Looks at the texts that fronts will get. Throws `StartRefused`: the front end would only say that the app
- * cannot be made.
+ * Checks the certificate and key that fronts will get. Throws `StartRefused`: the front end itself would only
+ * report that the app cannot be created.
  */
 export function checkTls({ config, frozen }: Pick<NodeGeneration, 'config' | 'frozen'>): void {
   if (config.tls !== null) checkPair(frozen['SLUICE_TLS_CERT'] ?? '', frozen['SLUICE_TLS_KEY'] ?? '')
 }
 
-/** The same for the files themselves. */
+/** Checks the certificate and key in their files. Throws `StartRefused`. */
 export function checkTlsFiles({ certFile, keyFile }: { certFile: string; keyFile: string }): void {
   checkPair(readPem(certFile, 'SLUICE_TLS_CERT'), readPem(keyFile, 'SLUICE_TLS_KEY'))
 }
@@ -118,8 +118,9 @@ function checkPair(cert: string, key: string): void {
 const MIGRATE_REQUESTS = '/proc/sys/net/ipv4/tcp_migrate_req'
 
 /**
- * Lets the kernel hand connections that a closing listener had not accepted to another one of the same port.
- * Without it about 1 new connection in 65,000 is reset in a roll at full speed. True when it is on.
+ * Lets the kernel pass connections that a closing listener had not accepted to another listener of the same
+ * port. Without this about 1 new connection in 65,000 is reset in a roll at full speed. True when the setting
+ * is on.
  */
 export function allowListenerMigration(): boolean {
   if (listenerMigrationIsOn()) return true
@@ -139,7 +140,7 @@ export function listenerMigrationIsOn(): boolean {
   }
 }
 
-/** Whether `allowListenerMigration` could. */
+/** True when `allowListenerMigration` could switch the setting on. */
 export function mayAllowListenerMigration(): boolean {
   try {
     accessSync(MIGRATE_REQUESTS, constants.W_OK)

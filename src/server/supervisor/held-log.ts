@@ -1,16 +1,16 @@
 import type { Fields, Log } from '../ports/observe.ts'
 
-/** Milliseconds after which a start is slow enough to be told about. */
+/** Milliseconds after which a start counts as slow, so that its events are written. */
 const HOLD_MS_MAX = 15_000
 
 export interface HeldLog extends Log {
-  /** Writes what was held; from then on nothing is. */
+  /** Writes the held events; later events are written at once. */
   release(): void
 }
 
 /**
- * Holds a start's events back, so that the first line on stdout is the ready line: machines read that one. An
- * error, or a start that takes long, sets them free.
+ * Holds the events of a start, so that the first line on stdout is the ready line, which machines read. An
+ * error, or a slow start, releases the events.
  */
 export function holdLog(log: Log): HeldLog {
   let held: (() => void)[] | null = []

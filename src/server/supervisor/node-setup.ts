@@ -6,27 +6,27 @@ import type { Advice } from '../observe/load-advice.ts'
 import type { HeldLog } from './held-log.ts'
 import type { ChildPart } from './fleet/ipc.ts'
 
-/** One reading of everything that a node is configured by. */
+/** One reading of all inputs that configure a node. */
 export interface NodeGeneration {
   readonly config: Config
   readonly settings: Texts
-  /** Names in the environment that look like settings and are none. */
+  /** Names in the environment that look like settings but are unknown. */
   readonly unknown: readonly string[]
   /**
-   * Texts of the files that settings name, by setting: children read these, so that a file which is being
-   * edited cannot keep a front from coming back.
+   * Texts of the files that settings name, by setting: children read these, so that a file in the middle of
+   * an edit cannot keep a front from coming back.
    */
   readonly frozen: Texts
-  /** By environment name; those that the catalogue lists and that are set. */
+  /** Provider keys by environment name: the names that the catalogue lists and that have a value. */
   readonly providerKeys: Texts
-  /** What its files say that hurts nobody now, and will. */
+  /** Coming problems that the files of the generation show. */
   readonly advice: readonly Advice[]
 }
 
 export interface PreparedFiles {
-  /** Where objects are kept, for people. */
+  /** Place of the objects, for people. */
   readonly place: string
-  /** The file of a root key that was made now; null when there was one. */
+  /** File of a root key that was created now; null when there was one. */
   readonly madeRootKey: string | null
 }
 
@@ -36,31 +36,33 @@ export interface ConnectionsGiven {
   readonly elsewhere: number
 }
 
-/** Away with what the network or a Postgres that comes up says. */
+/** The result of a migration; away means that the network failed or Postgres is still coming up. */
 export type Migrated = { readonly isAway: false } | { readonly isAway: true; readonly cause: unknown }
 
-/** What the supervisor needs of the store, over a connection of its own. */
+/** The supervisor's access to the store, over a connection of its own. */
 export interface NodeStore {
   /**
-   * Throws `SchemaRefused` when this version must not run on it, and what Postgres says that waiting does not
-   * mend.
+   * Throws `SchemaRefused` when this version must not run on the store, and errors of Postgres that waiting
+   * does not solve.
    */
   migrate(): Promise<Migrated>
-  /** Whether Postgres gives `wanted` connections beside those that other nodes hold. */
+  /** Checks whether Postgres gives `wanted` connections beside those that other nodes hold. */
   connections(wanted: number): Promise<ConnectionsGiven>
-  /** See `firstKeys`. */
+  /** Creates the first keys; see `firstKeys`. */
   makeFirstKeys(keep: (keys: FirstKeys) => Promise<void>): Promise<FirstKeys | null>
-  /** Which root keys the rows of the installation are wrapped by. */
+  /** The root keys that wrap rows of the installation. */
   rootKeyUses(): Promise<readonly RootKeyUse[]>
   isUp(): Promise<boolean>
-  /** Takes the row of a front away that died without doing so: nobody needs to wait for it. */
+  /**
+   * Removes the row of a front that died without removing it: other processes need not wait for that front.
+   */
   removeFront(id: string): Promise<void>
   close(): Promise<void>
 }
 
-/** What the supervisor needs of Redis. */
+/** The supervisor's access to Redis. */
 export interface NodeRedis {
-  /** @param waitMsMax how long a Redis that is away may take to appear; none when absent */
+  /** @param waitMsMax milliseconds to wait for a Redis that is away; none when absent */
   isUp(waitMsMax?: number): Promise<boolean>
   close(): Promise<void>
 }
@@ -68,37 +70,37 @@ export interface NodeRedis {
 export interface JournalsPlace {
   readonly databaseUrl: string
   readonly config: Pick<Config, 'dataDir' | 'objects'>
-  /** A front has died, and nothing that it wrote is its own any more: what it left can be swept. */
+  /** Reports that the journal of a dead front is cleared: the remains of the front can be swept. */
   readonly onCleared: () => void
 }
 
 /** Brings the journals of dead fronts into the books, in the background; never rejects. */
 export interface NodeJournals {
-  /** Begins with those that earlier starts left: call it before any front runs. */
+  /** Begins with the journals of earlier starts: to be called before any front runs. */
   start(): void
-  /** @param id of the front, which is its journal's */
+  /** @param id id of the front, which its journal has too */
   frontEnded(id: string): void
-  /** Resolves when nothing is left to do, or after so long. */
+  /** Resolves when no journal is left, or after `msMax`. */
   settled(msMax: number): Promise<void>
-  /** What is left waits for the next start. */
+  /** Stops; the remaining journals wait for the next start. */
   close(): Promise<void>
 }
 
-/** Metrics of one child in prom-client's JSON form; null when it did not answer in time. */
+/** Metrics of one child in prom-client's JSON form; null when the child did not answer in time. */
 export interface ChildMetrics {
   readonly id: string
   readonly metrics: unknown
 }
 
-/** How many serve, and how many should. */
+/** The number of serving children, and the number that should serve. */
 export interface Served {
   readonly ready: number
   readonly wanted: number
 }
 
-/** Those whose number `sluice scale` changes. */
+/** Counts that `sluice scale` changes. */
 export interface Scaled extends Served {
-  /** What the settings say; a front without a thread gets one all the same. */
+  /** The number of the settings; a front without a thread gets one nevertheless. */
   readonly configured: number
 }
 
@@ -110,34 +112,34 @@ export interface NodeGauges {
   readonly runners: Served
   /** Children that died after they were ready, since the start. */
   readonly restarts: number
-  /** Fronts that were killed since they hung, since the start. */
+  /** Fronts that were killed because they hung, since the start. */
   readonly hangs: number
   readonly isPostgresUp: boolean
   readonly isRedisUp: boolean
-  /** The disks that the node writes to have room. */
+  /** True when the disks of the node have room. */
   readonly isStorageUp: boolean
 }
 
-/** What main.ts hands to the supervisor, which knows no driver. */
+/** The services that main.ts gives to the supervisor, which imports no driver. */
 export interface NodeSetup {
-  /** Held until the node is ready. */
+  /** A log that holds its events until the node is ready. */
   readonly log: HeldLog
-  /** Throws `ConfigInvalid`. */
+  /** Reads the first generation. Throws `ConfigInvalid`. */
   readGeneration(): NodeGeneration
-  /** The same while the node runs: its loop goes on. Rejects with `ConfigInvalid`. */
+  /** Reads a generation while the node runs, without blocking its loop. Rejects with `ConfigInvalid`. */
   rereadGeneration(): Promise<NodeGeneration>
-  /** Every child runs on this generation now: what the supervisor itself takes of it follows. */
+  /** Reports that every child runs on this generation: the supervisor's own parts follow. */
   adopt(generation: NodeGeneration): void
   /** @param node this node's name in the store */
   openStore(url: string, node: string): NodeStore
-  /** Makes the folders of files, where they are on this machine. Throws `StartRefused`. */
+  /** Creates the folders of files, where they are on this machine. Throws `StartRefused`. */
   prepareStorage(config: Config): Promise<void>
-  /** Makes a root key where none is given or needed. Rejects with `StartRefused`. */
+  /** Creates a root key where one is needed and none is given. Rejects with `StartRefused`. */
   prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles>
-  /** What hurts nobody now, and will, by the rules of `doctor`. */
+  /** Coming problems, by the rules of `doctor`. */
   advice(generation: NodeGeneration): readonly Advice[]
   openRedis(address: ChildPart['redis']): NodeRedis
   openJournals(place: JournalsPlace): NodeJournals
-  /** Prometheus text over what all children that run answered, ever, and the node's own facts. */
+  /** Prometheus text over all readings of running and ended children, and the node's own facts. */
   metrics(answers: readonly ChildMetrics[], gauges: NodeGauges): Promise<string>
 }

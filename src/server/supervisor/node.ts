@@ -35,18 +35,17 @@ import { VERSION } from './version.ts'
 const DRAIN_SLACK_MS = 2_000
 
 /**
- * Milliseconds that a replaced child may take: it stays for idle connections, drains, and closes what it
- * holds.
+ * Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money.
  */
 const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
 
-/** Milliseconds that a node which ends takes for the journals of its fronts. */
+/** Milliseconds that an ending node waits for the journals of its fronts. */
 const JOURNALS_MS_MAX = 5_000
 
 /** Milliseconds that a stop at once may take. */
 const STOP_MS_MAX = 3_000
 
-/** Milliseconds that a node which is ready otherwise waits to know whether it has Redis. */
+/** Milliseconds that an otherwise ready node waits for Redis. */
 const REDIS_WAIT_MS = 1_000
 
 interface Announced {
@@ -57,15 +56,15 @@ interface Announced {
   readonly degraded: ReadyFacts['degraded']
 }
 
-/** Why a node ends: told to, or because it cannot go on. */
+/** Why a node ends: by a signal, or because it cannot go on. */
 interface Ending {
   readonly why: string
   readonly isFailure: boolean
 }
 
 /**
- * Runs a node until it is told to end, drains it, and takes down what it brought up, in reverse. Design §2.
- * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when it cannot start or go on
+ * Runs a node until its end is requested, drains it, and takes down its parts in reverse order. Design §2.
+ * @returns the exit code; throws `ConfigInvalid`, or `StartRefused` when the node cannot start or go on
  */
 export async function runNode(setup: NodeSetup): Promise<number> {
   const generation = setup.readGeneration()
@@ -154,24 +153,30 @@ class NodeRun {
     this.scale()
   }
 
-  /** Fronts first, since they still need what the runner does; then the runner. Services follow in `undo`. */
+  /**
+   * Drains the fronts first, since they still need the runner; then the runner. The services follow in
+   * `undo`.
+   */
   async drain(): Promise<void> {
     this.#isDraining = true
     this.#admin?.drain()
     this.#reloader?.end()
     await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
-    // While our own Postgres is still there. What it is too late for is done by the next start.
+    // The journals need the embedded Postgres. The next start finishes the rest.
     await this.#journals?.settled(JOURNALS_MS_MAX)
   }
 
-  /** One that is asked for during the start is done after it: until then there is nothing to replace. */
+  /**
+   * Reloads the node. A reload during the start waits for the end of the start: until then there is nothing
+   * to replace.
+   */
   reload(): void {
     if (!this.#isUp) this.#isReloadAsked = true
     else if (!this.#isDraining) void this.#reloader?.ask()
   }
 
-  /** Wishes that were left during the start are found at its end. */
+  /** Takes scale requests. The end of the start finds the requests that came during it. */
   scale(): void {
     if (this.#isUp) this.#desk?.look()
   }
@@ -179,7 +184,7 @@ class NodeRun {
   stopAtOnce(): void {
     this.#parts.log.warn('node_stops_at_once')
     void this.#fleet.killAll()
-    // Whatever else hangs: the services end with this process.
+    // If anything else hangs, the services end with this process.
     setTimeout(() => process.exit(1), STOP_MS_MAX).unref()
   }
 
@@ -255,7 +260,7 @@ class NodeRun {
       childSetup: (generation) => childSetup(generation, placeOf(data, services)),
       check: async (generation) => {
         await checkConnections(store, generation, services.postgres)
-        // While it replaces fronts, those of both serve.
+        // While the roll replaces fronts, fronts of both generations serve.
         this.#trust(this.#generation, generation)
       },
       adopt: (generation) => {
@@ -276,7 +281,7 @@ class NodeRun {
     const journals = this.#parts.openJournals({ ...place, onCleared: () => this.#fleet.sweep() })
     this.#undo(() => journals.close())
     this.#journals = journals
-    // Processes of earlier starts are gone, and no front of this one runs yet.
+    // Processes of earlier starts are gone, and no front of this start runs yet.
     journals.start()
     this.#undo(() => this.#fleet.killAll())
     const looking = setInterval(() => this.#fleet.lookForSilence(), SILENCE_LOOK_MS)
@@ -286,7 +291,7 @@ class NodeRun {
     removeOtherCopies(this.#first, data)
   }
 
-  /** Written down at once, so that the next start finds it if this process is killed now. */
+  /** Forks a child and records it at once, so that the next start finds it if this process is killed now. */
   #fork(role: Role, isAhead: boolean): Child {
     const child = new Child(role, isAhead)
     void child.ended.then(() => {
@@ -330,10 +335,10 @@ class NodeRun {
       rootKeyFile: files.madeRootKey,
       hasColour: isTerminal,
     })
-    // For machines stdout holds JSON alone; the banner then goes where people look for it.
+    // For machines stdout contains only JSON; the banner then goes to stderr, where people look for it.
     if (isTerminal) process.stdout.write(text)
     else {
-      // First, so that whoever waits for the ready line finds it there.
+      // The banner comes first, so that a program that waits for the ready line finds the banner there.
       process.stderr.write(text)
       process.stdout.write(readyLine(facts))
     }
@@ -353,7 +358,7 @@ class NodeRun {
     if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
   }
 
-  /** Fronts that serve are of one of these. */
+  /** Sets the certificates of the generations that fronts serve with. */
   #trust(...generations: readonly NodeGeneration[]): void {
     this.#admin?.trust(generations.flatMap(({ frozen }) => frozen['SLUICE_TLS_CERT'] ?? []))
   }
@@ -381,13 +386,13 @@ class NodeRun {
   }
 }
 
-/** Thrown through a start that was told to end before it was over. */
+/** Ends a start whose end was requested before it was over. */
 class EndedEarly extends Error {}
 
-/** The one wish to end, from whichever side it comes first. */
+/** The request to end the node; the first cause counts. */
 class EndRequest {
   readonly asked: Promise<Ending>
-  /** Rejects with `EndedEarly` when it is asked. */
+  /** Rejects with `EndedEarly` after the request. */
   readonly rejected: Promise<never>
   #isAsked = false
   #ask: (ending: Ending) => void = () => undefined
@@ -399,7 +404,7 @@ class EndRequest {
     this.rejected = this.asked.then(({ why, isFailure }) => {
       throw isFailure ? new StartRefused(why) : new EndedEarly()
     })
-    // It is awaited during the start alone.
+    // Only the start awaits this promise.
     this.rejected.catch(() => undefined)
   }
 

@@ -5,7 +5,7 @@ export type DependencyName = keyof ReadinessView['dependencies']
 
 export interface Watched {
   readonly mode: string
-  /** Answers within a second, false on any doubt. */
+  /** Resolves within a second; false on any doubt. */
   isUp(): Promise<boolean>
 }
 
@@ -15,12 +15,15 @@ export interface ReadinessOptions {
   /** The disks that the node writes to. */
   readonly storage: Watched
   readonly log: Log
-  /** How long fronts go on without Postgres. */
+  /** Milliseconds for which fronts go on without Postgres. */
   readonly keyGraceMs: () => number
   readonly now: () => number
 }
 
-/** Milliseconds between two looks at a dependency: with a look's own time-out a change is seen within 2 s. */
+/**
+ * Milliseconds between two looks at a dependency: together with a look's own timeout a change is seen within
+ * 2 s.
+ */
 const LOOK_MS = 500
 const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
@@ -29,7 +32,7 @@ const EFFECTS: Readonly<Record<DependencyName, string>> = {
   redis: 'rate limits are shared out evenly between fronts; changes reach fronts by polling',
 }
 
-/** Watches the stores and tells what the node can do. */
+/** Watches the stores and reports the node's readiness. */
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #sinceMs: Record<DependencyName, number>
@@ -45,7 +48,7 @@ export class ReadinessWatch {
   }
 
   /**
-   * @param children how many of each role are ready and how many there should be
+   * @param children ready and wanted numbers of each role
    * @param silent fronts that run and do not answer
    */
   read(children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>, silent: number): ReadinessView {
@@ -90,7 +93,7 @@ export class ReadinessWatch {
 
   #look(): void {
     for (const name of NAMES) {
-      // A look that hangs is an answer too: the next one waits for it.
+      // A look that hangs is a result too: the next look waits for it.
       if (this.#looking.has(name)) continue
       this.#looking.add(name)
       void this.#options[name]

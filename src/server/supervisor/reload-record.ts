@@ -2,14 +2,14 @@ import { RELOAD_FILE, runningSupervisor, type DataDirectory } from './data-direc
 import { readOwn } from './data-directory/own-folder.ts'
 import { isRunning } from './fleet/process-state.ts'
 
-/** What a node tells of its latest reload, for `sluice reload` to wait for. */
+/** The state of a node's latest reload, which `sluice reload` waits for. */
 export interface ReloadRecord {
   /** Counts from 1; 0 before the first. */
   readonly number: number
   readonly state: 'none' | 'running' | 'done' | 'refused'
-  /** Why it was refused; without secrets. */
+  /** Why the node refused the reload; without secrets. */
   readonly reason: string | null
-  /** Settings that were changed and that only a restart takes. */
+  /** Changed settings that only a restart applies. */
   readonly needRestart: readonly string[]
 }
 
@@ -22,7 +22,7 @@ export function writeReload(data: DataDirectory, record: ReloadRecord): void {
   data.writePrivate(RELOAD_FILE, JSON.stringify(record))
 }
 
-/** Null when the node does not keep one: it is of another version. */
+/** Null when the node keeps no record: it is of another version. */
 export function readReload(path: string): ReloadRecord | null {
   const text = readOwn(path, RELOAD_FILE)
   const value: unknown = text === null ? null : JSON.parse(text)
@@ -30,8 +30,8 @@ export function readReload(path: string): ReloadRecord | null {
 }
 
 /**
- * Waits for the end of a reload that began after the one numbered `before`, so that it has read what stood in
- * the files when it was asked for. Null when the node ended first.
+ * Waits for the end of a reload that began after number `before`: such a reload has read the files as they
+ * were at the request. Null when the node ended first.
  */
 export async function untilReloaded(path: string, before: number): Promise<ReloadRecord | null> {
   const node = runningSupervisor(path)

@@ -20,7 +20,10 @@ import {
 import { connectionsNeeded } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** What the supervisor itself stands on: changing it takes a restart, and until then the old value holds. */
+/**
+ * Settings that the supervisor itself depends on: a change needs a restart, and until then the old value
+ * holds.
+ */
 const FIXED = {
   SLUICE_HOST: 'host',
   SLUICE_PORT: 'port',
@@ -35,7 +38,8 @@ const FIXED = {
   SLUICE_ROOT_KEY_FILE: 'rootKeyFile',
 } as const satisfies Readonly<Record<string, keyof Config>>
 /**
- * Other files are taken. Turning TLS on or off is not: fronts of both kinds would share the port for a while.
+ * Settings of TLS. A reload takes other files. A reload does not turn TLS on or off: fronts of both kinds
+ * would share the port for a while.
  */
 const TLS = ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'] as const
 
@@ -46,21 +50,21 @@ export interface ReloadOptions {
   childSetup(generation: NodeGeneration): readonly ChildPart[]
   /** May refuse the new generation (`StartRefused`). */
   check(generation: NodeGeneration): Promise<void>
-  /** Every child runs on this generation now. */
+  /** Reports that every child runs on this generation. */
   adopt(generation: NodeGeneration): void
-  /** How the latest reload stands. */
+  /** Writes the state of the latest reload. */
   tell(record: ReloadRecord): void
 }
 
 /**
- * Re-reads the configuration and replaces the children, or changes their number: one after the other. Reloads
- * that are asked for during a roll are one, after it.
+ * Re-reads the configuration and replaces the children, or changes their number: one step after the other.
+ * Reloads that come during a roll become one reload after it.
  */
 export class Reloader {
   readonly #options: ReloadOptions
   #current: NodeGeneration
   #record: ReloadRecord = NO_RELOAD
-  /** As it was last read, before any stand. */
+  /** The generation as last read, before any stand. */
   #given: NodeGeneration
   #stands: Stands = {}
   #last: Promise<unknown> = Promise.resolve()
@@ -78,7 +82,7 @@ export class Reloader {
     return this.#current
   }
 
-  /** What the settings say of what `scale` changes. */
+  /** The settings' values of the numbers that `scale` changes. */
   get configured(): Counts {
     const { fronts, workers } = this.#given.config
     return { fronts, workers }
@@ -93,14 +97,14 @@ export class Reloader {
   }
 
   /**
-   * Changes the number of fronts or of threads, and resolves when the new number serves. Nothing is read
-   * anew.
+   * Changes the number of fronts or of threads, and resolves when the new number serves. The configuration is
+   * not read again.
    */
   scale(input: ScaleInput): Promise<ScaleEnd> {
     return this.#inTurn(() => this.#scale(input))
   }
 
-  /** The node drains: what is queued is not done any more. */
+  /** Ends the reloads, since the node drains: queued ones are dropped. */
   end(): void {
     this.#isEnded = true
   }
@@ -111,7 +115,7 @@ export class Reloader {
     return turn
   }
 
-  /** A configuration that cannot be used changes nothing: the node goes on with the one it has. */
+  /** Reloads. An unusable configuration changes nothing: the node goes on with the current one. */
   async #reload(): Promise<void> {
     const { setup, fleet, childSetup, check, adopt } = this.#options
     this.#tell({ number: this.#record.number + 1, state: 'running', reason: null, needRestart: [] })
@@ -144,7 +148,7 @@ export class Reloader {
       const stands = standsOf(input, this.#stands, this.#given.settings)
       const generation = withStands(this.#current, stands)
       const now = countsOf(generation)
-      // Fewer fit whatever other nodes hold by now.
+      // A smaller number fits, whatever other nodes hold by now.
       if (connectionsNeeded(generation.config) > connectionsNeeded(this.#current.config))
         await check(generation)
       const startedAt = performance.now()
@@ -164,13 +168,13 @@ export class Reloader {
     try {
       this.#options.tell(this.#record)
     } catch (cause) {
-      // A disk that is full keeps `sluice reload` waiting, and nobody else.
+      // A full disk blocks only `sluice reload`.
       this.#options.setup.log.error('reload_not_told', { cause })
     }
   }
 }
 
-/** Only what was written for an operator leaves the log. */
+/** The reason for the record: other errors may contain private data and stay in the log. */
 function saidOf(problem: unknown): string {
   const isForOperator = problem instanceof ConfigInvalid || problem instanceof StartRefused
   return isForOperator ? problem.message : 'an error; its log tells which'

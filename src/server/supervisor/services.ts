@@ -8,7 +8,7 @@ import { startRedis } from './redis/redis-child.ts'
 import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** The stores of a running node, its own or the operator's. */
+/** The stores of a running node, embedded or the operator's. */
 export interface Services {
   readonly databaseUrl: string
   readonly postgres: 'embedded' | 'external'
@@ -20,17 +20,19 @@ export type Undo = (step: () => Promise<void>) => void
 
 /** Milliseconds that a start waits for an external Postgres that cannot be reached yet. */
 const POSTGRES_WAIT_MS = 30_000
+/** Milliseconds between two tries to reach an external Postgres. */
 const POSTGRES_RETRY_MS = 500
-/** Milliseconds until it says so, and between two such lines. */
+/** Milliseconds of waiting until the first line about it. */
 const SAY_AFTER_MS = 1_000
+/** Milliseconds between two lines about waiting. */
 const SAY_EACH_MS = 5_000
 
-/** Brings up what the operator did not bring himself. Throws `StartRefused`. */
+/** Starts the stores that the operator did not configure. Throws `StartRefused`. */
 export async function startServices(
   { config }: NodeGeneration,
   { data, log, undo }: { data: DataDirectory; log: NodeSetup['log']; undo: Undo },
 ): Promise<Services> {
-  // Both are awaited: a failure of one must not leave the other without its undo.
+  // Both are awaited: a failure of one store must not leave the other without its undo.
   const [postgres, redis] = await Promise.allSettled([
     config.databaseUrl === null
       ? startEmbeddedPostgres({
@@ -62,13 +64,13 @@ export async function startServices(
 
 export interface StoreWait {
   isEnding(): boolean
-  /** Takes the lines that say what a start waits for. */
+  /** Writes a line about what the start waits for. */
   say(line: string): void
 }
 
 /**
- * Migrates, waiting for an external Postgres that is still coming up. Throws `StartRefused`; returns early
- * when the node is to end.
+ * Migrates, and waits for an external Postgres that is still coming up. Throws `StartRefused`; returns early
+ * when the node ends.
  */
 export async function prepareStore(
   store: Pick<NodeStore, 'migrate'>,
@@ -113,7 +115,7 @@ function sayWhileWaiting(say: () => void): () => void {
 /** Host and port, never user or password. */
 function placeIn(databaseUrl: string): string {
   const { hostname, port, pathname, searchParams } = new URL(withOneHost(databaseUrl))
-  // The password holds a slash, and what looks like a host is its beginning.
+  // The password holds a slash: the apparent host is the beginning of the password.
   if (pathname.includes('@')) return 'the host of DATABASE_URL'
   return searchParams.get('host') ?? `${hostname}:${port === '' ? '5432' : port}`
 }
@@ -134,7 +136,9 @@ export async function checkConnections(
   )
 }
 
-/** Our own is given what the start needs, with room; a reload cannot change it. */
+/**
+ * Remedies. The embedded Postgres gets the connections of the start, with room; a reload cannot change that.
+ */
 const ADVICE: Readonly<Record<Services['postgres'], string>> = {
   embedded: 'restart the node with so many,',
   external: 'raise its max_connections',

@@ -1,10 +1,11 @@
 import { get } from 'node:http'
 
-/** Milliseconds and bytes that an answer of the admin port may take. */
+/** Milliseconds that a response of the admin port may take. */
 const ANSWER_MS_MAX = 3_000
+/** Bytes of a response of the admin port. */
 const ANSWER_BYTES_MAX = 8 * 2 ** 20
 
-/** What the admin port of a node on this machine answers with 200; null for everything else. */
+/** The body of a 200 response of the admin port of a node on this machine; null for every other response. */
 export function readAdmin(adminUrl: string, path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const request = get(

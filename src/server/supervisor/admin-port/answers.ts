@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 import { FAILURES, statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 
-/** A whole answer of the admin port itself. */
+/** A whole response that the admin port makes itself. */
 export interface Answer {
   readonly status: number
   readonly body: string | Uint8Array
@@ -14,7 +14,7 @@ export interface Answer {
 const OK = 200
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const FOUND = 302
-/** Seconds after which what is busy may be asked again. */
+/** Seconds after which a caller may repeat a request that got `busy`. */
 const RETRY_AFTER_S = 1
 
 export function json(value: unknown, status = OK): Answer {
@@ -29,7 +29,7 @@ export function redirect(location: string): Answer {
   return { status: FOUND, body: '', headers: { location, 'cache-control': 'no-store' } }
 }
 
-/** A failure in the envelope that the public port answers with. C1. */
+/** A failure in the envelope of the public port. C1. */
 export function failed(failure: Failure): Answer {
   const { status: statuses, retry } = FAILURES[failure.name]
   const code = statusOf(failure.name, statuses)
@@ -51,14 +51,14 @@ export function failed(failure: Failure): Answer {
   }
 }
 
-/** Nothing but what a page of ours needs may follow from an answer of this port. */
+/** Headers of every response: a browser may use it only for a page of Sluice. */
 export const EVERY_ANSWER: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Writes an answer; a HEAD gets its headers alone. One whose caller has left is dropped. */
+/** Writes a response; a HEAD gets only the headers. A response whose caller has left is dropped. */
 export function send(response: ServerResponse, { status, body, headers }: Answer, isHead = false): void {
   if (response.destroyed || response.headersSent) return
   const length = status === NOT_MODIFIED ? {} : { 'content-length': Buffer.byteLength(body) }

@@ -11,17 +11,17 @@ import { pagePolicy } from './page-policy.ts'
 
 const compress = promisify(brotliCompress)
 /**
- * Of what the build has not compressed: below the highest one, which would take the first visit half a second
- * for some per cent.
+ * Brotli level for files that the build has not compressed: the highest level would delay the first visit by
+ * half a second to save a few percent.
  */
 const BROTLI_QUALITY = 9
-/** Bytes below which compressing gains nothing. */
+/** Bytes below which a file is sent uncompressed. */
 const COMPRESS_BYTES_MIN = 1_024
-/** Beside a file: the same as the build has compressed it. */
+/** Extension of the compressed copy that the build puts beside a file. */
 const PACKED = '.br'
 const OK = 200
 const INDEX = 'index.html'
-/** Put there by the build. */
+/** Folder into which the build puts the page. */
 const PAGE_FOLDER = fileURLToPath(new URL('../../dashboard/page/', import.meta.url))
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -35,7 +35,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '': 'text/plain; charset=utf-8',
 }
 
-/** One form of a file. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3. */
+/**
+ * One form of a file. Each form has its own strong ETag, since equal tags promise equal bytes. RFC 9110
+ * §8.8.3.
+ */
 interface Form {
   readonly bytes: Buffer
   readonly headers: Readonly<Record<string, string>>
@@ -46,18 +49,18 @@ interface Loaded {
   readonly brotli: Form | null
 }
 
-/** What a caller says of the form that it wants. */
+/** Headers of a request that choose the form. */
 export interface Input {
   readonly acceptEncoding?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
 
 /**
- * The files of the dashboard, by their exact names: the list is read once, and no path is made of what a
- * caller says. Each is read and compressed at its first use, then kept.
+ * The files of the dashboard by their exact names. The list is read once, and no path is made from a request.
+ * Each file is read and compressed at its first use and then kept.
  */
 export class Assets {
-  /** File by its name behind `/dashboard/`. */
+  /** Path of each file by its name below `/dashboard/`. */
   readonly #files: ReadonlyMap<string, string>
   readonly #packed: ReadonlySet<string>
   readonly #loaded = new Map<string, Promise<Loaded>>()
@@ -79,7 +82,9 @@ export class Assets {
     return [...this.#files.keys()]
   }
 
-  /** @param name behind `/dashboard/`; empty for the page itself. @returns null when there is no such file */
+  /**
+   * @param name name below `/dashboard/`; empty for the page itself @returns null when there is no such file
+   */
   async find(name: string, input: Input): Promise<Answer | null> {
     const file = this.#files.get(name === '' ? INDEX : name)
     if (file === undefined) return null
@@ -94,7 +99,7 @@ export class Assets {
     if (known !== undefined) return known
     const loading = load(file, this.#packed.has(file + PACKED))
     this.#loaded.set(file, loading)
-    // The next request tries again.
+    // After a failure the next request tries again.
     loading.catch(() => this.#loaded.delete(file))
     return loading
   }

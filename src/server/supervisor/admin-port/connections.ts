@@ -2,13 +2,13 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Bounds the connections of a server: beyond the most the one goes that has waited longest without a call,
- * since who holds many and asks nothing must not keep out who does ask. Where all have calls under way the
- * new one goes.
+ * Limits the connections of a server. Beyond the limit the server closes the connection that has waited
+ * longest without a call, so that a client with many idle connections cannot exclude others. When all
+ * connections have calls under way, the server closes the new one.
  */
 export function boundConnections(server: Server, countMax: number): void {
   let open = 0
-  /** Without a call under way, the one that has waited longest first. */
+  /** Connections without a call under way; the longest wait comes first. */
   const waiting = new Set<Socket>()
   server.on('connection', (socket) => {
     open++
@@ -19,7 +19,8 @@ export function boundConnections(server: Server, countMax: number): void {
     const [longest = socket] = waiting
     waiting.add(socket)
     if (open <= countMax) return
-    // It is closed only later, and whoever comes before that costs another one.
+    // The socket closes later than this; without this removal the next connection would choose the same
+    // socket again.
     waiting.delete(longest)
     longest.destroy()
   })

@@ -11,24 +11,24 @@ import { OwnUse } from './own-use.ts'
 export interface LiveSource {
   readonly version: string
   readonly log: Pick<Log, 'error'>
-  /** Null until the node is up, and again from the drain on. */
+  /** Null before the node is up, and again after the drain has begun. */
   readiness(): ReadinessView | null
-  /** What `doctor` says of what is not counted; looked at with each view. */
+  /** Advice of `doctor` about conditions without a counter; computed for each view. */
   advice(): readonly Advice[]
-  /** As whoever started the node types it. */
+  /** The command by which the operator started the node. */
   readonly command: string
-  /** Asks every process that serves. Never rejects. */
+  /** Reads every serving process. Never rejects. */
   looks(): Promise<readonly ChildLook[]>
-  /** Milliseconds between two looks, where it is not LIVE_LOOK_MS. */
+  /** Milliseconds between two looks; LIVE_LOOK_MS when absent. */
   readonly lookMs?: number
 }
 
-/** Takes the JSON of a live view; null: there is no more to come. */
+/** Receives the JSON of a live view; null: no further view follows. */
 export type LiveListener = (json: string | null) => void
 
 /**
- * The one collector of live views: started by the first listener, ended by the last, and silent between.
- * However many listen, the processes are asked once a second, and the view is written once.
+ * The one collector of live views. The first listener starts it, the last one ends it, and it rests between.
+ * For any number of listeners the collector reads the processes once a second and writes the view once.
  */
 export class LiveFeed {
   readonly #source: LiveSource
@@ -40,14 +40,14 @@ export class LiveFeed {
     this.#source = source
   }
 
-  /** @returns takes it back */
+  /** @returns a function that ends the subscription */
   subscribe(listener: LiveListener): () => void {
     this.#listeners.add(listener)
     if (!this.#isRunning) void this.#run()
     return () => void this.#listeners.delete(listener)
   }
 
-  /** The next view, within some two seconds; null when there is none to come. */
+  /** The next view, within about two seconds; null when none follows. */
   once(): Promise<string | null> {
     return new Promise((resolve) => {
       const leave = this.subscribe((json) => {
@@ -57,7 +57,7 @@ export class LiveFeed {
     })
   }
 
-  /** The node is ending. */
+  /** Ends all subscriptions, since the node is ending. */
   close(): void {
     this.#isClosed = true
     this.#tell(null)

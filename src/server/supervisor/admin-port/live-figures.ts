@@ -12,7 +12,7 @@ import type { FrontLoad } from '../../observe/load-advice.ts'
 import { CALL_BUCKETS } from '../../observe/metrics.ts'
 import type { ProcessSpans, Span } from './live-spans.ts'
 
-/** Share of a provider's attempts from which it is failing. Decision. */
+/** Share of failed attempts from which a provider counts as failing. Decision. */
 const FAILING_SHARE = 0.5
 
 /** Calls or attempts under one name. */
@@ -20,14 +20,14 @@ interface Sums {
   perSecond: number
   refusedPerSecond: number
   failedPerSecond: number
-  /** Over the longer time. */
+  /** All calls of the longer time. */
   all: number
   refused: number
   failed: number
   readonly buckets: number[]
 }
 
-/** What all processes together did, by operation. */
+/** Calls of all processes together, by operation. */
 export function operationsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, Readonly<Sums>> {
   const found = new Map<string, Sums>()
   for (const { last, window } of processes) {
@@ -65,7 +65,7 @@ export function operationViews(found: ReadonlyMap<string, Readonly<Sums>>): Oper
     }))
 }
 
-/** Calls answered 4xx over the longer time, by code. */
+/** Calls answered with 4xx over the longer time, by code. */
 export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   for (const {
@@ -77,7 +77,9 @@ export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<stri
   return found
 }
 
-/** Within its bucket as if that were filled evenly; null when nothing was measured. */
+/**
+ * A quantile in milliseconds, interpolated as if each bucket were filled evenly; null without measurements.
+ */
 export function quantileMs(buckets: readonly number[], quantile: number): number | null {
   const all = buckets.reduce((sum, count) => sum + count, 0)
   if (all === 0) return null
@@ -123,7 +125,7 @@ export function providerViews(processes: readonly ProcessSpans[], now: Date): Pr
     })
 }
 
-/** Each front has breakers of its own: the one that opened first, and the probe that is due first. */
+/** The breaker of a provider: each front has its own, of which the first opening and the next probe count. */
 function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Date): BreakerView | null {
   const open = processes.flatMap(({ last: { to } }) =>
     to.breakers.filter((one) => one.provider === provider).flatMap((one) => one.open),
@@ -137,7 +139,7 @@ function breakerOf(provider: string, processes: readonly ProcessSpans[], now: Da
   }
 }
 
-/** Readings come by IPC: below a second an instant would change from look to look. */
+/** Instant in whole seconds: readings arrive by IPC, so that milliseconds would change from look to look. */
 function secondOf(ms: number): string {
   return new Date(Math.round(ms / 1_000) * 1_000).toISOString()
 }
@@ -169,7 +171,7 @@ export function frontViews(processes: readonly ProcessSpans[]): FrontView[] {
     .sort((a, b) => a.front - b.front || a.pid - b.pid)
 }
 
-/** The same over the longer time, for what is advised: it should not come and go with each second. */
+/** The loads over the longer time, for advice, which should not change every second. */
 export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLoad[] {
   return processes.flatMap(({ window: { from, to } }) => {
     if (from.front === null || to.front === null) return []
@@ -228,7 +230,10 @@ export function heldVideos(processes: readonly ProcessSpans[]): Record<string, n
   return held
 }
 
-/** Every runner counts those of all: the larger figures are the later ones as well as any. */
+/**
+ * Counts of webhooks. Every runner counts the deliveries of all runners: the largest figures are as good as
+ * any.
+ */
 export function webhooksView(processes: readonly ProcessSpans[]): LiveView['webhooks'] {
   const counts = processes.flatMap(({ last: { to } }) => (to.deliveries === null ? [] : [to.deliveries]))
   if (counts.length === 0) return null
@@ -242,12 +247,12 @@ export function sumOf(processes: readonly ProcessSpans[], read: (span: Span) => 
   return processes.reduce((sum, { last }) => sum + read(last), 0)
 }
 
-/** Never 0, since something is divided by it. */
+/** Seconds of a span; never 0, since rates divide by it. */
 export function secondsOf({ from, to }: Span): number {
   return Math.max(1e-3, (to.atMs - from.atMs) / 1_000)
 }
 
-/** Three decimals: more would only make the event longer. */
+/** Rounds to three decimals: more would only lengthen the event. */
 export function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000
 }

@@ -2,24 +2,24 @@ import { LIVE_LOOKS_KEPT } from '../../../schemas/operator/admin-port-limits.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
 
-/** What one process said at two instants. */
+/** Two readings of one process. */
 export interface Span {
   readonly from: LiveReading
   readonly to: LiveReading
 }
 
-/** One process: since the look before, and since the oldest that is kept. */
+/** The spans of one process: since the previous look, and since the oldest kept reading. */
 export interface ProcessSpans {
   readonly pid: number
   readonly last: Span
   readonly window: Span
 }
 
-/** Keeps the latest readings of each process, so that differences can be taken of them. */
+/** Keeps the latest readings of each process, from which differences are computed. */
 export class LiveSpans {
   readonly #kept = new Map<string, readonly LiveReading[]>()
 
-  /** Takes a look in. @returns the processes that answered now and before */
+  /** Adds a look. @returns the processes that answered in this look and the previous one */
   take(looks: readonly ChildLook[]): readonly ProcessSpans[] {
     const alive = new Set(looks.map(({ id }) => id))
     for (const id of this.#kept.keys()) if (!alive.has(id)) this.#kept.delete(id)

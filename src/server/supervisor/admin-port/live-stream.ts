@@ -4,12 +4,15 @@ import { LIVE_PATH } from '../../../schemas/api-prefix.ts'
 import { LiveView } from '../../../schemas/operator/live-view.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 
-/** Milliseconds without an event after which a node is taken for gone: it sends one a second. Decision. */
+/**
+ * Milliseconds without an event after which the node counts as gone; a node sends an event every second.
+ * Decision.
+ */
 export const LIVE_SILENCE_MS_MAX = 5_000
-/** Of one event; that of a node with 256 fronts has less than a tenth of it. Decision. */
+/** Characters of one event; that of a node with 256 fronts has less than a tenth of this. Decision. */
 export const LIVE_EVENT_CHARS_MAX = 2 ** 20
 
-/** Why there is nothing more: the node does not want this key, or cannot be reached and may come back. */
+/** Why the stream ended: the node refuses this key, or the node cannot be reached and may come back. */
 export interface LiveEnd {
   readonly kind: 'refused' | 'away'
   readonly reason: string
@@ -18,14 +21,16 @@ export interface LiveEnd {
 export interface LiveInput {
   readonly adminUrl: string
   readonly managementKey: Secret
-  /** Told of each look, once a second. */
+  /** Receives each view, once a second. */
   onView(view: LiveView): void
   readonly signal: AbortSignal
-  /** LIVE_SILENCE_MS_MAX where it is left out. */
+  /** Milliseconds without an event until the end; LIVE_SILENCE_MS_MAX when absent. */
   readonly silenceMs?: number
 }
 
-/** Follows the live view of a node until it ends, for whatever reason; the signal is one. Never rejects. */
+/**
+ * Follows the live view of a node until the stream ends for any reason, the signal included. Never rejects.
+ */
 export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveInput): Promise<LiveEnd> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${input.managementKey.reveal()}`, accept: 'text/event-stream' }
@@ -73,10 +78,10 @@ function reading(answer: IncomingMessage, { onView, signal }: LiveInput, end: (h
 }
 
 const OK = 200
-/** The hundreds of statuses that are about what was asked. */
+/** First digit of the statuses that blame the request. */
 const CALLERS_FAULT = 4
 
-/** What the caller can change is a refusal: asking again would bring the same. */
+/** A refusal where the caller has to change the request: a retry would get the same response. */
 function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
   return {
     kind: Math.floor(statusCode / 100) === CALLERS_FAULT ? 'refused' : 'away',
@@ -84,14 +89,14 @@ function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
   }
 }
 
-/** Of an error in our envelope. */
+/** The message of an error in Sluice's envelope. */
 function messageIn(text: string): string | null {
   const error: unknown = memberOf(parsed(text), 'error')
   const message = memberOf(error, 'message')
   return typeof message === 'string' ? message : null
 }
 
-/** Null for a comment that keeps the connection. */
+/** Null for a comment, which only keeps the connection open. */
 function viewOf(event: string): LiveView | 'other' | null {
   const data = event
     .split('\n')
@@ -117,7 +122,10 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/** A refused connection to a name with several addresses has no message of its own. */
+/**
+ * The reason of a failed connection. A refused connection to a name with several addresses has no message of
+ * its own.
+ */
 function reasonOf(cause: Error): string {
   return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message
 }

@@ -12,7 +12,10 @@ import type { OperatorKeys } from './operator-keys.ts'
 export interface LiveStreamsOptions {
   readonly feed: Pick<LiveFeed, 'subscribe' | 'once'>
   readonly keys: Pick<OperatorKeys, 'check'>
-  /** How long fronts go on without Postgres: so long a view stays open whose key nobody can look at. */
+  /**
+   * Milliseconds for which fronts go on without Postgres: a view stays open as long while its key cannot be
+   * checked.
+   */
   readonly keyGraceMs: () => number
   /** Monotonic milliseconds. */
   readonly now?: () => number
@@ -26,7 +29,8 @@ const EVENT_STREAM = {
 } as const
 
 /**
- * Open live views: each an answer that goes on until its reader leaves, its key is gone, or the node drains.
+ * Open live views. Each is a response that goes on until its reader leaves, its key is gone, or the node
+ * drains.
  */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions
@@ -36,7 +40,7 @@ export class LiveStreams {
     this.#options = options
   }
 
-  /** @param authorization of a key that was found to be an operator's just now */
+  /** @param authorization header with a key that was just confirmed as an operator's */
   open(response: ServerResponse, authorization: string): void {
     if (!this.#admit(response)) return
     response.writeHead(OK, { ...EVERY_ANSWER, ...EVENT_STREAM })
@@ -44,7 +48,7 @@ export class LiveStreams {
     new LiveStream(this.#options, response, authorization).begin()
   }
 
-  /** One view, as JSON. */
+  /** Sends one view as JSON. */
   async once(response: ServerResponse): Promise<void> {
     if (!this.#admit(response)) return
     const view = await this.#options.feed.once()
@@ -67,10 +71,11 @@ class LiveStream {
   readonly #response: ServerResponse
   readonly #authorization: string
   readonly #now: () => number
-  /** Milliseconds at which the key was last known to be an operator's, and was last asked for. */
+  /** Milliseconds at which the key was last confirmed as an operator's. */
   #knownAt: number
+  /** Milliseconds at which the key was last checked. */
   #askedAt: number
-  /** Since when the reader has not taken what it was sent; null while it does. */
+  /** Milliseconds since which the reader takes nothing; null while the reader takes data. */
   #stalledAt: number | null = null
 
   constructor(options: LiveStreamsOptions, response: ServerResponse, authorization: string) {
@@ -91,7 +96,7 @@ class LiveStream {
     if (view === null) return void this.#response.end()
     const now = this.#now()
     if (now - this.#askedAt >= ADMIN_KEY_MS_MAX - LIVE_LOOK_MS) void this.#askAgain(now)
-    // Who reads slowly misses views, and gets the newest when it can: nothing is kept for it.
+    // A slow reader misses views and gets the newest one when it can: views are not queued.
     if (this.#response.writableLength === 0) {
       this.#stalledAt = null
       this.#response.write(`data: ${view}\n\n`)
@@ -105,7 +110,7 @@ class LiveStream {
     this.#askedAt = now
     const { kind } = await this.#options.keys.check(this.#authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
-    // While no front can tell, a view is wanted most.
+    // The view stays open while no front can check the key: an operator needs it most then.
     const isOver =
       kind === 'refused' || (kind === 'undecided' && now - this.#knownAt > this.#options.keyGraceMs())
     if (isOver) this.#response.end()

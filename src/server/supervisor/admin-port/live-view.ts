@@ -28,17 +28,17 @@ export interface LiveLook {
   readonly processes: readonly ProcessSpans[]
   /** Processes that did not answer in time. */
   readonly silent: readonly ChildLook[]
-  /** Of the supervisor. */
+  /** CPU and memory of the supervisor. */
   readonly own: OwnUsed
-  /** Of the machine, since the look before. */
+  /** Cores of the machine since the previous look. */
   readonly cores: Cores
-  /** What `doctor` says of what is not counted. */
+  /** Advice of `doctor` about conditions without a counter. */
   readonly advice: readonly Advice[]
-  /** As whoever started the node types it. */
+  /** The command by which the operator started the node. */
   readonly command: string
 }
 
-/** What the dashboard and the terminal show, of what the processes said. */
+/** The live view of the dashboard and the terminal, made from the readings of the processes. */
 export function liveView({
   version,
   now,

@@ -9,29 +9,32 @@ import { FAILURES } from '../../../schemas/failures.ts'
 import { failed, type Answer } from './answers.ts'
 import type { PublicPort, SmallAnswer } from './public-port.ts'
 
-/** Whether a call may pass; what to answer when it may not. `undecided`: nobody could tell just now. */
+/**
+ * The result of a key check with the response for a call that may not pass. `undecided`: no front could
+ * decide.
+ */
 export type KeyCheck =
   { readonly kind: 'operator' } | { readonly kind: 'refused' | 'undecided'; readonly answer: Answer }
 
 const OPERATOR: KeyCheck = { kind: 'operator' }
-/** Where a front tells whether a key is an operator's. */
+/** Path at which a front tells whether a key is an operator's. */
 const SESSION = `${API_PREFIX}/admin/session`
 const OK = 200
 const REFUSALS: readonly number[] = [...FAILURES.key_unknown.status, ...FAILURES.key_disabled.status]
-/** Characters of a header worth reading: scheme, some spaces, the longest key. */
+/** Characters of a header that can be valid: scheme, some spaces, the longest key. */
 const HEADER_CHARS_MAX = 256
 const BEARER = /^Bearer +(\S+) *$/i
-/** What else of a front's refusal is passed on. */
+/** Headers of a front's refusal that are passed on. */
 const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-request-id'] as const
 
 /**
- * Tells keys of operators from all others, by asking a front: the supervisor itself knows no keys. Only that
- * a key is an operator's is remembered, and not for long.
+ * Tells keys of operators from all others by a call to a front: the supervisor itself knows no keys. Only a
+ * positive result is remembered, for a short time.
  */
 export class OperatorKeys {
   readonly #port: Pick<PublicPort, 'read'>
   readonly #now: () => number
-  /** Milliseconds at which a key was last found to be an operator's, by its hash; the oldest first. */
+  /** Milliseconds at which a key was last confirmed as an operator's, by its hash; the oldest first. */
   readonly #known = new Map<string, number>()
   readonly #asking = new Map<string, Promise<KeyCheck>>()
 
@@ -42,8 +45,8 @@ export class OperatorKeys {
   }
 
   /**
-   * @param authorization the header's text
-   * @param msMax how old an answer may be
+   * @param authorization text of the header
+   * @param msMax largest age of a remembered result
    */
   async check(authorization: string | undefined, msMax = ADMIN_KEY_MS_MAX): Promise<KeyCheck> {
     const key =
@@ -54,7 +57,7 @@ export class OperatorKeys {
       return refused(
         failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }),
       )
-    // What has not the shape of a key is never asked of anybody.
+    // A text without the shape of a key is refused without a call to a front.
     if (!isKeyShaped(key)) return refused(failed({ name: 'key_unknown' }))
     const digest = hashOfKey(key)
     const knownAt = this.#known.get(digest)
@@ -68,7 +71,7 @@ export class OperatorKeys {
   }
 
   async #ask(key: string, digest: string): Promise<KeyCheck> {
-    // From before the question: what is answered may have changed since.
+    // The time is taken before the call: the result may have changed since then.
     const askedAt = this.#now()
     const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
     this.#known.delete(digest)

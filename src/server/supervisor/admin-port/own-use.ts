@@ -1,6 +1,6 @@
-/** What the supervisor itself uses. */
+/** CPU and memory that the supervisor itself uses. */
 export interface OwnUsed {
-  /** Since the look before, or the start; never 0 seconds. */
+  /** Seconds since the previous look, or the start; never 0. */
   readonly seconds: number
   readonly cpuShare: number
   readonly memoryBytes: number

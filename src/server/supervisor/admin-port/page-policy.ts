@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** An import map has to stand in the page itself. */
+/** An import map has to be part of the page itself. */
 const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/g
 
 /**
- * What a browser may do on a page of the dashboard: load what is ours, talk to where it came from, and
- * nothing else.
- * @param page text whose import maps are allowed, by their digests; no other script that stands in a page is
+ * The content security policy of a page of the dashboard: the page loads files of its own origin, calls its
+ * own origin, and nothing else.
+ * @param page text whose import maps are allowed, by their digests; no other script within the page is
  */
 export function pagePolicy(page: string): string {
   const maps = [...page.matchAll(IMPORT_MAP)].map(

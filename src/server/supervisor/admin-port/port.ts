@@ -22,20 +22,20 @@ import { Relay } from './relay.ts'
 export interface AdminOptions extends LiveSource {
   readonly host: string
   readonly port: number
-  /** Where calls of the dashboard go. */
+  /** The public port, to which calls of the dashboard go. */
   readonly publicPort: PublicPortOptions
   readonly keyGraceMs: () => number
   /** Prometheus text over all processes of the node. */
   metrics(): Promise<string>
-  /** The dashboard's files; those of the build when left out. */
+  /** The dashboard's files; those of the build when absent. */
   readonly assets?: Assets
 }
 
-/** The admin port while it is open. */
+/** The open admin port. */
 export interface Admin {
-  /** Fronts serve with one of these certificates from now on. */
+  /** Sets the certificates that fronts serve with from now on. */
   trust(pems: readonly string[]): void
-  /** Ends the live views: the node is ending. */
+  /** Ends the live views, since the node is ending. */
   drain(): void
   close(): Promise<void>
 }
@@ -45,8 +45,8 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shutting down.' }
 
 /**
- * For the operator, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the dashboard with
- * what it asks for. C29. Throws `StartRefused` when the address is taken.
+ * Opens the operator's port, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the
+ * dashboard with its calls. C29. Throws `StartRefused` when the address is taken.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const desk = new AdminDesk(options)
@@ -56,7 +56,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   })
   boundConnections(server, ADMIN_CONNECTIONS_MAX)
   await listen(server, options)
-  // A connection that cannot be accepted, as where the machine has no descriptor left, must not end the node.
+  // A connection that cannot be accepted, as on a machine without a free descriptor, must not end the node.
   server.on('error', () => undefined)
   return {
     trust: (pems) => desk.port.trust(pems),
@@ -74,8 +74,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
- * What errors of the public port lead to, with what those pages lead to and their style: text without
- * scripts. The reference page is not.
+ * True for a page of the public port that errors link to, and for the pages and the style that such a page
+ * links to: text without scripts. The reference page is not among them.
  */
 function isTextPage(path: string): boolean {
   return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)
@@ -104,7 +104,7 @@ class AdminDesk {
     const { method = '', url = '' } = request
     const [path = '', query = ''] = url.split('?', 2)
     const isHead = method === 'HEAD'
-    // Who probes may know us by any name, and gets nothing that a stranger must not see.
+    // A probe may use any host name: its response contains nothing private.
     if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host))
       return send(response, failed({ name: 'admin_host_refused' }), isHead)
     if (path.startsWith(`${API_PREFIX}/`)) return this.#api(request, response, { path, query })
@@ -127,21 +127,20 @@ class AdminDesk {
     return asset ?? failed({ name: 'route_unknown' })
   }
 
-  /** Only for keys of operators, whatever is asked. */
+  /** Serves the API to keys of operators only, whatever the path. */
   async #api(
     request: IncomingMessage,
     response: ServerResponse,
     { path, query }: { readonly path: string; readonly query: string },
   ): Promise<void> {
-    // Browsers do not send a call behind another one; an answer that waits there would never hear that its
-    // caller has left.
+    // Browsers do not pipeline calls; a pipelined response would not learn that its caller has left.
     if (response.socket === null) return void request.socket.destroy()
     const { authorization } = request.headers
     const isHead = request.method === 'HEAD'
     if (this.#options.readiness() === null) return send(response, failed(NOT_UP), isHead)
     const check = await this.#keys.check(authorization)
     if (check.kind !== 'operator') return send(response, check.answer, isHead)
-    // Who left meanwhile would never be told of.
+    // For a caller that has left no close event follows.
     if (response.destroyed) return
     if (path !== LIVE_PATH) return this.#relay.pass(request, response)
     if (request.method !== 'GET')
@@ -150,7 +149,7 @@ class AdminDesk {
     this.#streams.open(response, authorization ?? '')
   }
 
-  /** One of the public port, without a key. */
+  /** Passes on a text page of the public port, without a key. */
   #textPage(request: IncomingMessage, response: ServerResponse): void {
     if (response.socket === null) return void request.socket.destroy()
     this.#relay.pass(request, response)

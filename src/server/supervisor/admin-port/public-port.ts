@@ -11,37 +11,38 @@ import type { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 import { ADMIN_KEYS_MAX, ADMIN_RELAYS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
-/** Connections that wait for another call, and milliseconds that they do: less than a front keeps them. */
+/** Idle connections to the public port that are kept. */
 const FREE_SOCKETS_MAX = 8
+/** Milliseconds that an idle connection is kept: less than a front keeps it. */
 const KEPT_MS = 4_000
-/** Bytes of an answer that is read whole. */
+/** Bytes of a response that is read whole. */
 const ANSWER_BYTES_MAX = 65_536
 
 export interface PublicPortOptions {
-  /** One that can be connected to. */
+  /** An address to connect to. */
   readonly host: string
   readonly port: number
   readonly isTls: boolean
 }
 
-/** What is asked of the public port. */
+/** A request to the public port. */
 export interface Asked {
   readonly method: string
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
-  /** Flat name, value list; `host` is ours. */
+  /** Flat list of names and values; the port itself sets `host`. */
   readonly headers: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** A small answer, read whole. */
+/** A small response, read whole. */
 export interface SmallAnswer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
 }
 
-/** This node's own public port, over a few connections that are kept. */
+/** The public port of this node, over a few kept connections. */
 export class PublicPort {
   readonly #options: PublicPortOptions
   readonly #agent: Agent
@@ -60,12 +61,15 @@ export class PublicPort {
       : new Agent(kept)
   }
 
-  /** Fronts serve with one of these from now on. @param pems texts whose first certificates are theirs */
+  /**
+   * Sets the certificates that fronts serve with from now on. @param pems texts whose first certificate each
+   * is that of fronts
+   */
   trust(pems: readonly string[]): void {
     this.#certificates = pems.map((pem) => new X509Certificate(pem).raw)
   }
 
-  /** Begins a call; who asked writes the body, and ends it. */
+  /** Begins a call; the caller of this method writes the body and ends it. */
   ask({ method, path, headers, signal }: Asked): ClientRequest {
     const { host, port, isTls } = this.#options
     const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
@@ -82,7 +86,7 @@ export class PublicPort {
     return isTls ? tlsRequest(options) : plainRequest(options)
   }
 
-  /** GET without a body; null when no front answers in time. */
+  /** Makes a GET without a body; null when no front answers in time. */
   async read(path: string, headers: readonly string[], msMax: number): Promise<SmallAnswer | null> {
     const asked = { method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) }
     const answer = await this.#readOnce(asked)
@@ -115,7 +119,7 @@ export class PublicPort {
 
 const STALE = 'stale'
 
-/** The front ended a kept connection just when it was used again: the call never reached it. */
+/** True when the front closed a kept connection just at its reuse: the call never reached the front. */
 export function isStale(request: ClientRequest, cause: Error): boolean {
   return request.reusedSocket && 'code' in cause && cause.code === 'ECONNRESET'
 }
@@ -132,13 +136,13 @@ async function readWhole(answer: IncomingMessage): Promise<Buffer> {
 }
 
 interface PinnedOptions extends RequestOptions {
-  /** The signal of the call, which Node keeps from its agents. */
+  /** The signal of the call, which Node does not pass to its agents. */
   readonly ending?: AbortSignal
 }
 
 /**
- * Connects to whoever has one of our certificates, whatever names stand in it and however old it is: nobody
- * else is let near a key.
+ * Connects only to a server with a certificate of this node, whatever its names and age: no other server may
+ * receive a key.
  */
 class PinnedAgent extends TlsAgent {
   readonly #isOurs: (raw: Buffer) => boolean
@@ -158,8 +162,8 @@ class PinnedAgent extends TlsAgent {
       rejectUnauthorized: false,
       ...(timeout === undefined ? {} : { timeout }),
     })
-    // A call without a connection does not hear its signal: with a front that hangs it would wait for the
-    // handshake for ever.
+    // A call without a connection ignores its signal: with a front that hangs it would wait for the handshake
+    // for ever.
     const giveUp = (): void => void socket.destroy(new Error('the call has ended'))
     const failed = (cause: Error): void => {
       ending?.removeEventListener('abort', giveUp)

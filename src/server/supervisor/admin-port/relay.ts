@@ -11,9 +11,9 @@ import { EVERY_ANSWER, failed, send } from './answers.ts'
 import { isStale, type PublicPort } from './public-port.ts'
 
 /**
- * What of a caller's headers is not relayed beside those of the connection. An origin would make the front
- * speak of other sites, cookies are those of whatever else has this address, and where the caller is says
- * only who connects to the public port: no proxy is believed, this one neither.
+ * Headers of a caller that are not relayed, beside those of the connection. An origin would make the front
+ * answer for other sites. Cookies belong to any other service at this address. The caller's address is
+ * decided by the connection to the public port: fronts trust no proxy, including this relay.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   'host',
@@ -25,15 +25,15 @@ const DROPPED: ReadonlySet<string> = new Set([
   'via',
   'x-real-ip',
 ])
-/** Each is written once, as it was understood here. */
+/** Headers that the relay writes itself, with the values that it has checked. */
 const OURS: ReadonlySet<string> = new Set(['authorization', 'content-length'])
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const TOO_LARGE: Failure = { name: 'body_too_large', fields: { limit: ADMIN_BODY_BYTES_MAX } }
 const NO_FRONT: Failure = { name: 'busy', detail: 'No front answers.' }
 
 /**
- * Passes calls on to this node's own public port, as streams both ways; when one side goes, so does the
- * other.
+ * Passes calls on to the public port of this node, as streams in both directions; when one side ends, the
+ * other ends too.
  */
 export class Relay {
   readonly #port: Pick<PublicPort, 'ask'>
@@ -138,7 +138,7 @@ class RelayedCall {
         done(new Error('the body is too large'))
       },
     })
-    // Of what fails the one end that is left hears by itself.
+    // Each stream reports its own failure, so that the callback needs no error.
     this.#request.pipe(bounded)
     pipeline(bounded, asked, () => {
       this.#request.unpipe(bounded)
@@ -158,11 +158,11 @@ class RelayedCall {
     for (const [name, value] of Object.entries(EVERY_ANSWER))
       if (!lower.includes(name)) headers.push(name, value)
     response.writeHead(answer.statusCode ?? 0, answer.statusMessage, headers)
-    // A front that fails midway leaves an answer that is cut, not one that seems whole.
+    // A front that fails in the middle of a response leaves a cut response, not one that seems whole.
     pipeline(answer, response, () => undefined)
   }
 
-  /** Once an answer has begun, it says by itself how it ends. */
+  /** Sends the failure, unless a response has begun: that one shows by itself how it ends. */
   #fail(): void {
     send(this.#response, failed(this.#failure))
   }

@@ -22,66 +22,69 @@ import {
 } from '../fleet/process-state.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** What a running node leaves for the command line: where its stores are. Secrets inside; 0600. */
+/** The addresses of a running node's stores, for the command line. Contains secrets; mode 0600. */
 export interface Runtime {
   readonly databaseUrl: string
-  /** Whole, since the shell of a verb may have no `REDIS_URL`. */
+  /** The whole URL, since the shell of a verb may have no `REDIS_URL`. */
   readonly redis: ChildPart['redis']
   readonly url: string
   readonly adminUrl: string
-  /** The signal at which it looks for wishes; a node of an older version would end by it. */
+  /** The signal at which the node looks for scale requests; a node of an older version would end by it. */
   readonly scalesBy?: 'SIGUSR2'
 }
 
 /** The one directory that holds the state of a node, claimed by this process. Mode 0700. */
 export interface DataDirectory {
   readonly path: string
-  /** Name of the node in the store: made once, kept as long as the directory. */
+  /** Name of the node in the store: created once and kept as long as the directory. */
   readonly node: string
   /**
-   * Records a forked process, so that the next start ends it if this supervisor cannot. What cannot be
-   * written is a warning: the processes end with their supervisor by themselves, and a full disk must not end
-   * the node.
+   * Records a forked process, so that the next start ends it if this supervisor cannot. A failed write is a
+   * warning: the processes end with their supervisor by themselves, and a full disk must not end the node.
    */
   remember(role: string, pid: number): void
   forget(pid: number): void
-  /** Tells the command line where the stores are. */
+  /** Writes the addresses of the stores for the command line. */
   publish(runtime: Runtime): void
-  /** Writes a file that only its owner may read, whole or not at all; it outlasts a machine that stops. */
+  /**
+   * Writes a file that only its owner may read, whole or not at all; the file survives a machine that stops.
+   */
   writePrivate(name: string, text: string): void
   /** Null when there is no such file. */
   read(name: string): string | null
-  /** Names of the files that begin so. */
+  /** Names of the files with the prefix. */
   names(prefix: string): readonly string[]
   remove(name: string): void
-  /** Removes the files whose names begin so, but for these. */
+  /** Removes the files with the prefix, except `names`. */
   keepOnly(prefix: string, names: ReadonlySet<string>): void
-  /** Gives the claim back; call when every process is gone. */
+  /** Gives up the claim; call after every process has ended. */
   release(): void
 }
 
 const PID_FILE = 'supervisor.pid'
 const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
-/** See `reload-record.ts`. */
+/** File of the latest reload; see `reload-record.ts`. */
 export const RELOAD_FILE = 'reload.json'
-/** What the names of wishes begin with; see `scale-wishes.ts`. */
+/** Prefix of the files of scale requests; see `scale-requests.ts`. */
 export const SCALE_FILES = 'scale-'
-/** The name of the node in the store. */
+/** File with the name of the node in the store. */
 export const NODE_FILE = 'node-id'
-/** What the names of files begin with that are written to see whether they can be. */
+/** Prefix of the files that test whether the directory is writable. */
 export const PROBE_FILE = '.writable'
 /**
- * What a start that was cut leaves in a new directory, before it has its name; drafts have an ending more.
+ * Files that an interrupted start leaves in a new directory before it has a name; drafts have a further
+ * ending.
  */
 const EARLY_FILES = /^(supervisor\.pid|node-id|\.writable)(\.|$)/
-/** Milliseconds that a killed process may take to be gone. */
+/** Milliseconds that a killed process may take to end. */
 const GONE_MS_MAX = 5_000
 
 /**
- * Makes the directory where needed, claims it for this process, then kills and waits for processes of older
- * incarnations. Throws `StartRefused` when another node runs on it or it cannot be written. Design §2.
- * @param options.isVerb a verb has it for as long as it takes: it does not know the signals of a node
+ * Creates the directory where needed, claims it for this process, then kills and awaits processes of earlier
+ * starts. Throws `StartRefused` when another node runs on it or the directory cannot be written. Design §2.
+ * @param options.isVerb true for a verb, which holds the directory while it runs and does not handle the
+ * signals of a node
  */
 export async function openDataDirectory(
   path: string,
@@ -134,20 +137,20 @@ function namesIn(path: string, prefix: string): readonly string[] {
   return readdirSync(path).filter((name) => name.startsWith(prefix))
 }
 
-/** Nobody waits for what was wished of a node that has ended. */
+/** Removes scale requests: a node that has ended answers none. */
 function removeScaleRequests(path: string): void {
-  // Somebody took the directory away under the node: that is no reason to fail at its end.
+  // The directory may have been deleted under the node: that must not make its end fail.
   if (!existsSync(path)) return
   for (const name of namesIn(path, SCALE_FILES)) rmSync(join(path, name), { force: true })
 }
 
-/** Who has a directory now. */
+/** The process that holds a directory. */
 export interface Holder extends ProcessIdentity {
-  /** No node, and a signal that a node knows would end it. */
+  /** True for a verb: a signal meant for a node would end it. */
   readonly isVerb: boolean
 }
 
-/** To be followed by the directory. */
+/** Words for a message, followed by the directory. */
 export function whatHas({ isVerb }: Holder): string {
   return isVerb ? 'another command uses' : 'a node runs on'
 }
@@ -158,7 +161,10 @@ export function runningSupervisor(path: string): Holder | null {
   return id !== null && isRunning(id) ? id : null
 }
 
-/** What the node that runs on this directory published, or null when none runs or it is not ready yet. */
+/**
+ * The published addresses of the node that runs on this directory; null when none runs or the node is not
+ * ready yet.
+ */
 export function runtimeOf(path: string): Runtime | null {
   const text = runningSupervisor(path) === null ? null : readOwn(path, RUNTIME_FILE)
   const value: unknown = text === null ? null : JSON.parse(text)
@@ -173,7 +179,7 @@ function nodeOf(path: string): string {
   return node
 }
 
-/** Why a directory that is there cannot be a node's, or null. */
+/** The reason why an existing directory cannot be a node's, or null. */
 export function whyForeign(path: string): string | null {
   return whyNotOwn(inputFor(path))
 }
@@ -182,7 +188,10 @@ function inputFor(path: string): OwnFolderInput {
   return { path, token: NODE_FILE, early: EARLY_FILES }
 }
 
-/** Makes the directory where needed. Throws `StartRefused` when it is not ours alone or cannot be written. */
+/**
+ * Creates the directory where needed. Throws `StartRefused` when other users have access to it or it cannot
+ * be written.
+ */
 export function checkWritable(path: string): void {
   const foreign = tried(path, () => {
     const why = openOwnFolder(inputFor(path))
@@ -205,7 +214,8 @@ function tried<T>(path: string, run: () => T): T {
 }
 
 /**
- * A link appears with its content and fails when the name is taken: of two starts at once only one succeeds.
+ * Claims the directory. A hard link appears with its content and fails when the name is taken: of two
+ * concurrent starts only one succeeds.
  */
 function claim(path: string, isVerb: boolean): void {
   const own = identityOf(process.pid)
@@ -228,7 +238,7 @@ function claim(path: string, isVerb: boolean): void {
   }
 }
 
-/** Takes a dead owner's file away, and puts it back if a new owner's file was caught instead. */
+/** Removes a dead owner's file, and puts it back when the file turns out to be a new owner's. */
 function removeStale(file: string): void {
   const aside = draftOf(file)
   try {

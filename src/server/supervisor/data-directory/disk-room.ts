@@ -7,26 +7,27 @@ import { PROBE_FILE } from './data-directory.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /**
- * Free bytes below which a disk counts as full: Postgres wants so many for a segment of its log, and ends
- * without.
+ * Free bytes below which a disk counts as full: Postgres needs as many for a segment of its log, and ends
+ * without them.
  */
 const ROOM_BYTES_MIN = 16 * MIB
-/** Bytes that are written to see whether they can be, and milliseconds between two such looks. Decision. */
+/** Bytes that a probe writes to test the disk. Decision. */
 const PROBE_BYTES = 65_536
+/** Milliseconds between two probes of the disk. Decision. */
 const ROOM_LOOK_MS = 5_000
 
-/** The system's codes, and what Postgres and its programs say. */
+/** Matches the system's codes, and the messages of Postgres and its programs. */
 const FULL = /\b(ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/
 
 export interface Disks {
   readonly dataDir: string
-  /** Null: files are in a bucket. */
+  /** Null when files are in a bucket. */
   readonly objects: string | null
 }
 
 /**
- * Looks whether the disks that a node writes to have room, at most every 5 s; between two looks the answer
- * stays.
+ * Returns a check whether the disks of the node have room; the check probes them at most every 5 s and else
+ * repeats its last result.
  */
 export function watchRoom(disks: Disks, now: () => number = () => performance.now()): () => Promise<boolean> {
   let seen = Promise.resolve(true)
@@ -42,7 +43,7 @@ export function watchRoom(disks: Disks, now: () => number = () => performance.no
 
 async function haveRoom(disks: Disks): Promise<boolean> {
   for (const folder of foldersOf(disks)) if (!isRoomy(await statfs(folder))) return false
-  // A quota is not in these figures, nor is a disk that is read-only by now.
+  // These figures include neither a quota nor a disk that has become read-only.
   const probe = join(disks.dataDir, `${PROBE_FILE}.room`)
   try {
     await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600 })
@@ -52,7 +53,7 @@ async function haveRoom(disks: Disks): Promise<boolean> {
   return true
 }
 
-/** What a start that failed for want of room is to say; any other problem stays what it is. */
+/** The error for a start that failed on a full disk; any other problem stays unchanged. */
 export function explainFullDisk(problem: unknown, disks: Disks): unknown {
   if (!isOfFullDisk(problem)) return problem
   const place = foldersOf(disks).find(isFull) ?? disks.dataDir
@@ -79,7 +80,7 @@ function isFull(folder: string): boolean {
   }
 }
 
-/** Some file systems count no names. */
+/** True when a disk has room. Some file systems report no number of files. */
 function isRoomy({
   bavail,
   bsize,

@@ -3,13 +3,13 @@ import type { Log } from '../../ports/observe.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { BannerKeys } from '../banner.ts'
 
-/** The one exception to "shown once": C9. */
+/** File with the keys of the first start, the one exception to "shown once". C9. */
 export const FIRST_KEYS_FILE = 'first-keys.json'
 
 /**
- * Makes an organization, its workspace `default` and two keys in a store that has no organization yet.
- * @param make calls `keep` before it commits, so that no key is lost in between; null when there was nothing
- * to do
+ * Creates an organization, its workspace `default` and two keys in a store without an organization.
+ * @param make calls `keep` before it commits, so that no key is lost in between; null when the store has an
+ * organization
  */
 export async function firstKeys(
   data: DataDirectory,
@@ -40,8 +40,7 @@ function write(data: DataDirectory, baseUrl: string, keys: FirstKeys): void {
 }
 
 /**
- * The address may be another one than at the first start. False for a file that somebody edited into
- * something else.
+ * Updates the address, which may differ from that of the first start. False for a file with other content.
  */
 function refresh(data: DataDirectory, baseUrl: string, text: string): boolean {
   const value = parsed(text)
@@ -51,7 +50,7 @@ function refresh(data: DataDirectory, baseUrl: string, text: string): boolean {
   return true
 }
 
-/** Node's own message would quote the file. */
+/** Parses without Node's own error message, which would quote the file. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

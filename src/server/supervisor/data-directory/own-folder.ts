@@ -15,22 +15,22 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** What makes the file system of a fresh volume not quite empty. */
+/** Entry that the file system of a fresh volume contains. */
 const OF_THE_VOLUME = 'lost+found'
 
 export interface OwnFolderInput {
   readonly path: string
-  /** A file that stands in every folder of ours that was used before. */
+  /** A file of every folder that Sluice has used before. */
   readonly token: string
-  /** Names that a start leaves that was cut before it wrote the token. */
+  /** Names that a start leaves when it is interrupted before it wrote the token. */
   readonly early: RegExp
 }
 
 /**
- * Makes the folder where needed and closes it to everybody else.
- * @returns why it must not be used, or null: a link, another user's, or a folder that holds something else.
- * Root would otherwise close such a folder to its users, and read and write files that somebody laid out for
- * it. Throws what the system says when it cannot be made or closed.
+ * Creates the folder where needed and removes the access of others.
+ * @returns why the folder must not be used, or null: a link, another user's folder, or a folder with other
+ * content. Root would otherwise close such a folder to its users, and would read and write files that another
+ * user prepared in it. Throws the system's error when the folder cannot be created or closed.
  */
 export function openOwnFolder(input: OwnFolderInput): string | null {
   makeFolder(input.path)
@@ -39,7 +39,7 @@ export function openOwnFolder(input: OwnFolderInput): string | null {
   return why
 }
 
-/** The same of a folder that is there, which is left as it is. */
+/** The same check of an existing folder, without a change to it. */
 export function whyNotOwn(input: OwnFolderInput): string | null {
   const stats = lstatSync(input.path)
   if (stats.isSymbolicLink()) return 'is a link: name the directory itself'
@@ -48,21 +48,21 @@ export function whyNotOwn(input: OwnFolderInput): string | null {
   return isOursOrEmpty(input) ? null : 'holds something else'
 }
 
-/**
- * Writes a file that only its owner may read, whole or not at all; never through what somebody laid in its
- * way.
- */
+/** Writes a file that only its owner may read, whole or not at all; never follows a link in its place. */
 export function writePrivate(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: false })
 }
 
-/** The same for what must outlast a machine that stops: the file is on the disk before it has its name. */
+/**
+ * The same for a file that must survive a machine that stops: the content is on the disk before the file has
+ * its name.
+ */
 export function writeDurable(folder: string, name: string, text: string): void {
   write(folder, name, { text, isSynced: true })
   syncFolder(folder)
 }
 
-/** Names that came or went in the folder are on the disk when this returns. */
+/** Returns after new and removed names of the folder are on the disk. */
 export function syncFolder(folder: string): void {
   const file = openSync(folder, 'r')
   try {
@@ -84,7 +84,7 @@ function write(folder: string, name: string, { text, isSynced }: { text: string;
     }
     renameSync(draft, join(folder, name))
   } catch (cause) {
-    // A full disk would otherwise collect them.
+    // Drafts would otherwise collect on a full disk.
     rmSync(draft, { force: true })
     throw cause
   }
@@ -100,12 +100,15 @@ export function readOwn(folder: string, name: string): string | null {
   }
 }
 
-/** A name beside `file` that nobody can foresee; to be opened with `wx`. */
+/** An unpredictable name beside `file`, to be opened with `wx`. */
 export function draftOf(file: string): string {
   return `${file}.${randomBytes(8).toString('hex')}`
 }
 
-/** Like `recursive: true`, which never returns where a folder refuses with ENOENT, as those of /proc do. */
+/**
+ * Creates a folder and its parent. Node's `recursive: true` never returns where a folder refuses with ENOENT,
+ * as those of /proc do.
+ */
 function makeFolder(path: string, mayMakeParent = true): void {
   try {
     mkdirSync(path, { mode: 0o700 })

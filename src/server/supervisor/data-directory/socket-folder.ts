@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account } from '../fleet/step-down.ts'
 
-/** Longest path of a Unix socket in bytes: Linux 108 and macOS 104, the closing zero included. */
+/** Longest path of a Unix socket in bytes: Linux has 108 and macOS 104, including the final zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107
 
-/** Of the folders in the temporary directory. */
+/** Prefix of the folders in the temporary directory. */
 export const SOCKET_FOLDER_PREFIX = 'sluice-'
 
 function fitsSocket(path: string): boolean {
@@ -14,10 +14,11 @@ function fitsSocket(path: string): boolean {
 }
 
 /**
- * Makes an empty 0700 folder for a server's socket: nobody else can reach the server there, nor stand in for
+ * Creates an empty 0700 folder for a server's socket: no other user can reach the server there or impersonate
  * it.
- * @param input.at where it is best; the system's temporary directory when that is too deep for a socket
- * @param input.account who runs the server; null = we ourselves Throws when no place is short enough.
+ * @param input.at preferred place; the system's temporary directory when its path is too long for a socket
+ * @param input.account account of the server; null = the account of this process
+ * Throws when no place is short enough.
  */
 export function makeSocketFolder(input: {
   at: string | null

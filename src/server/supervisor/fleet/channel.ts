@@ -2,20 +2,20 @@ import { url as inspectorUrl } from 'node:inspector'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
 
-/** Milliseconds between two heartbeats; a front is silent for three of them before it counts as not ready. */
+/** Milliseconds between two heartbeats; a front that misses three of them counts as not ready. */
 const PULSE_MS = 1_000
 
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
   readonly start: Promise<StartedPart>
-  /** The keys that another front knows; empty where there is none. */
+  /** The keys that another front has cached; empty where there is no such front. */
   readonly keys: Promise<KeyList>
   tell(message: FromChild): void
-  /** From now on the supervisor hears at which rate the event loop turns. */
+  /** Starts the heartbeats, which show the supervisor that the event loop turns. */
   pulse(): void
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
-  /** @param listener takes the connections that the node may hold from now on */
+  /** @param listener receives the number of connections that the node may hold from now on */
   onScaled(listener: (connections: number) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
   onLook(read: () => LiveReading): void
@@ -24,9 +24,9 @@ export interface Channel {
 }
 
 /**
- * Opens it, once per process. The process ends when the channel closes, since then its supervisor is gone. It
- * ignores the signals that a terminal or a service manager sends to a whole group, and waits for `drain`.
- * Design §2.
+ * Opens the channel, once per process. The process ends when the channel closes, since its supervisor is gone
+ * then. The process ignores the signals that a terminal or a service manager sends to a whole group, and
+ * waits for `drain`. Design §2.
  */
 export function openChannel(): Channel {
   if (process.send === undefined) throw new Error('this role is forked by `sluice serve`, not typed')
@@ -83,7 +83,10 @@ export function openChannel(): Channel {
   }
 }
 
-/** A supervisor that stands still finds one of them, not all that fell due meanwhile. */
+/**
+ * At most one heartbeat is in flight: a supervisor that stood still receives one, not all that fell due
+ * meanwhile.
+ */
 function startPulse(): void {
   let isOut = false
   const beat = (): void => {

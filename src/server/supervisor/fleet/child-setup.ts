@@ -6,14 +6,14 @@ import type { ChildPart } from './ipc.ts'
 import type { NodeGeneration } from '../node-setup.ts'
 import { connectionsNeeded, sessionThreads } from './shares.ts'
 
-/** What all children of a node share, whatever its configuration. */
+/** The inputs that all children of a node share in every configuration. */
 export interface ChildPlace {
   readonly data: Pick<DataDirectory, 'node' | 'path' | 'writePrivate'>
   readonly databaseUrl: string
   readonly redis: ChildPart['redis']
 }
 
-/** What every child of a generation is started with; writes the copies of files that they read. */
+/** The inputs of every child of a generation; writes the copies of the files that children read. */
 export function childSetup(generation: NodeGeneration, place: ChildPlace): readonly ChildPart[] {
   const { config, providerKeys } = generation
   const { data, databaseUrl, redis } = place
@@ -43,7 +43,7 @@ export function childSetup(generation: NodeGeneration, place: ChildPlace): reado
 
 const FROZEN = 'frozen-'
 
-/** Takes the copies of other generations away: no child reads them any more. */
+/** Removes the copies of other generations: no child reads them any more. */
 export function removeOtherCopies({ frozen }: NodeGeneration, data: Pick<DataDirectory, 'keepOnly'>): void {
   data.keepOnly(FROZEN, new Set(Object.entries(frozen).map(([name, text]) => copyOf(name, text))))
 }
@@ -59,8 +59,8 @@ function settingsOf({ settings, frozen }: NodeGeneration, data: ChildPlace['data
 }
 
 /**
- * By content: a front that comes back after a roll that failed reads what its own generation was checked
- * with.
+ * The name of a copy contains its digest: a front that comes back after a failed roll reads the file with
+ * which its own generation was checked.
  */
 function copyOf(name: string, text: string): string {
   return `${FROZEN}${name.toLowerCase()}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`

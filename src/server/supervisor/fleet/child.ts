@@ -8,16 +8,16 @@ import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
 import { isTraced } from './process-state.ts'
 import { PACKAGE_ROOT } from '../version.ts'
 
-/** Milliseconds that a child may take to become ready; a machine under load is slow. */
+/** Milliseconds that a child may take to become ready; a loaded machine is slow. */
 const READY_MS_MAX = 30_000
-/** Milliseconds that a child may take to hand out its metrics, or what the live view shows of it. */
+/** Milliseconds that a child may take to return its metrics or its reading for the live view. */
 const ANSWER_MS_MAX = 1_000
 
 /**
- * A young generation that stays in a core's cache. By itself it grows to 16 MiB, and then every request's
- * garbage goes through memory that no cache holds: 90 µs of CPU a request against 58 for embeddings answers
- * of 18 KB. So small a one is collected by the loop's own thread: helpers cost more than they take off it,
- * and where cores are scarce it waits for them. Decision.
+ * A young generation that stays in a core's cache. The default one grows to 16 MiB, and then every request's
+ * garbage passes through memory outside of the cache: 90 µs of CPU a request against 58 for embeddings
+ * responses of 18 KB. The thread of the event loop collects such a small generation by itself: helper threads
+ * cost more than they save, and where cores are scarce the loop waits for them. Decision.
  */
 export const YOUNG_HEAP: readonly string[] = [
   '--min-semi-space-size=8',
@@ -25,34 +25,37 @@ export const YOUNG_HEAP: readonly string[] = [
   '--no-parallel-scavenge',
 ]
 
-/** Of a front, whose threads have heaps of their own. */
+/** Options of a front, whose threads have heaps of their own. */
 export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
-/** Signal by which the runtime ends a process whose heap is full. */
+/** Signal by which the runtime ends a process with a full heap. */
 const HEAP_FULL_SIGNAL = 'SIGABRT'
 const HEAP_FULL_TEXT = 'its runtime gave up; "heap out of memory" on stderr says that its heap was full'
 
-/** A forked front or runner. It loads its role at once and builds it when it is started. */
+/** A forked front or runner. The process loads its role at once and builds it after `start`. */
 export class Child {
   readonly id: string = randomUUID()
   readonly role: Role
   readonly pid: number
-  /** How it ended, in words for the log. */
+  /** Why the process ended, in words for the log. */
   readonly ended: Promise<string>
   #isReady = false
   #isGone = false
   #pulses = 0
   #isInspected = false
   #reason = ''
-  /** What was asked of it, by number: one answer each, null when none comes. */
+  /** Open requests to the child by number: each gets one reply, null when none comes. */
   readonly #snapshots = new Asks<unknown>()
   readonly #looks = new Asks<LiveReading>()
   readonly #knownKeys = new Asks<KeyList>()
   readonly #process: ChildProcess
 
-  /** @param isAhead loaded without being needed yet: process lists show it as a spare until it is started */
+  /**
+   * @param isAhead true for a process that is loaded ahead: process lists show it as a spare until its start
+   */
   constructor(role: Role, isAhead: boolean) {
     this.role = role
-    // A session of its own: Ctrl-C and a closing terminal reach the supervisor alone, which drains first.
+    // The child has a session of its own: Ctrl-C and a closing terminal reach only the supervisor, which
+    // drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
       env: childEnvironment(),
       execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)],
@@ -82,17 +85,17 @@ export class Child {
     return this.#isReady
   }
 
-  /** Heartbeats that it has sent. */
+  /** Heartbeats that the child has sent. */
   get pulses(): number {
     return this.#pulses
   }
 
-  /** Somebody has attached a debugger to it, at which it may stand still. */
+  /** True when a debugger is attached to the child, so that it may stand still. */
   get isDebugged(): boolean {
     return this.#isInspected || isTraced(this.pid)
   }
 
-  /** Tells it what to be; true when it is ready, false when it ended before. Call once. */
+  /** Assigns a place to the child; true when the child is ready, false when it ended before. Call once. */
   start(part: ChildPart): Promise<boolean> {
     const ready = this.#whenReady()
     this.#send({ kind: 'start', part: { ...part, id: this.id } })
@@ -107,7 +110,7 @@ export class Child {
     this.#send({ kind: 'drain', isReplaced })
   }
 
-  /** Tells it how many connections the node may hold from now on. */
+  /** Sends the number of connections that the node may hold from now on. */
   scaled(connections: number): void {
     this.#send({ kind: 'scaled', connections })
   }
@@ -116,27 +119,27 @@ export class Child {
     this.#process.kill('SIGKILL')
   }
 
-  /** Metrics in prom-client's JSON form; null when it does not answer in time. */
+  /** Metrics in prom-client's JSON form; null when the child does not answer in time. */
   snapshot(): Promise<unknown> {
     return this.#snapshots.ask((id) => this.#send({ kind: 'snapshot', id }))
   }
 
-  /** What the live view shows of it; null when it does not answer in time. */
+  /** The child's reading for the live view; null when the child does not answer in time. */
   look(): Promise<LiveReading | null> {
     return this.#looks.ask((id) => this.#send({ kind: 'look', id }))
   }
 
-  /** The keys that a front knows; null when it does not answer in time. */
+  /** The keys that a front has cached; null when the front does not answer in time. */
   knownKeys(): Promise<KeyList | null> {
     return this.#knownKeys.ask((id) => this.#send({ kind: 'known_keys', id }))
   }
 
-  /** Tells a front that was started what keys it begins with: it waits for this, but not for long. */
+  /** Sends a starting front the keys to begin with: the front waits a short time for them. */
   beginWith(keys: KeyList): void {
     this.#send({ kind: 'begin_with', keys })
   }
 
-  /** Tells a runner to look for uploads that nobody will finish, now. */
+  /** Makes a runner look now for uploads whose front is gone. */
   sweep(): void {
     this.#send({ kind: 'sweep' })
   }
@@ -172,13 +175,13 @@ export class Child {
     if (message.kind === 'known_keys') this.#knownKeys.answer(message.id, message.keys)
   }
 
-  /** A child that is just ending has no channel any more; its end is told by `ended`. */
+  /** A child that is just ending has no channel any more; `ended` reports its end. */
   #send(message: ToChild): void {
     if (this.#process.connected) this.#process.send(message, () => undefined)
   }
 }
 
-/** Questions of one kind that are out. */
+/** Open requests of one kind. */
 class Asks<T> {
   readonly #out = new Map<number, (answer: T | null) => void>()
   #next = 0
@@ -201,7 +204,7 @@ class Asks<T> {
     this.#out.get(id)?.(answer)
   }
 
-  /** Nobody is there to answer any more. */
+  /** Settles the open requests with null: the child has ended. */
   giveUp(): void {
     for (const settle of this.#out.values()) settle(null)
   }

@@ -7,15 +7,15 @@ import { SilenceWatch } from './silence.ts'
 import { CRASH_LOOP_EXITS, SpareFront } from './spare.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** Milliseconds that dead fronts wait for the first one of them to serve again. Decision. */
+/** Milliseconds that dead fronts wait until the first of them serves again. Decision. */
 const FIRST_BACK_MS_MAX = 2_000
 /**
- * Milliseconds from the return of a front that died until another one is loaded ahead: it may not be the last
- * to die. Decision.
+ * Milliseconds from the return of a dead front until another one is loaded ahead: further fronts may die.
+ * Decision.
  */
 const SPARE_AGAIN_MS = 2_000
 
-/** What a fleet needs of a forked process. */
+/** The part of a forked process that a fleet uses. */
 export type FleetChild = Pick<
   Child,
   | 'id'
@@ -43,13 +43,13 @@ export interface FleetOptions {
   readonly log: Log
   /** Milliseconds after which a replaced child that has not ended is killed. */
   readonly retiredMsMax: number
-  /** Milliseconds from the start of a front until another is loaded ahead; 0: at once. */
+  /** Milliseconds from the start of a front until another one is loaded ahead; 0: at once. */
   readonly spareDelayMs: number
-  /** A child that ran before cannot be brought up again: the node has to stop. */
+  /** Reports that a child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
 }
 
-/** One child as the live view sees it; the reading is null when it did not answer in time. */
+/** One child in a look of the live view; the reading is null when the child did not answer in time. */
 export interface ChildLook {
   readonly id: string
   readonly role: Role
@@ -57,7 +57,7 @@ export interface ChildLook {
   readonly reading: LiveReading | null
 }
 
-/** A place in the fleet: one child that serves, its replacements queued behind each other. */
+/** A place in the fleet with one serving child; replacements of the child wait for each other. */
 interface Slot {
   part: ChildPart
   current: FleetChild | null
@@ -70,21 +70,19 @@ interface Retired {
 }
 
 export interface RollInput {
-  /** Children whose part does the same work stay: only the number of others changed. */
+  /** True: children whose part is unchanged in its work stay; only the number of the others changed. */
   readonly isSparing?: boolean
 }
 
-/**
- * The forked processes of a node: brings them up, restarts the dead, replaces them one by one, drains them.
- */
+/** The forked processes of a node: starts them, restarts dead ones, replaces them one by one, drains them. */
 export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
   readonly #alive = new Set<FleetChild>()
-  /** Those that were replaced and still finish what they had. */
+  /** Replaced children that still finish their work. */
   readonly #retired = new Set<Retired>()
   readonly #spare: SpareFront<FleetChild>
-  /** A front that died and is being brought back; settles in any case. */
+  /** The restart of a front that died; settles in any case. */
   #comingBack: Promise<void> | null = null
   readonly #silence: SilenceWatch
   #isEnding = false
@@ -108,7 +106,7 @@ export class Fleet {
     return this.#restarts
   }
 
-  /** Fronts that were killed since they hung, since the start. */
+  /** Fronts that were killed because they hung, since the start. */
   get hangs(): number {
     return this.#silence.hangs
   }
@@ -123,14 +121,17 @@ export class Fleet {
   }
 
   /**
-   * Call it every SILENCE_LOOK_MS: a front that hangs is not ready, and is killed in the end, also one that
-   * was replaced.
+   * Checks the heartbeats; to be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed
+   * in the end, also a replaced one.
    */
   lookForSilence(): void {
     this.#silence.look([...this.#alive].filter((child) => child.role === 'front' && child.isReady))
   }
 
-  /** How many there should be: those of a growing roll count as they come up. */
+  /**
+   * The number of children that should serve; during a growing roll each new one counts as soon as it comes
+   * up.
+   */
   countWanted(role: Role): number {
     return this.#slots.filter((slot) => slot.part.role === role).length
   }
@@ -144,7 +145,7 @@ export class Fleet {
   /** Resolves when every child is ready. Throws `StartRefused` in a crash loop. */
   async start(parts: readonly ChildPart[]): Promise<void> {
     this.#slots = parts.map((part) => ({ part, current: null, work: Promise.resolve() }))
-    // In turn, so that a roll that is asked for meanwhile finds each slot occupied.
+    // The starts take the slots' turns, so that a roll during the start finds each slot occupied.
     await Promise.all(
       this.#slots.map((slot) =>
         this.#inTurn(slot, async () => {
@@ -155,7 +156,7 @@ export class Fleet {
     this.#spare.keep()
   }
 
-  /** The ready line is out: children may write to the log, those that come later at once. */
+  /** Reports that the ready line is written: children may write to the log, later ones at once. */
   announce(): void {
     this.#isAnnounced = true
     for (const { current } of this.#slots) current?.announce()
@@ -163,10 +164,10 @@ export class Fleet {
 
   /**
    * Replaces children one by one, each new one ready before its predecessor drains; adds and drains slots
-   * where the number changed. Stops at the first one that does not come up: those that it added go again, the
-   * others stay as they were. Waits first for as many of those that earlier rolls replaced as Postgres has no
-   * connections for. Resolves when every slot serves. Throws `StartRefused`, also when the node ends
-   * meanwhile.
+   * where the number changed. Stops at the first child that does not come up: added children go again, the
+   * others stay. Before all that the roll waits until enough children of earlier rolls have ended, so that
+   * Postgres has connections for the new ones. Resolves when every slot serves. Throws `StartRefused`, also
+   * when the node ends meanwhile.
    */
   async roll(parts: readonly ChildPart[], input: RollInput = {}): Promise<void> {
     await this.#untilRoom(parts, input)
@@ -174,12 +175,12 @@ export class Fleet {
     try {
       for (const part of parts) await this.#place(part, input, added)
     } catch (problem) {
-      // Who ends the node has told them already.
+      // The drain of the node has already reached these children.
       if (!this.#isEnding) this.#remove(added)
       throw problem
     }
     this.#remove(this.#slots.filter(({ part }) => !parts.some((one) => isSamePlace(one, part))))
-    // One that died meanwhile is being brought back.
+    // A child that died meanwhile is being restarted.
     await Promise.all(this.#slots.map(({ work }) => work))
     this.#tellCount()
   }
@@ -228,17 +229,23 @@ export class Fleet {
     return retired.length + replaced.length + most <= 2 * most
   }
 
-  /** A runner removes what a dead front has left; one that is only coming up does so by itself. */
+  /**
+   * Makes a serving runner remove the remains of a dead front; a runner that is still starting does so by
+   * itself.
+   */
   sweep(): void {
     this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current?.sweep()
   }
 
-  /** Children of the role finish what is in flight and end; those that have not by then are killed. */
+  /**
+   * Drains the children of a role: they finish what is in flight and end. Children that have not ended by the
+   * deadline are killed.
+   */
   async drain(role: Role, deadlineMs: number): Promise<void> {
     this.#isEnding = true
     const children = [...this.#alive].filter((child) => child.role === role)
     for (const child of children) {
-      // One that never was ready has nothing in flight and may not listen yet.
+      // A child that never was ready has nothing in flight and may not listen yet.
       if (child.isReady) child.drain(false)
       else child.kill()
     }
@@ -247,7 +254,7 @@ export class Fleet {
     clearTimeout(timer)
   }
 
-  /** Resolves when they are gone. */
+  /** Kills all children and resolves when they are gone. */
   async killAll(): Promise<void> {
     this.#isEnding = true
     const children = [...this.#alive]
@@ -255,7 +262,7 @@ export class Fleet {
     await Promise.all(children.map((child) => child.ended))
   }
 
-  /** Metrics of all children that run when it resolves. */
+  /** Metrics of all children that still run when the result is complete. */
   async snapshots(): Promise<readonly ChildMetrics[]> {
     const ready = [...this.#alive].filter((child) => child.isReady)
     const all = await Promise.all(
@@ -264,7 +271,7 @@ export class Fleet {
     return all.filter((_, at) => ready[at]?.isGone === false)
   }
 
-  /** What the live view shows of all children that serve or finish when it resolves. */
+  /** Readings of all children that still serve or finish when the result is complete. */
   async looks(): Promise<readonly ChildLook[]> {
     const ready = [...this.#alive].filter((child) => child.isReady)
     const all = await Promise.all(
@@ -306,10 +313,7 @@ export class Fleet {
     this.#retired.add(retired)
   }
 
-  /**
-   * A front has left: the shares of those that serve are larger from now on, not from their next heartbeat
-   * on.
-   */
+  /** A front has left: the serving fronts get their larger shares now, not at their next heartbeat. */
   #tellCount(): void {
     for (const { current, part } of this.#slots)
       if (current?.isReady === true) current.scaled(part.connections)
@@ -322,7 +326,7 @@ export class Fleet {
       const starting = child.start(part)
       void this.#handKeys(child, part)
       const isReady = await starting
-      // Who drains the node has told this child already, or killed it.
+      // The drain of the node has reached this child already, or killed it.
       this.#throwIfEnding()
       if (isReady) {
         if (part.role === 'front') this.#spare.proved()
@@ -338,8 +342,8 @@ export class Fleet {
   }
 
   /**
-   * A new front begins with the keys that its predecessor knows, or another front that serves where that is
-   * dead.
+   * Gives a new front the cached keys of its predecessor, or of another serving front where the predecessor
+   * is dead.
    */
   async #handKeys(to: FleetChild, { role, slot }: ChildPart): Promise<void> {
     if (role !== 'front') return
@@ -372,7 +376,7 @@ export class Fleet {
     })
   }
 
-  /** Where no front is left, the first one to come back, which is the spare, has the cores alone. */
+  /** Where no front is left, the first front to come back, which is the spare, has the cores for itself. */
   #firstBack({ role }: ChildPart): Promise<unknown> | null {
     if (role !== 'front' || this.#comingBack === null || this.countReady('front') > 0) return null
     return Promise.race([
@@ -394,12 +398,12 @@ export class Fleet {
 
   async #restart(slot: Slot): Promise<void> {
     const first = this.#firstBack(slot.part)
-    // Nothing is awaited otherwise: of several that die together one alone is to be the first.
+    // In the other case nothing is awaited: of several fronts that die together only one may be the first.
     if (first !== null) await first
     if (slot.current !== null || this.#isEnding || !this.#slots.includes(slot)) return
     try {
       const child = await this.#bringBack(slot.part)
-      // A roll to fewer fronts may have taken the slot away meanwhile.
+      // A roll to fewer fronts may have removed the slot meanwhile.
       if (!this.#slots.includes(slot)) return this.#drainReplaced(child)
       this.#occupy(slot, child)
       this.#spare.keep(SPARE_AGAIN_MS)
@@ -415,7 +419,7 @@ export class Fleet {
     return current?.isReady === true && !this.#silence.isSilent(current)
   }
 
-  /** A restart and a replacement of one slot never run at once. */
+  /** A restart and a replacement of one slot never run at the same time. */
   #inTurn(slot: Slot, step: () => Promise<void>): Promise<void> {
     const turn = slot.work.then(step)
     slot.work = turn.catch(() => undefined)

@@ -9,14 +9,14 @@ export interface ProcessIdentity {
 }
 
 /**
- * Who runs under a pid now, or null when nobody does. A zombie is nobody: under a pid 1 that reaps late it
- * still answers `kill(pid, 0)` for seconds, and what it held is already free.
+ * Identity of the process with a pid, or null when there is none. A zombie counts as none: under a pid 1 that
+ * reaps late a zombie still answers `kill(pid, 0)` for seconds, and everything it held is already free.
  */
 export function identityOf(pid: number): ProcessIdentity | null {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
 }
 
-/** Whether a record on disk is one. */
+/** True when a record on disk has the form of an identity. */
 export function isIdentity(value: unknown): value is ProcessIdentity {
   return (
     typeof value === 'object' &&
@@ -28,14 +28,14 @@ export function isIdentity(value: unknown): value is ProcessIdentity {
   )
 }
 
-/** True while the very process that `identity` was taken of runs. */
+/** True while the same process as that of `identity` runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identityOf(identity.pid)?.startedAt === identity.startedAt
 }
 
 /**
- * Processes of Postgres whose command line holds `token`. Command lines can be read by everyone; a working
- * directory only by its owner, and not by the root of a container without the right to trace.
+ * Processes of Postgres whose command line holds `token`. Every user can read command lines; a working
+ * directory is readable only for its owner, and not for the root of a container without the right to trace.
  */
 export function postgresProcessesWith(token: string): number[] {
   const isMatch = (command: string) => command.includes(token) && /^(\S*\/postgres\s|postgres:)/.test(command)
@@ -52,7 +52,7 @@ export function postgresProcessesWith(token: string): number[] {
   return pids.filter((pid) => isMatch(commandOf(pid)) && identityOf(pid) !== null)
 }
 
-/** @returns true when it is gone within `timeoutMs` */
+/** @returns true when the process is gone within `timeoutMs` */
 export async function waitUntilGone(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
   const endsAt = performance.now() + timeoutMs
   while (isRunning(identity)) {
@@ -62,7 +62,7 @@ export async function waitUntilGone(identity: ProcessIdentity, timeoutMs: number
   return true
 }
 
-/** Whether a debugger or a tracer has the process, where the system tells. */
+/** True when a debugger or a tracer is attached to the process, where the system shows this. */
 export function isTraced(pid: number): boolean {
   try {
     return /^TracerPid:\s*[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
@@ -71,7 +71,7 @@ export function isTraced(pid: number): boolean {
   }
 }
 
-/** Sends a signal; a process that is gone, or not ours, is no failure. */
+/** Sends a signal; a process that is gone, or belongs to another user, is no failure. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -97,7 +97,8 @@ function identityFromProc(pid: number): ProcessIdentity | null {
 }
 
 /**
- * A killed process is a zombie as soon as its first thread is; the others hold its sockets a moment longer.
+ * True for a zombie with live threads. A killed process is a zombie as soon as its first thread is; the
+ * others hold its sockets a moment longer.
  */
 function hasThreads(pid: number): boolean {
   try {
@@ -109,7 +110,8 @@ function hasThreads(pid: number): boolean {
 
 let boot: string | undefined
 /**
- * Start times count from the boot, so that they repeat after the next one, and records on disk outlive both.
+ * The boot's id. Start times count from the boot and repeat after the next one, while records on disk survive
+ * it.
  */
 function bootId(): string {
   boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -117,8 +119,8 @@ function bootId(): string {
 }
 
 function identityFromPs(pid: number): ProcessIdentity | null {
-  // The instant as a text must be the same to every process of ours, whatever time zone and language its
-  // shell has.
+  // The instant as a text must be the same for every process of Sluice, in any time zone and language of its
+  // shell.
   const { stdout } = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
     encoding: 'utf8',
     env: bareEnvironment(),

@@ -7,14 +7,14 @@ import { readOwn, writePrivate } from '../data-directory/own-folder.ts'
 import { isRunning } from './process-state.ts'
 import type { Counts, ScaleEnd, ScaleInput } from './scaling.ts'
 
-/** Wishes that may wait or be answered and not yet read. Decision. */
+/** Scale requests that may be waiting, or answered and not yet read. Decision. */
 export const SCALE_REQUESTS_MAX = 16
-/** Milliseconds between two looks at the answer. */
+/** Milliseconds between two looks at the reply. */
 const LOOK_MS = 100
 const WISH_NAME = /^scale-[0-9a-f-]{36}\.json$/
 
 /**
- * One file per wish: who wishes writes it, the node writes its answer over it, and who wished takes it away.
+ * One file per request: the command writes it, the node writes its reply over it, and the command removes it.
  */
 type ScaleRequestFile = ({ readonly state: 'asked' } & ScaleInput) | { readonly state: 'taken' } | ScaleEnd
 
@@ -24,18 +24,19 @@ export interface ScaleDeskOptions {
   scale(input: ScaleInput): Promise<ScaleEnd>
 }
 
-/** The node's side: takes the wishes that lie in the data directory, and answers each. */
+/** The node's side: takes the scale requests from the data directory and answers each. */
 export class ScaleDesk {
   readonly #options: ScaleDeskOptions
-  /** Those taken and not yet answered, and those answered, oldest first. */
+  /** Requests that were taken and not yet answered. */
   readonly #open = new Set<string>()
+  /** Answered requests, oldest first. */
   readonly #answered: string[] = []
 
   constructor(options: ScaleDeskOptions) {
     this.#options = options
   }
 
-  /** A wish that cannot be read keeps who wished waiting, and nobody else. */
+  /** Takes all requests; an unreadable request blocks only its own command. */
   look(): void {
     for (const name of this.#tried([], () => this.#options.data.names(SCALE_FILES))) {
       this.#tried(undefined, () => this.#take(name))
@@ -84,8 +85,8 @@ export class ScaleDesk {
 }
 
 /**
- * Leaves a wish in the data directory, readable for the node also when root wishes. Throws what the system
- * says.
+ * Leaves a scale request in the data directory, readable for the node also when root writes it. Throws the
+ * system's error.
  */
 export function leaveScaleRequest(path: string, input: ScaleInput): string {
   const name = `${SCALE_FILES}${randomUUID()}.json`
@@ -95,7 +96,7 @@ export function leaveScaleRequest(path: string, input: ScaleInput): string {
   return name
 }
 
-/** Waits for the answer and takes it away. Null when the node ended first. */
+/** Waits for the reply and removes it. Null when the node ended first. */
 export async function untilScaled(path: string, name: string): Promise<ScaleEnd | null> {
   const node = runningSupervisor(path)
   try {
@@ -123,7 +124,7 @@ function endOf(text: string | null): ScaleEnd | null {
   return state === 'done' && isCounts(before) && isCounts(now) ? { state, before, now } : null
 }
 
-/** Null also for what is no object of JSON. */
+/** Null also for a text that is no JSON object. */
 function parsed(text: string | null): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text ?? 'null')

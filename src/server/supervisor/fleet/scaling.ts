@@ -4,7 +4,7 @@ import type { NodeGeneration } from '../node-setup.ts'
 import { sessionThreads } from './shares.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** What somebody wants of a running node; null leaves a number as it is. */
+/** New numbers for a running node; null leaves a number unchanged. */
 export interface ScaleInput {
   readonly fronts: number | null
   readonly workers: number | null
@@ -12,16 +12,16 @@ export interface ScaleInput {
 
 export interface Counts {
   readonly fronts: number
-  /** Effective: at least one for each front. */
+  /** Effective number: at least one for each front. */
   readonly workers: number
 }
 
-/** How a wish ended. */
+/** The result of a scale request. */
 export type ScaleEnd =
   | { readonly state: 'done'; readonly before: Counts; readonly now: Counts }
   | { readonly state: 'refused'; readonly reason: string }
 
-/** The settings that a wish stands in for, their member of the config, and their largest number. */
+/** The settings that a scale request replaces, their member of the config, and their largest number. */
 const SCALED = {
   SLUICE_FRONTS: { member: 'fronts', most: FRONTS_MAX },
   SLUICE_WORKERS: { member: 'workers', most: WORKERS_MAX },
@@ -29,7 +29,7 @@ const SCALED = {
 type ScaledName = keyof typeof SCALED
 const NAMES = Object.keys(SCALED) as readonly ScaledName[]
 
-/** A number that holds in the place of a setting, until somebody changes that: `instead` is what it said. */
+/** A number in place of a setting, until the setting changes: `instead` is the text that the setting had. */
 interface Stand {
   readonly count: number
   readonly instead: string | undefined
@@ -41,8 +41,9 @@ export function countsOf({ config: { fronts, workers } }: Pick<NodeGeneration, '
 }
 
 /**
- * The stands that a wish makes beside the earlier ones. Throws `StartRefused` for a number out of range.
- * @param given the settings as they were last read, before any stand
+ * The stands after a scale request, together with the earlier ones. Throws `StartRefused` for a number out of
+ * range.
+ * @param given the settings as last read, before any stand
  */
 export function standsOf(input: ScaleInput, earlier: Stands, given: Texts): Stands {
   const stands: Partial<Record<ScaledName, Stand>> = { ...earlier }
@@ -57,12 +58,12 @@ export function standsOf(input: ScaleInput, earlier: Stands, given: Texts): Stan
   return stands
 }
 
-/** Those whose setting still says what it said: a setting that was changed since wins. */
+/** The stands whose setting is unchanged: a setting that changed since then wins. */
 export function stillStanding(stands: Stands, given: Texts): Stands {
   return Object.fromEntries(Object.entries(stands).filter(([name, { instead }]) => given[name] === instead))
 }
 
-/** The generation with the stands in place of what its settings say. */
+/** The generation with the stands in place of its settings. */
 export function withStands(generation: NodeGeneration, stands: Stands): NodeGeneration {
   const config: Record<string, unknown> = { ...generation.config }
   const settings: Record<string, string> = { ...generation.settings }

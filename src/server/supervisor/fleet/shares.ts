@@ -1,28 +1,32 @@
-/** Postgres connections of a front's pool and of a runner's. */
+/** Postgres connections of a front's pool. */
 export const FRONT_POOL_MAX = 4
+/** Postgres connections of a runner's pool. */
 export const RUNNER_POOL_MAX = 6
 /**
- * A front's money has its own: one brings the books up to date while another one fetches what calls wait for.
+ * Postgres connections of a front's money: one updates the books while another one fetches money that calls
+ * wait for.
  */
 export const MONEY_POOL_MAX = 2
 /**
- * Loads of keys have their own: transactions of one caller that wait for each other keep no key of others
- * out.
+ * Postgres connections for loading keys, apart from the pool: a caller's transactions that wait for each
+ * other must not block the keys of others.
  */
 export const KEY_POOL_MAX = 1
-/** What a front may hold in all: the poll of the epoch has a connection of its own. */
+/** Postgres connections of a front in all: the poll of the epoch has one of its own. */
 export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + KEY_POOL_MAX + 1
 
 /**
- * Threads for long sessions, by front: shared out evenly, at least one each. Their sum is the effective
- * number of workers. Design §2.
+ * Threads for long sessions by front: shared evenly, at least one each. Their sum is the effective number of
+ * workers. Design §2.
  */
 export function sessionThreads(workers: number, fronts: number): readonly number[] {
   const each = Math.floor(workers / fronts)
   return Array.from({ length: fronts }, (_, slot) => Math.max(1, each + (slot < workers % fronts ? 1 : 0)))
 }
 
-/** Beside those of fronts and runners: the supervisor itself and verbs of the command line. */
+/**
+ * Connections beside those of fronts and runners: for the supervisor itself and verbs of the command line.
+ */
 const SPARE_CONNECTIONS = 5
 
 export interface Children {
@@ -30,19 +34,22 @@ export interface Children {
   readonly runners: number
 }
 
-/** Connections that this node may hold at once: after a roll the replaced still hold theirs. Design §2. */
+/**
+ * Connections that this node may hold at once: after a roll the replaced children still hold theirs. Design
+ * §2.
+ */
 export function connectionsNeeded({ fronts, runners }: Children): number {
   return 2 * (fronts * FRONT_CONNECTIONS + runners * RUNNER_POOL_MAX) + SPARE_CONNECTIONS
 }
 
-/** What Postgres keeps for its superusers, by its own default. */
+/** Connections that Postgres reserves for superusers by default. */
 const SUPERUSER_CONNECTIONS = 3
-/** The default of Postgres: fewer would save nothing. */
+/** Default of Postgres: a lower number would save nothing. */
 const CONNECTIONS_MIN = 100
 
 /**
- * `max_connections` of our own Postgres, which takes another number only at a start: room for reloads that
- * double the number of children.
+ * `max_connections` of the embedded Postgres, which changes this number only at a start: room for reloads
+ * that double the number of children.
  */
 export function connectionsToServe({ fronts, runners }: Children): number {
   const needed = connectionsNeeded({ fronts: 2 * fronts, runners: 2 * runners })

@@ -2,22 +2,23 @@ import { closeSync, openSync } from 'node:fs'
 import { isStartedByNpm } from '../../config.ts'
 
 export interface SignalActions {
-  /** Finish what is in flight and end. */
+  /** Finishes what is in flight and ends. */
   drain(why: string): void
-  /** The operator does not want to wait. */
+  /** Ends at once: the operator does not wait. */
   stopAtOnce(): void
   reload(): void
-  /** Somebody left a wish in the data directory. */
+  /** Looks for a scale request in the data directory. */
   scale(): void
 }
 
-/** A terminal and npm both send the first signal: what follows within this time is the same one. */
+/** Milliseconds within which a second signal counts as the first one: a terminal and npm both send it. */
 const REPEAT_MS = 1_000
-/** Milliseconds between two looks at the parent, and until it is clear whether the terminal closed. */
+/** Milliseconds between two looks at the parent. */
 const PARENT_LOOK_MS = 500
+/** Milliseconds after a SIGHUP until it is clear whether the terminal closed. */
 const HANGUP_WAIT_MS = 250
 
-/** Turns signals and a lost parent into actions; returns the way to stop listening. Design §2. */
+/** Turns signals and a lost parent into actions; returns a function that stops listening. Design §2. */
 export function watchSignals(actions: SignalActions): () => void {
   const hadTerminal = hasTerminal()
   const firstParent = process.ppid
@@ -32,7 +33,7 @@ export function watchSignals(actions: SignalActions): () => void {
   const onInt = (): void => end('SIGINT')
   const onHangup = (): void => {
     const parent = process.ppid
-    // A closing terminal sends it as well, and takes the parent away a moment later: then it is no reload.
+    // A closing terminal sends SIGHUP too and ends the parent a moment later: that is no reload.
     setTimeout(() => {
       const isClosed = process.ppid !== parent || (hadTerminal && !hasTerminal())
       if (isClosed) end('SIGHUP of a closed terminal')
@@ -41,7 +42,8 @@ export function watchSignals(actions: SignalActions): () => void {
   }
   const onScale = (): void => actions.scale()
   process.on('SIGTERM', onTerm).on('SIGINT', onInt).on('SIGHUP', onHangup).on('SIGUSR2', onScale)
-  // Nobody reads any more (`npm start | head -1`): without this the node would end in mid-request.
+  // The reader of the output has gone (`npm start | head -1`): without this listener the node would end in
+  // the middle of a request.
   const onStreamError = (): void => undefined
   process.stdout.on('error', onStreamError)
   process.stderr.on('error', onStreamError)

@@ -13,10 +13,9 @@ interface Heard {
 }
 
 /**
- * Tells of fronts whose heartbeats fail to come: a stopped process, a blocked loop. The kernel gives such a
- * front its share of new connections all the same, so it is killed in the end. Silence is counted in looks,
- * not by a clock: a supervisor or a machine that stood still itself has looked no more often than it could
- * listen.
+ * Finds fronts without heartbeats: a stopped process, a blocked loop. The kernel gives such a front its share
+ * of new connections nevertheless, so that it is killed in the end. Silence is counted in looks, not by a
+ * clock: a supervisor or a machine that itself stood still has looked no more often than it could receive.
  */
 export class SilenceWatch {
   readonly #log: Log
@@ -28,7 +27,7 @@ export class SilenceWatch {
     this.#log = log
   }
 
-  /** Fronts that were killed since they hung. */
+  /** Fronts that were killed because they hung. */
   get hangs(): number {
     return this.#hangs
   }
@@ -37,7 +36,7 @@ export class SilenceWatch {
     return this.#silent.has(child)
   }
 
-  /** One look at each, every SILENCE_LOOK_MS. */
+  /** Checks each front; to be called every SILENCE_LOOK_MS. */
   look(fronts: readonly Watched[]): void {
     for (const front of fronts) {
       const before = this.#heard.get(front)
@@ -59,7 +58,7 @@ export class SilenceWatch {
       this.#log.warn('front_silent', { pid: front.pid, silentMs, effect: 'it counts as not ready' })
     this.#silent.add(front)
     if (silentMs === 0 || silentMs % FRONT_HUNG_MS !== 0) return
-    // Somebody looks into it, and would lose what is being looked at.
+    // A person debugs the front: a kill would lose the debugged state.
     if (front.isDebugged)
       return this.#log.warn('front_debugged', { pid: front.pid, silentMs, effect: 'it is not replaced' })
     this.#hangs++

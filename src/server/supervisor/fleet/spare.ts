@@ -12,12 +12,12 @@ export interface SpareOptions<C> {
   readonly isEnding: () => boolean
 }
 
-/** A front that is loaded and not started: it takes the place of the next one that dies or is replaced. */
+/** A front that is loaded and not started: it takes the place of the next front that dies or is replaced. */
 export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
   readonly #options: SpareOptions<C>
   #spare: C | null = null
   #timer: NodeJS.Timeout | null = null
-  /** Since a front last came up well. */
+  /** Spares lost since a front last came up well. */
   #lost = 0
 
   constructor(options: SpareOptions<C>) {
@@ -31,14 +31,14 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
     return spare
   }
 
-  /** A front has come up well. */
+  /** Reports that a front has come up well. */
   proved(): void {
     this.#lost = 0
   }
 
   /**
-   * Loading is most of what a front needs to come back, so one is always loaded ahead: later than the fronts
-   * themselves, whose first calls would share the cores with it.
+   * Loads a spare. Loading is most of the time that a front needs to come back, so that one is always loaded
+   * ahead: later than the fronts themselves, whose first calls would share the cores with it.
    */
   keep(delayMsMax = Number.POSITIVE_INFINITY): void {
     if (this.#spare !== null || this.#timer !== null) return
@@ -60,7 +60,7 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
       this.#spare = null
       if (isEnding()) return
       this.#lost++
-      // The next front that comes up well has one made again.
+      // After the last loss the next front that comes up well loads a spare again.
       const isLast = this.#lost >= CRASH_LOOP_EXITS
       log.warn('spare_lost', { pid: spare.pid, how, losses: this.#lost, isLast })
       this.#load()

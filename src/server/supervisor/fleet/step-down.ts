@@ -5,18 +5,21 @@ export interface Account {
   readonly gid: number
 }
 
-/** How a child of ours is started: as whom, and which signal it gets when we die without a word. */
+/** How a child process is started: its account, and the signal that it gets when this process dies. */
 export interface Launch {
   readonly account: Account | null
   readonly deathSignal: 'INT' | 'TERM' | 'KILL'
 }
 
-/** Postgres refuses uid 0, and a uid without a passwd entry; these two have one nearly everywhere. */
+/**
+ * Accounts for the servers. Postgres refuses uid 0, and a uid without a passwd entry; these two have an entry
+ * nearly everywhere.
+ */
 const STEP_DOWN_NAMES = ['postgres', 'nobody'] as const
-/** The first is looked up on the PATH. */
+/** Places of `setpriv`; the first is looked up on the PATH. */
 const SETPRIV_PLACES = ['setpriv', '/usr/bin/setpriv', '/bin/setpriv'] as const
 
-/** The account that root steps down to; null when we are not root, or there is no such account. */
+/** The account that root steps down to; null when this process is not root, or no such account exists. */
 export function stepDownAccount(): Account | null {
   if (process.getuid?.() !== 0) return null
   for (const name of STEP_DOWN_NAMES) {
@@ -28,7 +31,7 @@ export function stepDownAccount(): Account | null {
 
 /**
  * Path of a `setpriv` that can set a parent-death signal (util-linux has it, busybox has not), or null: then
- * a hard kill of us may leave children.
+ * a hard kill of this process may leave children.
  */
 export function findSetpriv(): string | null {
   if (process.platform !== 'linux') return null
@@ -40,8 +43,8 @@ export function findSetpriv(): string | null {
 }
 
 /**
- * Starts a child in a group of its own, so that Ctrl-C reaches it through our drain only. The pid is that of
- * the command itself, because `setpriv` replaces itself by it.
+ * Starts a child in a group of its own, so that Ctrl-C reaches it only through the drain. The pid is that of
+ * the command itself, because `setpriv` replaces itself by the command.
  */
 export function launch(
   command: string,

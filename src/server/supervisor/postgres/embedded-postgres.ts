@@ -24,33 +24,35 @@ import { identityOf, isIdentity, isRunning, type ProcessIdentity } from '../flee
 import { makeSocketFolder } from '../data-directory/socket-folder.ts'
 import { findSetpriv, stepDownAccount } from '../fleet/step-down.ts'
 
-/** Milliseconds before a server that died is started again; doubled each time, up to the second. */
+/** Milliseconds before a server that died is started again; doubled each time, up to RESTART_MS_MAX. */
 const RESTART_MS = 200
+/** Longest milliseconds before a server that died is started again. */
 const RESTART_MS_MAX = 5_000
 
 export interface EmbeddedPostgresOptions {
-  /** Exists already, 0700. */
+  /** An existing directory of mode 0700. */
   readonly dataDir: string
   readonly log: Log
-  /** Server settings beside our own: `{ fsync: 'off' }`. */
+  /** Further server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Only tests have another one. */
+  /** Folder of clusters outside of the data directory; only tests set it. */
   readonly outsideDir?: string
 }
 
 export interface EmbeddedPostgres {
-  /** With user, password and database, and the folder of its socket as `host`, in the form of libpq. */
+  /** URL with user, password and database, and the folder of the socket as `host`, in the form of libpq. */
   readonly url: string
-  /** Where the cluster lies. */
+  /** Folder of the cluster. */
   readonly clusterFolder: string
-  /** Resolves when the server is gone. */
+  /** Stops the server and resolves when it is gone. */
   stop(): Promise<void>
 }
 
 /**
- * Brings up the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and
- * we can reach, and keeps it up: a server that dies is started again on the same socket. It ends when we end,
- * also by `kill -9` (Linux with `setpriv`). Failures (thrown): EmbeddedPostgresError with the reason.
+ * Starts the Postgres that comes with the product, with SCRAM on a Unix socket that only its account and this
+ * process can reach, and keeps it running: a server that dies is started again on the same socket. The server
+ * ends with this process, also by `kill -9` (Linux with `setpriv`). Failures (thrown): EmbeddedPostgresError
+ * with the reason.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log, settings = {}, outsideDir = OUTSIDE_DIR } = options
@@ -92,7 +94,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Keeps one server running until it is told to stop. */
+/** Keeps one server running until `stop`. */
 class Keeper {
   readonly #wish: PostmasterInput
   #running: Postmaster | null = null
@@ -118,14 +120,14 @@ class Keeper {
   #watch(running: Postmaster): void {
     const { child } = running
     this.#running = running
-    // Neither the process nor its pipe keeps ours alive: who started it decides when to end.
+    // Neither the server nor its pipe keeps this process alive: the caller decides when it ends.
     child.unref()
     const pipe = child.stderr
     if (pipe !== null && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
     child.once('exit', (code, by) => {
       if (this.#isStopping) return
       this.#running = null
-      // Its last words may still lie in the pipe.
+      // The last output may still be in the pipe.
       setImmediate(() =>
         this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }),
       )
@@ -152,8 +154,8 @@ class Keeper {
 }
 
 /**
- * One supervisor a cluster: the second one would end the first one's server, taking it for an orphan. The
- * claim of the data directory is not enough: a copy of one that was made by root names the same cluster.
+ * Claims the cluster: a second supervisor would take the first one's server for an orphan and end it. The
+ * claim of the data directory is not enough: a copy of a directory that root made names the same cluster.
  */
 async function claim(folder: string): Promise<void> {
   const holder = await holderOf(folder)
@@ -163,7 +165,7 @@ async function claim(folder: string): Promise<void> {
   writePrivate(folder, HOLDER_FILE, JSON.stringify(identityOf(process.pid)))
 }
 
-/** A claim that cannot be read was cut short when its supervisor ended: nobody's. */
+/** The holder of a claim. An unreadable claim was cut short when its supervisor ended and has no holder. */
 async function holderOf(folder: string): Promise<ProcessIdentity | null> {
   try {
     const value: unknown = JSON.parse(await readFile(join(folder, HOLDER_FILE), 'utf8'))
@@ -173,13 +175,16 @@ async function holderOf(folder: string): Promise<ProcessIdentity | null> {
   }
 }
 
-/** Root runs programs from here and keeps data here: nobody else may write to it. */
+/**
+ * Creates the folder outside of the data directory. Root runs programs from it and keeps data in it, so that
+ * no other user may write to it.
+ */
 async function openOutsideDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: unknown) => {
     throw new EmbeddedPostgresError(`${path} cannot be made`, { cause })
   })
   const { uid, mode } = await stat(path)
   if (uid !== 0 || (mode & 0o022) !== 0) throw new EmbeddedPostgresError(`others may write to ${path}`)
-  // A umask of 077 would have closed it to the account.
+  // A umask of 077 would have closed the folder to the account.
   await chmod(path, 0o755)
 }

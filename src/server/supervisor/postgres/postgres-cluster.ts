@@ -10,16 +10,16 @@ import type { Account } from '../fleet/step-down.ts'
 
 export const POSTGRES_USER = 'sluice'
 export const POSTGRES_DATABASE = 'sluice'
-/** Tells where the cluster lies; in the data directory. */
+/** File in the data directory that names the place of the cluster. */
 const RECORD = 'postgres.json'
 const PASSWORD = 'password'
 
 /** A place for one cluster; `data` may not exist yet. */
 export interface ClusterPlace {
   readonly folder: string
-  /** Owned by `account`; everything beside it is ours, so that the lesser account cannot lead us astray. */
+  /** Folder of `account`; root owns everything beside it, so that the lesser account cannot redirect root. */
   readonly data: string
-  /** Who runs the server; null = we ourselves. */
+  /** Account that runs the server; null = that of this process. */
   readonly account: Account | null
 }
 
@@ -39,10 +39,10 @@ export interface PlaceInput {
 }
 
 /**
- * Finds or names the cluster of a data directory. Its place stands in `postgres.json` there: beside it by
- * name, or elsewhere under a random name. A name made of the path would, after the data directory was
- * deleted, meet an old cluster with a password that nobody knows. Failures (thrown): the record cannot be
- * read; the recorded cluster is gone, or belongs to another user.
+ * Finds or names the cluster of a data directory. The record `postgres.json` there has its place: beside the
+ * record by name, or elsewhere under a random name. A name made from the path would, after the data directory
+ * was deleted, meet an old cluster with an unknown password. Failures (thrown): the record cannot be read;
+ * the recorded cluster is gone, or belongs to another user.
  */
 export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
   const record = join(request.dataDir, RECORD)
@@ -54,19 +54,19 @@ export async function placeCluster(request: PlaceInput): Promise<ClusterPlace> {
       : join(request.outsideDir, `cluster-${randomBytes(8).toString('hex')}`)
   const folder = resolve(request.dataDir, name)
   await mkdir(folder, { recursive: true })
-  // Passing through is enough for the account: it knows the names it needs.
+  // The account needs only to pass through the folder: it knows the names below it.
   await chmod(folder, request.account === null ? 0o700 : 0o711)
   writeDurable(request.dataDir, RECORD, `${JSON.stringify({ cluster: name })}\n`)
   return { folder, data: join(folder, 'data'), account: request.account }
 }
 
-/** Whether a data directory has a cluster, or began to have one. */
+/** True when a data directory has a cluster, or began to have one. */
 export function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, RECORD))
 }
 
 /**
- * Where the cluster of a data directory lies, for people; null when there is none, or its record cannot be
+ * Folder of the cluster of a data directory, for people; null when there is none, or its record cannot be
  * read.
  */
 export function clusterFolderOf(dataDir: string): string | null {
@@ -80,7 +80,10 @@ export function clusterFolderOf(dataDir: string): string | null {
   }
 }
 
-/** To go on without a record that is there would be to start empty beside the cluster that it names. */
+/**
+ * Reads the record, and throws for an unreadable one: a start without it would begin with an empty cluster
+ * beside the recorded one.
+ */
 async function readRecord(file: string): Promise<string | null> {
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'))
@@ -100,8 +103,8 @@ async function readRecord(file: string): Promise<string | null> {
 }
 
 /**
- * Makes the cluster unless it stands already, and tells its password. `initdb` works in a folder of its own
- * that is renamed when all is done: `PG_VERSION` is one of the first files it writes and proves nothing.
+ * Creates the cluster unless it exists, and returns its password. `initdb` works in a folder of its own that
+ * is renamed at the end: `PG_VERSION` is one of the first files that it writes and proves nothing.
  */
 export async function ensureCluster(
   place: ClusterPlace,
@@ -117,7 +120,7 @@ export async function ensureCluster(
   const password = randomBytes(32).toString('base64url')
   writeDurable(place.folder, PASSWORD, `${password}\n`)
   const fresh = join(place.folder, `data.new-${process.pid}`)
-  // A copy that the account can read, for as long as initdb runs.
+  // A copy that the account can read while initdb runs.
   const lentPassword = join(place.folder, `password.new-${process.pid}`)
   await mkdir(fresh, { mode: 0o700 })
   await writeFile(lentPassword, `${password}\n`, { mode: 0o600 })
@@ -131,7 +134,7 @@ export async function ensureCluster(
   return { password }
 }
 
-/** Syncs once, at the end: syncing is nearly all of the time that this takes. */
+/** Syncs once, at the end: syncing takes nearly all of the time. */
 async function fillCluster(
   fresh: string,
   passwordFile: string,
@@ -159,8 +162,8 @@ async function fillCluster(
 }
 
 /**
- * Postgres reads no cluster of another major version, and says so without a remedy.
- * Throws StartRefused with one.
+ * Checks the version of a cluster: Postgres reads no cluster of another major version, and its message has no
+ * remedy. Throws StartRefused with a remedy.
  */
 export async function checkClusterVersion(
   { folder, data }: Pick<ClusterPlace, 'folder' | 'data'>,
@@ -192,13 +195,13 @@ async function recordedPlace(folder: string, request: PlaceInput, record: string
   const ourUid = process.getuid?.() ?? owner.uid
   if (owner.uid === ourUid) return { folder, data, account: null }
   if (ourUid !== 0) throw new EmbeddedPostgresError(`the cluster ${folder} belongs to user ${owner.uid}`)
-  // Root takes the account that made the cluster, whichever it would choose today.
+  // Root uses the account that created the cluster, also where it would choose another one today.
   return { folder, data, account: { uid: owner.uid, gid: owner.gid } }
 }
 
 async function removeUnfinished(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^(data|password)\.new-/.test(name))
-  // A server that initdb had started lives on for a moment, and writes, when initdb is killed.
+  // A server that initdb had started runs for a moment, and writes, after initdb is killed.
   for (const name of names)
     await rm(join(folder, name), { recursive: true, force: true, maxRetries: 100, retryDelay: 50 })
 }

@@ -13,12 +13,15 @@ export interface ProgramRun {
   readonly input?: string
 }
 
-/** Runs a Postgres program to its end; it dies with us. Throws with what it said last when it fails. */
+/**
+ * Runs a Postgres program to its end; the program ends with this process. Throws with its last output when it
+ * fails.
+ */
 export async function runPostgresProgram(run: ProgramRun): Promise<void> {
   const child = launch(join(run.bin, run.name), run.args, {
     account: run.account,
     setpriv: run.setpriv,
-    // A cut initdb is worthless, and would go on writing while the next start looks at its folder.
+    // A partial initdb is useless, and would go on writing while the next start checks its folder.
     deathSignal: 'KILL',
     options: { cwd: '/', env: POSTGRES_ENVIRONMENT, stdio: ['pipe', 'ignore', 'pipe'] },
   })

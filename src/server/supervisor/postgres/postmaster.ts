@@ -17,15 +17,15 @@ import {
 } from '../fleet/process-state.ts'
 import { launch } from '../fleet/step-down.ts'
 
-/** Milliseconds that a postmaster of a dead parent has to end by its death signal. */
+/** Milliseconds that a postmaster has to end by its death signal after its parent died. */
 const ORPHAN_MS = 3_000
 /** Milliseconds of each step of a stop: fast, immediate, kill. */
 const STOP_MS = 5_000
 const START_MS = 30_000
-/** Milliseconds that the last words of one that has ended are waited for. */
+/** Milliseconds to wait for the last output of an ended server. */
 const WORDS_MS = 500
 const TAIL_CHARS = 2_000
-/** Names the socket, and nothing else: no port is opened. */
+/** Names the socket file only: the server opens no port. */
 const SOCKET_PORT = '5432'
 export const POSTGRES_SOCKET = `.s.PGSQL.${SOCKET_PORT}`
 
@@ -34,30 +34,32 @@ export interface PostmasterInput {
   readonly bin: string
   readonly setpriv: string | null
   readonly settings: Readonly<Record<string, string>>
-  /** Belongs to the server's account; others cannot enter it. */
+  /** Folder of the server's account; others cannot enter it. */
   readonly socketFolder: string
   readonly log: Log
 }
 
-/** A server that was up. */
+/** A server that accepted connections. */
 export interface Postmaster {
   readonly child: ChildProcess
-  /** Taken at its start: by its pid alone a stop might end a stranger who has that now. */
+  /**
+   * Taken at the server's start: a stop by the pid alone might end another process that has the pid by now.
+   */
   readonly identity: ProcessIdentity
   /**
-   * What it said last of itself. Its errors are left out: those are of statements, and may hold what callers
-   * sent.
+   * The last output about the server itself. Errors are left out: they concern statements and may contain
+   * data of callers.
    */
   lastWords(): string
 }
 
 /** Starts the server and waits until it accepts connections. */
 export async function startPostmaster(input: PostmasterInput): Promise<Postmaster> {
-  // Postgres believes a lock file whose pid is somebody else's by now, or a zombie's.
+  // Postgres trusts a lock file whose pid belongs to another process by now, or to a zombie.
   for (const name of [POSTGRES_SOCKET, `${POSTGRES_SOCKET}.lock`])
     await rm(join(input.socketFolder, name), { force: true })
   const child = launchPostmaster(input)
-  // Until the loop turns nobody else can have the pid: it is not reaped yet.
+  // Until the event loop turns no other process can have the pid: the child is not reaped yet.
   const identity = identityOf(child.pid ?? 0)
   let tail = ''
   child.stderr?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString()).slice(-TAIL_CHARS)))
@@ -66,7 +68,7 @@ export async function startPostmaster(input: PostmasterInput): Promise<Postmaste
       resolve(tail.trim() || `exit ${code ?? by}`)
     child.once('error', (problem) => resolve(problem.message))
     child.once('close', tell)
-    // Its last words may still lie in the pipe, which its children may hold open.
+    // The last output may still be in the pipe, which the server's children may hold open.
     child.once('exit', (code, by) => void setTimeout(tell, WORDS_MS, code, by))
   })
   const problem =
@@ -76,7 +78,7 @@ export async function startPostmaster(input: PostmasterInput): Promise<Postmaste
   throw new EmbeddedPostgresError(`the server ended while starting (${problem})`)
 }
 
-/** Fast shutdown, then immediate, then by force. Resolves when the process is gone. */
+/** Stops the server: fast shutdown, then immediate, then by force. Resolves when the process is gone. */
 export async function stopPostmaster(identity: ProcessIdentity): Promise<void> {
   for (const name of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     if (!isRunning(identity)) return
@@ -86,8 +88,8 @@ export async function stopPostmaster(identity: ProcessIdentity): Promise<void> {
 }
 
 /**
- * Makes way for a new server: ends one that an earlier supervisor left, and removes a lock file that Postgres
- * would wrongly believe in, because its pid is a zombie or somebody else's by now.
+ * Makes room for a new server: ends a server that an earlier supervisor left, and removes a lock file that
+ * Postgres would wrongly trust, because its pid belongs to a zombie or another process by now.
  */
 export async function clearOrphan(data: string): Promise<void> {
   const pid = Number(lockLines(data)[0] ?? 0)
@@ -95,8 +97,8 @@ export async function clearOrphan(data: string): Promise<void> {
   const identity = identityOf(pid)
   const isOurs = identity !== null && postgresProcessesWith(clusterName(data)).includes(pid)
   if (isOurs && !(await waitUntilGone(identity, ORPHAN_MS))) await stopPostmaster(identity)
-  // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must be
-  // gone first.
+  // Without its lock file Postgres cannot see that children of a dead postmaster still write: they must end
+  // first.
   for (const stray of postgresProcessesWith(clusterName(data))) {
     const left = identityOf(stray)
     signal(stray, 'SIGQUIT')
@@ -107,13 +109,13 @@ export async function clearOrphan(data: string): Promise<void> {
 
 function launchPostmaster(input: PostmasterInput): ChildProcess {
   const settings = {
-    // Whoever took a port of ours while the server is away would be sent its password.
+    // A process that took such a port while the server is away would receive its password.
     listen_addresses: '',
     port: SOCKET_PORT,
     unix_socket_directories: input.socketFolder,
     unix_socket_permissions: '0700',
     logging_collector: 'off',
-    // Statements may carry what callers sent.
+    // Statements may contain data of callers.
     log_min_error_statement: 'panic',
     log_min_messages: 'warning',
     ...input.settings,
@@ -135,11 +137,14 @@ function ownWords(text: string): string {
     .join('\n')
 }
 
-/** The last line of the lock file says `ready` when connections are accepted; `pg_ctl` reads the same. */
+/**
+ * The last line of the lock file is `ready` when the server accepts connections; `pg_ctl` reads the same
+ * line.
+ */
 async function untilReady(data: string, child: ChildProcess): Promise<string | null> {
   const endsAt = performance.now() + START_MS
   while (performance.now() < endsAt) {
-    // What the file says then is not about a server that runs.
+    // After the child's end the file does not describe a running server.
     if (isOver(child)) return null
     const lines = lockLines(data)
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return null
@@ -148,12 +153,12 @@ async function untilReady(data: string, child: ChildProcess): Promise<string | n
   return `it was not ready after ${START_MS / 1000} s`
 }
 
-/** Whether its end has been told: a signal leaves no exit code. */
+/** True when the end of the child was reported: a signal leaves no exit code. */
 function isOver({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }
 
-/** Stands in the command line of the server and of each of its children, and nowhere else on the machine. */
+/** A name in the command line of the server and of each of its children, unique on the machine. */
 function clusterName(data: string): string {
   return `sluice-${createHash('sha256').update(data).digest('hex').slice(0, 16)}`
 }

@@ -8,9 +8,9 @@ import {
 } from 'js-redis-server/core'
 
 /**
- * Serves the in-memory Redis on a Unix socket, in this process. Composed of the package's parts, since its
- * own server takes no path and binds every interface. Resolves when it listens; the process should do nothing
- * else.
+ * Serves the in-memory Redis on a Unix socket, in this process. This function composes the package's parts,
+ * since the package's own server takes no path and binds every interface. Resolves when the server listens;
+ * the process should have no other work.
  */
 export function serveInMemoryRedis(socketPath: string): Promise<{ close(): Promise<void> }> {
   const compatibility = resolveCompatibilityProfile(undefined)

@@ -10,26 +10,30 @@ export interface RedisOptions {
   /** The node's data directory; the append-only file lies in `redis/` below it. */
   readonly dataDir: string
   readonly log: Log
-  /** Names or paths of real servers, tried in order; an empty list asks for the in-memory one. */
+  /** Names or paths of real servers, tried in order; an empty list selects the in-memory server. */
   readonly servers?: readonly string[]
 }
 
 export interface EmbeddedRedis {
   readonly socketPath: string
-  /** `child` = a real server with an append-only file; `in-memory` = ours, which forgets when it ends. */
+  /**
+   * `child` = a real server with an append-only file; `in-memory` = the server in JavaScript, which forgets
+   * its data at its end.
+   */
   readonly mode: 'child' | 'in-memory'
-  /** Ends the server, by SIGKILL after 5 s, and removes the socket's folder. */
+  /** Ends the server, by SIGKILL after 5 s, and removes the folder of the socket. */
   stop(): Promise<void>
 }
 
-/** Real servers that are looked for on the PATH. Design §3. */
+/** Real servers that are searched on the PATH. Design §3. */
 export const REDIS_SERVERS: readonly string[] = ['redis-server', 'valkey-server']
-/** First and longest pause before a server that died is started again. */
+/** Shortest pause in milliseconds before a server that died is started again. */
 const RESTART_MS_MIN = 100
+/** Longest pause in milliseconds before a server that died is started again. */
 const RESTART_MS_MAX = 5_000
 
 /**
- * Brings up the embedded Redis and keeps it up: a server that dies is started again on the same socket.
+ * Starts the embedded Redis and keeps it running: a server that dies is started again on the same socket.
  * Throws when none can be started. Design §3.
  */
 export async function startRedis({
@@ -41,7 +45,7 @@ export async function startRedis({
   mkdirSync(home, { recursive: true, mode: 0o700 })
   await endOrphan(home, recordOf(home))
   const command = await findServer(servers)
-  // Fresh, so that a path in a record of an earlier start never is this one's.
+  // The folder is new, so that no path in the record of an earlier start is the same.
   const socketPath = join(makeSocketFolder({ at: null, socket: REDIS_SOCKET, account: null }), REDIS_SOCKET)
   const launch = () =>
     command === null ? launchInMemory({ socketPath }) : launchServer({ command, socketPath, home })
@@ -62,7 +66,7 @@ export async function startRedis({
 }
 
 /**
- * The file that names the running server, so that the next start can end one that outlived its supervisor.
+ * File that names the running server, so that the next start can end a server that survived its supervisor.
  */
 const RECORD = 'server.json'
 
@@ -85,7 +89,8 @@ function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping)
       log.error('redis_ended', { how })
       restarting = again()
     })
-    // A server without a record still ends with us; a second one on the same file would damage it.
+    // A server without a record still ends with this process; a second server on the same file would damage
+    // it.
     try {
       writePrivate(home, RECORD, JSON.stringify({ pid: running.pid, socketPath }))
     } catch (cause) {
@@ -118,9 +123,9 @@ function keepUp(first: RunningRedis, { launch, home, socketPath, log }: Keeping)
 }
 
 /**
- * A truncated tail is cut by the server itself; a file that is damaged further up makes it refuse for ever.
- * What Redis holds can be rebuilt or forgotten (design §3), so the damaged file is put aside and the start
- * repeated.
+ * Starts a server in spite of a damaged file. The server itself cuts a truncated tail; damage further up
+ * makes it refuse for ever. The data of Redis can be rebuilt or lost (design §3), so that the damaged file is
+ * moved aside and the start repeated.
  */
 async function launchPastDamage(
   launch: () => Promise<RunningRedis>,

@@ -4,13 +4,13 @@ import { basename, dirname } from 'node:path'
 import { bareEnvironment } from '../../config.ts'
 import { SOCKET_FOLDER_PREFIX } from '../data-directory/socket-folder.ts'
 
-/** Milliseconds that a program may take to tell its version. */
+/** Milliseconds that a program may take to print its version. */
 const VERSION_MS_MAX = 5_000
 export const REDIS_SOCKET = 'redis.sock'
-/** Milliseconds that a killed orphan may take to be gone. */
+/** Milliseconds that a killed orphan may take to end. */
 const ORPHAN_MS_MAX = 5_000
 
-/** The first of `servers` that runs and says its version, or null. A name is looked up on the PATH. */
+/** The first of `servers` that runs and prints its version, or null. A name is looked up on the PATH. */
 export async function findServer(servers: readonly string[]): Promise<string | null> {
   for (const server of servers) {
     const version = await outputOf(server, ['--version'])
@@ -20,8 +20,8 @@ export async function findServer(servers: readonly string[]): Promise<string | n
 }
 
 /**
- * Ends a server of an earlier start that outlived its supervisor (no `setpriv`, or macOS): two servers must
- * not append to one file. Only a process that is provably that server is touched; pids are used again.
+ * Ends a server of an earlier start that survived its supervisor (no `setpriv`, or macOS): two servers must
+ * not append to one file. Only a process that is provably that server is ended, since pids are reused.
  */
 export async function endOrphan(
   home: string,
@@ -43,8 +43,8 @@ export async function endOrphan(
 }
 
 /**
- * The temporary directory is everybody's: under a name of an earlier start may lie what somebody else put
- * there.
+ * True for a socket folder of this account. Every user can write to the temporary directory: another user may
+ * have put something under the name of an earlier start.
  */
 function isOwnSocketFolder(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })

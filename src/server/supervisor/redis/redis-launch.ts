@@ -10,27 +10,28 @@ export interface RunningRedis {
   readonly pid: number
   /** Resolves with the reason when the process is gone. */
   readonly ended: Promise<string>
-  /** SIGTERM, SIGKILL after 5 s; resolves when it is gone. */
+  /** Stops the server by SIGTERM, then SIGKILL after 5 s; resolves when it is gone. */
   stop(): Promise<void>
 }
 
-/** Milliseconds until a new server must run a script; a large append-only file is read before. */
+/** Milliseconds until a new server must run a script; it reads a large append-only file before. */
 const START_MS_MAX = 30_000
-/** Milliseconds of one try, and between two. */
+/** Milliseconds of one try. */
 const TRY_MS_MAX = 5_000
+/** Milliseconds between two tries. */
 const TRY_PAUSE_MS = 10
 /**
- * What every limited call needs. The in-memory server makes its script engine at the first use, which takes a
- * while.
+ * A script, which every limited call needs. The in-memory server creates its script engine at the first use,
+ * which takes a while.
  */
 const PROBE = 'EVAL "return 1" 0\r\n'
 const PROBED = ':1'
 /** Milliseconds until a server that refuses SIGTERM is killed: a full disk makes it refuse for ever. */
 const STOP_MS_MAX = 5_000
-/** Characters of a server's last words that an error quotes. */
+/** Characters of a server's last output that an error quotes. */
 const LAST_WORDS_CHARS = 500
 
-/** Starts redis-server or valkey-server; rejects with its last words when it ends or does not answer. */
+/** Starts redis-server or valkey-server; rejects with its last output when it ends or does not answer. */
 export async function launchServer({
   command,
   socketPath,
@@ -48,7 +49,7 @@ export async function launchServer({
     unixsocketperm: '700',
     daemonize: 'no',
     loglevel: 'warning',
-    // With a snapshot configured the server refuses SIGTERM when it cannot write one; the append-only file is
+    // With a configured snapshot the server refuses SIGTERM when it cannot write one; the append-only file is
     // enough.
     save: '',
     appendonly: 'yes',
@@ -66,7 +67,7 @@ export async function launchServer({
   return whenAnswering(child, socketPath)
 }
 
-/** Starts the in-memory server in a process of its own, which ends itself when its IPC channel closes. */
+/** Starts the in-memory server in a process of its own, which ends when its IPC channel closes. */
 export async function launchInMemory({ socketPath }: { socketPath: string }): Promise<RunningRedis> {
   rmSync(socketPath, { force: true })
   const entry = fileURLToPath(new URL('../../../../bundle/redis-process.js', import.meta.url))
@@ -110,13 +111,16 @@ async function whenAnswering(child: ChildProcess, socketPath: string): Promise<R
 
 async function stop(child: ChildProcess, ended: Promise<string>): Promise<void> {
   child.kill('SIGTERM')
-  // A stopped process sees SIGTERM only when it goes on.
+  // A stopped process handles SIGTERM only when it continues.
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await ended
   clearTimeout(timer)
 }
 
-/** Asks the socket itself: its file proves nothing, and a server that still loads answers with an error. */
+/**
+ * Tests the socket itself: the socket's file proves nothing, and a server that still loads answers with an
+ * error.
+ */
 function runsScripts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
