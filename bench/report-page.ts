@@ -19,72 +19,52 @@ export function renderReport(results: ResultsFile): string {
   const { plots, script, styles } = assets()
   const day = results.at.slice(0, 10)
   return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content="${policy([plots, script])}" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <link rel="icon" href="data:," />
-        <title>Sluice bench, ${day}</title>
-        <style>
-          ${new Markup(styles)}
-        </style>
-      </head>
-      <body>
-        <a class="skip" href="#summary">To the summary</a>
-        <header>
-          <h1>Sluice bench <small>${day}</small></h1>
-          <p>
-            Sluice is a self-hosted AI gateway. Each scenario below puts the same load on it and on others, in
-            turns, on the machine named here.
-          </p>
-          ${facts(results)}
-          <p>
-            <a id="download" href="#data" download="results.json">Download results.json</a>: all figures of
-            this page, every repeat of them.
-          </p>
-        </header>
-        ${contents(results)}
-        <main>
-          ${summary(results, comparisons)}
-          ${results.scenarios.map((scenario, at) =>
-            scenarioSection(
-              scenario,
-              comparisons.filter((one) => one.scenario === scenario.scenario),
-              at,
-            ),
-          )}
-        </main>
-        <script type="application/json" id="data">
-          ${scriptJson(results)}
-        </script>
-        <script>
-          ${new Markup(plots)}
-        </script>
-        <script>
-          ${new Markup(script)}
-        </script>
-      </body>
-    </html> `.text
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy([plots, script])}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>Sluice bench, ${day}</title>
+<style>${new Markup(styles)}</style>
+</head>
+<body>
+<a class="skip" href="#summary">To the summary</a>
+<header>
+<h1>Sluice bench <small>${day}</small></h1>
+<p>Sluice is a self-hosted AI gateway. Each scenario below puts the same load on it and on others, in turns, on the machine named here.</p>
+${facts(results)}
+<p><a id="download" href="#data" download="results.json">Download results.json</a>: all figures of this page, every repeat of them.</p>
+</header>
+${contents(results)}
+<main>
+${summary(results, comparisons)}
+${results.scenarios.map((scenario, at) =>
+  scenarioSection(
+    scenario,
+    comparisons.filter((one) => one.scenario === scenario.scenario),
+    at,
+  ),
+)}
+</main>
+<script type="application/json" id="data">${scriptJson(results)}</script>
+<script>${new Markup(plots)}</script>
+<script>${new Markup(script)}</script>
+</body>
+</html>
+`.text
 }
 
 function contents({ scenarios }: ResultsFile): Markup | null {
   if (scenarios.length === 0) return null
-  return html`<nav aria-label="Scenarios">
-    <ul>
-      <li><a href="#summary">In short</a></li>
-      ${scenarios.map(({ scenario, rows, checks }) => {
-        const missed = checks.filter((one) => !one.is_met).length
-        const note =
-          missed === 0 ? null : html` <span class="bad">✗ ${counted(missed, 'check')} missed</span>`
-        return html`<li>
-          <a href="#${sectionId(scenario)}">${scenario}</a>
-          <small>${counted(rows.length, 'row')}</small>${note}
-        </li>`
-      })}
-    </ul>
-  </nav>`
+  return html`<nav aria-label="Scenarios"><ul><li><a href="#summary">In short</a></li>${scenarios.map(
+    ({ scenario, rows, checks }) => {
+      const missed = checks.filter((one) => !one.is_met).length
+      const note = missed === 0 ? null : html` <span class="bad">✗ ${counted(missed, 'check')} missed</span>`
+      return html`<li><a href="#${sectionId(scenario)}">${scenario}</a> <small>${counted(rows.length, 'row')}</small>${note}</li>`
+    },
+  )}</ul></nav>`
 }
 
 interface Assets {

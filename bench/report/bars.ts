@@ -22,14 +22,10 @@ export function barFigures({ rows }: ScenarioRecord): Markup | null {
   const hint = rows.some((row) => row.is_generator_limit)
     ? html`<p class="hint">* The generator was the limit in at least one repeat.</p>`
     : null
-  const drawn = html`<div class="bar-figures">${figures.map(barFigure)}</div>
-    ${hint}`
+  const drawn = html`<div class="bar-figures">${figures.map(barFigure)}</div>${hint}`
   return rows.length <= ROWS_OPEN_MAX
     ? drawn
-    : html`<details>
-        <summary>Bars of ${rows.length} rows</summary>
-        ${drawn}
-      </details>`
+    : html`<details><summary>Bars of ${rows.length} rows</summary>${drawn}</details>`
 }
 
 function cpuFigure(rows: readonly ResultRow[]): BarFigure {
@@ -66,21 +62,13 @@ function withFigure(rows: readonly ResultRow[], read: (row: ResultRow) => Spread
 
 function barFigure({ title, rows }: BarFigure): Markup {
   const cases = [...new Set(rows.map(({ row }) => row.case))]
-  return html`<figure class="bars">
-    <figcaption>${title}</figcaption>
-    ${cases.map((name) => {
-      const own = rows.filter(({ row }) => row.case === name)
-      // Of one case: what two cases cost is another question, and would make the bars of the cheaper one too
-      // short to see.
-      const most = Math.max(...own.map(({ of }) => of.max))
-      return html`<div class="case">
-        <h4>${name}</h4>
-        <ul>
-          ${own.map(({ row, of }) => bar(row, of, most))}
-        </ul>
-      </div>`
-    })}
-  </figure>`
+  return html`<figure class="bars"><figcaption>${title}</figcaption>${cases.map((name) => {
+    const own = rows.filter(({ row }) => row.case === name)
+    // Of one case: what two cases cost is another question, and would make the bars of the cheaper one too
+    // short to see.
+    const most = Math.max(...own.map(({ of }) => of.max))
+    return html`<div class="case"><h4>${name}</h4><ul>${own.map(({ row, of }) => bar(row, of, most))}</ul></div>`
+  })}</figure>`
 }
 
 function bar({ subject, is_generator_limit }: ResultRow, of: Spread, most: number): Markup {
@@ -88,12 +76,9 @@ function bar({ subject, is_generator_limit }: ResultRow, of: Spread, most: numbe
     `${(most > 0 ? Math.min(100, (100 * value) / most) : 0).toFixed(2)}%`
   const tone = isProduct(subject) ? 'ours' : isOurs(subject) ? 'kin' : 'peer'
   const text = `${spreadText(of)}${is_generator_limit ? ' *' : ''}`
-  return html` <li title="${subject}: ${text}">
-    <span class="name">${subject}</span
-    ><span class="track" aria-hidden="true">
-      <span class="fill ${tone}" style="width:${share(of.median)}"></span>
-      <span class="whisker" style="left:${share(of.min)};right:calc(100% - ${share(of.max)})"></span
-    ></span>
-    <span class="value">${text}</span>
-  </li>`
+  return html`
+<li title="${subject}: ${text}"><span class="name">${subject}</span><span class="track" aria-hidden="true">
+<span class="fill ${tone}" style="width:${share(of.median)}"></span>
+<span class="whisker" style="left:${share(of.min)};right:calc(100% - ${share(of.max)})"></span></span>
+<span class="value">${text}</span></li>`
 }

@@ -15,56 +15,26 @@ export function curveFigure(
     .filter(isTaken)
     .sort((a, b) => a - b)
   if (xs.length === 0)
-    return html`<figure class="curve">
-      <figcaption>${curve.title}</figcaption>
-      <p>No point was taken.</p>
-    </figure>`
+    return html`<figure class="curve"><figcaption>${curve.title}</figcaption><p>No point was taken.</p></figure>`
   const scale = isLogarithmic(curve) ? 'log' : 'linear'
-  return html`<figure class="curve">
-    <figcaption>${curve.title}${scale === 'log' ? ' (logarithmic)' : null}</figcaption>
-    <div
-      class="plot"
-      role="group"
-      tabindex="0"
-      data-scenario="${scenarioAt}"
-      data-curve="${curveAt}"
-      data-scale="${scale}"
-      aria-label="${curve.title}: ${curve.y} against ${curve.x}. Left and right arrow keys read the points; the table below has all of them."
-    ></div>
-    <p class="reading" aria-live="polite"></p>
-    <details>
-      <summary>Values of this plot</summary>
-      <div class="scroll" role="region" tabindex="0" aria-label="Values of ${curve.title}">
-        <table>
-          <caption>
-            ${curve.y}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col" class="n">${curve.x}</th>
-              ${curve.lines.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            ${tableRows(curve, xs)}
-          </tbody>
-        </table>
-      </div>
-    </details>
-  </figure>`
+  return html`<figure class="curve"><figcaption>${curve.title}${scale === 'log' ? ' (logarithmic)' : null}</figcaption>
+<div class="plot" role="group" tabindex="0" data-scenario="${scenarioAt}" data-curve="${curveAt}" data-scale="${scale}"
+aria-label="${curve.title}: ${curve.y} against ${curve.x}. Left and right arrow keys read the points; the table below has all of them."></div>
+<p class="reading" aria-live="polite"></p>
+<details><summary>Values of this plot</summary><div class="scroll" role="region" tabindex="0" aria-label="Values of ${curve.title}"><table>
+<caption>${curve.y}</caption>
+<thead><tr><th scope="col" class="n">${curve.x}</th>${curve.lines.map(({ name }) => html`<th scope="col" class="n">${name}</th>`)}</tr></thead>
+<tbody>${tableRows(curve, xs)}</tbody></table></div></details></figure>`
 }
 
 function tableRows({ lines }: CurveRecord, xs: readonly number[]): readonly Markup[] {
   const byX = lines.map(({ points }) => new Map(points))
   return xs.map(
-    (x) =>
-      html` <tr>
-        <th scope="row" class="n">${plain(x)}</th>
-        ${byX.map((values) => {
-          const y = values.get(x)
-          return html`<td class="n">${y === undefined ? NOT_TAKEN : figure(y)}</td>`
-        })}
-      </tr>`,
+    (x) => html`
+<tr><th scope="row" class="n">${plain(x)}</th>${byX.map((values) => {
+      const y = values.get(x)
+      return html`<td class="n">${y === undefined ? NOT_TAKEN : figure(y)}</td>`
+    })}</tr>`,
   )
 }
 

@@ -8,51 +8,19 @@ export function ratioTable(scenario: string, comparisons: readonly Comparison[])
   if (comparisons.length === 0) return null
   const scale = scaleOf(comparisons)
   const hasCount = comparisons.some(({ repeats }) => repeats !== null)
-  const table = html`<p class="hint">
-      Left of the line at 1 is less, right of it is more; the scale is logarithmic. Dot: median; line:
-      interval.
-    </p>
-    <div class="scroll" role="region" tabindex="0" aria-label="Ratios of ${scenario}">
-      <table class="ratios">
-        <thead>
-          <tr>
-            <th scope="col">Case</th>
-            <th scope="col">Figure</th>
-            <th scope="col">Of which</th>
-            <th scope="col" class="n">Ratio</th>
-            <th scope="col" class="n">Interval</th>
-            <th scope="col">${scaleText(scale)}</th>
-            ${hasCount ? html`<th scope="col" class="n">Repeats</th>` : null}
-            <th scope="col">Verdict</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${comparisons.map(
-            (one) =>
-              html` <tr>
-                <td class="text">${one.case}</td>
-                <td>${metricName(one.metric)}</td>
-                <td>${one.over} <small>over</small> ${one.under}</td>
-                <td class="n"><b>${ratioFigure(one.ratio.median)}</b></td>
-                <td class="n">${range(one.ratio)}</td>
-                <td>${drawn(one, scale)}</td>
-                ${hasCount ? html`<td class="n">${one.repeats}</td>` : null}
-                <td class="text ${toneOf(one)}">${verdictText(one)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`
+  const table = html`<p class="hint">Left of the line at 1 is less, right of it is more; the scale is logarithmic. Dot: median; line: interval.</p>
+<div class="scroll" role="region" tabindex="0" aria-label="Ratios of ${scenario}"><table class="ratios">
+<thead><tr><th scope="col">Case</th><th scope="col">Figure</th><th scope="col">Of which</th><th scope="col" class="n">Ratio</th>
+<th scope="col" class="n">Interval</th><th scope="col">${scaleText(scale)}</th>${hasCount ? html`<th scope="col" class="n">Repeats</th>` : null}
+<th scope="col">Verdict</th></tr></thead>
+<tbody>${comparisons.map(
+    (one) => html`
+<tr><td class="text">${one.case}</td><td>${metricName(one.metric)}</td><td>${one.over} <small>over</small> ${one.under}</td>
+<td class="n"><b>${ratioFigure(one.ratio.median)}</b></td><td class="n">${range(one.ratio)}</td><td>${drawn(one, scale)}</td>
+${hasCount ? html`<td class="n">${one.repeats}</td>` : null}<td class="text ${toneOf(one)}">${verdictText(one)}</td></tr>`,
+  )}</tbody></table></div>`
   const isLong = comparisons.length > ROWS_OPEN_MAX
-  return html`<h3>Ratios</h3>
-    ${
-      isLong
-        ? html`<details>
-            <summary>All ${comparisons.length} ratios</summary>
-            ${table}
-          </details>`
-        : table
-    }`
+  return html`<h3>Ratios</h3>${isLong ? html`<details><summary>All ${comparisons.length} ratios</summary>${table}</details>` : table}`
 }
 
 /** More are folded away: the summary has told what they say. */
@@ -96,9 +64,7 @@ function scaleOf(comparisons: readonly Comparison[]): Scale {
 }
 
 function scaleText({ low, high }: Scale): Markup {
-  return html`<span class="scale"
-    ><span>${ratioFigure(low)}</span><span>1</span><span>${ratioFigure(high)}</span></span
-  >`
+  return html`<span class="scale"><span>${ratioFigure(low)}</span><span>1</span><span>${ratioFigure(high)}</span></span>`
 }
 
 function drawn(one: Comparison, { low, high }: Scale): Markup {
@@ -109,16 +75,9 @@ function drawn(one: Comparison, { low, high }: Scale): Markup {
   const { ratio } = one
   const middle = HEIGHT / 2
   const hasInterval = isTaken(ratio.low) && isTaken(ratio.high) && ratio.low > 0
-  return html`<svg
-    class="interval ${toneOf(one)}"
-    width="${WIDTH}"
-    height="${HEIGHT}"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    aria-hidden="true"
-  >
-    <title>${ratioFigure(ratio.median)} (${range(ratio)})</title>
-    <line class="one" x1="${place(1)}" x2="${place(1)}" y1="0" y2="${HEIGHT}" />
-    ${hasInterval ? html`<line class="bounds" x1="${place(ratio.low)}" x2="${place(ratio.high)}" y1="${middle}" y2="${middle}" />` : null}
-    <circle cx="${place(ratio.median)}" cy="${middle}" r="3.5" />
-  </svg>`
+  return html`<svg class="interval ${toneOf(one)}" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">
+<title>${ratioFigure(ratio.median)} (${range(ratio)})</title>
+<line class="one" x1="${place(1)}" x2="${place(1)}" y1="0" y2="${HEIGHT}"/>
+${hasInterval ? html`<line class="bounds" x1="${place(ratio.low)}" x2="${place(ratio.high)}" y1="${middle}" y2="${middle}"/>` : null}
+<circle cx="${place(ratio.median)}" cy="${middle}" r="3.5"/></svg>`
 }

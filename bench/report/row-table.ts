@@ -9,36 +9,20 @@ interface Column {
 }
 
 export function rowTable({ scenario, rows }: ScenarioRecord): Markup {
-  if (rows.length === 0)
-    return html`<h3>Rows</h3>
-      <p>No row was taken.</p>`
+  if (rows.length === 0) return html`<h3>Rows</h3><p>No row was taken.</p>`
   const columns = COLUMNS.filter(({ of }) => rows.some((row) => of(row) !== null))
   return html`<h3>Rows</h3>
-    <p class="hint">
-      Median of the repeats, least–most beside it. CPU is that of all processes of the subject, by the
-      operating system’s accounts. Open pace: a fixed rate, latency counted from when a request was due.
-      Closed pace: who has an answer asks again.${limitHint(rows)}
-    </p>
-    <div class="scroll" role="region" tabindex="0" aria-label="Rows of ${scenario}">
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">Case</th>
-            <th scope="col">Subject</th>
-            ${columns.map(({ title }) => html`<th scope="col" class="n">${title}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (row, at) => html`
+<p class="hint">Median of the repeats, least–most beside it. CPU is that of all processes of the subject, by the operating system’s accounts.
+Open pace: a fixed rate, latency counted from when a request was due. Closed pace: who has an answer asks again.${limitHint(rows)}</p>
+<div class="scroll" role="region" tabindex="0" aria-label="Rows of ${scenario}"><table class="rows">
+<thead><tr><th scope="col">Case</th><th scope="col">Subject</th>${columns.map(({ title }) => html`<th scope="col" class="n">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row, at) => html`
 <tr${rows[at - 1]?.case === row.case ? null : html` class="first"`}><td class="text">${row.case}</td><th scope="row">${row.subject}</th>${columns.map(
-              ({ of }) => html`<td class="n">${of(row) ?? '–'}</td>`,
-            )}</tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${failureList(rows)}`
+      ({ of }) => html`<td class="n">${of(row) ?? '–'}</td>`,
+    )}</tr>`,
+  )}</tbody></table></div>
+${failureList(rows)}`
 }
 
 function limitHint(rows: readonly ResultRow[]): string {
@@ -88,14 +72,8 @@ const COLUMNS: readonly Column[] = [
 function failureList(rows: readonly ResultRow[]): Markup | null {
   const failing = rows.filter((row) => row.failed > 0 || row.failures.length > 0)
   if (failing.length === 0) return null
-  return html`<h4>What failed</h4>
-    <ul>
-      ${failing.map(
-        (row) =>
-          html`<li>
-            ${row.case}, ${row.subject}:
-            ${counted(row.failed, 'request')}${row.failures.length === 0 ? null : `: ${row.failures.join('; ')}`}
-          </li>`,
-      )}
-    </ul>`
+  return html`<h4>What failed</h4><ul>${failing.map(
+    (row) =>
+      html`<li>${row.case}, ${row.subject}: ${counted(row.failed, 'request')}${row.failures.length === 0 ? null : `: ${row.failures.join('; ')}`}</li>`,
+  )}</ul>`
 }

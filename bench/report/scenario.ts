@@ -21,47 +21,33 @@ export function scenarioSection(
 ): Markup {
   const id = sectionId(scenario.scenario)
   return html`<section id="${id}" aria-labelledby="${id}-title">
-    <h2 id="${id}-title">${scenario.scenario}</h2>
-    <p class="lead">${scenario.question}</p>
-    <p class="settings">${settingsLine(scenario)}</p>
-    ${definitions(
-      'Subjects',
-      scenario.subjects.map(({ name, note }) => ({ name, text: note })),
-    )}
-    ${definitions(
-      'Not here',
-      scenario.absent.map(({ name, reason }) => ({ name, text: reason })),
-    )}
-    ${
-      scenario.checks.length === 0
-        ? null
-        : html`<h3>Checks</h3>
-            ${checkTable(scenario.checks, { isWithScenario: false })}`
-    }
-    ${barFigures(scenario)} ${curveFigures(scenario, at)} ${ratioTable(scenario.scenario, comparisons)}
-    ${rowTable(scenario)}
-    ${
-      scenario.notes.length === 0
-        ? null
-        : html`<h3>Notes</h3>
-            <ul>
-              ${scenario.notes.map((note) => html`<li>${note}</li>`)}
-            </ul>`
-    }
-  </section>`
+<h2 id="${id}-title">${scenario.scenario}</h2>
+<p class="lead">${scenario.question}</p>
+<p class="settings">${settingsLine(scenario)}</p>
+${definitions(
+  'Subjects',
+  scenario.subjects.map(({ name, note }) => ({ name, text: note })),
+)}
+${definitions(
+  'Not here',
+  scenario.absent.map(({ name, reason }) => ({ name, text: reason })),
+)}
+${scenario.checks.length === 0 ? null : html`<h3>Checks</h3>${checkTable(scenario.checks, { isWithScenario: false })}`}
+${barFigures(scenario)}
+${curveFigures(scenario, at)}
+${ratioTable(scenario.scenario, comparisons)}
+${rowTable(scenario)}
+${scenario.notes.length === 0 ? null : html`<h3>Notes</h3><ul>${scenario.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
+</section>`
 }
 
 function curveFigures({ curves }: ScenarioRecord, scenarioAt: number): Markup | null {
   if (curves.length === 0) return null
-  return html`<h3>Curves</h3>
-    ${PLOT_HINT}
-    <div class="curves">${curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt, curveAt }))}</div>`
+  return html`<h3>Curves</h3>${PLOT_HINT}<div class="curves">${curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt, curveAt }))}</div>`
 }
 
-const PLOT_HINT = html`<p class="hint keys">
-  Point at a plot to read its values, or go to it with the Tab key and use the arrow keys. Drag to look
-  closer, click twice to see all again; a name below the plot puts its line away.
-</p>`
+const PLOT_HINT = html`<p class="hint keys">Point at a plot to read its values, or go to it with the Tab key and use the arrow keys.
+Drag to look closer, click twice to see all again; a name below the plot puts its line away.</p>`
 
 function settingsLine({ settings, took_seconds }: ScenarioRecord): string {
   const words = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
@@ -73,47 +59,23 @@ function definitions(
   list: readonly { readonly name: string; readonly text: string }[],
 ): Markup | null {
   if (list.length === 0) return null
-  return html`<h3>${title}</h3>
-    <dl class="subjects">
-      ${list.map(
-        ({ name, text }) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${text}</dd>
-          </div>`,
-      )}
-    </dl>`
+  return html`<h3>${title}</h3><dl class="subjects">${list.map(({ name, text }) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`)}</dl>`
 }
 
 export function checkTable(
   checks: readonly CheckRecord[],
   { isWithScenario }: { readonly isWithScenario: boolean },
 ): Markup {
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Checks">
-    <table class="checks">
-      <thead>
-        <tr>
-          ${isWithScenario ? html`<th scope="col">Scenario</th>` : null}
-          <th scope="col">Figure</th>
-          <th scope="col" class="n">Found</th>
-          <th scope="col" class="n">Asked for</th>
-          <th scope="col">Result</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${checks.map(
-          (one) =>
-            html`<tr>
-              ${isWithScenario ? html`<td><a href="#${sectionId(one.scenario)}">${one.scenario}</a></td>` : null}
-              <td class="text">${one.text}</td>
-              <td class="n">${spreadText(one.found)}</td>
-              <td class="n">${boundText(one)}</td>
-              <td>${resultOf(one)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Checks"><table class="checks">
+<thead><tr>${isWithScenario ? html`<th scope="col">Scenario</th>` : null}<th scope="col">Figure</th><th scope="col" class="n">Found</th>
+<th scope="col" class="n">Asked for</th><th scope="col">Result</th></tr></thead>
+<tbody>${checks.map(
+    (
+      one,
+    ) => html`<tr>${isWithScenario ? html`<td><a href="#${sectionId(one.scenario)}">${one.scenario}</a></td>` : null}
+<td class="text">${one.text}</td><td class="n">${spreadText(one.found)}</td><td class="n">${boundText(one)}</td><td>${resultOf(one)}</td></tr>`,
+  )}</tbody>
+</table></div>`
 }
 
 function boundText({ at_least, at_most }: CheckRecord): string {

@@ -13,35 +13,30 @@ export function summary(results: ResultsFile, comparisons: readonly Comparison[]
   const peers = comparisons.filter(({ kind }) => kind === 'peer')
   const missed = results.scenarios.flatMap(({ checks }) => checks).filter((one) => !one.is_met)
   return html`<section id="summary" aria-labelledby="summary-title">
-    <h2 id="summary-title">In short</h2>
-    <p class="lead">${headline(results, peers)}</p>
-    <p>${checksLine(results)}</p>
-    ${missing(results)}
-    ${
-      missed.length === 0
-        ? null
-        : html`<h3>Checks that were missed</h3>
-            ${checkTable(missed, { isWithScenario: true })}`
-    }
-    ${peers.length === 0 ? null : peerTable(peers)}
-    ${verdictList(`Where ${PRODUCT_NAME} lost`, pick(peers, 'behind'), peers)}
-    ${verdictList(`Where ${PRODUCT_NAME} won`, pick(peers, 'ahead'), peers)}
-    ${verdictList('No clear difference', pick(peers, 'alike'), peers)}
-    ${verdictList('Not to be told from these figures', pick(peers, 'unsure'), peers)}
-    ${verdictList(
-      `${PRODUCT_NAME} against itself, and against no gateway at all`,
-      comparisons.filter(({ kind }) => kind === 'own'),
-      comparisons,
-    )}
-    ${verdictList(
-      'Others, and variants of Sluice that nobody runs, against each other',
-      comparisons.filter(({ kind }) => kind === 'other'),
-      comparisons,
-    )}
-    ${loadList(results)}
-    <h3>How sure this is</h3>
-    ${trust(results, comparisons)}
-  </section>`
+<h2 id="summary-title">In short</h2>
+<p class="lead">${headline(results, peers)}</p>
+<p>${checksLine(results)}</p>
+${missing(results)}
+${missed.length === 0 ? null : html`<h3>Checks that were missed</h3>${checkTable(missed, { isWithScenario: true })}`}
+${peers.length === 0 ? null : peerTable(peers)}
+${verdictList(`Where ${PRODUCT_NAME} lost`, pick(peers, 'behind'), peers)}
+${verdictList(`Where ${PRODUCT_NAME} won`, pick(peers, 'ahead'), peers)}
+${verdictList('No clear difference', pick(peers, 'alike'), peers)}
+${verdictList('Not to be told from these figures', pick(peers, 'unsure'), peers)}
+${verdictList(
+  `${PRODUCT_NAME} against itself, and against no gateway at all`,
+  comparisons.filter(({ kind }) => kind === 'own'),
+  comparisons,
+)}
+${verdictList(
+  'Others, and variants of Sluice that nobody runs, against each other',
+  comparisons.filter(({ kind }) => kind === 'other'),
+  comparisons,
+)}
+${loadList(results)}
+<h3>How sure this is</h3>
+${trust(results, comparisons)}
+</section>`
 }
 
 function pick(all: readonly Comparison[], verdict: Verdict): readonly Comparison[] {
@@ -82,15 +77,11 @@ function missing({ scenarios }: ResultsFile): Markup | null {
   const names = [...absent].map(([name, of]) => `${name} (${of.join(', ')})`)
   if (broken.length === 0 && names.length === 0) return null
   const lines = broken.map(
-    ({ scenario, notes: [why] }) =>
-      html` <p class="bad">
-        <a href="#${sectionId(scenario)}">${scenario}</a> left no
-        figures${why === undefined ? null : `: ${why}`}
-      </p>`,
+    ({ scenario, notes: [why] }) => html`
+<p class="bad"><a href="#${sectionId(scenario)}">${scenario}</a> left no figures${why === undefined ? null : `: ${why}`}</p>`,
   )
   if (names.length === 0) return html`${lines}`
-  return html`${lines}
-    <p>Not there, and so not compared: ${list(names)}. Their scenarios say how they are added.</p>`
+  return html`${lines}<p>Not there, and so not compared: ${list(names)}. Their scenarios say how they are added.</p>`
 }
 
 const VERDICTS: readonly (readonly [Verdict, string])[] = [
@@ -102,43 +93,22 @@ const VERDICTS: readonly (readonly [Verdict, string])[] = [
 
 function peerTable(peers: readonly Comparison[]): Markup {
   const names = [...new Set(peers.map(({ under }) => under))]
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="Figures by peer">
-    <table>
-      <caption>
-        Figures compared, by peer
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Against</th>
-          ${VERDICTS.map(([, text]) => html`<th scope="col" class="n">${text}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${names.map((name) => {
-          const own = peers.filter(({ under }) => under === name)
-          return html`<tr>
-            <th scope="row">${name}</th>
-            ${VERDICTS.map(([verdict]) => html`<td class="n">${pick(own, verdict).length}</td>`)}
-          </tr>`
-        })}
-      </tbody>
-    </table>
-  </div>`
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="Figures by peer"><table>
+<caption>Figures compared, by peer</caption>
+<thead><tr><th scope="col">Against</th>${VERDICTS.map(([, text]) => html`<th scope="col" class="n">${text}</th>`)}</tr></thead>
+<tbody>${names.map((name) => {
+    const own = peers.filter(({ under }) => under === name)
+    return html`<tr><th scope="row">${name}</th>${VERDICTS.map(([verdict]) => html`<td class="n">${pick(own, verdict).length}</td>`)}</tr>`
+  })}</tbody></table></div>`
 }
 
 /** @param of those that tell of how many cases a sentence speaks */
 function verdictList(title: string, found: readonly Comparison[], of: readonly Comparison[]): Markup | null {
   if (found.length === 0) return null
-  return html`<h3>${title}</h3>
-    <ul class="sentences">
-      ${sentences(found, of).map(
-        ({ scenario, text, detail }) =>
-          html` <li>
-            <a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b>
-            <span class="detail">(${detail})</span>
-          </li>`,
-      )}
-    </ul>`
+  return html`<h3>${title}</h3><ul class="sentences">${sentences(found, of).map(
+    ({ scenario, text, detail }) => html`
+<li><a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b> <span class="detail">(${detail})</span></li>`,
+  )}</ul>`
 }
 
 function loadList({ scenarios }: ResultsFile): Markup | null {
@@ -147,26 +117,16 @@ function loadList({ scenarios }: ResultsFile): Markup | null {
   )
   if (found.length === 0) return null
   return html`<h3>Latency at the same load</h3>
-    <p class="hint">
-      At the highest load that both were offered, read from the plots between two points: medians, without an
-      interval.
-    </p>
-    <ul class="sentences">
-      ${found.map(
-        ({ scenario, text, detail }) =>
-          html` <li>
-            <a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b>
-            <span class="detail">(${detail})</span>
-          </li>`,
-      )}
-    </ul>`
+<p class="hint">At the highest load that both were offered, read from the plots between two points: medians, without an interval.</p>
+<ul class="sentences">${found.map(
+    ({ scenario, text, detail }) => html`
+<li><a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b> <span class="detail">(${detail})</span></li>`,
+  )}</ul>`
 }
 
 function trust(results: ResultsFile, comparisons: readonly Comparison[]): Markup {
   const repeats = comparisons.flatMap((one) => one.repeats ?? [])
-  return html`<ul>
-    ${[...repeatLines(repeats), ...machineLines(results.machine)].map((text) => html`<li>${text}</li>`)}
-  </ul>`
+  return html`<ul>${[...repeatLines(repeats), ...machineLines(results.machine)].map((text) => html`<li>${text}</li>`)}</ul>`
 }
 
 /** From so many repeats on the least and most of them hold the true median with 95 %. */
@@ -221,13 +181,5 @@ export function facts({ at, command, machine, versions, took_seconds }: ResultsF
     ],
     ['Versions', list(Object.entries(versions).map(([name, version]) => `${name} ${version}`))],
   ]
-  return html`<dl class="facts">
-    ${rows.map(
-      ([name, text]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${text}</dd>
-        </div>`,
-    )}
-  </dl>`
+  return html`<dl class="facts">${rows.map(([name, text]) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`)}</dl>`
 }
