@@ -7,8 +7,8 @@ import { Mp4Walk } from './mp4-walk.ts'
 import { ObjectWriting, type ObjectDeps } from './object-writing.ts'
 
 /**
- * Clips on their way from a provider into storage. Whatever fails, or throws, leaves no object but one that
- * the sweep knows to be nobody's.
+ * Clips on their way from a provider into storage. A clip that fails or throws leaves at most one object
+ * without a row, which the sweep removes.
  */
 export function createVideoClips(deps: ObjectDeps): VideoClips {
   return {
@@ -39,7 +39,7 @@ async function storeClip(deps: ObjectDeps, input: ClipInput): Promise<Outcome<St
   }
 }
 
-/** The same bytes, refused where they are no MP4. */
+/** Passes the same bytes on and fails where the bytes are no MP4. */
 function checked(bytes: ByteReader): ByteReader {
   const walk = new Mp4Walk()
   return {

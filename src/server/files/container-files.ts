@@ -12,7 +12,7 @@ import { FileWriting } from './file-writing.ts'
 import type { TransferDeps } from './transfer-deps.ts'
 import { receive, type Reservation } from './receive.ts'
 
-/** Writes a container file, plain and whatever its content: the sandbox reads it as it is. C22. */
+/** Writes a container file unsealed and with any content: the sandbox reads the bytes as they are. C22. */
 export async function writeContainerFile(
   deps: TransferDeps,
   upload: Upload,
@@ -20,7 +20,7 @@ export async function writeContainerFile(
   signal: AbortSignal,
 ): Promise<Outcome<WrittenFile>> {
   const { workspaceId } = to.container
-  // The folders of the path, and that of the container.
+  // The folders of the path, and the folder of the container.
   const folders = to.path.split('/').length
   const begun = await deps.files.begin({
     workspaceId,
@@ -39,7 +39,7 @@ interface Target {
   readonly signal: AbortSignal
 }
 
-/** Failures after which nothing was published for certain. */
+/** Failures after which certainly nothing was published. */
 const NOTHING_PUBLISHED = new Set<FailureName>([
   'container_path_invalid',
   'containers_unsupported',
@@ -47,9 +47,9 @@ const NOTHING_PUBLISHED = new Set<FailureName>([
 ])
 
 /**
- * A reservation on its way to a container file: staged, its path claimed, published, counted. The claim is a
- * use of the container, which its removal sees, and waits for a removal that was first: neither takes what
- * the other is at.
+ * A reservation on its way to a container file: the bytes are staged, the path is claimed, the file is
+ * published and counted. The claim counts as a use of the container. A removal of the container sees the
+ * claim, and the claim waits for a removal that came first, so neither takes what the other works on.
  */
 class ContainerWriting {
   readonly #deps: TransferDeps
@@ -76,7 +76,7 @@ class ContainerWriting {
         await staged.value.discard()
       }
     } finally {
-      // What it cannot do now the sweep does.
+      // The sweep undoes later what `abandon` cannot undo now.
       if (claim === null) await this.#deps.files.abandon(this.#row, false)
     }
   }
@@ -109,7 +109,9 @@ class ContainerWriting {
     })
   }
 
-  /** What lies there afterwards is what counts, be it another's. */
+  /**
+   * The file that lies at the path afterwards is the one that counts, even when another writer put it there.
+   */
   async #publish(claim: PathClaim, staging: Staging): Promise<Outcome<WrittenFile>> {
     const {
       storage: { containers },
@@ -124,10 +126,11 @@ class ContainerWriting {
     const isGone = !there.ok && there.failure.name === 'container_file_unknown'
     const found = there.ok ? there.value.sizeBytes : isGone ? 'nothing' : 'unknown'
     const isKnown = published.ok || NOTHING_PUBLISHED.has(published.failure.name)
-    // Where this fails the claim runs out, and the sweep looks.
+    // Where `release` fails, the claim runs out and the sweep measures the path.
     await sizes.release(claim, isKnown ? found : 'unknown')
     if (!published.ok) return published
-    // Taken away at once: it was not written, and its caller is told.
+    // Another process removed the file at once. This upload has no file to report, so the caller gets a
+    // failure.
     if (isGone) return fail('storage_unavailable', { retryAfterS: 1 })
     return ok({ path, sizeBytes: claim.sizeBytes, changedAt: there.ok ? there.value.changedAt : new Date() })
   }
@@ -159,7 +162,7 @@ async function receivePlain(
 
 /**
  * Copies a container file into a file of its own. A repetition under its `Idempotency-Key` gets the first
- * answer, whatever became of the container file since. §4.8, C16.
+ * reply, whatever happened to the container file since. §4.8, C16.
  */
 export async function promote(
   deps: TransferDeps,
@@ -211,8 +214,8 @@ async function promoteOpened(
 }
 
 /**
- * The sandbox may write the file while it is copied: half of each content is worth nothing. Failures: those
- * of `copy`.
+ * The sandbox may write the file during the copy, and a mix of two contents is worthless. Failures: those of
+ * `copy`.
  */
 async function copyWhole(
   object: StoredObject,
@@ -220,7 +223,7 @@ async function copyWhole(
   signal: AbortSignal,
 ): Promise<Outcome<IntakeVerdict>> {
   const verdict = await copy(object.read(0, object.sizeBytes, { signal }), session, signal)
-  // One that is shorter by now looks damaged.
+  // A file that has become shorter looks damaged.
   if (!verdict.ok && verdict.failure.name !== 'content_damaged') return verdict
   const unchanged = await object.isUnchanged()
   if (!unchanged.ok) return unchanged
@@ -231,7 +234,7 @@ async function copyWhole(
   })
 }
 
-/** Stored files are never empty and have one size limit, wherever they come from. §8 */
+/** Stored files are never empty and have one size limit, whatever their source. §8 */
 function promotable(opened: Outcome<StoredObject>): Outcome<StoredObject> {
   if (!opened.ok) return opened
   if (opened.value.sizeBytes === 0) return fail('file_empty')

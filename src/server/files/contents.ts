@@ -5,7 +5,7 @@ import type { StoredObject } from '../ports/files/storage.ts'
 import type { ContainerPath, OpenContainerFile } from '../ports/files/transfer.ts'
 import type { TransferDeps } from './transfer-deps.ts'
 
-/** A stored file, opened in a worker as it is read. */
+/** A stored file, unsealed in a worker as it is read. */
 export async function openFile(
   deps: TransferDeps,
   file: FileRecord,
@@ -48,7 +48,7 @@ export async function openContainerFile(
   return ok({ content, file: { path: from.path, sizeBytes, changedAt, version } })
 }
 
-/** Nobody waits for it, and nothing can be done when the system refuses to close. */
+/** No caller waits for the close, and nothing can be done when the system refuses it. */
 function release(object: StoredObject): void {
   object.close().catch(() => undefined)
 }

@@ -4,8 +4,8 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 
 /**
- * Moves what a reader gives into a session, at the session's pace. The reader is closed, the session still to
- * be cancelled. Failures: those of the reader and the session, and how the signal ended.
+ * Moves the bytes of a reader into a session, at the session's pace. `copy` closes the reader; the caller
+ * still has to cancel the session. Failures: those of the reader and the session, and how the signal ended.
  */
 export async function copy(
   reader: ByteReader,

@@ -6,7 +6,7 @@ import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 import { ObjectWriting } from './object-writing.ts'
 import type { TransferDeps } from './transfer-deps.ts'
 
-/** What a source says of its file when the session has its last byte. */
+/** The facts that a source reports of its file when the session has the last byte. */
 export interface Written {
   readonly filename: string
   readonly purpose: string | null
@@ -17,15 +17,16 @@ export interface Written {
 
 export interface Source {
   readonly content: 'refuse' | 'type'
-  /** Plain bytes; the most that there can be. */
+  /** Plain bytes: the most that the source can give. */
   readonly bytesAtMost: number
-  /** Gives the session everything and finishes it. */
+  /** Writes the whole source into the session and finishes the session. */
   fill(session: IntakeSession): Promise<Outcome<Written>>
 }
 
 /**
- * A pending row on its way to a stored file: its object, then its commit. Whatever fails, or throws, is
- * undone in the opposite order, and what only the sweep may undo is left to it by the row. Design §5.
+ * A pending row on its way to a stored file: first the object, then the commit. A failure or an exception
+ * undoes the steps in the opposite order. Steps that only the sweep may undo stay recorded in the row for the
+ * sweep. Design §5.
  */
 export class FileWriting {
   readonly #deps: TransferDeps
@@ -48,7 +49,7 @@ export class FileWriting {
       return stored
     } finally {
       await this.#object.end()
-      // What it cannot do now the sweep does.
+      // The sweep undoes later what `abandon` cannot undo now.
       if (!isStored) await this.#deps.files.abandon(this.#row, this.#object.mayHaveObject)
     }
   }
@@ -70,7 +71,7 @@ export class FileWriting {
     if (!published.ok) return published
     if (signal.aborted) return { ok: false, failure: endedBy(signal) }
     const committed = await files.commit(this.#row, facts)
-    // The sweep took the row over and may have looked for the bytes before they were there.
+    // The sweep took the row over and may have looked for the bytes before they were published.
     if (!committed.ok && committed.failure.name === 'upload_lost') await storage.remove(this.#row.id)
     return committed
   }

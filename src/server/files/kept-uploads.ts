@@ -14,9 +14,9 @@ export interface KeepingDeps {
 }
 
 /**
- * Files at providers whose uploads may be repeated: no row of ours stands for such a file, so that what was
- * told of it is kept. As with own storage a repetition is read and compared, never sent, whatever became of
- * the file since. C16.
+ * Files at providers whose uploads may be repeated. Sluice has no row for such a file, so the description
+ * that the provider gave is kept. As with own storage, the body of a repetition is read and compared and
+ * never sent, whatever happened to the file since. C16.
  */
 export function keepUploads(providerFiles: ProviderFiles, deps: KeepingDeps): ProviderFiles {
   return {
@@ -89,7 +89,7 @@ async function storeFirst(
   }
 }
 
-/** What `storeFirst` wrote; only the instants are texts in it. */
+/** Parses what `storeFirst` wrote; only the instants are texts in the JSON. */
 function fileOf({ json }: KeptAnswer): ToldFile {
   const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & {
     readonly createdAt: string

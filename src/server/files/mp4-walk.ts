@@ -1,25 +1,26 @@
 /** Bytes of the longest box header: size, type, and a size of 64 bits. ISO/IEC 14496-12 §4.2. */
 const HEADER_BYTES = 16
+/** Bytes of a box header without a 64-bit size: size and type. ISO/IEC 14496-12 §4.2. */
 const SHORT_HEADER_BYTES = 8
-/** An MP4 begins with the brands that it keeps to. */
+/** The brands come first in an MP4: the `ftyp` box names the specifications that the file follows. */
 const FIRST = 'ftyp'
-/** What a clip is made of: how it is built up, and its pictures. */
+/** Boxes without which a clip cannot be played: its structure (`moov`) and its pictures (`mdat`). */
 const NEEDED = ['moov', 'mdat'] as const
 const WANTED: ReadonlySet<string> = new Set([FIRST, ...NEEDED])
 
 /**
- * Follows the outermost boxes of an MP4 as its bytes come by, in any pieces, and looks at nothing but their
- * headers: enough to tell a clip from a page of text, and a whole one from one that was cut.
+ * Follows the outermost boxes of an MP4 as the bytes pass, in pieces of any size, and reads nothing but the
+ * box headers. The headers are enough to tell a clip from a page of text, and a whole clip from a cut one.
  */
 export class Mp4Walk {
   readonly #header = Buffer.alloc(HEADER_BYTES)
   #headerBytes = 0
-  /** Bytes of the box at hand that are still to come; Infinity: it goes on to the end of the file. */
+  /** Bytes of the current box that are still to come. Infinity: the box reaches to the end of the file. */
   #left = 0
   readonly #seen = new Set<string>()
   #isBroken = false
 
-  /** @returns false as soon as it can be no MP4 */
+  /** @returns false as soon as the bytes can be no MP4 */
   take(bytes: Uint8Array): boolean {
     let at = 0
     while (at < bytes.length && !this.#isBroken) {
@@ -34,7 +35,7 @@ export class Mp4Walk {
     return !this.#isBroken
   }
 
-  /** True when it ended where a box did, and has what a clip needs. */
+  /** True when the bytes ended at the end of a box and every needed box was there. */
   get isWhole(): boolean {
     const isAtEnd = this.#headerBytes === 0 && (this.#left === 0 || this.#left === Infinity)
     return !this.#isBroken && isAtEnd && NEEDED.every((type) => this.#seen.has(type))
@@ -50,7 +51,7 @@ export class Mp4Walk {
     const isFirst = this.#seen.size === 0
     if (left < 0 || !Number.isSafeInteger(size === 0 ? 0 : whole) || (isFirst && type !== FIRST))
       this.#isBroken = true
-    // Of other types there may be millions, and each would be held.
+    // Only these types are remembered: a file may hold millions of others, and each would take memory.
     if (WANTED.has(type)) this.#seen.add(type)
     this.#left = left
     this.#headerBytes = 0

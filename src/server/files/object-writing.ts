@@ -17,11 +17,12 @@ export interface OpenObject {
   readonly dataKeyId: string
 }
 
-/** Bytes that sealing adds: a header, and a tag for each 64 KiB; rounded up. Design §5. */
+/** Bytes that sealing adds at the head of an object, rounded up. Design §5. */
 const SEAL_HEADER_BYTES = 256
+/** Share of the plain bytes that sealing adds: a tag of 16 bytes for each 64 KiB. Design §5. */
 const SEAL_SHARE = 1 / 4_096
 
-/** An object on its way into storage: staged, sealed, published. Rows are somebody else's. Design §5. */
+/** An object on its way into storage: staged, sealed, published. The caller keeps the rows. Design §5. */
 export class ObjectWriting {
   readonly #deps: ObjectDeps
   readonly #wish: ObjectInput
@@ -34,14 +35,14 @@ export class ObjectWriting {
     this.#wish = input
   }
 
-  /** True once `publish` was called: whatever it answered, the object may be there. */
+  /** True once `publish` was called: the object may exist whatever `publish` returned. */
   get mayHaveObject(): boolean {
     return this.#mayHaveObject
   }
 
   /**
-   * @param bytesAtMost plain bytes that there can be. Failures: those of `Storage.stage`, `KeyRing.current`,
-   * `Intake.open`, and of the signal
+   * @param bytesAtMost the most plain bytes that can come. Failures: those of `Storage.stage`,
+   * `KeyRing.current`, `Intake.open`, and of the signal
    */
   async open({
     bytesAtMost,
@@ -68,7 +69,7 @@ export class ObjectWriting {
     return ok({ session: session.value, dataKeyId: id })
   }
 
-  /** When the session has finished. Failures: those of `Storage.publish`, and of the signal. */
+  /** To be called after the session has finished. Failures: those of `Storage.publish`, and of the signal. */
   async publish(): Promise<Outcome<null>> {
     const { objectId, signal } = this.#wish
     if (signal.aborted || this.#staging === null) return { ok: false, failure: endedBy(signal) }
@@ -76,7 +77,7 @@ export class ObjectWriting {
     return this.#deps.storage.publish(objectId, this.#staging, signal)
   }
 
-  /** On every path: gives back what is not published. */
+  /** To be called on every path: cancels the session and discards bytes that are not published. */
   async end(): Promise<void> {
     await this.#session?.cancel()
     await this.#staging?.discard()

@@ -3,30 +3,30 @@ import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
 import type { Upload, UploadSink } from '../ports/byte-streams.ts'
 import type { Intake, IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 
-/** What the workspace's quota holds for the bytes that come. */
+/** The bytes of the workspace's quota that are reserved for an upload. */
 export interface Reservation {
   readonly bytes: number
-  /** Makes it cover so many bytes. */
+  /** Grows the reservation to cover so many bytes. */
   extend(bytes: number): Promise<Outcome<null>>
 }
 
-/** For bytes that are stored nowhere, or in no quota. */
+/** A reservation for bytes that are not stored or that count in no quota. */
 export const UNLIMITED: Reservation = {
   bytes: Infinity,
   extend: () => Promise.resolve({ ok: true, value: null }),
 }
 
 export interface Received {
-  /** Null where the request has none. */
+  /** Null where the request names no file. */
   readonly filename: string | null
   readonly fields: ReadonlyMap<string, string>
   readonly verdict: IntakeVerdict
 }
 
 /**
- * Moves an upload into a session until both have ended. The flow stops while the session's window is full and
- * while bytes came that nothing is reserved for. Settles once; the session is still to be cancelled.
- * Failures: those of the upload, the session and the reservation.
+ * Moves an upload into a session until both have ended. The flow pauses while the session's window is full,
+ * and while bytes have come that no reservation covers. The outcome settles once; the caller still has to
+ * cancel the session. Failures: those of the upload, the session and the reservation.
  */
 export function receive(
   upload: Upload,
@@ -42,9 +42,10 @@ export function receive(
 }
 
 /**
- * SHA-256 of an upload, in lower-case hex, whatever its content: the bytes of a repetition are only looked
- * at. C16.
- * @param holder the workspace that a place is held for. Failures: those of the upload and of `Intake`
+ * SHA-256 of an upload, in lower-case hex. Any content is allowed: the bytes of a repetition are compared and
+ * not stored. C16.
+ * @param holder the workspace whose share of the worker sessions the upload takes. Failures: those of the
+ * upload and of `Intake`
  */
 export async function digestOf(intake: Intake, upload: Upload, holder: string): Promise<Outcome<string>> {
   const session = intake.open({ holder, target: null, content: 'any', bytesMax: FILE_BYTES_MAX })
@@ -71,7 +72,7 @@ class Receiving implements UploadSink {
   #bytes = 0
   #hasRoom = true
   #isExtending = false
-  /** The upload was told to wait. */
+  /** The upload is paused. */
   #isWaiting = false
   #isOver = false
 
@@ -135,7 +136,7 @@ class Receiving implements UploadSink {
     )
   }
 
-  /** A rejection is a bug, and still the end of this upload alone. */
+  /** A rejection is a bug, and ends this upload alone. */
   #wait(step: Promise<void>): void {
     step.catch((cause: unknown) => this.fail({ name: 'internal', cause }))
   }

@@ -18,7 +18,7 @@ export function createTransfers(deps: TransferDeps): Transfers {
   }
 }
 
-/** The row first: bytes that stay behind are found by the sweep. Design §5. */
+/** Removes the row first: the sweep finds bytes that stay behind. Design §5. */
 async function remove(
   { files, storage }: TransferDeps,
   workspaceId: string,

@@ -8,14 +8,14 @@ import type { Reservation } from './reservation.ts'
 /** A call that waits for money. */
 export interface Waiter {
   readonly taking: Reservation
-  /** Monotonic milliseconds at which it gives up, answer or not. */
+  /** Monotonic milliseconds at which the call stops waiting, with or without an answer. */
   readonly until: number
   /**
-   * Set when the authority had too little, while others hold some: monotonic milliseconds at which that is
-   * final.
+   * Monotonic milliseconds at which a refusal becomes final. Set when the authority had too little while
+   * other fronts held some.
    */
   refusedAt: number | null
-  /** It stands in the request under way. */
+  /** The request under way asks for this call's money. */
   isAsked: boolean
   readonly settle: (outcome: Outcome<Hold>) => void
   readonly unlisten: () => void
@@ -38,7 +38,7 @@ export class BalanceWaiters {
     return this.#waiters.values()
   }
 
-  /** Waits until somebody settles it, or the caller leaves, who then takes nothing. */
+  /** Waits until the call is settled, or until its caller leaves; a call whose caller left takes nothing. */
   add(taking: Reservation): Promise<Outcome<Hold>> {
     return new Promise((resolve) => {
       const leave = (): void => this.settle(waiter, fail('client_gone'))
@@ -57,7 +57,7 @@ export class BalanceWaiters {
     })
   }
 
-  /** Once; a second time is nothing. */
+  /** Settles a call once; a second settlement does nothing. */
   settle(waiter: Waiter, outcome: Outcome<Hold>): void {
     if (!this.#waiters.delete(waiter)) return
     for (const purse of waiter.taking.purses) purse.waiting -= 1
@@ -66,7 +66,7 @@ export class BalanceWaiters {
     waiter.settle(outcome)
   }
 
-  /** Those who stand in a request go before those who came later. */
+  /** Calls that the request under way asks for go before calls that came later. */
   mark(waiter: Waiter, isAsked: boolean): void {
     if (waiter.isAsked === isAsked) return
     waiter.isAsked = isAsked
@@ -77,7 +77,10 @@ export class BalanceWaiters {
     for (const waiter of this.#waiters) this.settle(waiter, outcome)
   }
 
-  /** All that are covered now take, in their order; one that is not keeps nobody behind it from going. */
+  /**
+   * Takes money for every call that is covered now, in their order. A call that is not covered does not hold
+   * back the calls behind it.
+   */
   serve(): void {
     for (const waiter of this.#waiters) {
       if (waiter.taking.mayTake(waiter.isAsked)) this.settle(waiter, heldBy(waiter.taking))
@@ -85,9 +88,9 @@ export class BalanceWaiters {
   }
 
   /**
-   * The authority has answered those that were asked for: what is still short of money is refused, or tried
-   * again.
-   * @param isConclusive false: all are asked for once more
+   * To be called when the authority has answered for the marked calls: calls that are still short of money
+   * are refused or tried again.
+   * @param isConclusive false: the money of all marked calls is asked for once more
    */
   judge(isConclusive: boolean): void {
     const now = this.#now()
@@ -105,7 +108,10 @@ export class BalanceWaiters {
     }
   }
 
-  /** Those whose time is over: refused where that was the answer so far, else the store is to blame. */
+  /**
+   * Ends calls whose waiting time is over. A call that the authority refused so far is refused; for any other
+   * the store counts as unavailable.
+   */
   expire(): void {
     const now = this.#now()
     for (const waiter of this.#waiters) {
@@ -128,7 +134,7 @@ export class BalanceWaiters {
   }
 }
 
-/** The hold of a call whose purses cover it, before it is written. */
+/** The hold of a call whose balances cover it, before the journal has it. */
 export function heldBy(taking: Reservation): Outcome<Hold> {
   return taking.take() ? { ok: true, value: taking } : fail('store_unavailable')
 }

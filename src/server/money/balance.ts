@@ -3,51 +3,62 @@ import type { AccountGrant, LimitState } from '../ports/money/lending.ts'
 import type { AccountKind } from '../ports/money/money.ts'
 import type { RefusingLimit } from '../../schemas/money/money-refusals.ts'
 
-/** A slot in which use is counted, in milliseconds. */
+/** Milliseconds of a slot in which use is counted. */
 const USE_SLOT_MS = 1_000
 
 interface Refusal {
   readonly until: number
-  /** What needs less may still fit. */
+  /** Nano-USD from which calls are refused: a call that needs less may still fit. */
   readonly fromNano: number
   readonly limits: readonly LimitState[]
 }
 
 /** What an account's answer means for a call that its balance does not cover. */
 export interface Verdict {
-  /** Finite limits that are in the way. */
+  /** Finite limits that refuse the call. */
   readonly limits: readonly LimitState[]
-  /** Nothing that comes back can help: it does not fit beside what is spent. */
+  /** True when money that comes back cannot help: the amount does not fit beside what is spent. */
   readonly isFinal: boolean
 }
 
 /**
- * A front's balance of one account: money of one day, lent and neither taken by a call nor given back. Whole
- * nano-USD, below 2⁵³. Design §6.
+ * A front's balance of one account: money of one day that is lent to the front and neither taken by a call
+ * nor given back. Whole nano-USD, below 2⁵³. Design §6.
  */
 export class Balance {
   readonly kind: AccountKind
   readonly accountId: string
-  /** Whose account it is, as invalidations name it; of a key any of its hashes. */
+  /**
+   * The owner of the account, as invalidations name it. For a key, this is the id of its account, whichever
+   * of its hashes was used.
+   */
   readonly ownerId: string
   balanceNano = 0
-  /** Taken by calls under way: some of it may come back. */
+  /** Nano-USD taken by calls under way; part of it may come back. */
   openNano = 0
-  /** Given back, and not in the books yet. */
+  /** Nano-USD given back by the front and not yet applied in Postgres. */
   returningNano = 0
-  /** Paid from here since the start, and what of that is in the books. */
+  /** Nano-USD paid from this balance since the start. */
   paidNano = 0
+  /** Nano-USD of `paidNano` that is applied in Postgres. */
   bookedNano = 0
-  /** The authority said so, and its owner has not changed since. */
+  /** True when the authority said that the account has no limit, and its owner has not changed since. */
   isUnlimited = false
-  /** Calls that wait, and need money of it; of them those that stand in the request under way. */
+  /** Number of calls that wait for money of this balance. */
   waiting = 0
+  /** Number of waiting calls that the request under way asks for. */
   waitingAsked = 0
-  /** It stands in the request under way: what is lent must find it. */
+  /**
+   * The request under way asks for this account: `Balances` must keep the balance, so that the grant finds
+   * it.
+   */
   isAsked = false
-  /** Until then asking again is of no use: monotonic milliseconds. */
+  /** Monotonic milliseconds before which another request is of no use. */
   quietUntil = 0
-  /** Changes of its owner that were heard of: an answer from before the last one is not remembered. */
+  /**
+   * Number of changes of the owner so far. An answer to a request from before the last change is not
+   * remembered.
+   */
   changes = 0
   lastUsedAt: number
   #limits: readonly LimitState[] = []
@@ -72,7 +83,7 @@ export class Balance {
     this.#count(amountNano, now)
   }
 
-  /** A call has ended. @param keptNano what of its take stays here */
+  /** Ends the take of a call. @param keptNano the part of the take that stays in this balance */
   settle(amountNano: number, keptNano: number): void {
     this.openNano -= amountNano
     this.balanceNano += keptNano
@@ -87,7 +98,7 @@ export class Balance {
     this.#refusal = null
   }
 
-  /** Its owner changed: what the authority said of it may be wrong now. What it lent stays lent. */
+  /** The owner changed, so the authority's last answer may be wrong now. Money that is lent stays lent. */
   forget(): void {
     this.changes += 1
     this.isUnlimited = false
@@ -95,7 +106,7 @@ export class Balance {
     this.quietUntil = 0
   }
 
-  /** Of the last answer, for a call that needs more than the balance. */
+  /** Judges by the last answer, for a call that needs more than the balance. */
   judge(amountNano: number): Verdict {
     const hopeless = this.#limits.filter(({ limitNano, spentNano }) => amountNano > limitNano - spentNano)
     if (hopeless.length > 0) return { limits: hopeless, isFinal: true }
@@ -107,7 +118,7 @@ export class Balance {
     this.#refusal = { until: now + MONEY_REFUSED_MS, fromNano: amountNano, limits }
   }
 
-  /** Limits that refused as much a moment ago. */
+  /** Limits that refused as large an amount a moment ago. */
   refusing(amountNano: number, now: number): readonly RefusingLimit[] {
     const refusal = this.#refusal
     if (
@@ -121,8 +132,8 @@ export class Balance {
   }
 
   /**
-   * Limits of the last answer as a caller is told of them: what was paid here is used, before the books say
-   * so, and what lies here is held by nobody.
+   * Limits of the last answer as a caller sees them. Money that was paid from this balance counts as used
+   * before Postgres has it, and money that lies in this balance counts as free.
    */
   told(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
     const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)
@@ -133,7 +144,7 @@ export class Balance {
     })
   }
 
-  /** Nano-USD that calls took in a second, lately. */
+  /** Nano-USD that calls took in a second, lately: the larger of this slot and the one before. */
   useNano(now: number): number {
     this.#count(0, now)
     return Math.max(this.#used, this.#usedBefore)

@@ -6,10 +6,10 @@ import type { BookEntry } from '../ports/money/lending.ts'
 import type { AccountKind, Day } from '../ports/money/money.ts'
 import { Balance } from './balance.ts'
 
-/** All balances of one front, which are of one day. Design §6.2, §6.3. */
+/** All balances of one front, of one day. Design §6.2, §6.3. */
 export class Balances {
   readonly #journal: Pick<Journal, 'giveBack'>
-  /** By the raw id of the owner: no text is put together on the way of a call. */
+  /** Keyed by the raw id of the owner, so that a call builds no text. */
   readonly #byOwner: Readonly<Record<AccountKind, Map<string, Balance>>> = {
     organization: new Map(),
     workspace: new Map(),
@@ -17,7 +17,7 @@ export class Balances {
   }
 
   readonly #byAccount = new Map<string, Balance>()
-  /** Null until the authority has told it. */
+  /** Null until the authority has named the day. */
   day: Day | null = null
   giveBacks = 0
 
@@ -42,7 +42,7 @@ export class Balances {
     return this.#byAccount.get(accountId)
   }
 
-  /** An entry of the journal is in the books. */
+  /** Counts an entry of the journal as applied in Postgres. */
   booked(entry: BookEntry): void {
     if (entry.kind === 'give_back') {
       const purse = this.#byAccount.get(entry.accountId)
@@ -61,7 +61,7 @@ export class Balances {
     return nano
   }
 
-  /** Accounts of which there is something to give back. */
+  /** Accounts with a balance that can be given back. */
   held(): string[] {
     const ids: string[] = []
     for (const { accountId, balanceNano } of this.#byAccount.values())
@@ -69,10 +69,7 @@ export class Balances {
     return ids
   }
 
-  /**
-   * The authority's calendar has come to a day: what is of an older one goes back. @returns whether it is a
-   * new one
-   */
+  /** Moves to the authority's day: balances of an older day go back. @returns whether the day is new */
   turn(day: Day): boolean {
     if (this.day !== null && day <= this.day) return false
     if (this.day !== null) this.giveBackAll()
@@ -80,12 +77,13 @@ export class Balances {
     return true
   }
 
-  /** Money goes back to the day that it is of. */
+  /** Gives money back to the day that it belongs to. */
   giveBack(purse: Balance, day: Day, amountNano: number): void {
     if (amountNano <= 0) return
     purse.returningNano += amountNano
     this.giveBacks += 1
-    // What two dear calls left may be more than a record holds, which its reader would take for damaged.
+    // The rest of two expensive calls may be more than one record holds; the reader of the journal would call
+    // such a record damaged.
     for (let rest = amountNano; rest > 0; rest -= COST_NANO_MAX) {
       this.#journal.giveBack({
         kind: 'give_back',
@@ -96,7 +94,7 @@ export class Balances {
     }
   }
 
-  /** What no call holds. @returns nano-USD */
+  /** Gives back the money that no call holds. @returns nano-USD */
   giveBackBalance(purse: Balance): number {
     const { balanceNano } = purse
     purse.balanceNano = 0
@@ -110,7 +108,9 @@ export class Balances {
     return nano
   }
 
-  /** What was not used for MONEY_IDLE_MS; purses of which nothing is left are forgotten. */
+  /**
+   * Gives back balances that were not used for MONEY_IDLE_MS, and forgets balances that are settled in full.
+   */
   giveBackIdle(now: number): void {
     for (const purse of this.#byAccount.values()) {
       if (now - purse.lastUsedAt < MONEY_IDLE_MS || purse.waiting > 0) continue
@@ -126,8 +126,8 @@ export class Balances {
   }
 
   /**
-   * A limit may have changed. A key is changed by any of its hashes, and there are few of whose account
-   * something is remembered.
+   * A limit may have changed. A change of a key may name any of its hashes, so the balances of all keys are
+   * reset; they are few.
    */
   obey(change: Change): void {
     const { kind } = change
@@ -142,7 +142,7 @@ export class Balances {
   }
 }
 
-/** @param purse undefined: it was forgotten meanwhile */
+/** @param balance undefined: the balance was forgotten meanwhile */
 function book(purse: Balance | undefined, costNano: number): void {
   if (purse !== undefined) purse.bookedNano += costNano
 }

@@ -15,16 +15,17 @@ export interface BorrowingOptions {
   readonly fronts: FrontCount
   readonly timers: MoneyTimers
   readonly log: Log
-  /** The authority takes nothing of this front any more. */
+  /** Called when the authority takes nothing of this front any more. */
   readonly fenced: () => void
 }
 
-/** Milliseconds between two looks at who has waited long enough. */
+/** Milliseconds between two looks for calls that have waited long enough. */
 const LOOK_MS = 25
 
 /**
- * Money for calls that the balances do not cover. All that wait at the end of a turn are asked for in one
- * request; one is under way at a time, and it is repeated as it was until it is answered. Design §6.
+ * Borrows money for calls that the balances do not cover. At the end of an event-loop tick one request asks
+ * for all waiting calls. Only one request is under way at a time, and it is repeated unchanged until it is
+ * answered. Design §6.
  */
 export class Borrowing {
   readonly #options: BorrowingOptions
@@ -33,10 +34,10 @@ export class Borrowing {
   #isScheduled = false
   #isLooking = false
   #isStopped = false
-  /** A request is under way, or its outcome is not known. */
+  /** A request is under way, or its outcome is unknown. */
   isAsking = false
   lends = 0
-  /** Milliseconds of all answered requests. */
+  /** Milliseconds that all answered requests took. */
   lendMs = 0
 
   constructor(options: BorrowingOptions) {
@@ -60,7 +61,10 @@ export class Borrowing {
     return answer
   }
 
-  /** Something changed: whoever is covered goes, and for the others is asked at the end of this turn. */
+  /**
+   * Something changed: calls that are covered now take their money, and at the end of this tick a request
+   * asks for the rest.
+   */
   wake(): void {
     if (this.#isScheduled || this.#waiters.size === 0) return
     this.#isScheduled = true
@@ -103,7 +107,7 @@ export class Borrowing {
       till: { now },
       fenced,
     } = this.#options
-    // Read before: an answer from before a change says nothing of what is after it.
+    // Read before the request: an answer says nothing about changes after it.
     const before = this.#changesOf(ask)
     for (let isFirst = true; ; isFirst = false) {
       const sentAt = now()
@@ -112,7 +116,7 @@ export class Borrowing {
         reply = await lender.lend(ask)
       } catch (problem) {
         if (isFirst) log.warn('money.lend_failed', { cause: problem })
-        // It may have been lent all the same; the same request again tells.
+        // The authority may have lent all the same; the repeated request brings its answer.
         await new Promise<void>((resolve) => void timers.after(LEND_REPEAT_MS, resolve))
         if (this.#isStopped) return
         continue
@@ -139,15 +143,15 @@ export class Borrowing {
       if (purse.changes !== before.get(grant.accountId)) outdated.push(purse)
     }
     this.#waiters.serve()
-    // Where the day has turned, what lay in the purses is gone: the rest is asked for once more.
+    // When the day has changed, the balances of the old day are gone: the rest is asked for once more.
     this.#waiters.judge(!isNewDay && day === purses.day)
     for (const purse of outdated) purse.forget()
     this.wake()
   }
 
   /**
-   * What all that wait need beyond the balances; none of those that were told a moment ago that there is
-   * nothing.
+   * The amounts that waiting calls need beyond the balances. Accounts that the authority found empty a moment
+   * ago are left out.
    */
   #gather(): readonly AccountAsk[] {
     const now = this.#options.till.now()
@@ -190,7 +194,7 @@ export class Borrowing {
     )
   }
 
-  /** While somebody waits: ends what has waited long enough, and tries again what was told to wait. */
+  /** While calls wait: ends those that have waited long enough, and wakes the request for the others. */
   #look(): void {
     if (this.#isLooking) return
     this.#isLooking = true

@@ -1,15 +1,15 @@
 import type { Journal } from '../ports/money/journal.ts'
 import type { MoneyTimers } from './money-timers.ts'
 
-/** A take that was gathered in the journal. */
+/** A reservation whose take was gathered in the journal. */
 interface Gathered {
-  /** Once. @param isWritten false: the disk would not, and the take never was */
+  /** Called once. @param isWritten false: the disk refused the write, and the take never happened */
   wrote(isWritten: boolean): void
 }
 
 /**
- * Writes a front's journal once for all that came in a turn of the loop: an append costs as much as the rest
- * of a call's money.
+ * Writes a front's journal once for all takes of one event-loop tick: an append costs as much as the rest of
+ * a call's money.
  */
 export class GroupCommit {
   readonly #journal: Pick<Journal, 'write'>
@@ -24,7 +24,7 @@ export class GroupCommit {
     this.#soon = soon
   }
 
-  /** It hears of the next write, at the latest of that behind this turn. */
+  /** The take learns the result of the next write, at the latest the one at the end of this tick. */
   gather(take: Gathered): void {
     this.#gathered.push(take)
     this.writeSoon()
@@ -39,13 +39,16 @@ export class GroupCommit {
     })
   }
 
-  /** Settles behind the next write, one for all. */
+  /** Settles after the next write; all waiters share one promise. */
   get done(): Promise<void> {
     this.#done ??= new Promise((resolve) => (this.#tell = resolve))
     return this.#done
   }
 
-  /** Every write of the front's journal goes through here, or takes would not hear of theirs. */
+  /**
+   * Writes the journal. Every write of the front's journal goes through here, so that each take learns its
+   * result.
+   */
   write(): boolean {
     const isWritten = this.#journal.write()
     if (this.#gathered.length === 0) return isWritten

@@ -10,7 +10,7 @@ export interface JournalFlushOptions {
   readonly owner: JournalOwner
   readonly timers: MoneyTimers
   readonly log: Log
-  /** Money came back, or the day is known. */
+  /** Called when money came back, or when the day becomes known. */
   readonly wake: () => void
   readonly fenced: () => void
 }
@@ -18,22 +18,22 @@ export interface JournalFlushOptions {
 const DAY_MS = 86_400_000
 
 /**
- * Keeps a front's books: makes its journal known, flushes it, and gives back what is idle, wanted or of a day
- * that is over. Design §6.
+ * Keeps a front's money in Postgres current: opens its journal there, flushes it, and gives back balances
+ * that are idle, wanted or of a day that is over. Design §6.
  */
 export class JournalFlush {
   readonly #options: JournalFlushOptions
   #isFlushing = false
-  /** Somebody waits for what was gathered while a flush was under way. */
+  /** Another flush was requested while a flush was under way. */
   #isDue = false
   #isAsking = false
   #isStopped = false
-  /** The store did not take the last flush: an outage is told once. */
+  /** The store refused the last flush; an outage is logged once. */
   #isAway = false
-  /** Of the journal: what of it is in the books. */
+  /** Offset in the journal up to which entries are applied in Postgres. */
   #applied = 0
   #localDay: number
-  /** All from before is in the books: monotonic milliseconds; null when all is. */
+  /** Monotonic milliseconds: all entries from before are applied. Null when every entry is. */
   #behindSince: number | null = null
   batches = 0
   entries = 0
@@ -52,16 +52,16 @@ export class JournalFlush {
     this.#isStopped = true
   }
 
-  /** Milliseconds that the books are behind. */
+  /** Milliseconds that Postgres is behind the journal. */
   get lagMs(): number {
     return this.#behindSince === null ? 0 : this.#options.till.now() - this.#behindSince
   }
 
   /**
-   * Gives everything back, brings the books up to date and closes the journal in them. Calls that are still
-   * under way, a request for money without an answer, and entries that cannot be read again, are left to
-   * whoever reads the journal when this process is gone. While the store is away it goes on trying: whoever
-   * ends the process sets the time.
+   * Gives every balance back, applies the rest of the journal and closes the journal in Postgres. Calls that
+   * are still under way, a request for money without an answer, and entries that cannot be read again are
+   * left to the process that reads the journal after this one has ended. While the store is away `close`
+   * keeps trying: the supervisor that ends the process sets the time limit.
    */
   async close(): Promise<void> {
     const {
@@ -113,7 +113,7 @@ export class JournalFlush {
     })
   }
 
-  /** By the front's own clock, and once a day: it may be ahead of the authority's. */
+  /** Ends the day by the front's own clock, once a day: that clock may be ahead of the authority's. */
   #endDay(): void {
     const day = this.#dayHere()
     if (day <= this.#localDay) return
@@ -139,8 +139,8 @@ export class JournalFlush {
   }
 
   /**
-   * @returns whether there is a next batch: what came meanwhile is no more than a part of one, and waits for
-   * its turn
+   * @returns whether a full batch was flushed. Entries that came meanwhile fill a batch in part and wait for
+   * the next flush
    */
   async #flushNext(): Promise<boolean> {
     const { till, lender, fenced } = this.#options
@@ -174,7 +174,7 @@ export class JournalFlush {
     wake()
   }
 
-  /** All that the journal still holds. @returns false when the front was fenced */
+  /** Flushes all that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
     const {
       till: { journal, turn },
@@ -182,7 +182,7 @@ export class JournalFlush {
       timers,
     } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
-    // A call may have ended a moment ago, and what it cost is only gathered.
+    // A call may have ended a moment ago, and its settlement may only be gathered.
     const next = (): Flush | null => (turn.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
     for (let flush = next(); flush !== null; flush = next()) {
       const result = await lender.flush(flush).catch((): FlushResult | null => null)
@@ -201,8 +201,8 @@ export class JournalFlush {
     } = this.#options
     const held = purses.held()
     if (this.#isAsking || purses.day === null) return
-    // Of a front that nothing is lent to nobody else asks for the day: its next call would count on the one
-    // that it last knew.
+    // Nothing else asks for the day when nothing is lent to this front: the next call would count on the day
+    // that the front last knew.
     const isDayOver = Date.parse(purses.day) < this.#dayHere() * DAY_MS
     if (held.length === 0 && this.#behindSince === null && !isDayOver) return
     this.#isAsking = true
@@ -213,14 +213,14 @@ export class JournalFlush {
       purses.turn(day)
       for (const accountId of wanted) {
         const purse = purses.byAccount(accountId)
-        // What callers here were promised stays.
+        // Money that waiting calls were promised stays.
         if (purse !== undefined && purse.waitingAsked === 0) purses.giveBackBalance(purse)
       }
-      // Somebody waits for it.
+      // Another front waits for the money.
       if (purses.giveBacks > before) this.flushSoon()
       wake()
     } catch {
-      // The next one is a moment away; an outage is told by the flush and by the epoch.
+      // The next pulse comes a moment later; the flush and the epoch report an outage.
     } finally {
       this.#isAsking = false
     }

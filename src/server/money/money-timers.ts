@@ -4,9 +4,9 @@ export interface MoneyTimers {
   readonly now: () => number
   /** `Date.now` */
   readonly epochNow: () => number
-  /** Runs work after so many milliseconds; it keeps no process alive. */
+  /** Runs work after so many milliseconds; the timer keeps no process alive. */
   readonly after: (ms: number, work: () => void) => void
-  /** Runs work at the end of this turn of the loop. */
+  /** Runs work at the end of this event-loop tick. */
   readonly soon: (work: () => void) => void
 }
 

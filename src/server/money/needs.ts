@@ -6,10 +6,7 @@ import type { Balances } from './balances.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import { workspaceOf } from './reservation.ts'
 
-/**
- * Purses of the accounts with a finite limit from which a call takes something. Failures: cost_unbounded,
- * busy.
- */
+/** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
 export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
@@ -18,7 +15,7 @@ export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<r
   const unbounded: AccountKind[] = []
   let isFull = false
   const need = (kind: AccountKind, id: string, amountNano: number | null): void => {
-    // What costs nothing takes nothing, however little is left.
+    // An amount of 0 takes nothing, however little is left.
     if (amountNano === 0) return
     const purse = purses.of(kind, id, now)
     if (purse === null) isFull = true

@@ -6,7 +6,7 @@ import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
 
-/** What all calls of a front share. */
+/** The parts that all calls of a front share. */
 export interface MoneyContext {
   readonly purses: Balances
   readonly journal: Journal
@@ -14,7 +14,10 @@ export interface MoneyContext {
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
-  /** Something was gathered in the journal, or came back to a purse that calls wait for. */
+  /**
+   * Called when an end of a call was gathered in the journal, or when money came back to a balance that calls
+   * wait for.
+   */
   readonly ended: (taking: Reservation) => void
   readonly counts: MoneyCounts
 }
@@ -26,12 +29,12 @@ export interface MoneyCounts {
   open: number
 }
 
-/** A call and what it needs of which account; once taken, its hold. */
+/** A call and the money that it needs of each account. A reservation that was taken is the call's hold. */
 export class Reservation implements Hold {
   readonly ask: HoldAsk
-  /** What it may cost at most, as each account counts it; 0 where nobody can tell. */
+  /** The most that the call may cost, as each account counts it; 0 where the most is unknown. */
   readonly amounts: Readonly<Record<AccountKind, number>>
-  /** Accounts with a finite limit of which it needs something. */
+  /** Balances of the accounts with a finite limit that the call needs money of. */
   readonly purses: readonly Balance[]
   readonly #till: MoneyContext
   #day: Day = ''
@@ -47,12 +50,14 @@ export class Reservation implements Hold {
     this.amounts = amountsOf(ask)
   }
 
-  /** Purses that do not cover it now. */
+  /** Balances that do not cover the call now. */
   short(): Balance[] {
     return this.purses.filter((purse) => !this.#covers(purse))
   }
 
-  /** Whether all purses cover it, and nobody who waits for an answer about one of them came first. */
+  /**
+   * Whether all balances cover the call, and no call that waits for an answer about one of them came first.
+   */
   mayTake(isFirst = false): boolean {
     for (const purse of this.purses) {
       if (!this.#covers(purse) || (purse.waitingAsked > 0 && !isFirst)) return false
@@ -61,9 +66,9 @@ export class Reservation implements Hold {
   }
 
   /**
-   * Subtracts from every purse, and gathers the take for the journal: whether it came there is told by
-   * `written`.
-   * @returns false when nobody knows the day; nothing is taken then
+   * Subtracts from every balance, and gathers the take for the journal. `written` says whether the journal
+   * has it.
+   * @returns false when the day is unknown; nothing is taken then
    */
   take(): boolean {
     const {
@@ -154,7 +159,7 @@ export class Reservation implements Hold {
     this.#end(NOTHING_PAID, 0)
   }
 
-  /** An end is written behind its take, or neither is. */
+  /** The end of a call is written after its take, or neither is written. */
   #mayEnd(): boolean {
     if (this.#isOpen && !this.#isWritten) this.#till.turn.write()
     return this.#isOpen
@@ -167,7 +172,7 @@ export class Reservation implements Hold {
     this.#till.ended(this)
   }
 
-  /** What was not used stays here, unless its day is over. */
+  /** Money that was not used stays in the balance, unless its day is over. */
   #returnRest(paid: PaidFrom, chargedNano: number): void {
     const { purses } = this.#till
     const isToday = this.#day === purses.day
@@ -181,7 +186,9 @@ export class Reservation implements Hold {
     }
   }
 
-  /** A call by a workspace's own credentials is paid by those accounts alone that count such. B2.9, B2.10. */
+  /**
+   * A call by a workspace's own credentials is paid only by the accounts that count such calls. B2.9, B2.10.
+   */
   #paidBy({ isByok }: CallCost): PaidFrom {
     if (!isByok) return this.#paid
     const { workspaceCountsByok, keyCountsByok } = this.ask.key.money
@@ -205,7 +212,7 @@ function amountsOf({
 }: HoldAsk): Readonly<Record<AccountKind, number>> {
   const paid = paidNano ?? 0
   const any = anyNano ?? 0
-  // Credit is the operator's money: what a workspace pays itself never counts.
+  // Credit is the operator's money: costs that a workspace pays itself never count.
   return {
     organization: paid,
     workspace: money.workspaceCountsByok ? any : paid,

@@ -24,7 +24,10 @@ export interface SpendOptions {
   readonly feed: Pick<EpochFeed, 'subscribe'>
   readonly timers: MoneyTimers
   readonly log: Log
-  /** The journal was closed while this front lived: it takes no money any more, and must be replaced. */
+  /**
+   * Called when the journal was closed by another process while this front lives. The front takes no money
+   * any more and must be replaced.
+   */
   readonly fenced: () => void
 }
 
@@ -32,13 +35,13 @@ export interface SpendOptions {
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
   /**
-   * Takes no more calls, gives everything back, and ends the journal in the books where no call is under way.
-   * Does not end while the store is away.
+   * Takes no more calls, gives every balance back, and closes the journal in Postgres if no call is under
+   * way. Does not resolve while the store is away.
    */
   close(): Promise<void>
 }
 
-/** Builds the money of one front, and begins to keep its books. Design §6. */
+/** Builds the money of one front, and starts its flush. Design §6. */
 export function createSpend(options: SpendOptions): FrontSpend {
   return new Money(options)
 }
@@ -58,7 +61,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     unavailable: 0,
     busy: 0,
   }
-  /** Why no call is taken any more. */
+  /** The failure of every call once the front takes no more money. */
   #stopped: Outcome<never> | null = null
 
   constructor({ lender, journal, owner, fronts, feed, timers, log, fenced }: SpendOptions) {
@@ -87,8 +90,8 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
 
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#stopped !== null) return this.#counted(this.#stopped)
-    // What is lent to calls that cannot be written down would go back and forth, with a record each way that
-    // stays in memory.
+    // Money that is lent to calls whose take cannot be written would go back and forth, with a record each
+    // way that stays in memory.
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
     const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
     if (!purses.ok) return this.#counted(purses)
@@ -137,7 +140,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     }
   }
 
-  /** A journal that is broken is tried at every call: the disk may have room again. */
+  /** Tries a broken journal at every call: the disk may have room again. */
   #mayWrite(): boolean {
     const { journal, turn } = this.#till
     if (journal.isBroken) turn.write()
@@ -150,7 +153,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     this.#books.stop()
   }
 
-  /** What ended in one turn is written together, behind its replies. */
+  /** Ends of one event-loop tick are written together, after their replies. */
   #ended(taking: Reservation): void {
     if (taking.purses.some(({ waiting }) => waiting > 0)) this.#refills.wake()
     this.#till.turn.writeSoon()

@@ -1,24 +1,22 @@
 import type { State } from './open.ts'
 
-/** A channel of pub/sub, heard through a connection of its own. */
+/** A channel of pub/sub, received through a connection of its own. */
 export interface Channel {
   listen(listener: (text: string) => void): () => void
-  /**
-   * Resolves when it was sent or given up: what is told here is told to whoever hears it, and to nobody else.
-   */
+  /** Resolves when the text was sent or given up. Only processes that listen at that moment receive it. */
   publish(text: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Milliseconds between two signs of life of the subscription. */
+/** Milliseconds between two subscriptions, which serve as heartbeat. */
 const RESUBSCRIBE_MS = 1_000
 
-/** Opens a subscription, which is taken up again after every loss of Redis. */
+/** Opens a subscription that is renewed after every loss of Redis. */
 export function openChannel(state: State, name: string): Channel {
   const listeners = new Set<(text: string) => void>()
   const subscriber = state.duplicate()
-  // Subscribing again is harmless: it is the heartbeat of a connection that otherwise sends nothing and would
-  // never notice that it went silent.
+  // A repeated subscription is harmless. It is the heartbeat of a connection that sends nothing else and
+  // would never notice that the peer went silent.
   const beat = (): void => {
     if (subscriber.status !== 'ready') return
     subscriber.subscribe(name).catch(() => {
@@ -45,7 +43,7 @@ export function openChannel(state: State, name: string): Channel {
   }
 }
 
-/** As `Channel.publish`, for who does not listen. */
+/** Does the same as `Channel.publish`, for a process that does not listen. */
 export async function publishTo(state: State, name: string, text: string): Promise<void> {
   await state.redis.publish(name, text).catch(() => undefined)
 }

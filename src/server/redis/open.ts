@@ -10,16 +10,17 @@ export interface StateOptions {
   readonly now?: () => number
 }
 
-/** Milliseconds between two pings, and after which an unanswered one means that Redis is away. */
+/** Milliseconds between two pings. */
 const PING_MS = 250
+/** Milliseconds after which an unanswered ping means that Redis is away. */
 const PING_MS_MAX = 400
-/** Milliseconds of any command; a heartbeat that takes so long ends the connection. */
+/** Milliseconds that a command may take; a heartbeat that takes longer ends the connection. */
 const COMMAND_MS_MAX = 2_500
-/**
- * Milliseconds of connecting, and the longest pause before the next try: a Redis that is back is seen within
- * 1 s.
- */
+/** Milliseconds that connecting may take: Redis is seen within 1 s of its return. */
 const CONNECT_MS_MAX = 1_000
+/**
+ * Milliseconds of the longest pause before the next try to connect: Redis is seen within 1 s of its return.
+ */
 const RECONNECT_MS_MAX = 400
 
 /** Opens the connection without waiting for it; never throws because Redis is away. Design §3, §6. */
@@ -28,8 +29,8 @@ export function openState(options: StateOptions): State {
 }
 
 /**
- * The connection to Redis. It connects by itself, for ever; while Redis is away commands are refused at once
- * instead of being queued, so that nothing piles up and nobody waits to find out.
+ * The connection to Redis. It connects by itself, without end. While Redis is away commands are refused at
+ * once instead of queued, so that nothing piles up and no caller waits to find out.
  */
 export class State {
   readonly redis: Redis
@@ -37,7 +38,7 @@ export class State {
   readonly #now: () => number
   readonly #timer: NodeJS.Timeout
   readonly #listeners = new Set<(isReachable: boolean) => void>()
-  /** Null until the first attempt to connect has ended, so that this is told as well. */
+  /** Null until the first attempt to connect has ended, so that its result is logged too. */
   #isReachable: boolean | null = null
   #isBeating = false
   #isClosed = false
@@ -63,33 +64,34 @@ export class State {
     return this.#isReachable === true
   }
 
-  /** Monotonic milliseconds of the last answer; that of opening before the first. */
+  /** Monotonic milliseconds of the last answer, or of the opening before the first answer. */
   get lastAnswerAt(): number {
     return this.#lastAnswerAt
   }
 
-  /** Tells that Redis answered something. */
+  /** Records that Redis answered. */
   answered(): void {
     this.#lastAnswerAt = this.#now()
   }
 
   /**
-   * Tells that a caller's own deadline passed without an answer: unreachable until the next good heartbeat.
+   * Records that a caller's own deadline passed without an answer: Redis counts as unreachable until the next
+   * good heartbeat.
    */
   trip(): void {
     this.#trips += 1
     this.#set(false, 'no answer in time')
   }
 
-  /** Called on every change of `isReachable`. Returns the way to stop it. */
+  /** Adds a listener for every change of `isReachable`. @returns a function that removes the listener */
   onChange(listener: (isReachable: boolean) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** A second connection of the same kind, for subscribing; whoever has it subscribes again on `ready`. */
+  /** A second connection of the same kind, for subscribing; its owner subscribes again on `ready`. */
   duplicate(): Redis {
-    // Its own way of subscribing again rejects into nowhere when the connection ends meanwhile: that ends the
+    // ioredis' own renewal rejects without a handler when the connection ends meanwhile, which ends the
     // process.
     const copy = this.redis.duplicate({ autoResubscribe: false })
     copy.on('error', () => undefined)
@@ -125,7 +127,7 @@ export class State {
     this.#isBeating = true
     const trips = this.#trips
     let isAnswered = false
-    // A loop that was blocked reads the answer that lies in the socket before it calls Redis away.
+    // An event loop that was blocked reads the answer that lies in the socket before it calls Redis away.
     const late = setTimeout(
       () =>
         setImmediate(() => {
@@ -139,7 +141,7 @@ export class State {
       if (this.#trips === trips) this.#set(true)
     } catch (error) {
       this.#set(false, error instanceof Error ? error.message : 'unknown')
-      // A connection that is open and silent stays so until the system gives up, minutes later.
+      // An open and silent connection stays so until the system gives up, minutes later.
       if (this.redis.status === 'ready' && !this.#isClosed) this.redis.disconnect(true)
     } finally {
       isAnswered = true
@@ -152,7 +154,7 @@ export class State {
     if (next === this.#isReachable || this.#isClosed) return
     const isFirst = this.#isReachable === null
     this.#isReachable = next
-    // That it can be reached is news only when it could not.
+    // The return of Redis is news only after an outage.
     if (next) this.#log[isFirst ? 'debug' : 'info']('redis_reachable')
     else this.#log.warn('redis_away', { cause })
     for (const listener of this.#listeners) listener(next)
@@ -162,8 +164,8 @@ export class State {
 const OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,
-  // Commands that were under way when the connection ended are refused, not sent again: the caller has moved
-  // on.
+  // Commands that were under way when the connection ended are refused, not sent again: their callers have
+  // moved on.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   commandTimeout: COMMAND_MS_MAX,

@@ -13,10 +13,10 @@ export interface PollBudgetOptions {
   readonly now: () => number
 }
 
-/** What one runner may do by itself, as a level that empties with time. */
+/** The polls that one runner may make without Redis, as a level that falls with time. */
 interface Share {
   levelMs: number
-  /** Monotonic milliseconds at which it was so full. */
+  /** Monotonic milliseconds at which `levelMs` was measured. */
   at: number
 }
 
@@ -24,8 +24,8 @@ const MINUTE_MS = 60_000
 const SECOND_MS = 1_000
 
 /**
- * Polls of each provider: Redis counts those of all runners; without it each has its share, which begins
- * empty. Design §6, §7.
+ * Polls of each provider. Redis counts the polls of all runners; without Redis each runner has its share,
+ * which begins empty. Design §6, §7.
  */
 export function openPollBudget({ authority, runners, now }: PollBudgetOptions): PollBudget {
   const shares = new Map<string, Share>()
@@ -37,7 +37,7 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
     const at = now()
     share.levelMs = Math.min(full, Math.max(0, share.levelMs - (at - share.at)))
     share.at = at
-    // A thousandth of a millisecond: sums of fractions do not come out even.
+    // The added thousandth of a millisecond makes up for sums of fractions that do not come out even.
     const granted = Math.max(0, Math.min(want, Math.floor((full - share.levelMs + ROUNDING_MS) / each)))
     share.levelMs += granted * each
     return { granted, retryAfterMs: granted < want ? Math.max(1, Math.ceil(share.levelMs + each - full)) : 0 }
@@ -50,7 +50,7 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
       if (!authority.isReachable) return alone(provider, perSecond, want)
       try {
         const { granted, retryAfterMs } = await authority.lend({
-          // No key of a caller has such a hash.
+          // No key of a caller has such a hash, so the names cannot collide.
           key: `polls:${provider}`,
           limitRpm: (paceOf(perSecond) * MINUTE_MS) / SECOND_MS,
           burst: burstOf(perSecond),
@@ -70,8 +70,8 @@ export function openPollBudget({ authority, runners, now }: PollBudgetOptions): 
 const ROUNDING_MS = 0.001
 
 /**
- * Less than the cap by what the burst brings and what comes late: so a provider counts no more in any second
- * than the cap.
+ * The pace is below the cap by the share of the burst and of late polls, so that a provider counts no more
+ * polls in any second than the cap.
  */
 function paceOf(perSecond: number): number {
   return perSecond * (1 - (VIDEO_POLL_BURST_MS + VIDEO_POLL_LAG_MS) / SECOND_MS)

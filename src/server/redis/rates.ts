@@ -7,11 +7,11 @@ import type { State } from './open.ts'
  * One GCRA step for a block of tokens. KEYS: the key's state; ARGV: microseconds per token, microseconds of
  * burst, tokens wanted, tokens given back. The state is the theoretical arrival time (TAT) in whole
  * microseconds.
- * - Everything is counted as a distance from now: epochs in microseconds leave a double no digits for
+ * - The step counts every instant as a distance from now: epochs in microseconds leave a double no digits for
  *   fractions.
  * - `%.0f`: Lua's own conversion keeps 14 digits, a TAT has 16.
- * - A TAT beyond a full window comes from a clock that jumped or a limit that changed; it is brought back and
- *   kept, else the key would stay refused until the clock has caught up.
+ * - A TAT beyond a full window comes from a clock that jumped or a limit that changed. The step brings it
+ *   back into the window, else the key would stay refused until the clock has caught up.
  * - A refusal charges nothing. The key expires when its window is empty, since no state means the same.
  */
 const STEP = `
@@ -36,7 +36,7 @@ return { granted, math.max(0, free - granted), retry, math.ceil(level / 1000) }
 `
 const STEP_SHA = createHash('sha1').update(STEP).digest('hex')
 
-/** Microseconds of a minute. */
+/** Microseconds in a minute. */
 const MINUTE_US = 60_000_000
 
 interface Waiting {
@@ -45,7 +45,7 @@ interface Waiting {
   reject(cause: unknown): void
 }
 
-/** Lends from Redis. Asks that are made together leave in one write. Design §6, contract C11. */
+/** Lends from Redis. Requests of one microtask leave in one write. Design §6, contract C11. */
 export function openRateAuthority(state: State): RateAuthority {
   let batch: Waiting[] = []
   const flush = (): void => {
@@ -73,7 +73,7 @@ async function send(state: State, asked: readonly Waiting[]): Promise<void> {
   let isOver = false
   const cutOff = setTimeout(
     () => {
-      // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      // An event loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
       setImmediate(() => {
         if (isOver) return
         state.trip()
@@ -106,7 +106,7 @@ async function stepAll(state: State, asked: readonly Waiting[]): Promise<readonl
   return (await pipeline.exec()) ?? []
 }
 
-/** Settles what can be settled; returns those for which Redis did not know the script. */
+/** Settles the requests that Redis answered. @returns those for which Redis did not know the script */
 function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
   return asked.filter(({ resolve, reject }, i) => {
     const [error, answer] = answers[i] ?? [new Error('no answer'), null]
@@ -118,7 +118,7 @@ function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly
   })
 }
 
-/** The braces make a Redis Cluster keep all that belongs to one key together. */
+/** The braces make a Redis Cluster keep all state of one key on one node. */
 function argsOf({
   key,
   limitRpm,

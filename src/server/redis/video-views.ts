@@ -20,8 +20,8 @@ export interface RunningVideoViews extends VideoViews {
 }
 
 /**
- * Keeps a view unless the one that is there is further. Its first character is its rank. KEYS: the view's;
- * ARGV: the view, milliseconds that it is kept. Whoever writes late, with what it read early, changes
+ * Stores a view unless the stored view is further along. The first character of a view is its rank. KEYS: the
+ * view's; ARGV: the view, milliseconds that it is kept. A writer that comes late with an early view changes
  * nothing.
  */
 const PUT = `
@@ -33,7 +33,7 @@ return 1
 const PUT_SHA = createHash('sha1').update(PUT).digest('hex')
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-/** Anybody who may reach Redis may write there: what is no view is none. */
+/** Every client of Redis may write there: a value of another shape counts as no view. */
 const View = Compile(
   Type.Object({
     id: Type.String(),
@@ -48,7 +48,7 @@ const View = Compile(
   }),
 )
 
-/** Live views of jobs, so that those who poll cost Postgres nothing. Design §3, §7. */
+/** Live views of jobs, so that pollers cost Postgres nothing. Design §3, §7. */
 export function openVideoViews(state: State, now: () => number = () => performance.now()): RunningVideoViews {
   const wakes = openVideoWakes(state)
   const late = new LateViews(state)
@@ -64,7 +64,8 @@ export function openVideoViews(state: State, now: () => number = () => performan
     async get(id) {
       const view = await get(state, id)
       if (view === null || isEnded(view)) return view
-      // A Redis that was away has missed changes: rows are read until those who made them have told it.
+      // A Redis that was away has missed changes: pollers read rows until the writers have put their views
+      // again.
       return now() < doubtedUntil ? null : view
     },
     close() {
@@ -82,9 +83,9 @@ async function get(state: State, id: string): Promise<VideoView | null> {
 }
 
 /**
- * What Redis did not take is tried again when it is back: a view that stayed behind its row would keep a
- * poller waiting until it is forgotten. One that this process cannot hold any more is put by the runner,
- * which puts all of them then.
+ * Tries views again that Redis did not take, when Redis is back: a view that stayed behind its row would keep
+ * a poller waiting until the view expires. Views beyond VIDEO_VIEWS_LATE_MAX are put by the runner, which
+ * puts all views then.
  */
 class LateViews {
   readonly #state: State
@@ -106,7 +107,7 @@ class LateViews {
       if (isPut) this.#forget(view)
       else this.#keep(view)
     }
-    // A Redis that refused them without going away is heard of in no other way.
+    // A Redis that refused views without going away gives no other sign that it takes them again.
     if (isPut) void this.#catchUp()
     return isPut
   }
@@ -117,8 +118,8 @@ class LateViews {
   }
 
   /**
-   * In parts, and with patience: all at once would take so long that Redis is held for away again, for ever.
-   * The furthest first, since those are what a view that is there may be behind.
+   * Puts late views in parts and waits for each part: all at once would take so long that Redis counts as
+   * away again, without end. Views with the highest rank go first, since the stored view may be behind those.
    */
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return
@@ -141,7 +142,7 @@ class LateViews {
       this.#late.set(view.id, view)
   }
 
-  /** A later one that came meanwhile stays. */
+  /** Forgets a late view; a later view that came meanwhile stays. */
   #forget(view: VideoView): void {
     const kept = this.#late.get(view.id)
     if (kept !== undefined && videoRankOf(kept.status) <= videoRankOf(view.status)) this.#late.delete(view.id)
@@ -156,7 +157,7 @@ async function putAll(state: State, views: readonly VideoView[]): Promise<boolea
   return (await putOnce(state, unknown)).length === 0
 }
 
-/** @returns those for which Redis did not know the script. Rejects when one of them failed otherwise */
+/** @returns views for which Redis did not know the script. Rejects when a view failed otherwise */
 async function putOnce(state: State, views: readonly VideoView[]): Promise<readonly VideoView[]> {
   const pipeline = state.redis.pipeline()
   for (const view of views) {
@@ -172,12 +173,12 @@ async function putOnce(state: State, views: readonly VideoView[]): Promise<reado
   })
 }
 
-/** Null when Redis fails, or takes longer than is waited for it: then it is held for away. */
+/** Null when Redis fails or takes longer than `msMax`. A Redis that takes longer counts as away. */
 async function within<T>(state: State, msMax: number, ask: () => Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
   const cutOff = new Promise<null>((resolve) => {
     timer = setTimeout(() => {
-      // A loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
+      // An event loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
       setImmediate(() => {
         if (timer !== undefined) state.trip()
         resolve(null)

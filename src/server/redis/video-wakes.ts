@@ -10,7 +10,7 @@ export interface VideoWakes {
   close(): Promise<void>
 }
 
-/** Wake-ups by pub/sub: whoever misses one finds the row by itself, a little later. */
+/** Wake-ups by pub/sub: a process that misses a wake-up finds the row by itself, a little later. */
 export function openVideoWakes(state: State): VideoWakes {
   const channel = openChannel(state, CHANNEL)
   const waiting = new Set<string>()
@@ -20,7 +20,7 @@ export function openVideoWakes(state: State): VideoWakes {
     for (const text of texts) void channel.publish(text)
   }
   return {
-    // A burst of jobs wakes once a turn: one word says as much as a hundred.
+    // A burst of jobs wakes once a tick: one message says as much as a hundred.
     wake(what) {
       if (waiting.size === 0) setImmediate(flush)
       waiting.add(JSON.stringify(what))
@@ -34,7 +34,7 @@ export function openVideoWakes(state: State): VideoWakes {
   }
 }
 
-/** Anybody who may reach Redis may publish here: what is no wake-up is passed over. */
+/** Every client of Redis may publish here: a text that is no wake-up is ignored. */
 function wakeOf(text: string): VideoWake | null {
   try {
     const { kind, provider, id } = Object(JSON.parse(text)) as Record<string, unknown>
