@@ -33,10 +33,10 @@ class Room {
   #goOn: (() => void) | null = null
 
   constructor(session: IntakeSession) {
-    session.onRoom(() => this.#tell())
+    session.onRoom(() => this.#wake())
     session.onFailure((failure) => {
       this.failure = failure
-      this.#tell()
+      this.#wake()
     })
   }
 
@@ -44,7 +44,7 @@ class Room {
     return this.failure !== null ? Promise.resolve() : new Promise((resolve) => (this.#goOn = resolve))
   }
 
-  #tell(): void {
+  #wake(): void {
     this.#goOn?.()
     this.#goOn = null
   }

@@ -55,7 +55,7 @@ async function storeOnce(
   const begun = await deps.idempotency.begin({ idempotency, holder: workspaceId, signal })
   if (!begun.ok) return begun
   if (begun.value.kind === 'first')
-    return storeFirst(host, deps.idempotency, { upload, input, turn: begun.value.turn })
+    return storeFirst(host, deps.idempotency, { upload, input, claim: begun.value.turn })
   const { answer } = begun.value
   const sha256 = await digestOf(deps.intake, upload, workspaceId)
   if (!sha256.ok) return sha256
@@ -70,14 +70,14 @@ async function storeFirst(
   {
     upload,
     input,
-    turn,
-  }: { readonly upload: Upload; readonly input: StoreInput; readonly turn: IdempotencyClaim },
+    claim,
+  }: { readonly upload: Upload; readonly input: StoreInput; readonly claim: IdempotencyClaim },
 ): Promise<Outcome<HostedUpload>> {
   let isKept = false
   try {
     const stored = await host.store(upload, input)
     if (stored.ok) {
-      await idempotency.remember(turn, {
+      await idempotency.remember(claim, {
         bodySha256: stored.value.sha256,
         json: JSON.stringify(stored.value.file),
       })
@@ -85,19 +85,19 @@ async function storeFirst(
     }
     return stored
   } finally {
-    if (!isKept) await idempotency.forget(turn)
+    if (!isKept) await idempotency.forget(claim)
   }
 }
 
 /** Parses what `storeFirst` wrote; only the instants are texts in the JSON. */
 function fileOf({ json }: KeptAnswer): ToldFile {
-  const told = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & {
+  const described = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & {
     readonly createdAt: string
     readonly expiresAt?: string | null
   }
-  const { createdAt, expiresAt = null } = told
+  const { createdAt, expiresAt = null } = described
   return {
-    ...told,
+    ...described,
     createdAt: new Date(createdAt),
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
   }

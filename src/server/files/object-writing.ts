@@ -25,14 +25,14 @@ const SEAL_SHARE = 1 / 4_096
 /** An object on its way into storage: staged, sealed, published. The caller keeps the rows. Design §5. */
 export class ObjectWriting {
   readonly #deps: ObjectDeps
-  readonly #wish: ObjectInput
+  readonly #input: ObjectInput
   #staging: Staging | null = null
   #session: IntakeSession | null = null
   #mayHaveObject = false
 
   constructor(deps: ObjectDeps, input: ObjectInput) {
     this.#deps = deps
-    this.#wish = input
+    this.#input = input
   }
 
   /** True once `publish` was called: the object may exist whatever `publish` returned. */
@@ -51,7 +51,7 @@ export class ObjectWriting {
     Outcome<OpenObject>
   > {
     const { storage, keyRing, intake } = this.#deps
-    const { workspaceId, objectId, signal } = this.#wish
+    const { workspaceId, objectId, signal } = this.#input
     const staged = await storage.stage(bytesAtMost + Math.ceil(bytesAtMost * SEAL_SHARE) + SEAL_HEADER_BYTES)
     if (!staged.ok) return staged
     this.#staging = staged.value
@@ -71,7 +71,7 @@ export class ObjectWriting {
 
   /** To be called after the session has finished. Failures: those of `Storage.publish`, and of the signal. */
   async publish(): Promise<Outcome<null>> {
-    const { objectId, signal } = this.#wish
+    const { objectId, signal } = this.#input
     if (signal.aborted || this.#staging === null) return { ok: false, failure: endedBy(signal) }
     this.#mayHaveObject = true
     return this.#deps.storage.publish(objectId, this.#staging, signal)

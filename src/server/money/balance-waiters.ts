@@ -7,7 +7,7 @@ import type { Reservation } from './reservation.ts'
 
 /** A call that waits for money. */
 export interface Waiter {
-  readonly taking: Reservation
+  readonly reservation: Reservation
   /** Monotonic milliseconds at which the call stops waiting, with or without an answer. */
   readonly until: number
   /**
@@ -16,7 +16,7 @@ export interface Waiter {
    */
   refusedAt: number | null
   /** The request under way asks for this call's money. */
-  isAsked: boolean
+  isRequested: boolean
   readonly settle: (outcome: Outcome<Hold>) => void
   readonly unlisten: () => void
 }
@@ -39,38 +39,38 @@ export class BalanceWaiters {
   }
 
   /** Waits until the call is settled, or until its caller leaves; a call whose caller left takes nothing. */
-  add(taking: Reservation): Promise<Outcome<Hold>> {
+  add(reservation: Reservation): Promise<Outcome<Hold>> {
     return new Promise((resolve) => {
       const leave = (): void => this.settle(waiter, fail('client_gone'))
-      const signal = taking.ask.signal?.()
+      const signal = reservation.ask.signal?.()
       signal?.addEventListener('abort', leave, { once: true })
       const waiter: Waiter = {
-        taking,
-        until: Math.min(this.#now() + MONEY_WAIT_MS_MAX, taking.ask.deadlineAt),
+        reservation,
+        until: Math.min(this.#now() + MONEY_WAIT_MS_MAX, reservation.ask.deadlineAt),
         refusedAt: null,
-        isAsked: false,
+        isRequested: false,
         settle: resolve,
         unlisten: () => signal?.removeEventListener('abort', leave),
       }
       this.#waiters.add(waiter)
-      for (const purse of taking.purses) purse.waiting += 1
+      for (const balance of reservation.balances) balance.waiting += 1
     })
   }
 
   /** Settles a call once; a second settlement does nothing. */
   settle(waiter: Waiter, outcome: Outcome<Hold>): void {
     if (!this.#waiters.delete(waiter)) return
-    for (const purse of waiter.taking.purses) purse.waiting -= 1
+    for (const balance of waiter.reservation.balances) balance.waiting -= 1
     this.mark(waiter, false)
     waiter.unlisten()
     waiter.settle(outcome)
   }
 
   /** Calls that the request under way asks for go before calls that came later. */
-  mark(waiter: Waiter, isAsked: boolean): void {
-    if (waiter.isAsked === isAsked) return
-    waiter.isAsked = isAsked
-    for (const purse of waiter.taking.purses) purse.waitingAsked += isAsked ? 1 : -1
+  mark(waiter: Waiter, isRequested: boolean): void {
+    if (waiter.isRequested === isRequested) return
+    waiter.isRequested = isRequested
+    for (const balance of waiter.reservation.balances) balance.waitingRequested += isRequested ? 1 : -1
   }
 
   settleAll(outcome: Outcome<Hold>): void {
@@ -83,7 +83,7 @@ export class BalanceWaiters {
    */
   serve(): void {
     for (const waiter of this.#waiters) {
-      if (waiter.taking.mayTake(waiter.isAsked)) this.settle(waiter, heldBy(waiter.taking))
+      if (waiter.reservation.mayTake(waiter.isRequested)) this.settle(waiter, heldBy(waiter.reservation))
     }
   }
 
@@ -95,15 +95,15 @@ export class BalanceWaiters {
   judge(isConclusive: boolean): void {
     const now = this.#now()
     for (const waiter of this.#waiters) {
-      if (!waiter.isAsked) continue
+      if (!waiter.isRequested) continue
       this.mark(waiter, false)
       if (!isConclusive) continue
-      const short = waiter.taking.short()
-      const refusing = refusingOf(waiter.taking, short)
+      const short = waiter.reservation.short()
+      const refusing = refusingOf(waiter.reservation, short)
       if (refusing.final.length > 0) this.#refuse(waiter, refusing.final)
       else {
         if (refusing.all.length > 0) waiter.refusedAt ??= now + MONEY_TRIED_MS_MAX
-        for (const purse of short) purse.quietUntil = now + MONEY_TRY_MS
+        for (const balance of short) balance.quietUntil = now + MONEY_TRY_MS
       }
     }
   }
@@ -117,7 +117,7 @@ export class BalanceWaiters {
     for (const waiter of this.#waiters) {
       const isRefused = waiter.refusedAt !== null && now >= waiter.refusedAt
       if (!isRefused && now < waiter.until) continue
-      const { all } = refusingOf(waiter.taking, waiter.taking.short())
+      const { all } = refusingOf(waiter.reservation, waiter.reservation.short())
       if (waiter.refusedAt !== null && all.length > 0) this.#refuse(waiter, all)
       else this.settle(waiter, fail('store_unavailable'))
     }
@@ -125,30 +125,32 @@ export class BalanceWaiters {
 
   #refuse(waiter: Waiter, refusing: readonly Refusing[]): void {
     const now = this.#now()
-    const { amounts } = waiter.taking
-    for (const { purse, limits } of refusing) purse.refuse(amounts[purse.kind], limits, now)
+    const { amounts } = waiter.reservation
+    for (const { balance, limits } of refusing) balance.refuse(amounts[balance.kind], limits, now)
     this.settle(
       waiter,
-      moneyRefused(refusing.flatMap(({ purse, limits }) => purse.told(limits, amounts[purse.kind]))),
+      moneyRefused(
+        refusing.flatMap(({ balance, limits }) => balance.refusingLimits(limits, amounts[balance.kind])),
+      ),
     )
   }
 }
 
 /** The hold of a call whose balances cover it, before the journal has it. */
-export function heldBy(taking: Reservation): Outcome<Hold> {
-  return taking.take() ? { ok: true, value: taking } : fail('store_unavailable')
+export function heldBy(reservation: Reservation): Outcome<Hold> {
+  return reservation.take() ? { ok: true, value: reservation } : fail('store_unavailable')
 }
 
 interface Refusing {
-  readonly purse: Balance
+  readonly balance: Balance
   readonly limits: Verdict['limits']
 }
 
 function refusingOf(
-  taking: Reservation,
+  reservation: Reservation,
   short: readonly Balance[],
 ): { final: readonly Refusing[]; all: readonly Refusing[] } {
-  const judged = short.map((purse) => ({ purse, ...purse.judge(taking.amounts[purse.kind]) }))
+  const judged = short.map((balance) => ({ balance, ...balance.judge(reservation.amounts[balance.kind]) }))
   return {
     final: judged.filter(({ isFinal }) => isFinal),
     all: judged.filter(({ limits }) => limits.length > 0),

@@ -47,12 +47,12 @@ export class Balance {
   /** Number of calls that wait for money of this balance. */
   waiting = 0
   /** Number of waiting calls that the request under way asks for. */
-  waitingAsked = 0
+  waitingRequested = 0
   /**
    * The request under way asks for this account: `Balances` must keep the balance, so that the grant finds
    * it.
    */
-  isAsked = false
+  isRequested = false
   /** Monotonic milliseconds before which another request is of no use. */
   quietUntil = 0
   /**
@@ -128,14 +128,14 @@ export class Balance {
       amountNano <= this.balanceNano
     )
       return []
-    return this.told(refusal.limits, amountNano)
+    return this.refusingLimits(refusal.limits, amountNano)
   }
 
   /**
    * Limits of the last answer as a caller sees them. Money that was paid from this balance counts as used
    * before Postgres has it, and money that lies in this balance counts as free.
    */
-  told(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
+  refusingLimits(limits: readonly LimitState[], boundNano: number): readonly RefusingLimit[] {
     const unbookedNano = Math.max(0, this.paidNano - this.#bookedAtAnswer)
     return limits.map((limit) => {
       const spentNano = Math.min(limit.limitNano - limit.restNano, limit.spentNano + unbookedNano)

@@ -32,10 +32,10 @@ export class Balances {
     const known = this.#byOwner[kind].get(id)
     if (known !== undefined) return known
     if (this.#byAccount.size >= MONEY_BALANCES_MAX) return null
-    const purse = new Balance({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
-    this.#byOwner[kind].set(id, purse)
-    this.#byAccount.set(purse.accountId, purse)
-    return purse
+    const balance = new Balance({ kind, accountId: accountOf(kind, id), ownerId: id }, now)
+    this.#byOwner[kind].set(id, balance)
+    this.#byAccount.set(balance.accountId, balance)
+    return balance
   }
 
   byAccount(accountId: string): Balance | undefined {
@@ -45,8 +45,8 @@ export class Balances {
   /** Counts an entry of the journal as applied in Postgres. */
   booked(entry: BookEntry): void {
     if (entry.kind === 'give_back') {
-      const purse = this.#byAccount.get(entry.accountId)
-      if (purse !== undefined) purse.returningNano -= entry.amountNano
+      const balance = this.#byAccount.get(entry.accountId)
+      if (balance !== undefined) balance.returningNano -= entry.amountNano
       return
     }
     const { paid, costNano, organizationId, workspaceId, keyAccountId } = entry
@@ -57,7 +57,7 @@ export class Balances {
 
   get heldNano(): number {
     let nano = 0
-    for (const purse of this.#byAccount.values()) nano += purse.balanceNano
+    for (const balance of this.#byAccount.values()) nano += balance.balanceNano
     return nano
   }
 
@@ -70,7 +70,7 @@ export class Balances {
   }
 
   /** Moves to the authority's day: balances of an older day go back. @returns whether the day is new */
-  turn(day: Day): boolean {
+  advance(day: Day): boolean {
     if (this.day !== null && day <= this.day) return false
     if (this.day !== null) this.giveBackAll()
     this.day = day
@@ -78,9 +78,9 @@ export class Balances {
   }
 
   /** Gives money back to the day that it belongs to. */
-  giveBack(purse: Balance, day: Day, amountNano: number): void {
+  giveBack(balance: Balance, day: Day, amountNano: number): void {
     if (amountNano <= 0) return
-    purse.returningNano += amountNano
+    balance.returningNano += amountNano
     this.giveBacks += 1
     // The rest of two expensive calls may be more than one record holds; the reader of the journal would call
     // such a record damaged.
@@ -88,23 +88,23 @@ export class Balances {
       this.#journal.giveBack({
         kind: 'give_back',
         day,
-        accountId: purse.accountId,
+        accountId: balance.accountId,
         amountNano: Math.min(rest, COST_NANO_MAX),
       })
     }
   }
 
   /** Gives back the money that no call holds. @returns nano-USD */
-  giveBackBalance(purse: Balance): number {
-    const { balanceNano } = purse
-    purse.balanceNano = 0
-    if (this.day !== null) this.giveBack(purse, this.day, balanceNano)
+  giveBackBalance(balance: Balance): number {
+    const { balanceNano } = balance
+    balance.balanceNano = 0
+    if (this.day !== null) this.giveBack(balance, this.day, balanceNano)
     return balanceNano
   }
 
   giveBackAll(): number {
     let nano = 0
-    for (const purse of this.#byAccount.values()) nano += this.giveBackBalance(purse)
+    for (const balance of this.#byAccount.values()) nano += this.giveBackBalance(balance)
     return nano
   }
 
@@ -112,16 +112,16 @@ export class Balances {
    * Gives back balances that were not used for MONEY_IDLE_MS, and forgets balances that are settled in full.
    */
   giveBackIdle(now: number): void {
-    for (const purse of this.#byAccount.values()) {
-      if (now - purse.lastUsedAt < MONEY_IDLE_MS || purse.waiting > 0) continue
-      this.giveBackBalance(purse)
+    for (const balance of this.#byAccount.values()) {
+      if (now - balance.lastUsedAt < MONEY_IDLE_MS || balance.waiting > 0) continue
+      this.giveBackBalance(balance)
       if (
-        purse.openNano === 0 &&
-        purse.returningNano === 0 &&
-        purse.bookedNano === purse.paidNano &&
-        !purse.isAsked
+        balance.openNano === 0 &&
+        balance.returningNano === 0 &&
+        balance.bookedNano === balance.paidNano &&
+        !balance.isRequested
       )
-        this.#drop(purse)
+        this.#drop(balance)
     }
   }
 
@@ -129,22 +129,22 @@ export class Balances {
    * A limit may have changed. A change of a key may name any of its hashes, so the balances of all keys are
    * reset; they are few.
    */
-  obey(change: Change): void {
+  apply(change: Change): void {
     const { kind } = change
-    if (kind === 'everything') for (const purse of this.#byAccount.values()) purse.forget()
-    else if (kind === 'key') for (const purse of this.#byOwner.key.values()) purse.forget()
+    if (kind === 'everything') for (const balance of this.#byAccount.values()) balance.forget()
+    else if (kind === 'key') for (const balance of this.#byOwner.key.values()) balance.forget()
     else if (kind === 'organization' || kind === 'workspace') this.#byOwner[kind].get(change.id)?.forget()
   }
 
-  #drop(purse: Balance): void {
-    this.#byAccount.delete(purse.accountId)
-    this.#byOwner[purse.kind].delete(purse.ownerId)
+  #drop(balance: Balance): void {
+    this.#byAccount.delete(balance.accountId)
+    this.#byOwner[balance.kind].delete(balance.ownerId)
   }
 }
 
 /** @param balance undefined: the balance was forgotten meanwhile */
-function book(purse: Balance | undefined, costNano: number): void {
-  if (purse !== undefined) purse.bookedNano += costNano
+function book(balance: Balance | undefined, costNano: number): void {
+  if (balance !== undefined) balance.bookedNano += costNano
 }
 
 function accountOf(kind: AccountKind, id: string): string {

@@ -10,7 +10,7 @@ import type { MoneyTimers } from './money-timers.ts'
 import type { Reservation, MoneyContext } from './reservation.ts'
 
 export interface BorrowingOptions {
-  readonly till: MoneyContext
+  readonly context: MoneyContext
   readonly lender: Pick<Lender, 'lend'>
   readonly fronts: FrontCount
   readonly timers: MoneyTimers
@@ -35,14 +35,14 @@ export class Borrowing {
   #isLooking = false
   #isStopped = false
   /** A request is under way, or its outcome is unknown. */
-  isAsking = false
+  isRequesting = false
   lends = 0
   /** Milliseconds that all answered requests took. */
   lendMs = 0
 
   constructor(options: BorrowingOptions) {
     this.#options = options
-    this.#waiters = new BalanceWaiters(options.till.now)
+    this.#waiters = new BalanceWaiters(options.context.now)
   }
 
   get waiting(): number {
@@ -52,10 +52,10 @@ export class Borrowing {
   /**
    * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, store_unavailable, busy, client_gone.
    */
-  join(taking: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
+  join(reservation: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#waiters.size >= MONEY_WAITING_MAX) return fail('busy')
-    if (taking.ask.signal?.().aborted === true) return fail('client_gone')
-    const answer = this.#waiters.add(taking)
+    if (reservation.ask.signal?.().aborted === true) return fail('client_gone')
+    const answer = this.#waiters.add(reservation)
     this.wake()
     this.#look()
     return answer
@@ -71,7 +71,7 @@ export class Borrowing {
     this.#options.timers.soon(() => {
       this.#isScheduled = false
       this.#waiters.serve()
-      this.#ask()
+      this.#request()
     })
   }
 
@@ -80,15 +80,15 @@ export class Borrowing {
     this.#waiters.settleAll(outcome)
   }
 
-  #ask(): void {
+  #request(): void {
     const {
-      purses: { day },
+      balances: { day },
       journal,
-    } = this.#options.till
-    if (this.isAsking || this.#isStopped || day === null) return
+    } = this.#options.context
+    if (this.isRequesting || this.#isStopped || day === null) return
     const accounts = this.#gather()
     if (accounts.length === 0) return
-    this.isAsking = true
+    this.isRequesting = true
     this.#sequence += 1
     void this.#send({
       journalId: journal.id,
@@ -104,7 +104,7 @@ export class Borrowing {
       lender,
       timers,
       log,
-      till: { now },
+      context: { now },
       fenced,
     } = this.#options
     // Read before the request: an answer says nothing about changes after it.
@@ -121,7 +121,7 @@ export class Borrowing {
         if (this.#isStopped) return
         continue
       }
-      this.isAsking = false
+      this.isRequesting = false
       if (reply === null) return fenced()
       this.lends += 1
       this.lendMs += now() - sentAt
@@ -131,21 +131,21 @@ export class Borrowing {
   }
 
   #receive({ day, accounts }: LendReply, before: ReadonlyMap<string, number>): void {
-    const { purses } = this.#options.till
-    const isNewDay = purses.turn(day)
+    const { balances } = this.#options.context
+    const isNewDay = balances.advance(day)
     const outdated: Balance[] = []
     for (const grant of accounts) {
-      const purse = purses.byAccount(grant.accountId)
-      if (purse === undefined) continue
-      purse.isAsked = false
-      if (day !== purses.day) purses.giveBack(purse, day, grant.lentNano)
-      else purse.receive(grant)
-      if (purse.changes !== before.get(grant.accountId)) outdated.push(purse)
+      const balance = balances.byAccount(grant.accountId)
+      if (balance === undefined) continue
+      balance.isRequested = false
+      if (day !== balances.day) balances.giveBack(balance, day, grant.lentNano)
+      else balance.receive(grant)
+      if (balance.changes !== before.get(grant.accountId)) outdated.push(balance)
     }
     this.#waiters.serve()
     // When the day has changed, the balances of the old day are gone: the rest is asked for once more.
-    this.#waiters.judge(!isNewDay && day === purses.day)
-    for (const purse of outdated) purse.forget()
+    this.#waiters.judge(!isNewDay && day === balances.day)
+    for (const balance of outdated) balance.forget()
     this.wake()
   }
 
@@ -154,17 +154,17 @@ export class Borrowing {
    * ago are left out.
    */
   #gather(): readonly AccountAsk[] {
-    const now = this.#options.till.now()
+    const now = this.#options.context.now()
     const needs = new Map<Balance, { needNano: number; leastNano: number }>()
     for (const waiter of this.#waiters) {
-      const { taking } = waiter
+      const { reservation } = waiter
       if (needs.size >= LEND_ACCOUNTS_MAX) break
-      if (taking.short().some(({ quietUntil }) => now < quietUntil)) continue
+      if (reservation.short().some(({ quietUntil }) => now < quietUntil)) continue
       this.#waiters.mark(waiter, true)
-      for (const purse of taking.purses) {
-        const amount = taking.amounts[purse.kind]
-        const need = needs.get(purse)
-        if (need === undefined) needs.set(purse, { needNano: amount, leastNano: amount })
+      for (const balance of reservation.balances) {
+        const amount = reservation.amounts[balance.kind]
+        const need = needs.get(balance)
+        if (need === undefined) needs.set(balance, { needNano: amount, leastNano: amount })
         else {
           need.needNano += amount
           need.leastNano = Math.min(need.leastNano, amount)
@@ -172,11 +172,11 @@ export class Borrowing {
       }
     }
     const asks: AccountAsk[] = []
-    for (const [purse, { needNano, leastNano }] of needs) {
-      const { accountId, balanceNano } = purse
+    for (const [balance, { needNano, leastNano }] of needs) {
+      const { accountId, balanceNano } = balance
       if (needNano <= balanceNano) continue
-      purse.isAsked = true
-      const useNano = purse.useNano(now)
+      balance.isRequested = true
+      const useNano = balance.useNano(now)
       asks.push({
         accountId,
         needNano: needNano - balanceNano,
@@ -188,9 +188,9 @@ export class Borrowing {
   }
 
   #changesOf(ask: LendAsk): ReadonlyMap<string, number> {
-    const { purses } = this.#options.till
+    const { balances } = this.#options.context
     return new Map(
-      ask.accounts.map(({ accountId }) => [accountId, purses.byAccount(accountId)?.changes ?? 0]),
+      ask.accounts.map(({ accountId }) => [accountId, balances.byAccount(accountId)?.changes ?? 0]),
     )
   }
 

@@ -17,7 +17,7 @@ export class GroupCommit {
   #gathered: Gathered[] = []
   #isDue = false
   #done: Promise<void> | null = null
-  #tell: (() => void) | null = null
+  #resolveDone: (() => void) | null = null
 
   constructor(journal: Pick<Journal, 'write'>, soon: MoneyTimers['soon']) {
     this.#journal = journal
@@ -41,7 +41,7 @@ export class GroupCommit {
 
   /** Settles after the next write; all waiters share one promise. */
   get done(): Promise<void> {
-    this.#done ??= new Promise((resolve) => (this.#tell = resolve))
+    this.#done ??= new Promise((resolve) => (this.#resolveDone = resolve))
     return this.#done
   }
 
@@ -55,8 +55,8 @@ export class GroupCommit {
     const gathered = this.#gathered
     this.#gathered = []
     for (const take of gathered) take.wrote(isWritten)
-    this.#tell?.()
-    this.#done = this.#tell = null
+    this.#resolveDone?.()
+    this.#done = this.#resolveDone = null
     return isWritten
   }
 }

@@ -5,7 +5,7 @@ import type { MoneyTimers } from './money-timers.ts'
 import type { MoneyContext } from './reservation.ts'
 
 export interface JournalFlushOptions {
-  readonly till: MoneyContext
+  readonly context: MoneyContext
   readonly lender: Lender
   readonly owner: JournalOwner
   readonly timers: MoneyTimers
@@ -26,7 +26,7 @@ export class JournalFlush {
   #isFlushing = false
   /** Another flush was requested while a flush was under way. */
   #isDue = false
-  #isAsking = false
+  #isRequesting = false
   #isStopped = false
   /** The store refused the last flush; an outage is logged once. */
   #isAway = false
@@ -54,7 +54,7 @@ export class JournalFlush {
 
   /** Milliseconds that Postgres is behind the journal. */
   get lagMs(): number {
-    return this.#behindSince === null ? 0 : this.#options.till.now() - this.#behindSince
+    return this.#behindSince === null ? 0 : this.#options.context.now() - this.#behindSince
   }
 
   /**
@@ -65,12 +65,12 @@ export class JournalFlush {
    */
   async close(): Promise<void> {
     const {
-      till: { purses, journal, turn, counts },
+      context: { balances, journal, groupCommit, counts },
       lender,
     } = this.#options
     this.#isStopped = true
-    purses.giveBackAll()
-    if (!turn.write() || !(await this.#drain())) return
+    balances.giveBackAll()
+    if (!groupCommit.write() || !(await this.#drain())) return
     if (counts.open > 0 || journal.isBroken) return
     const rest = { from: this.#applied, to: this.#applied, entries: [] }
     await lender.close({ journalId: journal.id, rest, open: [], isComplete: true })
@@ -80,7 +80,7 @@ export class JournalFlush {
     const {
       lender,
       owner,
-      till: { purses },
+      context: { balances },
       timers,
       wake,
       log,
@@ -88,7 +88,7 @@ export class JournalFlush {
     let isAway = false
     while (!this.#isStopped) {
       try {
-        purses.turn(await lender.open(owner))
+        balances.advance(await lender.open(owner))
         return wake()
       } catch (problem) {
         if (!isAway) log.warn('money.away', { cause: problem })
@@ -101,12 +101,12 @@ export class JournalFlush {
   #tick(): void {
     const {
       timers,
-      till: { purses },
+      context: { balances },
     } = this.#options
     timers.after(BOOKS_FLUSH_MS, () => {
       if (this.#isStopped) return
       this.#endDay()
-      purses.giveBackIdle(timers.now())
+      balances.giveBackIdle(timers.now())
       this.flushSoon()
       void this.#pulse()
       this.#tick()
@@ -118,11 +118,11 @@ export class JournalFlush {
     const day = this.#dayHere()
     if (day <= this.#localDay) return
     this.#localDay = day
-    this.#options.till.purses.giveBackAll()
+    this.#options.context.balances.giveBackAll()
   }
 
   flushSoon(): void {
-    this.#options.till.turn.write()
+    this.#options.context.groupCommit.write()
     if (this.#isFlushing) this.#isDue = true
     else void this.#flushAll()
   }
@@ -143,10 +143,10 @@ export class JournalFlush {
    * the next flush
    */
   async #flushNext(): Promise<boolean> {
-    const { till, lender, fenced } = this.#options
-    const begunAt = till.now()
+    const { context, lender, fenced } = this.#options
+    const begunAt = context.now()
     this.#isDue = false
-    const flush = till.journal.next(BOOKS_FLUSH_ENTRIES_MAX)
+    const flush = context.journal.next(BOOKS_FLUSH_ENTRIES_MAX)
     if (flush === null) {
       this.#behindSince = null
       return false
@@ -164,26 +164,26 @@ export class JournalFlush {
   }
 
   #apply({ to, entries }: Flush): void {
-    const { till, wake } = this.#options
-    till.journal.applied(to)
+    const { context, wake } = this.#options
+    context.journal.applied(to)
     this.#applied = to
     this.#isAway = false
     this.batches += 1
     this.entries += entries.length
-    for (const entry of entries) till.purses.booked(entry)
+    for (const entry of entries) context.balances.booked(entry)
     wake()
   }
 
   /** Flushes all that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
     const {
-      till: { journal, turn },
+      context: { journal, groupCommit },
       lender,
       timers,
     } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
     // A call may have ended a moment ago, and its settlement may only be gathered.
-    const next = (): Flush | null => (turn.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
+    const next = (): Flush | null => (groupCommit.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
     for (let flush = next(); flush !== null; flush = next()) {
       const result = await lender.flush(flush).catch((): FlushResult | null => null)
       if (result === 'fenced') return false
@@ -195,34 +195,34 @@ export class JournalFlush {
 
   async #pulse(): Promise<void> {
     const {
-      till: { purses },
+      context: { balances },
       lender,
       wake,
     } = this.#options
-    const held = purses.held()
-    if (this.#isAsking || purses.day === null) return
+    const held = balances.held()
+    if (this.#isRequesting || balances.day === null) return
     // Nothing else asks for the day when nothing is lent to this front: the next call would count on the day
     // that the front last knew.
-    const isDayOver = Date.parse(purses.day) < this.#dayHere() * DAY_MS
+    const isDayOver = Date.parse(balances.day) < this.#dayHere() * DAY_MS
     if (held.length === 0 && this.#behindSince === null && !isDayOver) return
-    this.#isAsking = true
+    this.#isRequesting = true
     try {
       const { day, wanted } = await lender.pulse(held)
       if (this.#isStopped) return
-      const before = purses.giveBacks
-      purses.turn(day)
+      const before = balances.giveBacks
+      balances.advance(day)
       for (const accountId of wanted) {
-        const purse = purses.byAccount(accountId)
+        const balance = balances.byAccount(accountId)
         // Money that waiting calls were promised stays.
-        if (purse !== undefined && purse.waitingAsked === 0) purses.giveBackBalance(purse)
+        if (balance !== undefined && balance.waitingRequested === 0) balances.giveBackBalance(balance)
       }
       // Another front waits for the money.
-      if (purses.giveBacks > before) this.flushSoon()
+      if (balances.giveBacks > before) this.flushSoon()
       wake()
     } catch {
       // The next pulse comes a moment later; the flush and the epoch report an outage.
     } finally {
-      this.#isAsking = false
+      this.#isRequesting = false
     }
   }
 
@@ -231,6 +231,6 @@ export class JournalFlush {
   }
 
   #dayHere(): number {
-    return Math.floor(this.#options.till.epochNow() / DAY_MS)
+    return Math.floor(this.#options.context.epochNow() / DAY_MS)
   }
 }

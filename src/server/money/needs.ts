@@ -7,7 +7,7 @@ import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import { workspaceOf } from './reservation.ts'
 
 /** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
-export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<readonly Balance[]> {
+export function balancesOf(ask: HoldAsk, balances: Balances, now: number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
   const { paidNano, anyNano } = ask.bound
@@ -17,11 +17,11 @@ export function pursesOf(ask: HoldAsk, purses: Balances, now: number): Outcome<r
   const need = (kind: AccountKind, id: string, amountNano: number | null): void => {
     // An amount of 0 takes nothing, however little is left.
     if (amountNano === 0) return
-    const purse = purses.of(kind, id, now)
-    if (purse === null) isFull = true
-    else if (purse.isUnlimited) return
+    const balance = balances.of(kind, id, now)
+    if (balance === null) isFull = true
+    else if (balance.isUnlimited) return
     else if (amountNano === null) unbounded.push(kind)
-    else needed.push(purse)
+    else needed.push(balance)
   }
   if (money.isCreditLimited) need('organization', ask.key.organizationId, paidNano)
   if (money.isWorkspaceLimited)

@@ -8,9 +8,9 @@ import type { Balances } from './balances.ts'
 
 /** The parts that all calls of a front share. */
 export interface MoneyContext {
-  readonly purses: Balances
+  readonly balances: Balances
   readonly journal: Journal
-  readonly turn: GroupCommit
+  readonly groupCommit: GroupCommit
   /** Monotonic milliseconds. */
   readonly now: () => number
   readonly epochNow: () => number
@@ -18,7 +18,7 @@ export interface MoneyContext {
    * Called when an end of a call was gathered in the journal, or when money came back to a balance that calls
    * wait for.
    */
-  readonly ended: (taking: Reservation) => void
+  readonly ended: (reservation: Reservation) => void
   readonly counts: MoneyCounts
 }
 
@@ -35,34 +35,34 @@ export class Reservation implements Hold {
   /** The most that the call may cost, as each account counts it; 0 where the most is unknown. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   /** Balances of the accounts with a finite limit that the call needs money of. */
-  readonly purses: readonly Balance[]
-  readonly #till: MoneyContext
+  readonly balances: readonly Balance[]
+  readonly #context: MoneyContext
   #day: Day = ''
   #takeId = 0
   #paid: PaidFrom = NOTHING_PAID
   #isOpen = false
   #isWritten = false
 
-  constructor(till: MoneyContext, ask: HoldAsk, purses: readonly Balance[]) {
-    this.#till = till
+  constructor(context: MoneyContext, ask: HoldAsk, balances: readonly Balance[]) {
+    this.#context = context
     this.ask = ask
-    this.purses = purses
+    this.balances = balances
     this.amounts = amountsOf(ask)
   }
 
   /** Balances that do not cover the call now. */
   short(): Balance[] {
-    return this.purses.filter((purse) => !this.#covers(purse))
+    return this.balances.filter((balance) => !this.#covers(balance))
   }
 
   /**
    * Whether all balances cover the call, and no call that waits for an answer about one of them came first.
    */
   mayTake(isFirst = false): boolean {
-    for (const purse of this.purses) {
-      if (!this.#covers(purse) || (purse.waitingAsked > 0 && !isFirst)) return false
+    for (const balance of this.balances) {
+      if (!this.#covers(balance) || (balance.waitingRequested > 0 && !isFirst)) return false
     }
-    return this.#till.purses.day !== null
+    return this.#context.balances.day !== null
   }
 
   /**
@@ -72,25 +72,25 @@ export class Reservation implements Hold {
    */
   take(): boolean {
     const {
-      purses: { day },
+      balances: { day },
       journal,
-      turn,
+      groupCommit,
       counts,
-    } = this.#till
+    } = this.#context
     if (day === null) return false
     const { key, facts } = this.ask
-    const now = this.#till.now()
+    const now = this.#context.now()
     const paid = { organization: false, workspace: false, key: false }
-    for (const purse of this.purses) {
-      if (purse.isUnlimited) continue
-      paid[purse.kind] = true
-      purse.take(this.amounts[purse.kind], now)
+    for (const balance of this.balances) {
+      if (balance.isUnlimited) continue
+      paid[balance.kind] = true
+      balance.take(this.amounts[balance.kind], now)
     }
     this.#paid = paid
     this.#day = day
     this.#takeId = journal.take({
       day,
-      atMs: this.#till.epochNow(),
+      atMs: this.#context.epochNow(),
       requestId: facts.requestId,
       operation: facts.operation,
       model: facts.model,
@@ -103,17 +103,17 @@ export class Reservation implements Hold {
     })
     counts.open += 1
     this.#isOpen = true
-    turn.gather(this)
+    groupCommit.gather(this)
     return true
   }
 
   written(): boolean | Promise<boolean> {
     if (this.#isWritten || !this.#isOpen) return this.#isWritten
-    return this.#till.turn.done.then(() => this.#isWritten)
+    return this.#context.groupCommit.done.then(() => this.#isWritten)
   }
 
   wrote(isWritten: boolean): void {
-    const { counts } = this.#till
+    const { counts } = this.#context
     this.#isWritten = isWritten
     if (isWritten) {
       counts.takes += 1
@@ -129,11 +129,11 @@ export class Reservation implements Hold {
     const { key, facts, bound } = this.ask
     const charged = chargedNano(cost, bound)
     const paid = this.#paidBy(cost)
-    if (cost.costNano > charged) this.#till.counts.overruns += 1
-    this.#till.journal.settle(this.#takeId, {
+    if (cost.costNano > charged) this.#context.counts.overruns += 1
+    this.#context.journal.settle(this.#takeId, {
       kind: 'settle',
       day: this.#day,
-      atMs: this.#till.epochNow(),
+      atMs: this.#context.epochNow(),
       requestId: facts.requestId,
       operation: facts.operation,
       model: facts.model,
@@ -155,34 +155,34 @@ export class Reservation implements Hold {
 
   release(): void {
     if (!this.#mayEnd()) return
-    this.#till.journal.release(this.#takeId)
+    this.#context.journal.release(this.#takeId)
     this.#end(NOTHING_PAID, 0)
   }
 
   /** The end of a call is written after its take, or neither is written. */
   #mayEnd(): boolean {
-    if (this.#isOpen && !this.#isWritten) this.#till.turn.write()
+    if (this.#isOpen && !this.#isWritten) this.#context.groupCommit.write()
     return this.#isOpen
   }
 
   #end(paid: PaidFrom, chargedNano: number): void {
     this.#isOpen = false
-    this.#till.counts.open -= 1
+    this.#context.counts.open -= 1
     this.#returnRest(paid, chargedNano)
-    this.#till.ended(this)
+    this.#context.ended(this)
   }
 
   /** Money that was not used stays in the balance, unless its day is over. */
   #returnRest(paid: PaidFrom, chargedNano: number): void {
-    const { purses } = this.#till
-    const isToday = this.#day === purses.day
-    for (const purse of this.purses) {
-      if (!this.#paid[purse.kind]) continue
-      const amount = this.amounts[purse.kind]
-      const rest = paid[purse.kind] ? Math.max(0, amount - chargedNano) : amount
-      purse.settle(amount, isToday ? rest : 0)
-      if (paid[purse.kind]) purse.paidNano += chargedNano
-      if (!isToday) purses.giveBack(purse, this.#day, rest)
+    const { balances } = this.#context
+    const isToday = this.#day === balances.day
+    for (const balance of this.balances) {
+      if (!this.#paid[balance.kind]) continue
+      const amount = this.amounts[balance.kind]
+      const rest = paid[balance.kind] ? Math.max(0, amount - chargedNano) : amount
+      balance.settle(amount, isToday ? rest : 0)
+      if (paid[balance.kind]) balance.paidNano += chargedNano
+      if (!isToday) balances.giveBack(balance, this.#day, rest)
     }
   }
 
@@ -199,8 +199,8 @@ export class Reservation implements Hold {
     }
   }
 
-  #covers(purse: Balance): boolean {
-    return purse.balanceNano >= this.amounts[purse.kind] || purse.isUnlimited
+  #covers(balance: Balance): boolean {
+    return balance.balanceNano >= this.amounts[balance.kind] || balance.isUnlimited
   }
 }
 

@@ -11,7 +11,7 @@ import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { MoneyTimers } from './money-timers.ts'
 import { heldBy } from './balance-waiters.ts'
-import { pursesOf } from './needs.ts'
+import { balancesOf } from './needs.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { Borrowing } from './borrowing.ts'
 import { Reservation, type MoneyCounts, type MoneyContext } from './reservation.ts'
@@ -47,10 +47,10 @@ export function createSpend(options: SpendOptions): FrontSpend {
 }
 
 class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
-  readonly #till: MoneyContext
+  readonly #context: MoneyContext
   readonly #timers: MoneyTimers
-  readonly #refills: Borrowing
-  readonly #books: JournalFlush
+  readonly #borrowing: Borrowing
+  readonly #journalFlush: JournalFlush
   readonly #leaveFeed: () => void
   readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
   readonly #refusals: Record<MoneyRefuser, number> = {
@@ -72,20 +72,20 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
       fenced()
     }
     this.#timers = timers
-    this.#till = {
-      purses: new Balances(journal),
+    this.#context = {
+      balances: new Balances(journal),
       journal,
-      turn: new GroupCommit(journal, timers.soon),
+      groupCommit: new GroupCommit(journal, timers.soon),
       now: timers.now,
       epochNow: timers.epochNow,
       counts: this.#counts,
-      ended: (taking) => this.#ended(taking),
+      ended: (reservation) => this.#ended(reservation),
     }
-    const shared = { till: this.#till, lender, timers, log, fenced: stop }
-    this.#refills = new Borrowing({ ...shared, fronts })
-    this.#books = new JournalFlush({ ...shared, owner, wake: () => this.#refills.wake() })
-    this.#leaveFeed = feed.subscribe((change) => this.#till.purses.obey(change))
-    this.#books.start()
+    const shared = { context: this.#context, lender, timers, log, fenced: stop }
+    this.#borrowing = new Borrowing({ ...shared, fronts })
+    this.#journalFlush = new JournalFlush({ ...shared, owner, wake: () => this.#borrowing.wake() })
+    this.#leaveFeed = feed.subscribe((change) => this.#context.balances.apply(change))
+    this.#journalFlush.start()
   }
 
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
@@ -93,70 +93,72 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     // Money that is lent to calls whose take cannot be written would go back and forth, with a record each
     // way that stays in memory.
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
-    const purses = pursesOf(ask, this.#till.purses, this.#timers.now())
-    if (!purses.ok) return this.#counted(purses)
-    const taking = new Reservation(this.#till, ask, purses.value)
-    const held = this.take(taking) ?? this.refill(taking)
+    const balances = balancesOf(ask, this.#context.balances, this.#timers.now())
+    if (!balances.ok) return this.#counted(balances)
+    const reservation = new Reservation(this.#context, ask, balances.value)
+    const held = this.take(reservation) ?? this.refill(reservation)
     if (held instanceof Promise) return held.then((outcome) => this.#counted(outcome))
     return this.#counted(held)
   }
 
-  take(taking: Reservation): Outcome<Hold> | null {
-    if (taking.mayTake()) return heldBy(taking)
+  take(reservation: Reservation): Outcome<Hold> | null {
+    if (reservation.mayTake()) return heldBy(reservation)
     const now = this.#timers.now()
-    const refusing = taking.purses.flatMap((purse) => purse.refusing(taking.amounts[purse.kind], now))
+    const refusing = reservation.balances.flatMap((balance) =>
+      balance.refusing(reservation.amounts[balance.kind], now),
+    )
     return refusing.length > 0 ? moneyRefused(refusing) : null
   }
 
-  refill(taking: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
-    return this.#refills.join(taking)
+  refill(reservation: Reservation): Outcome<Hold> | Promise<Outcome<Hold>> {
+    return this.#borrowing.join(reservation)
   }
 
   giveBack(): number {
-    return this.#till.purses.giveBackAll()
+    return this.#context.balances.giveBackAll()
   }
 
   async close(): Promise<void> {
     this.#stop(fail('draining'))
     this.#leaveFeed()
-    await this.#books.close()
-    this.#till.journal.close()
+    await this.#journalFlush.close()
+    this.#context.journal.close()
   }
 
   get reading(): MoneyReading {
-    const { purses, journal } = this.#till
+    const { balances, journal } = this.#context
     return {
       ...this.#counts,
       refusals: this.#refusals,
-      waiting: this.#refills.waiting,
-      heldNano: purses.heldNano,
-      lends: this.#refills.lends,
-      lendS: this.#refills.lendMs / 1000,
-      flushes: this.#books.batches,
-      flushedEntries: this.#books.entries,
-      flushLagS: this.#books.lagMs / 1000,
-      giveBacks: purses.giveBacks,
+      waiting: this.#borrowing.waiting,
+      heldNano: balances.heldNano,
+      lends: this.#borrowing.lends,
+      lendS: this.#borrowing.lendMs / 1000,
+      flushes: this.#journalFlush.batches,
+      flushedEntries: this.#journalFlush.entries,
+      flushLagS: this.#journalFlush.lagMs / 1000,
+      giveBacks: balances.giveBacks,
       isJournalBroken: journal.isBroken,
     }
   }
 
   /** Tries a broken journal at every call: the disk may have room again. */
   #mayWrite(): boolean {
-    const { journal, turn } = this.#till
-    if (journal.isBroken) turn.write()
+    const { journal, groupCommit } = this.#context
+    if (journal.isBroken) groupCommit.write()
     return !journal.isBroken
   }
 
   #stop(outcome: Outcome<never>): void {
     this.#stopped ??= outcome
-    this.#refills.stop(outcome)
-    this.#books.stop()
+    this.#borrowing.stop(outcome)
+    this.#journalFlush.stop()
   }
 
   /** Ends of one event-loop tick are written together, after their replies. */
-  #ended(taking: Reservation): void {
-    if (taking.purses.some(({ waiting }) => waiting > 0)) this.#refills.wake()
-    this.#till.turn.writeSoon()
+  #ended(reservation: Reservation): void {
+    if (reservation.balances.some(({ waiting }) => waiting > 0)) this.#borrowing.wake()
+    this.#context.groupCommit.writeSoon()
   }
 
   #counted(outcome: Outcome<Hold>): Outcome<Hold> {

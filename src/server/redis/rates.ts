@@ -49,9 +49,9 @@ interface Waiting {
 export function openRateAuthority(state: State): RateAuthority {
   let batch: Waiting[] = []
   const flush = (): void => {
-    const asked = batch
+    const sent = batch
     batch = []
-    void send(state, asked)
+    void send(state, sent)
   }
   return {
     get isReachable() {
@@ -69,7 +69,7 @@ export function openRateAuthority(state: State): RateAuthority {
   }
 }
 
-async function send(state: State, asked: readonly Waiting[]): Promise<void> {
+async function send(state: State, batch: readonly Waiting[]): Promise<void> {
   let isOver = false
   const cutOff = setTimeout(
     () => {
@@ -77,13 +77,13 @@ async function send(state: State, asked: readonly Waiting[]): Promise<void> {
       setImmediate(() => {
         if (isOver) return
         state.trip()
-        for (const { reject } of asked) reject(new Error('Redis did not answer in time'))
+        for (const { reject } of batch) reject(new Error('Redis did not answer in time'))
       })
     },
-    Math.max(1, Math.min(...asked.map(({ ask }) => ask.waitMsMax))),
+    Math.max(1, Math.min(...batch.map(({ ask }) => ask.waitMsMax))),
   )
   try {
-    const unknown = settle(asked, await stepAll(state, asked))
+    const unknown = settle(batch, await stepAll(state, batch))
     state.answered()
     if (unknown.length === 0) return
     // Redis was restarted or its scripts were flushed.
@@ -91,7 +91,7 @@ async function send(state: State, asked: readonly Waiting[]): Promise<void> {
     const cause = new Error('Redis keeps losing the script')
     for (const { reject } of settle(unknown, await stepAll(state, unknown))) reject(cause)
   } catch (cause) {
-    for (const { reject } of asked) reject(cause)
+    for (const { reject } of batch) reject(cause)
   } finally {
     isOver = true
     clearTimeout(cutOff)
@@ -100,15 +100,15 @@ async function send(state: State, asked: readonly Waiting[]): Promise<void> {
 
 type Answer = readonly [Error | null, unknown]
 
-async function stepAll(state: State, asked: readonly Waiting[]): Promise<readonly Answer[]> {
+async function stepAll(state: State, batch: readonly Waiting[]): Promise<readonly Answer[]> {
   const pipeline = state.redis.pipeline()
-  for (const { ask } of asked) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
+  for (const { ask } of batch) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
   return (await pipeline.exec()) ?? []
 }
 
 /** Settles the requests that Redis answered. @returns those for which Redis did not know the script */
-function settle(asked: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
-  return asked.filter(({ resolve, reject }, i) => {
+function settle(batch: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
+  return batch.filter(({ resolve, reject }, i) => {
     const [error, answer] = answers[i] ?? [new Error('no answer'), null]
     if (error?.message.startsWith('NOSCRIPT') === true) return true
     const grant = error === null ? grantOf(answer) : null

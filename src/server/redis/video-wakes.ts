@@ -6,7 +6,7 @@ const CHANNEL = 'sluice:videos'
 
 export interface VideoWakes {
   wake(what: VideoWake): void
-  onWake(told: (what: VideoWake) => void): () => void
+  onWake(listener: (what: VideoWake) => void): () => void
   close(): Promise<void>
 }
 
@@ -25,10 +25,10 @@ export function openVideoWakes(state: State): VideoWakes {
       if (waiting.size === 0) setImmediate(flush)
       waiting.add(JSON.stringify(what))
     },
-    onWake: (told) =>
+    onWake: (listener) =>
       channel.listen((text) => {
         const what = wakeOf(text)
-        if (what !== null) told(what)
+        if (what !== null) listener(what)
       }),
     close: () => channel.close(),
   }

@@ -36,19 +36,19 @@ t.test('money that was not used for ten seconds goes back, and what calls hold d
 
 t.test('what dear calls left goes back in amounts that a record of the journal holds', (t) => {
   const entries: GiveBack[] = []
-  const purses = new Balances({ giveBack: (entry) => void entries.push(entry) })
-  purses.turn('2026-11-20')
-  const purse = purses.of('workspace', '1', 0)
-  if (purse === null) throw new Error('there is room')
-  purse.settle(0, COST_NANO_MAX)
-  purse.settle(0, COST_NANO_MAX)
-  purses.giveBackAll()
+  const balances = new Balances({ giveBack: (entry) => void entries.push(entry) })
+  balances.advance('2026-11-20')
+  const balance = balances.of('workspace', '1', 0)
+  if (balance === null) throw new Error('there is room')
+  balance.settle(0, COST_NANO_MAX)
+  balance.settle(0, COST_NANO_MAX)
+  balances.giveBackAll()
   t.same(
     entries.map(({ amountNano }) => amountNano),
     [COST_NANO_MAX, COST_NANO_MAX],
   )
-  for (const entry of entries) purses.booked(entry)
-  t.same([purse.balanceNano, purse.returningNano, purses.giveBacks], [0, 0, 1])
+  for (const entry of entries) balances.booked(entry)
+  t.same([balance.balanceNano, balance.returningNano, balances.giveBacks], [0, 0, 1])
   t.end()
 })
 
