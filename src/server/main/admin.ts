@@ -12,7 +12,7 @@ export interface AdminDeps {
   readonly views: Pick<VideoViews, 'wake'>
 }
 
-/** What a front serves to operators. */
+/** The parts of a front that serve operators. */
 export function openAdminPorts(
   { operatorOrganization }: Pick<Config, 'operatorOrganization'>,
   { store, views }: AdminDeps,

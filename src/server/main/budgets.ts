@@ -6,7 +6,7 @@ import { openBudgets } from '../store/money/budgets.ts'
 import { openCredits } from '../store/money/credits.ts'
 import type { Store } from '../store/base/open.ts'
 
-/** What management keys decide and read about money, and the log of what they decide. */
+/** What management keys decide and read about money, and the audit log of their decisions. */
 export function openBudgetPorts(means: {
   readonly store: Store
   readonly hints: Pick<Hints, 'publish'>

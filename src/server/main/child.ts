@@ -8,14 +8,16 @@ import { holdLog } from '../supervisor/held-log.ts'
 import type { ChildPart } from '../supervisor/fleet/ipc.ts'
 import type { NodeGeneration } from '../supervisor/node-setup.ts'
 
-/** The child's own view of the generation that the supervisor chose. */
+/** The child's own reading of the settings generation that the supervisor chose. */
 export function configOf(part: ChildPart): Config {
   const reading = readFrom(part.settings)
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
   return reading.generation.config
 }
 
-/** What no line of the log may hold, in any process: every secret setting, and the keys of providers. */
+/**
+ * Values that no line of the log may hold, in any process: every secret setting, and the keys of providers.
+ */
 export function secretsOf({
   config,
   providerKeys,
@@ -23,20 +25,23 @@ export function secretsOf({
   const settings = Object.values(config).filter((value) => value instanceof Secret)
   const { objects } = config
   if (objects.kind === 's3') settings.push(objects.secretAccessKey, new Secret(objects.accessKeyId))
-  // Several root keys, with or without their ids: each of them is a secret.
+  // The setting may hold several root keys, with or without their ids: each key is a secret.
   for (const part of config.rootKey?.reveal().split(/[\s,]+/) ?? [])
     settings.push(new Secret(part.slice(part.indexOf(':') + 1)))
   return [...settings, ...Object.values(providerKeys).map((key) => new Secret(key))]
 }
 
-/** The same of a forked process, with the addresses of the stores that the node brought up itself. */
+/**
+ * The secrets of a forked process: those of its settings, and the addresses of the stores that the node
+ * started itself.
+ */
 export function secretsOfPart(part: ChildPart): readonly Secret[] {
   const { databaseUrl, redis, providerKeys } = part
   const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))
   return [...secretsOf({ config: configOf(part), providerKeys }), ...urls]
 }
 
-/** The log of a forked process, held until the node's ready line is out. */
+/** The log of a forked process, held back until the node's ready line is out. */
 export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog, 'dropped'> {
   const { role, slot } = part
   const level = configOf(part).logLevel
@@ -52,7 +57,7 @@ export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog
   }
 }
 
-/** Where `openState` connects. */
+/** The address that `openState` connects to. */
 export function stateAddress(redis: ChildPart['redis']): { url: string | null; socketPath?: string } {
   return 'url' in redis ? { url: redis.url } : { url: null, socketPath: redis.socketPath }
 }

@@ -9,10 +9,10 @@ import { openScimUsers } from '../store/scim/scim-users.ts'
 import { openSyncWork } from '../store/scim/sync-work.ts'
 import type { Store } from '../store/base/open.ts'
 
-/** Milliseconds between two rounds of forgetting syncs that ended long ago. Decision. */
+/** Milliseconds between two rounds that remove syncs which ended long ago. Decision. */
 const SYNCS_PRUNE_MS = 3_600_000
 
-/** What a front needs of groups and mappings. */
+/** The parts of a front that serve groups and mappings. */
 export function openDirectoryPorts(
   store: Store,
 ): Pick<Ports, 'groupMappings' | 'scimUsers' | 'scimGroups' | 'scimAnswers'> {
@@ -24,7 +24,7 @@ export function openDirectoryPorts(
   }
 }
 
-/** A runner's syncs. @returns what ends them, before the store is closed */
+/** Starts a runner's syncs. @returns a function that ends them, to be called before the store is closed */
 export function startDirectory({
   store,
   log,

@@ -6,7 +6,10 @@ import { openEgress } from '../egress/egress.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { AdminPorts } from '../store/nodes/admin-ports.ts'
 
-/** The gate as the settings say. @param adminPorts where any node of the installation is operated */
+/**
+ * Opens the gate that the settings describe. @param adminPorts the admin ports of all nodes of the
+ * installation
+ */
 export function openGate(
   config: Config,
   adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) },
@@ -21,8 +24,8 @@ export function openGate(
 }
 
 /**
- * How many certificates a PEM file holds.
- * @returns null when one of them cannot be read: OpenSSL would pass over it, and calls would fail much later
+ * Counts the certificates in a PEM file.
+ * @returns null when a certificate cannot be read: OpenSSL would skip it, and calls would fail much later
  */
 export function countRoots(pem: string): number | null {
   const blocks =
@@ -36,13 +39,15 @@ export function countRoots(pem: string): number | null {
   }
 }
 
-/** Those that are not named are the usual ones, which no destination may have anyway. */
+/**
+ * Ports of an address. An address without a port uses the usual one, which no destination may have anyway.
+ */
 function portOf(url: Secret | null): readonly number[] {
   try {
     const port = Number(new URL(url?.reveal() ?? '').port)
     return port === 0 ? [] : [port]
   } catch {
-    // None at all, or several hosts in one.
+    // The address is empty, or names several hosts.
     return [...(url?.reveal() ?? '').matchAll(/:(\d{1,5})(?=[,/?]|$)/g)].map(([, port]) => Number(port))
   }
 }

@@ -42,7 +42,7 @@ export interface FileDeps {
   readonly releases: SecretReleases
 }
 
-/** Everything that serves files and containers. Throws what the system says of its folders. */
+/** Builds all parts that serve files and containers. Throws the errors of the file system for its folders. */
 export async function openFilePorts(config: Config, deps: FileDeps): Promise<FileServices> {
   const { store, sessions, egress, catalogue, rootKeys, releases } = deps
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })

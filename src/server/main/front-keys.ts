@@ -9,8 +9,8 @@ export interface FrontKeys {
 }
 
 /**
- * Access of a front that begins with the keys that another front of its node knew, and hands on its own: a
- * reload has no cold start. Call it when the feed follows the epoch. It waits KEYS_HANDED_MS_MAX at most,
+ * Access of a front that begins with the keys that another front of its node knew, and passes its own on: a
+ * reload has no cold start. To be called when the feed follows the epoch. Waits KEYS_HANDED_MS_MAX at most,
  * whatever the store does.
  */
 export async function openAccess(options: AccessOptions, { channel, log }: FrontKeys): Promise<Access> {

@@ -45,20 +45,24 @@ import { openPrivateEndpointPorts } from './private-endpoints.ts'
 import { openVaultPorts } from './vault.ts'
 import { openVideoPorts } from './videos.ts'
 
-/** Short-job threads of each lane of a front, and jobs that may wait for them. Design §2. */
+/** Short-job threads of each lane of a front. Design §2. */
 const SHORT_THREADS = 1
+/** Short jobs of a front that may wait for a thread. Design §2. */
 const SHORT_JOBS_WAITING_MAX = 256
-/** Of one organization; `busy` beyond. Decision. */
+/** Jobs of one organization that may wait; `busy` beyond. Decision. */
 const SHORT_JOBS_WAITING_ORGANIZATION_MAX = 128
-/** Milliseconds that a new front waits for Redis before it serves without. */
+/** Milliseconds that a new front waits for Redis before it serves without Redis. */
 const STATE_WAIT_MS = 500
-/** Milliseconds that a drained process may take to close what it holds. */
+/** Milliseconds that a drained process may take to close its parts. */
 const CLOSE_MS_MAX = 3_000
 
-/** What no part of the node has a say in: a front that is loaded ahead does it before it is started. */
+/**
+ * Compiled at import: no setting changes the result, so a front that is loaded ahead compiles before it is
+ * started.
+ */
 const compiled = compile(OPERATIONS)
 
-/** Builds every part of a front, warms it up, and serves until the supervisor says otherwise. */
+/** Builds every part of a front, warms the front up, and serves until the supervisor ends it. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
   const credentials = credentialsOf(part)
@@ -111,7 +115,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   })
   const privateParts = openPrivateEndpointPorts(config, { ...shared, hints, feed, jobs })
   const videos = openVideoPorts(config, { store, state, log, credentials })
-  // Before it takes a call a front knows the epoch and is known itself, or knows that the store is away.
+  // Before a front takes a call it knows the epoch and has its row in Postgres, or knows that the store is
+  // away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const access = await openAccess(
     { keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
@@ -150,8 +155,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
     drainFront(http, isReplaced)
-      // Its row must be gone before the connections are: `keys revoke --wait` would wait for this front. So
-      // must what it audits.
+      // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
+      // front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
       .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
       .finally(() => process.exit(0))
@@ -159,7 +164,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   begin(channel, pools, [store, keyLane])
 }
 
-/** Keys are loaded on connections of their own: a flood of unknown keys leaves the others free. */
+/** Keys are loaded on connections of their own, so that a flood of unknown keys leaves the others free. */
 function openStores(config: Config, part: StartedPart): { readonly store: Store; readonly keyLane: Store } {
   const url = part.databaseUrl
   const applicationName = `sluice-front-${part.slot}`
@@ -186,13 +191,13 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
   channel.onScaled((connections) => void heartbeat.scaled(connections))
 }
 
-/** It listens: what would have held that up follows now. */
+/** Runs when the front listens: work that would have delayed listening follows now. */
 function begin(channel: Channel, pools: Pools, stores: readonly Store[]): void {
   channel.tell({ kind: 'ready' })
   channel.pulse()
-  // Not before: loading them would double the time in which a front that died is missed.
+  // Loading the threads earlier would double the time without a front after one died.
   pools.warm()
-  // Not waited for: where the store is away a front serves without it.
+  // The front does not wait for the stores: where the store is away it serves without it.
   for (const store of stores) void store.warm()
 }
 
@@ -207,7 +212,7 @@ interface Watched {
   readonly embedder: { breakers(): readonly BreakerReading[] }
 }
 
-/** What is read whenever somebody asks for metrics. */
+/** Registers the values that are read at each request for metrics. */
 function watchFront(
   metrics: Metrics,
   { slot, http, pools, log, feed, state, intake, embedder }: Watched,
@@ -235,14 +240,16 @@ function watchFront(
   metrics.live.add({ front: { slot, load }, breakers })
 }
 
-/** A replaced front waits until idle keep-alive connections have asked once more or ended. Design §2. */
+/**
+ * A replaced front waits until idle keep-alive connections have sent one more request or ended. Design §2.
+ */
 async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
   http.stopAccepting()
   if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
   await http.drain(DRAIN_MS)
 }
 
-/** What hangs is left to the end of the process. */
+/** Closes the parts; a part that hangs is left to the end of the process. */
 async function closeAll(deps: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
   const closed = Promise.allSettled(deps.map((part) => part?.close()))
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
@@ -254,7 +261,7 @@ interface Observation {
   readonly tracer: CallTracer | undefined
 }
 
-/** Metrics and the log always; the broadcast and traces when they have an address. */
+/** Metrics and the log are always on; the broadcast and traces are on when they have an address. */
 async function observation(
   { broadcastUrl, otlpEndpoint }: Config,
   { egress, log, metrics }: { egress: Egress; log: Log; metrics: Metrics },

@@ -11,12 +11,12 @@ import type { JournalsPlace, NodeJournals } from '../supervisor/node-setup.ts'
 import { isRunning } from '../supervisor/fleet/process-state.ts'
 import { stagingFolderOf } from './storage.ts'
 
-/** Milliseconds of a look at where a journal stands. */
+/** Milliseconds that reading the state of a journal may take. */
 const LOOK_MS_MAX = 5_000
 
 /**
- * The journals of a node's fronts that died, on a connection of their own: a large one must not make the
- * supervisor's look at Postgres wait.
+ * The journals of a node's fronts that died, on a connection of their own: a large journal must not delay the
+ * supervisor's probe of Postgres.
  */
 export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPlace, log: Log): NodeJournals {
   const store = openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-journals' })

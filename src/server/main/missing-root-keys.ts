@@ -2,9 +2,9 @@ import type { Advice } from '../observe/load-advice.ts'
 import type { RootKeyUse } from '../ports/vault/rotation.ts'
 
 export interface KnownRootKeys {
-  /** Ids of those that are here. */
+  /** Ids of the root keys that are present. */
   readonly here: readonly string[]
-  /** Ids of those that the operator has given up. */
+  /** Ids of the root keys that the operator has given up. */
   readonly lost: readonly string[]
 }
 
@@ -13,9 +13,9 @@ export interface MissingRootKey extends Advice {
 }
 
 /**
- * Root keys that rows are wrapped by and that are not here: nothing of what they wrap opens. `doctor` finds
- * them, and a node does not start without them, in the same words. Whoever has lost one for good must be able
- * to go on with the rest. Decision.
+ * Root keys that wrap rows and are not present: nothing that they wrap can be opened. `doctor` reports them,
+ * and a node does not start without them, in the same words. An operator who has lost a key for good must be
+ * able to go on with the rest. Decision.
  */
 export function missingRootKeys(
   uses: readonly RootKeyUse[],

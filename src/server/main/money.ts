@@ -22,19 +22,19 @@ export interface MoneyDeps {
   readonly fronts: FrontCount
   readonly metrics: Pick<Metrics, 'registry' | 'live'>
   readonly log: Log
-  /** This front must be replaced. */
+  /** Called when this front must be replaced. */
   readonly fenced: () => void
 }
 
 export interface MoneyServices {
   readonly spend: FrontSpend
-  /** When no call is under way any more. */
+  /** To be called when no call is under way any more. */
   close(): Promise<void>
 }
 
 /**
- * What a front's calls are paid with. On connections of its own: a flood of unknown keys must not keep money
- * from coming.
+ * The money of a front's calls, on connections of its own: a flood of unknown keys must not keep money from
+ * coming.
  */
 export function openMoneyPorts({ dataDir }: Pick<Config, 'dataDir'>, deps: MoneyDeps): MoneyServices {
   const {

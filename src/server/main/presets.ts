@@ -11,7 +11,7 @@ export interface PresetDeps {
   readonly feed: EpochFeed
 }
 
-/** The life of presets, and what a front knows of those that calls use. */
+/** Presets, and the cache of the presets that calls use. */
 export function openPresetPorts(
   { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
   { store, hints, feed }: PresetDeps,

@@ -21,7 +21,7 @@ export interface PrivateEndpointDeps {
   readonly catalogue: ModelCatalogue
 }
 
-/** The life of private endpoints, and what a front knows of those that are active. */
+/** Private endpoints, and the cache of the active ones. */
 export function openPrivateEndpointPorts(
   { keyGraceMs: graceMs }: Pick<Config, 'keyGraceMs'>,
   deps: PrivateEndpointDeps,

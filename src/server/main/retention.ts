@@ -23,7 +23,7 @@ export interface RetentionDeps {
   readonly log: Log
 }
 
-/** All that is kept for a time, as the settings say. */
+/** One step for each kind of row that is kept for a time, as the settings say. */
 export function retentionSteps(
   { kept }: Pick<Config, 'kept'>,
   { store, log }: RetentionDeps,
@@ -40,7 +40,8 @@ export function retentionSteps(
 }
 
 /**
- * Prunes in a runner, one of all of them at a time. @returns what stops it, and waits for the batch under way
+ * Prunes in a runner; only one process of the installation prunes at a time. @returns a function that stops
+ * the pruning and waits for the batch under way
  */
 export function startRetention(
   config: Config,
@@ -56,7 +57,7 @@ export function startRetention(
     meters,
     now: () => performance.now(),
     isEnding: () => ending.signal.aborted,
-    // Whoever ends wakes it.
+    // The abort of `ending` ends a rest early.
     rest: (ms: number) => after(ms, undefined, { signal: ending.signal }).catch(() => undefined),
   }
   const deps = { log, random: Math.random }

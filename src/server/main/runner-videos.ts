@@ -44,12 +44,12 @@ export interface RunnerVideoDeps {
   readonly retention: Pick<RetentionMeters, 'pruned'>
 }
 
-/** Short jobs of a runner that wait for the thread of their kind: clips to render; secrets to open. */
+/** Short jobs of a runner that wait for a thread of their kind: rendering clips, or opening secrets. */
 const SHORT_JOBS_WAITING_MAX = 256
 
 /**
- * Works on video jobs, and removes what of them is kept no longer.
- * @returns what ends it, before the gate and the stores are closed
+ * Works on video jobs, and removes clips whose time is over.
+ * @returns a function that ends the work, to be called before the gate and the stores are closed
  */
 export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) => Promise<void> {
   const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention } = deps
@@ -64,7 +64,7 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
     log,
   })
   const { sessions, jobs } = pools
-  // A clip is rendered for seconds: who needs a credential opened does not wait for that.
+  // Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that.
   const opening = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: SHORT_JOBS_WAITING_MAX, log })
   const vault = openVaultPorts({
     store,

@@ -38,10 +38,10 @@ const PRUNE_MS = 60_000
 /** Milliseconds between two looks for months that the ledger needs soon. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
 
-/** Milliseconds of a drain that are left for closing what jobs stood on. */
+/** Milliseconds of a drain that are left for closing the parts that jobs used. */
 const CLOSE_MS = 4_000
 
-/** Video jobs, webhooks, and housekeeping that must go on whether or not anybody calls. */
+/** Runs video jobs, webhooks and housekeeping, which must go on without any calls. */
 export async function runRunner(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
   const log = childLog(part, channel)
@@ -99,7 +99,7 @@ interface ChoreDeps {
   readonly onSweep: Channel['onSweep']
 }
 
-/** @returns what stops them, and waits for those under way */
+/** @returns a function that stops the chores and waits for those under way */
 function startChores(config: Config, { part, store, storage, log, onSweep }: ChoreDeps): () => Promise<void> {
   const deps = { log, random: Math.random }
   let isEnding = false

@@ -10,8 +10,8 @@ import { openRootKeys, ROOT_KEY_FILE, rootKeyIdsIn, type RootKeys } from '../vau
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
 /**
- * What hurts nobody now, and will: `doctor` and the live view say the same. Never throws: what cannot be read
- * is for `doctor` to tell.
+ * Risks that hurt nothing now and will hurt later: `doctor` and the live view report the same. Never throws:
+ * `doctor` reports files that cannot be read.
  */
 export function safekeeping(config: Sources): readonly Advice[] {
   return [rootKeysOf(config), firstKeysLeft(config)].filter((advice) => advice !== null)
@@ -25,7 +25,7 @@ function rootKeysOf(config: Sources): Advice | null {
   }
 }
 
-/** Root keys that nobody has backed up. */
+/** Advice about root keys without a backup. */
 export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advice | null {
   const copies = rootKeyCopies(config.dataDir)
   const lone = rootKeyIdsInFiles(config, keys).filter((id) => !copies.has(id))
@@ -38,8 +38,8 @@ export function loneRootKeys(config: Sources, keys: Pick<RootKeys, 'ids'>): Advi
 }
 
 /**
- * Ids of the keys that stand in files of this machine: what SLUICE_ROOT_KEY brings is kept where that comes
- * from.
+ * Ids of the keys in files of this machine. Keys of SLUICE_ROOT_KEY are left out: they are kept at the place
+ * that sets the variable.
  */
 export function rootKeyIdsInFiles(
   { rootKey }: Pick<Config, 'rootKey'>,
@@ -49,7 +49,7 @@ export function rootKeyIdsInFiles(
   return ids.filter((id) => !given.includes(id))
 }
 
-/** Before it is asked for: opening makes one where there is none. */
+/** To be checked before the keys are opened: opening makes a key where there is none. */
 export function hasRootKey({ rootKey: setting, rootKeyFile, dataDir }: Sources): boolean {
   return setting !== null || rootKeyFile !== null || existsSync(join(dataDir, ROOT_KEY_FILE))
 }
@@ -60,7 +60,8 @@ export function ownRootKeysOf({ rootKey: setting, rootKeyFile, dataDir }: Source
 }
 
 /**
- * Endpoints of the catalogue that somebody pays for, and no caller: told by name so far as they are few. C40.
+ * Advice about endpoints of the catalogue that cost the operator money and callers nothing. The advice names
+ * up to NAMED_MAX of them. C40.
  */
 export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice | null {
   if (unpriced.length === 0) return null
@@ -75,10 +76,13 @@ export function unpricedEndpoints(unpriced: readonly UnpricedEndpoint[]): Advice
   }
 }
 
-/** Endpoints that a sentence names. Decision. */
+/** Number of endpoints that the advice names. Decision. */
 const NAMED_MAX = 3
 
-/** The keys that the first start made, in plain text, until somebody deletes them. C9. */
+/**
+ * Advice about the keys that the first start made, which lie in a file in plain text until the operator
+ * deletes it. C9.
+ */
 export function firstKeysLeft({ dataDir }: Pick<Config, 'dataDir'>): Advice | null {
   const file = join(dataDir, FIRST_KEYS_FILE)
   if (!existsSync(file)) return null

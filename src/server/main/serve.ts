@@ -32,11 +32,11 @@ import { missingRootKeys } from './missing-root-keys.ts'
 import { hasRootKey, ownRootKeysOf, safekeeping, unpricedEndpoints } from './safekeeping.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
-/** Milliseconds of the supervisor's look at Postgres. */
+/** Milliseconds that the supervisor's probe of Postgres may take. */
 const PROBE_MS_MAX = 400
 
 /**
- * Runs a node until it is told to end.
+ * Runs a node until it is ended.
  * @returns the exit code; throws `ConfigInvalid` or `StartRefused`
  */
 export async function serve(): Promise<number> {
@@ -76,13 +76,16 @@ export async function serve(): Promise<number> {
       aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })
   return node.catch((problem: unknown) => {
-    // These two are sentences for the operator.
+    // The messages of these two errors are sentences for the operator.
     if (problem instanceof StartRefused || problem instanceof ConfigInvalid) throw problem
     endWith(problem)
   })
 }
 
-/** Before any child: they would make the folders all at once, and say less clearly why they cannot. */
+/**
+ * Runs before any child starts: the children would make the folders all at once, and report less clearly why
+ * they cannot.
+ */
 async function prepareStorage(config: Config): Promise<void> {
   try {
     await (await openStorage(config)).close()
@@ -94,7 +97,10 @@ async function prepareStorage(config: Config): Promise<void> {
   }
 }
 
-/** Likewise. No key is made, nor gone without, where rows need one that is missing. */
+/**
+ * Runs before any child starts. Makes no root key, and does not start without one, where rows need a key that
+ * is missing.
+ */
 async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'>): Promise<PreparedFiles> {
   const { rootKey: setting, rootKeyFile: file, dataDir, rootKeysLost } = config
   const uses = await store.rootKeyUses()
@@ -111,7 +117,10 @@ async function prepareFiles(config: Config, store: Pick<NodeStore, 'rootKeyUses'
   }
 }
 
-/** The configuration and the files it names: all must be right before anything is started or replaced. */
+/**
+ * Reads the configuration and the files that it names: all must be valid before anything is started or
+ * replaced.
+ */
 function readGeneration(): NodeGeneration {
   const { config, ...read } = readSettings()
   for (let text = textOf(config.catalogFile); ;) {
@@ -122,7 +131,7 @@ function readGeneration(): NodeGeneration {
   }
 }
 
-/** The same of a node that runs: a large catalogue is checked beside its loop. */
+/** Does the same as `readGeneration` for a running node: a large catalogue is checked in a thread. */
 async function rereadGeneration(): Promise<NodeGeneration> {
   const { config, ...read } = readSettings()
   if ((textOf(config.catalogFile)?.length ?? 0) < CHECKED_HERE_CHARS_MAX) return readGeneration()
@@ -136,7 +145,9 @@ async function rereadGeneration(): Promise<NodeGeneration> {
   }
 }
 
-/** Characters of a catalogue that is checked in some 50 ms. */
+/**
+ * Characters of a catalogue that the event loop checks in some 50 ms; a larger one is checked in a thread.
+ */
 const CHECKED_HERE_CHARS_MAX = 1_000_000
 
 function readSettings(): Generation {
@@ -147,9 +158,7 @@ function readSettings(): Generation {
 
 type RightCatalogue = Extract<CheckedCatalogue, { readonly ok: true }>
 
-/**
- * What the catalogue says and the text that it was checked from: a file that changes meanwhile is read again.
- */
+/** The checked catalogue and its text; a file that changed during the check is read again. */
 interface ReadCatalogue {
   readonly checked: Pick<RightCatalogue, 'providers' | 'unpriced'>
   readonly text: string | null
@@ -187,7 +196,10 @@ function frozenFile(name: string, file: string | null): Texts {
   }
 }
 
-/** Roots that cannot be read would only show when a certificate is refused. */
+/**
+ * Throws ConfigInvalid for roots that cannot be read: otherwise they would only show when a certificate is
+ * refused.
+ */
 function roots(frozen: Texts): Texts {
   for (const [name, pem] of Object.entries(frozen)) {
     const count = countRoots(pem)
@@ -202,7 +214,7 @@ function textOf(extraFile: string | null): string | null {
   try {
     return extraFile === null ? null : readFileSync(extraFile, 'utf8')
   } catch {
-    // A folder, say: what the catalogue's own loader says of it is for the operator.
+    // A folder, for example: the catalogue's own loader reports the problem to the operator.
     return null
   }
 }
@@ -242,7 +254,7 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
             () => true,
             () => false,
           ),
-      // A store that is away forgets it by itself, after the time without heartbeats.
+      // When the store is away, the row expires by itself after the time without heartbeats.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),
     }

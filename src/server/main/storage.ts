@@ -4,26 +4,26 @@ import type { Storage } from '../ports/files/storage.ts'
 import { openDiskStorage } from '../storage/disk.ts'
 
 /**
- * Opens the storage of the configuration; every role and the commands use the same one. Throws what the
- * system says.
- * @param owner the front whose uploads are staged, if it is one
+ * Opens the storage of the configuration; every role and the commands use the same one. Throws the errors of
+ * the file system.
+ * @param owner the front whose uploads are staged, if the process is a front
  */
 export async function openStorage(
   { objects, dataDir }: Pick<Config, 'objects' | 'dataDir'>,
   owner?: string,
 ): Promise<Storage> {
   if (objects.kind === 'disk') return openDiskStorage({ folder: objects.folder, owner })
-  // Its client takes longer to load than all the rest of a front.
+  // Loading the S3 client takes longer than loading all the rest of a front.
   const { openS3Storage } = await import('../storage/s3.ts')
   return openS3Storage({ ...objects, stagingFolder: stagingFolderOf({ objects, dataDir }), owner })
 }
 
-/** Where the uploads of this machine are written before they are published. */
+/** The folder where uploads of this machine are written before they are published. */
 export function stagingFolderOf({ objects, dataDir }: Pick<Config, 'objects' | 'dataDir'>): string {
   return join(objects.kind === 'disk' ? objects.folder : dataDir, 'staging')
 }
 
-/** For people: no secret is in it. */
+/** The place of the objects as people read it, without a secret. */
 export function placeOfObjects({ objects }: Pick<Config, 'objects'>): string {
   return objects.kind === 'disk' ? objects.folder : `s3://${objects.bucket}/${objects.prefix}`
 }

@@ -23,11 +23,11 @@ export interface VaultDeps {
 export interface VaultPart {
   readonly ports: Pick<Ports, 'vaults' | 'releases' | 'interns'>
   readonly audit: AuditTrail
-  /** While the store is still there: what was released must be in the audit log. */
+  /** To be called while the store is open: releases must be written to the audit log. */
   close(): Promise<void>
 }
 
-/** Everything that stores secrets and gives them out, and the interns that have vaults of their own. */
+/** All parts that store and release secrets, and the interns, which have vaults of their own. */
 export function openVaultPorts({ store, rootKeys, jobs, log, publish }: VaultDeps): VaultPart {
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys, rows })

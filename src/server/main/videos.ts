@@ -16,7 +16,7 @@ export interface VideoDeps {
   readonly store: Store
   readonly state: State
   readonly log: Log
-  /** Those of the operator, by the name of their environment variable. */
+  /** Keys of the operator, by the name of their environment variable. */
   readonly credentials: Ports['operatorKeys']
 }
 
@@ -25,7 +25,7 @@ export interface VideoServices {
   close(): Promise<void>
 }
 
-/** What a front needs for video jobs. */
+/** The parts of a front that serve video jobs. */
 export function openVideoPorts(config: Config, { store, state, log, credentials }: VideoDeps): VideoServices {
   const views = openVideoViews(state)
   const videos = openVideoJobs({
@@ -42,7 +42,7 @@ export function openVideoPorts(config: Config, { store, state, log, credentials 
   }
 }
 
-/** How jobs end, in any process that ends them. */
+/** The settings for ending jobs, in any process that ends them. */
 export function endsOf({ publicOrigin, videoClipDays }: Config, log: Log): EndContext {
   return { log, origin: publicOrigin, clipsKeptMs: videoClipDays * DAY_MS }
 }

@@ -22,11 +22,15 @@ export interface WebhookDeps {
   readonly metrics: Metrics
 }
 
-/** Milliseconds between two counts of deliveries, and between two rounds of pruning them. Decision. */
+/** Milliseconds between two counts of deliveries. Decision. */
 const WEBHOOKS_COUNT_MS = 15_000
+/** Milliseconds between two rounds of pruning deliveries. Decision. */
 const WEBHOOKS_PRUNE_MS = 600_000
 
-/** A runner's webhooks. @returns what ends them, before the gate and the store are closed */
+/**
+ * Starts a runner's webhooks. @returns a function that ends them, to be called before the gate and the store
+ * are closed
+ */
 export function startWebhooks({
   store,
   egress,

@@ -12,7 +12,7 @@ const KEY_BYTES = 32
 const SALT_BYTES = 32
 const COMMITMENT_BYTES = 32
 const TAG_BYTES = 16
-/** Each envelope has a key of its own, which seals once. */
+/** A constant nonce is safe: each envelope has a key of its own, which seals once. */
 const NONCE = Buffer.alloc(12)
 
 /**
@@ -29,7 +29,7 @@ export function sealValue(sealingKey: Uint8Array, plain: Uint8Array, aad: Uint8A
   return sealed
 }
 
-/** @returns null when it was sealed with another key or for something else, or is damaged */
+/** @returns null when the value was sealed with another key or bound to other data, or is damaged */
 export function openValue(sealingKey: Uint8Array, sealed: Uint8Array, aad: Uint8Array): Buffer | null {
   const start = SALT_BYTES + COMMITMENT_BYTES
   if (sealed.length < start + TAG_BYTES) return null
@@ -42,12 +42,12 @@ export function openValue(sealingKey: Uint8Array, sealed: Uint8Array, aad: Uint8
   }
 }
 
-/** Bytes of the value that is sealed, without opening it. */
+/** Bytes of the sealed value, computed without opening it. */
 export function valueBytesOf(sealed: Uint8Array): number {
   return Math.max(0, sealed.length - SALT_BYTES - COMMITMENT_BYTES - TAG_BYTES)
 }
 
-/** Texts that cannot run into each other: each with its length (4 bytes) before it. */
+/** Joins texts without ambiguity: the length of each text (4 bytes) stands before it. */
 export function lengthPrefixed(...texts: readonly string[]): Buffer {
   return Buffer.concat(
     texts.flatMap((text) => {

@@ -2,11 +2,9 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Secret } from '../../schemas/vault/secret.ts'
 import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault/vault.ts'
 
-/**
- * Secrets of one vault that one front seals and commits together when they wait for each other, and their
- * characters beyond the first. Decision.
- */
+/** Secrets of one vault that one front seals and commits together when they wait for each other. Decision. */
 export const VAULT_WRITES_TOGETHER_MAX = 32
+/** Characters of the secrets that are sealed and committed together, beyond the first secret. Decision. */
 export const VAULT_WRITES_TOGETHER_CHARS_MAX = 1_048_576
 
 export interface Put {
@@ -23,23 +21,24 @@ interface Waiting extends Put {
 }
 
 export interface GatheredPutsOptions {
-  /** Stores all or none, each of another name, and tells of each in their order. */
+  /** Stores all puts or none; the names are distinct. @returns the metadata in the order of the puts */
   store(scope: VaultScope, puts: readonly Put[]): Promise<Outcome<readonly SecretMetadata[]>>
-  /** Puts that may wait in all vaults of one workspace, and in all. */
+  /** Puts that may wait in all vaults of one workspace. */
   readonly waitingOfOneMax: number
+  /** Puts that may wait in all vaults of a front. */
   readonly waitingMax: number
 }
 
 /**
- * Puts of secrets. A commit holds its vault while it waits for the disk: those that come meanwhile wait here,
- * and are then sealed and committed together, in the order in which they came. In an idle vault nothing
- * waits.
+ * Gathers puts of secrets. A commit holds its vault while it waits for the disk. Puts that come meanwhile
+ * wait here, and are then sealed and committed together, in the order in which they came. In an idle vault no
+ * put waits.
  */
 export class GatheredPuts {
   readonly #options: GatheredPutsOptions
-  /** Those that wait for the ones that run, by vault. */
+  /** Puts that wait behind a running commit, by vault. */
   readonly #lines = new Map<string, Waiting[]>()
-  /** By workspace: one with many interns has many vaults. */
+  /** Number of waiting puts by workspace: a workspace with many interns has many vaults. */
   readonly #waitingOf = new Map<string, number>()
   #waiting = 0
 
@@ -47,7 +46,7 @@ export class GatheredPuts {
     this.#options = options
   }
 
-  /** Failures: those of `store`, busy (too many wait). */
+  /** Failures: those of `store`, busy (too many puts wait). */
   put(scope: VaultScope, put: Put): Promise<Stored> {
     const { workspaceId } = scope
     const vault = [workspaceId, scope.internId ?? '', scope.attachableId ?? ''].join('/')
@@ -83,7 +82,7 @@ export class GatheredPuts {
     this.#lines.delete(vault)
   }
 
-  /** Never rejects: what went wrong is told to those whose put it was. */
+  /** Never rejects: a problem settles the puts that it concerns. */
   async #store(scope: VaultScope, together: readonly Waiting[]): Promise<void> {
     const stored = this.#options.store(scope, together)
     const isFull = await stored.then(
@@ -91,7 +90,7 @@ export class GatheredPuts {
       () => false,
     )
     for (const [nth, put] of together.entries()) {
-      // There may be room for some of them.
+      // The vault may have room for some of the puts.
       if (isFull && together.length > 1) await this.#store(scope, [put])
       else put.settle(stored.then((all) => (all.ok ? only(all.value[nth]) : all)))
     }
@@ -103,7 +102,9 @@ function only(secret: SecretMetadata | undefined): Stored {
   return ok(secret)
 }
 
-/** Of the first ones: each of another name, so many and so long at most. */
+/**
+ * Counts the puts at the head of the line that go together: distinct names, limited in number and characters.
+ */
 function countTogether(line: readonly Put[]): number {
   const names = new Set<string>()
   let chars = 0

@@ -6,8 +6,8 @@ import type { RootKeys } from './root-keys.ts'
 import { KEY_BYTES, newWrappedKey, unwrapKey } from './wrap.ts'
 
 /**
- * Milliseconds until another process's change of the current key is seen; the one before still opens what it
- * sealed. Decision.
+ * Milliseconds until another process's change of the current key is seen; the key before it still opens the
+ * values that it sealed. Decision.
  */
 const CURRENT_KEPT_MS = 60_000
 
@@ -18,8 +18,8 @@ export interface KeyRingOptions {
 }
 
 /**
- * Data keys of workspaces, unwrapped here alone; a bounded number is kept, and cleared when it goes. Design
- * §8.
+ * Data keys of workspaces, unwrapped in this ring alone. A bounded number is kept; a key is cleared when it
+ * is dropped. Design §8.
  */
 export function openKeyRing(options: KeyRingOptions): KeyRing {
   return new Ring(options)
@@ -28,9 +28,9 @@ export function openKeyRing(options: KeyRingOptions): KeyRing {
 class Ring implements KeyRing {
   readonly #rootKeys: RootKeys
   readonly #rows: DataKeys
-  /** By workspace, purpose and id. */
+  /** Unwrapped keys by workspace, purpose and id. */
   readonly #keys: LRUCache<string, Buffer>
-  /** Ids of the current keys, by workspace and purpose. */
+  /** Ids of the current keys by workspace and purpose. */
   readonly #current: LRUCache<string, string>
   readonly #loads = new Map<string, Promise<Outcome<WrappedDataKey>>>()
 
@@ -70,7 +70,7 @@ class Ring implements KeyRing {
     if (found.value !== null) return ok(found.value)
     const made = newWrappedKey(this.#rootKeys, workspaceId, purpose)
     if (made === null) return unavailable('there is no root key')
-    // Another process may have been first: then its key is everybody's.
+    // Another process may have added a key first: every process then uses that key.
     return this.#rows.addFirst({ ...made, workspaceId })
   }
 
@@ -91,7 +91,7 @@ class Ring implements KeyRing {
     return key === undefined ? null : copyOf(id, key)
   }
 
-  /** One look at the store for all that ask at once. */
+  /** Concurrent requests for the same key share one look at the store. */
   #once(name: string, load: () => Promise<Outcome<WrappedDataKey>>): Promise<Outcome<WrappedDataKey>> {
     const running = this.#loads.get(name)
     if (running !== undefined) return running

@@ -19,13 +19,16 @@ export interface ReleaseDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-/** For the audit log alone: a caller is told one thing for all of them. */
+/** Reasons for the audit log alone: a caller gets the same failure for all of them. */
 type Refusal = 'no_such_secret' | 'legacy' | 'other_host' | 'does_not_open'
 
-/** A name that is none is a caller's text of any kind, which no log shall keep. */
+/** A text that is not a valid name may be anything that a caller sent, which no log shall keep. */
 const NO_NAME = '(not a name)'
 
-/** The only way to a value. Each release reads its row anew, so that no cache can outlive a change of it. */
+/**
+ * The only way to the value of a secret. Each release reads its row anew, so that no cache can outlive a
+ * change of the row.
+ */
 export function openReleases(deps: ReleaseDeps): SecretReleases & SecretBundles {
   return { release: (request) => release(deps, request), releaseAll: (request) => releaseAll(deps, request) }
 }
@@ -57,7 +60,8 @@ async function releaseAll(
 }
 
 /**
- * The row of a secret that may be released. Failures: secret_not_released, busy (the log), store_unavailable.
+ * The row of a secret that may be released. Failures: secret_not_released, busy (the audit log is full),
+ * store_unavailable.
  */
 async function look(deps: ReleaseDeps, request: ReleaseRequest): Promise<Outcome<EffectiveRow>> {
   if (!isSecretName(request.name)) return refuse(deps, request, 'no_such_secret')
@@ -78,7 +82,7 @@ async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRo
   })
   if (!opened.ok) return opened
   if (opened.value === null) {
-    // Somebody edited the row, or its root key is gone: an operator has to know.
+    // The row was edited, or its root key is gone: an operator has to know.
     deps.log.error('vault.secret_does_not_open', { vaultId: row.vaultId, name: row.name })
     return refuse(deps, request, 'does_not_open', row)
   }
@@ -86,7 +90,7 @@ async function give(deps: ReleaseDeps, request: ReleaseRequest, row: EffectiveRo
   return isNoted ? ok(opened.value) : UNAUDITED
 }
 
-/** Null when the row is not what was sealed. Failures: those of the short-job pool. */
+/** Null when the row does not match its sealed value. Failures: those of the short-job pool. */
 async function open(
   { keys, jobs }: ReleaseDeps,
   row: EffectiveRow,
@@ -99,7 +103,7 @@ async function open(
     caller,
     transfer: [sealed.buffer, sealingKey.buffer],
   })
-  // A job that never ran has left it here.
+  // A job that never ran has left the key here.
   wipe(sealingKey)
   if (!plain.ok) return plain
   if (plain.value === null) return ok(null)

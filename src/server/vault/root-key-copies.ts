@@ -4,13 +4,13 @@ import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isCode, writeKeyFile } from './root-key-file.ts'
 
-/** In the data directory: which root keys were seen elsewhere, by their ids alone. */
+/** File in the data directory that notes which root keys were seen elsewhere, by their ids alone. */
 export const ROOT_KEY_COPIES_FILE = 'root-key-copies.json'
 
 /**
- * That a root key is backed up cannot be seen from here, so what is kept is when it was last true: Sluice
- * itself has written it into a backup, or has read a copy that the operator showed. An id follows from its
- * key, so a new key has no note. Decision.
+ * Notes of backups. Sluice cannot see from here whether a root key is backed up, so a note says when a copy
+ * was last seen: Sluice itself wrote the key into a backup, or read a copy that the operator showed. An id
+ * follows from its key, so a new key has no note. Decision.
  */
 const Copies = Type.Record(
   Type.String({ pattern: '^[0-9a-f]{16}$' }),
@@ -25,7 +25,7 @@ export type RootKeyCopy = Copies[string]
 
 const isCopies = Compile(Copies)
 
-/** By id of the root key. A file that cannot be read tells of none. */
+/** Notes by id of the root key; none when the file cannot be read. */
 export function rootKeyCopies(dataDir: string): ReadonlyMap<string, RootKeyCopy> {
   try {
     const value: unknown = JSON.parse(readFileSync(join(dataDir, ROOT_KEY_COPIES_FILE), 'utf8'))
@@ -36,7 +36,7 @@ export function rootKeyCopies(dataDir: string): ReadonlyMap<string, RootKeyCopy>
   }
 }
 
-/** Throws what the system says: there may be no data directory, or it is another user's. */
+/** Throws the errors of the file system: there may be no data directory, or another user may own it. */
 export function noteRootKeyCopies(dataDir: string, ids: readonly string[], copy: RootKeyCopy): void {
   const all = new Map([...rootKeyCopies(dataDir), ...ids.map((id) => [id, copy] as const)])
   const text = `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`

@@ -15,8 +15,9 @@ import {
 import { dirname } from 'node:path'
 
 /**
- * Writes the file of the first key, unless there is one: of many that make one at once the first wins.
- * @returns whether it is the one that stands there
+ * Writes the file of the first key, unless the file exists: of many processes that make one at once the first
+ * wins.
+ * @returns whether this call made the file
  */
 export function makeKeyFile(path: string, text: string): boolean {
   const folder = dirname(path)
@@ -37,14 +38,17 @@ export function makeKeyFile(path: string, text: string): boolean {
 }
 
 /**
- * Whole at every moment, for the owner of the one before alone, and on the disk when this returns. Whoever
- * calls sees to it that nobody else does.
+ * Replaces a file with the owner of the one before. The file is whole at every moment and on the disk when
+ * this returns. The caller ensures that no other process replaces it at the same time.
  */
 export function replaceKeyFile(path: string, text: string): void {
   writeKeyFile(path, text, path)
 }
 
-/** The same where there may be none before. @param like a file or folder of whoever shall own it */
+/**
+ * Writes a file that may not exist yet, whole at every moment. @param like a file or folder whose owner the
+ * file gets
+ */
 export function writeKeyFile(path: string, text: string, like: string): void {
   const draft = draftOf(path)
   try {
@@ -73,8 +77,8 @@ function writeAndSync(path: string, text: string, owner?: Pick<Stats, 'uid' | 'g
   const file = openSync(path, 'wx', 0o600)
   try {
     writeSync(file, text)
-    // Written by root, it must be readable to the user whose node it is: this very file, not what that user
-    // lays in its place.
+    // A file that root wrote must be readable to the user of the node. The handle names this very file, not
+    // one that the user puts in its place.
     if (owner !== undefined && owner.uid !== process.getuid?.()) fchownSync(file, owner.uid, owner.gid)
     fsyncSync(file)
   } finally {

@@ -4,24 +4,23 @@ import { join } from 'node:path'
 import type { Secret } from '../../schemas/vault/secret.ts'
 import { isCode, makeKeyFile, newRootKey, replaceKeyFile } from './root-key-file.ts'
 
-/** The keys that wrap all others, by id. */
+/** The keys that wrap all other keys, by id. */
 export interface RootKeys {
   /**
-   * Wraps what is new; the others only open what they wrapped. A key that was put first in its file is seen
-   * at once.
+   * Id of the key that wraps new keys; the other root keys only open what they wrapped. A key that was put
+   * first in its file is seen at once.
    */
   readonly currentId: string
   readonly ids: readonly string[]
-  /**
-   * 32 bytes, not to be changed. Of an id that is not known the files are looked at again, when they changed.
-   */
+  /** 32 bytes, not to be changed. For an unknown id the files are read again if they changed. */
   get(id: string): Buffer | undefined
 }
 
-/** The same, where one could be made. */
+/** Root keys of which the first may have been made by this call. */
 export interface MadeRootKeys extends RootKeys {
   /**
-   * The file that this call made: the operator must be told to back it up. Null when there was a key already.
+   * The file that this call made; the operator must be advised to back it up. Null when there was a key
+   * already.
    */
   readonly madeFile: string | null
 }
@@ -29,25 +28,25 @@ export interface MadeRootKeys extends RootKeys {
 export interface RootKeySources {
   /** Text of `SLUICE_ROOT_KEY`; null = not set. */
   readonly setting: Secret | null
-  /** A file of the operator's; null = none. */
+  /** A file that the operator named; null = none. */
   readonly file: string | null
-  /** Where one is found that was made since there was neither. */
+  /** The folder of the key file that Sluice makes when there is neither a setting nor a file. */
   readonly dataDir: string
 }
 
-/** For the operator; never with the text of a key. */
+/** An error for the operator; its message never holds a key. */
 export class RootKeyInvalid extends Error {}
 
-/** In the data directory, where none is given. */
+/** Name of the key file in the data directory, used when no root key is given. */
 export const ROOT_KEY_FILE = 'root-key'
 const KEY_BYTES = 32
 const ID_CHARS = 16
 const ID_LABEL = 'sluice root key id'
 
 /**
- * One or more keys, parted by commas or white space, the current one first. Each is 32 bytes as 64 hex digits
- * or base64, with or without its id and a colon before it; an id that is not that of its key tells of a slip.
- * Throws RootKeyInvalid, also where there is none, and what the system says. Design §8.
+ * One or more keys, separated by commas or white space, the current one first. Each is 32 bytes as 64 hex
+ * digits or base64, with or without its id and a colon before it; an id that does not match its key shows a
+ * slip. Throws RootKeyInvalid, also where there is no key, and the errors of the file system. Design §8.
  */
 export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKeys {
   const own = join(dataDir, ROOT_KEY_FILE)
@@ -56,7 +55,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
   const read = (): readonly Buffer[] => {
     const given =
       setting !== null ? parseKeys(setting.reveal(), 'SLUICE_ROOT_KEY') : file !== null ? readGiven(file) : []
-    // What was made before a setting was given goes on opening what it has wrapped.
+    // A key that was made before a setting was given still opens what it has wrapped.
     return [...given, ...readMade(own)]
   }
   let byId = byIds(read())
@@ -65,12 +64,12 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
     const now = stampsOf(files)
     if (now === stamps || now === null) return byId
     try {
-      // A key that this process has had may still be needed for what it has wrapped.
+      // A key that this process has had may still be needed for keys that it wrapped.
       const found = byIds(read())
       if (found.size > 0) byId = new Map([...found, ...[...byId].filter(([id]) => !found.has(id))])
       stamps = now
     } catch {
-      // Half written, or a slip: what is held goes on, and the next look is another try.
+      // The file is half written, or holds a slip: the known keys stay, and the next look tries again.
     }
     return byId
   }
@@ -87,7 +86,7 @@ export function openRootKeys({ setting, file, dataDir }: RootKeySources): RootKe
 }
 
 /**
- * For the first start alone: a key that is made beside rows which another one wraps would hide that that one
+ * For the first start alone: a key that is made beside rows of another root key would hide that the other key
  * is gone.
  */
 export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
@@ -108,8 +107,8 @@ export function openOrMakeRootKeys(sources: RootKeySources): MadeRootKeys {
 }
 
 /**
- * Makes a key and puts it before those of the file in the data directory. Only one process at a time may do
- * this.
+ * Makes a key and puts it before the keys of the file in the data directory. Only one process at a time may
+ * do this.
  * @returns the file and the id of the key
  */
 export function addRootKey(dataDir: string): { readonly file: string; readonly id: string } {
@@ -120,14 +119,17 @@ export function addRootKey(dataDir: string): { readonly file: string; readonly i
 }
 
 /**
- * Makes a file of the operator's own with a new key in it; what is there stays as it is.
- * @returns false when there was something, be it a link to nowhere
+ * Makes a file that the operator named, with a new key in it; an existing file stays unchanged.
+ * @returns false when something existed at the path, even a link to nowhere
  */
 export function makeRootKeyFile(file: string): boolean {
   return makeKeyFile(file, textOf([newRootKey()]))
 }
 
-/** Ids of the keys that a text holds. @param source how to call it in the RootKeyInvalid that this throws */
+/**
+ * Ids of the keys that a text holds. @param source the name of the text in the RootKeyInvalid that this
+ * throws
+ */
 export function rootKeyIdsIn(text: string, source: string): readonly string[] {
   return parseKeys(text, source).map(idOf)
 }
@@ -140,7 +142,7 @@ function textOf(keys: readonly Buffer[]): string {
   return keys.map((key) => `${idOf(key)}:${key.toString('base64')}\n`).join('')
 }
 
-/** Null when one of them is no file that can be read a second time, such as a pipe. */
+/** Null when one of the paths is no file that can be read a second time, such as a pipe. */
 function stampsOf(files: readonly string[]): string | null {
   try {
     const stats = files.map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))

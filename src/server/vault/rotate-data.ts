@@ -8,12 +8,13 @@ import { sealedValue, wipe } from './sealed-value.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import { newWrappedKey } from './wrap.ts'
 
-/** Vaults that get a new key in one transaction, and secrets that are sealed anew in one. Decision. */
+/** Vaults that get a new key in one transaction. Decision. */
 const BATCH_VAULTS = 100
+/** Secrets that are sealed anew in one transaction. Decision. */
 const BATCH_SECRETS = 250
 /**
- * Passes over the secrets of a batch of vaults that are left: only others' rotations make more than two.
- * Decision.
+ * Passes over the secrets of a batch of vaults that are left: only rotations by other processes make more
+ * than two. Decision.
  */
 const DATA_PASSES_MAX = 20
 
@@ -21,7 +22,7 @@ export interface DataRotationDeps {
   readonly rows: DataRotationRows
   readonly rootKeys: Pick<RootKeys, 'currentId' | 'get'>
   readonly keys: Pick<VaultKeys, 'open'>
-  /** Seals a value anew for the same place and facts; null when it does not open. Clears both keys. */
+  /** Seals a value anew for the same place and facts; null when the value does not open. Clears both keys. */
   readonly reseal: (from: SealedValue, sealingKey: Uint8Array) => Uint8Array | null
   readonly by: ChangedBy
   readonly progress: (done: DataRotation) => void
@@ -30,12 +31,13 @@ export interface DataRotationDeps {
 export interface DataRotationInput {
   readonly scope: RotationScope
   /**
-   * Vaults whose key was made then or later keep it, so that an interrupted rotation goes on where it was.
+   * ISO 8601. Vaults whose key was made then or later keep it, so that an interrupted rotation continues
+   * where it stopped.
    */
   readonly madeBefore: string
 }
 
-/** What was left as it is, on the key that it has. */
+/** A secret that keeps its key because it cannot be sealed anew. */
 export interface BrokenSecret {
   readonly vaultId: string
   /** Null: a key of the vault does not open, or its root key is not here. */
@@ -43,7 +45,7 @@ export interface BrokenSecret {
 }
 
 export interface DataRotation {
-  /** Looked at. */
+  /** Vaults that were looked at. */
   readonly vaults: number
   readonly newKeys: number
   readonly resealed: number
@@ -54,14 +56,13 @@ export interface DataRotation {
   readonly isUnfinished: boolean
 }
 
-/** Counts of a run that is under way. */
+/** Counts of a rotation that is under way. */
 type Tally = { -readonly [K in keyof DataRotation]: DataRotation[K] } & { broken: BrokenSecret[] }
 
 /**
  * Gives each vault a new sealing key, seals its secrets anew and removes keys that no secret names any more.
- * Every transaction stands by itself: killed at any moment, run again or twice at once, no secret is ever
- * without its key.
- * Failures: store_unavailable.
+ * Every transaction stands by itself: when the rotation is killed at any moment, run again or run twice at
+ * once, no secret is ever without its key. Failures: store_unavailable.
  */
 export async function rotateData(
   deps: DataRotationDeps,
@@ -99,8 +100,8 @@ async function rotateVaults(
   deps: DataRotationDeps,
   { current, madeBefore, tally }: Batch,
 ): Promise<Outcome<null>> {
-  // Where the key does not open the root key is missing or the row was edited: another key would only hide
-  // it.
+  // Where a key does not open, its root key is missing or its row was edited: another key would only hide
+  // that.
   const sound = current.filter((key) => opens(deps, key))
   const closed = current.filter((key) => !sound.includes(key))
   tally.broken.push(...closed.map(({ vaultId }) => ({ vaultId, name: null })))
@@ -133,7 +134,7 @@ function newKey({ rootKeys }: DataRotationDeps, vaultId: string): WrappedVaultKe
   return { ...made, vaultId }
 }
 
-/** Until nothing is left on old keys but what does not open. */
+/** Passes over the secrets until only those that do not open are left on old keys. */
 async function resealAll(
   deps: DataRotationDeps,
   vaultIds: readonly string[],
@@ -162,7 +163,7 @@ async function resealAll(
   return ok(null)
 }
 
-/** Of one pass. */
+/** Counts of one pass. */
 interface Left {
   seen: number
   readonly broken: BrokenSecret[]
@@ -184,7 +185,7 @@ async function resealPage(
 
 interface Looked {
   readonly secret: StoredSecret
-  /** Undefined: the vault has gone meanwhile. */
+  /** Undefined: the vault was removed meanwhile. */
   readonly to: WrappedVaultKey | undefined
   readonly left: Left
 }
@@ -201,7 +202,7 @@ function resealed(
   const from = sealedValue(keys, secret)
   const sealingKey = keys.open(to)
   const sealed = from.ok && sealingKey.ok ? reseal(from.value, sealingKey.value) : null
-  // What `reseal` was not given is still here.
+  // Keys that `reseal` did not get are still to be cleared here.
   if (from.ok) wipe(from.value.sealingKey)
   if (sealingKey.ok) wipe(sealingKey.value)
   if (sealed === null || secret.key === null) {

@@ -6,13 +6,16 @@ import { unwrapKey, wrapKey } from './wrap.ts'
 
 /** Keys that one transaction wraps anew. Decision. */
 const BATCH_KEYS = 250
-/** Passes over what is left: two rotations to different keys would undo each other for ever. Decision. */
+/**
+ * Passes over the keys that are left: two rotations to different keys would undo each other without end.
+ * Decision.
+ */
 const ROOT_PASSES_MAX = 20
 
 export interface RootRotationDeps {
   readonly rows: RootRotationRows
   readonly rootKeys: Pick<RootKeys, 'get'>
-  /** The key that shall wrap all others. */
+  /** Id of the key that shall wrap all others. */
   readonly rootKeyId: string
   readonly by: ChangedBy
   readonly progress: (done: RootRotation) => void
@@ -29,14 +32,14 @@ export interface BrokenKey {
 export interface RootRotation {
   readonly rewrapped: number
   readonly broken: readonly BrokenKey[]
-  /** Others changed what was left in every pass. */
+  /** Other processes changed the keys that were left in every pass. */
   readonly isUnfinished: boolean
 }
 
 /**
- * Wraps every key with one root key, in batches that each stand by themselves: killed at any moment, run
- * again or twice at once, it goes on with what is left. What does not open is left alone. Failures:
- * store_unavailable.
+ * Wraps every key with one root key, in batches that each stand by themselves: when the rotation is killed at
+ * any moment, run again or run twice at once, it continues with the rest. A key that does not open stays
+ * unchanged. Failures: store_unavailable.
  */
 export async function rotateRoot(deps: RootRotationDeps): Promise<Outcome<RootRotation>> {
   let rewrapped = 0
@@ -66,7 +69,7 @@ export async function rotateRoot(deps: RootRotationDeps): Promise<Outcome<RootRo
 interface Looked {
   readonly table: WrappedKeyTable
   readonly key: WrappedKey
-  /** Takes the key when it does not open. */
+  /** Receives the key when it does not open. */
   readonly broken: BrokenKey[]
 }
 

@@ -4,7 +4,8 @@ import type { StoredSecret } from '../ports/vault/secret-rows.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
 /**
- * A row with the key that opens it, bound to what stands in its own columns. Failure: data_key_unavailable.
+ * A row with the key that opens it, bound to the values of the row's own columns. Failure:
+ * data_key_unavailable.
  */
 export function sealedValue(
   keys: Pick<VaultKeys, 'open'>,
@@ -14,7 +15,7 @@ export function sealedValue(
     return fail('data_key_unavailable', { cause: new Error('the row names no key of its vault') })
   const sealingKey = keys.open(key)
   if (!sealingKey.ok) return sealingKey
-  // The bytes of a row lie in a buffer with others, all of which a thread would be sent.
+  // The bytes of a row share a buffer with others, and a transfer would send the thread all of them.
   return ok({
     vault: { vaultId, workspaceId },
     facts: { name, hosts, version },
@@ -23,7 +24,7 @@ export function sealedValue(
   })
 }
 
-/** Clears what is still here: bytes that were handed to a thread are its own to clear. */
+/** Clears bytes that are still here; bytes that were transferred to a thread are cleared by the thread. */
 export function wipe(...secrets: readonly Uint8Array[]): void {
   for (const bytes of secrets) if (bytes.length > 0) bytes.fill(0)
 }

@@ -13,8 +13,7 @@ import { newWrappedKey, unwrapKey } from './wrap.ts'
 const PURPOSES: readonly VaultKeyPurpose[] = ['fingerprint', 'sealing']
 
 /**
- * What a vault's values are fingerprinted and sealed with. Both are copies, for whoever asked to clear or to
- * transfer.
+ * The keys that fingerprint and seal a vault's values. Both are copies: the caller clears or transfers them.
  */
 export interface CurrentKeys {
   readonly fingerprint: Uint8Array<ArrayBuffer>
@@ -28,10 +27,10 @@ export interface VaultKeysOptions {
   readonly cachedMax?: number
 }
 
-/** Keys of vaults, unwrapped; a bounded number is kept, and cleared when it goes. Design §8. */
+/** Keys of vaults, unwrapped. A bounded number is kept; a key is cleared when it is dropped. Design §8. */
 export class VaultKeys {
   readonly #options: VaultKeysOptions
-  /** By all of the row: one that was edited must prove itself anew. */
+  /** Unwrapped keys by all columns of their row: an edited row must be unwrapped anew. */
   readonly #open: LRUCache<string, Buffer>
 
   constructor(options: VaultKeysOptions) {
@@ -43,7 +42,7 @@ export class VaultKeys {
   }
 
   /**
-   * The current keys of a vault, made when it has none. Failures: data_key_unavailable, vault_unknown
+   * The current keys of a vault, made when the vault has none. Failures: data_key_unavailable, vault_unknown
    * (removed meanwhile), store_unavailable.
    */
   async current(vault: VaultForWriting): Promise<Outcome<CurrentKeys>> {
@@ -66,8 +65,8 @@ export class VaultKeys {
   }
 
   /**
-   * @returns a copy in a buffer of its own. Failure: data_key_unavailable (its root key is not here, or it
-   * does not open).
+   * @returns a copy in a buffer of its own. Failure: data_key_unavailable (the root key is not present, or
+   * the key does not open).
    */
   open(row: WrappedVaultKey): Outcome<Uint8Array<ArrayBuffer>> {
     const name = [
@@ -91,7 +90,7 @@ export class VaultKeys {
     return ok(copy)
   }
 
-  /** Clears all of them. */
+  /** Clears all cached keys. */
   close(): void {
     this.#open.clear()
   }
@@ -102,7 +101,7 @@ export class VaultKeys {
       (key) => key !== null,
     )
     if (made.length < PURPOSES.length) return unavailable('there is no root key')
-    // Another process may have been first: then its keys are everybody's.
+    // Another process may have added keys first: every process then uses those keys.
     return rows.addKeys(
       vaultId,
       made.map((key) => ({ ...key, vaultId })),

@@ -26,11 +26,11 @@ import type { VaultKeys } from './vault-keys.ts'
 
 /**
  * Secrets that copies of one front hold at once: as many as the largest copy has. A hundred of the longest
- * are 26 MiB, and two dozen of those at once take every connection and 600 MiB. Decision.
+ * secrets are 26 MiB, and two dozen such copies at once take every connection and 600 MiB. Decision.
  */
 const COPIED_AT_ONCE_MAX = SECRETS_COPIED_MAX
 
-/** Milliseconds that a copy or a write waits for its turn; `busy` beyond. Decision. */
+/** Milliseconds that a copy or a write waits for its place; `busy` beyond. Decision. */
 const TURN_WAIT_MS_MAX = 5_000
 
 export interface VaultDeps {
@@ -41,7 +41,7 @@ export interface VaultDeps {
 }
 
 /**
- * Secrets of vaults: sealed in the short-job pool, written when the keys that sealed them are still the
+ * Secrets of vaults: sealed in the short-job pool, and written if the keys that sealed them are still the
  * vault's.
  */
 export function openVaults(deps: VaultDeps): Vaults {
@@ -52,8 +52,8 @@ export function openVaults(deps: VaultDeps): Vaults {
     waitingOfOneMax: COPIES_WAITING_WORKSPACE_MAX,
     waitMs,
   })
-  // Writes of one vault wait for each other in the store, where each holds a connection: they wait here
-  // instead, so that keys, polls and releases find one.
+  // Writes of one vault wait for each other in the store, where each holds a connection. They wait here
+  // instead, so that keys, polls and releases find a connection.
   const writes = new FairSemaphore({
     places: VAULT_WRITES_MAX,
     waitingMax: VAULT_WRITES_WAITING_MAX,
@@ -109,12 +109,14 @@ export function openVaults(deps: VaultDeps): Vaults {
 }
 
 /**
- * Failure: busy, when others changed the vault's keys or the sources between every sealing and its commit.
+ * Repeats an attempt that returned null. Failure: busy, when other processes changed the vault's keys or the
+ * sources between every sealing and its commit.
  */
 async function again<T>(attempt: () => Promise<Outcome<T | null>>): Promise<Outcome<T>> {
   for (let nth = 0; nth < VAULT_WRITE_TRIES_MAX; nth++) {
     const done = await attempt()
-    // It was removed in mid-attempt: the next one finds out what is gone, which is what its caller is told.
+    // The vault was removed during the attempt: the next attempt finds out what is gone, and its failure is
+    // the caller's.
     if (!done.ok && done.failure.name === 'vault_unknown' && nth === 0) continue
     if (!done.ok) return done
     if (done.value !== null) return ok(done.value)
@@ -143,7 +145,7 @@ async function seal(
   const input = { vault: placeOf(vault), keys: { fingerprint, sealing }, secrets }
   const more = { caller: callerFor(scope), transfer: secretBytes.map(({ buffer }) => buffer) }
   const sealed = await jobs.run('seal_secrets', input, more)
-  // A job that never ran has left them here.
+  // A job that never ran has left the bytes here.
   wipe(...secretBytes)
   return sealed.ok
     ? ok({ keyId, secrets: puts.map((put, nth) => written(put, secrets[nth], sealed.value[nth])) })
@@ -184,7 +186,7 @@ async function copy(
 }
 
 /**
- * Fills `into`, so that whatever was opened can be cleared. Failures: secret_uncopyable,
+ * Fills `into`, so that the caller can clear every key that was opened. Failures: secret_uncopyable,
  * data_key_unavailable.
  */
 function opened(keys: VaultKeys, sources: readonly StoredSecret[], into: SealedValue[]): Outcome<null> {
@@ -202,7 +204,7 @@ function secretOf(source: SealedValue | undefined, sealed: SealedOut, version = 
   return { ...source.facts, ...sealed, version }
 }
 
-/** Of all whose puts were gathered the workspace is what they have in common. */
+/** Gathered puts may come from several keys; the workspace is what they have in common. */
 function callerFor({ organizationId, workspaceId }: VaultScope): Caller {
   return { organizationId, workspaceId, key: workspaceId }
 }

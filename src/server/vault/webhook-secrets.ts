@@ -18,8 +18,8 @@ export interface WebhookSecretDeps {
 }
 
 /**
- * Signing secrets of workspaces, opened when somebody asks: none is kept, so that one that was replaced signs
- * nothing more after its time. All that ask at once share one look. C17.
+ * Signing secrets of workspaces, opened for each request: none is cached, so that a replaced secret signs
+ * nothing after its time. Concurrent requests share one look. C17.
  */
 export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
   const { rows } = deps
@@ -30,7 +30,7 @@ export function openWebhookSecrets(deps: WebhookSecretDeps): WebhookSecrets {
     if (found.value.some(({ signsUntil }) => signsUntil === null)) return openAll(deps, found.value)
     const made = await makeSecret(deps, workspaceId)
     if (!made.ok) return made
-    // Another process may have been first: then its secret is everybody's.
+    // Another process may have added a secret first: every process then uses that secret.
     const kept = await rows.addFirst(made.value)
     return kept.ok ? openAll(deps, kept.value) : kept
   }
@@ -83,7 +83,7 @@ async function openAll(
   return ok(opened)
 }
 
-/** Moved to another workspace or row, it does not open. */
+/** Binds a secret to its place: a secret that was moved to another workspace or row does not open. */
 function boundTo({ id, workspaceId }: Pick<SealedWebhookSecret, 'id' | 'workspaceId'>): Buffer {
   return lengthPrefixed('sluice webhook secret', workspaceId, id)
 }

@@ -4,13 +4,16 @@ import type { RootKeys } from './root-keys.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Of a key that is wrapped. */
+/** Bytes of a wrapped key before wrapping. */
 export const KEY_BYTES = 32
 
-/** What a wrapped key is bound to: moved to another owner, purpose or id, it does not open. */
+/**
+ * The place that a wrapped key is bound to: a key that was moved to another owner, purpose or id does not
+ * open.
+ */
 export interface KeyPlace {
   readonly id: string
-  /** The workspace of a data key, the vault of a vault's key. */
+  /** The workspace of a data key, or the vault of a vault's key. */
   readonly ownerId: string
   readonly purpose: string
   readonly rootKeyId: string
@@ -31,9 +34,9 @@ interface NewKey<Purpose> {
 }
 
 /**
- * Makes a random key for an owner, wrapped by the current root key; unwrapped it is nowhere when this
+ * Makes a random key for an owner, wrapped by the current root key; no unwrapped copy is left when this
  * returns.
- * @returns null when the current root key is not here
+ * @returns null when the current root key is not present
  */
 export function newWrappedKey<Purpose extends string>(
   rootKeys: Pick<RootKeys, 'currentId' | 'get'>,
@@ -50,7 +53,7 @@ export function newWrappedKey<Purpose extends string>(
   return { ...place, wrapped }
 }
 
-/** @returns null when it was wrapped with another key or for another place, or is damaged */
+/** @returns null when the key was wrapped with another root key or for another place, or is damaged */
 export function unwrapKey(rootKey: Uint8Array, wrapped: Uint8Array, place: KeyPlace): Buffer | null {
   if (wrapped.length !== NONCE_BYTES + KEY_BYTES + TAG_BYTES) return null
   const decipher = createDecipheriv('aes-256-gcm', rootKey, wrapped.subarray(0, NONCE_BYTES), {
