@@ -116,7 +116,7 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
       {
         name: 'swept',
         everyMs,
-        ...(isUploadsOnly && { onAsked: onSweep }),
+        ...(isUploadsOnly && { onRequest: onSweep }),
         async run() {
           const { report, failures } = await sweep(swept, { isUploadsOnly })
           for (const { name, cause } of failures) log.warn('sweep_failed', { failure: name, cause })

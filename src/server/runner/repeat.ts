@@ -1,12 +1,12 @@
 import type { Log } from '../ports/observe.ts'
 
-/** A piece of housekeeping that comes round. */
+/** A piece of housekeeping that is repeated. */
 export interface Chore {
   readonly name: string
   readonly everyMs: number
-  /** Is given what makes its next turn come now, or behind the one under way. */
-  readonly onAsked?: (comeRound: () => void) => unknown
-  /** What it did, for the log. Rejects when it could not; it is tried again in its next turn. */
+  /** Receives a function that starts the next run now, or right after the run under way. */
+  readonly onRequest?: (runNow: () => void) => unknown
+  /** @returns counts for the log. Rejects when the run failed; the next run tries again */
   run(): Promise<Readonly<Record<string, number>>>
 }
 
@@ -16,45 +16,45 @@ export interface RepeatOptions {
   readonly random: () => number
 }
 
-/** Share of the interval by which a turn comes earlier or later, so that nodes do not work in step. */
+/** Share of the interval by which a run comes earlier or later, so that nodes do not work in step. */
 const JITTER = 0.2
-/** Milliseconds before the first turn. */
+/** Milliseconds before the first run. */
 const FIRST_MS = 5_000
 
-/** Runs a chore again and again; the returned function stops it and waits for a turn under way. */
+/** Runs a chore again and again. @returns a function that stops the chore and waits for a run under way */
 export function repeat(chore: Chore, { log, random }: RepeatOptions): () => Promise<void> {
   let timer: NodeJS.Timeout
   let isStopped = false
-  let isTurning = false
-  let isAsked = false
+  let isRunning = false
+  let isRequested = false
   let running = Promise.resolve()
   const wait = (ms: number): void => {
     timer = setTimeout(begin, ms * (1 + JITTER * (2 * random() - 1)))
   }
   const begin = (): void => {
-    running = turn()
+    running = runOnce()
   }
-  const turn = async (): Promise<void> => {
-    isTurning = true
-    isAsked = false
+  const runOnce = async (): Promise<void> => {
+    isRunning = true
+    isRequested = false
     try {
       const done = await chore.run()
       if (Object.values(done).some((count) => count > 0)) log.info(chore.name, done)
     } catch (cause) {
       log.warn(`${chore.name}_failed`, { cause })
     }
-    isTurning = false
+    isRunning = false
     if (isStopped) return
-    if (isAsked) begin()
+    if (isRequested) begin()
     else wait(chore.everyMs)
   }
-  chore.onAsked?.(() => {
-    isAsked = true
-    if (isStopped || isTurning) return
+  chore.onRequest?.(() => {
+    isRequested = true
+    if (isStopped || isRunning) return
     clearTimeout(timer)
     begin()
   })
-  // Not at once: a node that comes up has better things to do.
+  // The first run waits, since a starting node has more urgent work.
   wait(Math.min(chore.everyMs, FIRST_MS))
   return async () => {
     isStopped = true

@@ -18,26 +18,26 @@ export interface PruneDeps {
   readonly meters: Pick<RetentionMeters, 'pruned'>
   /** Milliseconds, as `performance.now`. */
   readonly now: () => number
-  /** Waits so many milliseconds, or less when it is to end. */
+  /** Waits so many milliseconds, or less when the run is to end. */
   readonly rest: (ms: number) => Promise<void>
-  /** Ends it between two batches. */
+  /** True ends the run between two batches. */
   readonly isEnding: () => boolean
 }
 
-/** What a run has removed. */
+/** The rows that a run has removed. */
 export interface PruneReport {
   readonly rows: Readonly<Partial<Record<RetentionKind, number>>>
-  /** Kinds that it could not go on with. */
+  /** Kinds that failed in this run. */
   readonly failed: readonly RetentionKind[]
-  /** False: it broke off, by `isEnding` or since the turn is another's. */
+  /** False: the run broke off, by `isEnding` or because another process took the lease. */
   readonly isWhole: boolean
 }
 
 /**
- * One run over all kinds, a batch of each in turn: one that has much to remove keeps no other from its own.
- * After each batch it rests for PRUNE_REST_TIMES as long as that took, so that it takes a fifth of one
- * connection however busy the store is. What fails is told and left to the next run.
- * @returns null when it is another's turn, or no turn is due. Rejects when the store is away.
+ * One run over all kinds, a batch of each at a time, so that a kind with many rows does not delay the others.
+ * After each batch the run rests PRUNE_REST_TIMES as long as the batch took, so that it takes a fifth of one
+ * connection however busy the store is. A kind that fails is logged and left to the next run.
+ * @returns null when another process has the lease, or no run is due. Rejects when the store is away.
  */
 export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
   const { turns, steps, isEnding } = deps
@@ -51,7 +51,7 @@ export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
       if (isEnding() || run.isLost || (await oneBatch(run, pruning))) left.push(pruning)
     open = left
   }
-  // Who ends in the middle leaves the rest to whoever looks next.
+  // A run that ends early leaves the rest to the process that looks next.
   if (!run.isLost) await turns.end(turn, open.length > 0 ? 0 : PRUNE_EVERY_MS)
   return { rows: run.rows, failed: run.failed, isWhole: open.length === 0 && !run.isLost }
 }
@@ -67,7 +67,7 @@ interface Run extends PruneDeps {
   isLost: boolean
 }
 
-/** @returns whether there may be more */
+/** @returns whether more rows may be left */
 async function oneBatch(run: Run, { kind, batches }: Pruning): Promise<boolean> {
   const startedAt = run.now()
   try {

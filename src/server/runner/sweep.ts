@@ -16,53 +16,60 @@ export interface SweepDeps {
   readonly storage: Storage
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
-  /** Ends it between two steps. */
+  /** True ends the sweep between two steps. */
   readonly isEnding?: () => boolean
 }
 
 export interface SweepOptions {
-  /** Objects without a row that are younger are left alone: a restored database may not know them yet. */
+  /**
+   * Milliseconds: younger objects without a row are left alone, since a restored database may not know them
+   * yet.
+   */
   readonly orphanAgeMs?: number
-  /** Milliseconds: counts of container files that are younger are taken for right. */
+  /** Milliseconds: younger counts of container files are assumed to be right. */
   readonly recountAgeMs?: number
   /**
-   * True: only uploads that nobody will finish, and files whose time has come: the store names both. The rest
-   * lists all of storage.
+   * True: only uploads without a process, and files whose time is over; the store names both. The other steps
+   * list all of storage.
    */
   readonly isUploadsOnly?: boolean
 }
 
-/** What a sweep has removed. */
+/** Counts of the rows and bytes that a sweep has removed. */
 export interface SweepReport {
-  /** Uploads that nobody would finish, with their bytes. */
+  /** Uploads whose process is gone, removed with their bytes. */
   uploads: number
-  /** Files whose time had come, as their uploaders said. C37. */
+  /** Files whose time is over, as their uploaders set it. C37. */
   expired: number
-  /** Objects that no row stands for. */
+  /** Objects without a row. */
   objects: number
   staging_files: number
-  /** Containers unused for CONTAINER_KEPT_MS, and the files in them and in what a crash left of others. */
+  /** Containers that were unused for CONTAINER_KEPT_MS. */
   containers: number
+  /** Files in those containers, and in the remains of a removal that crashed. */
   container_files: number
-  /** Container files that the quota counted with another size. */
+  /** Container files that the quota had counted with another size. */
   recounted: number
-  /** What was kept of files for repeated uploads. */
+  /** Kept answers of file uploads, for repetitions. */
   idempotency: number
 }
 
+/** Rows of uploads or files that one statement claims or removes. */
 const CLAIMED_AT_ONCE = 100
-/** Things that one step passes over because storage refuses them alone; then it ends. Decision. */
+/**
+ * Objects or containers that one step skips because storage refuses them alone; then the step ends. Decision.
+ */
 const PASSED_OVER_MAX = 100
 /** Container files that are counted again at once. Decision. */
 const RECOUNTED_AT_ONCE = 16
-/** No object has this id. */
+/** An id that no object has. */
 const PROBE_ID = 'sweep_probe'
 
 /**
- * Removes what nobody will come back for: rows first, so that a late committer finds none, then bytes. Two
- * sweeps at once do no harm. What fails is left to the next one, and does not keep the rest from being
- * removed. Design §5, C10.
- * @returns what was removed, and the first failure of each step
+ * Removes rows and bytes that no process will come back for: rows first, so that a late commit finds none,
+ * then bytes. Two sweeps at once do no harm. A failure is left to the next sweep and does not keep the rest
+ * from being removed. Design §5, C10.
+ * @returns the counts, and the first failure of each step
  */
 export async function sweep(
   deps: SweepDeps,
@@ -107,7 +114,10 @@ class Round {
     return this.deps.isEnding?.() === true
   }
 
-  /** Storage refused one thing. @returns that failure when storage is away altogether, for the step to end */
+  /**
+   * Counts a thing that storage refused. @returns the failure when storage is away altogether or too many
+   * were refused, which ends the step
+   */
   async passOver(failure: Failure): Promise<Outcome<null>> {
     this.firstFailure ??= failure
     const isMany = ++this.#passedOver > PASSED_OVER_MAX
@@ -161,12 +171,12 @@ async function sweepUploads(round: Round): Promise<Outcome<null>> {
       if (!forgotten.ok) return forgotten
       if (forgotten.value) report.uploads++
     }
-    // Those that were passed over are due again once their claim runs out.
+    // Uploads that were skipped are due again once their claim runs out.
     if (claimed.value.length < CLAIMED_AT_ONCE || report.uploads === before) return ok(null)
   }
 }
 
-/** Bytes that cannot be removed now are an orphan for a later sweep: their row is gone. */
+/** Bytes that cannot be removed now are an orphan for a later sweep, since their row is gone. */
 async function sweepExpired(round: Round): Promise<Outcome<null>> {
   const {
     deps: { rows, storage },
@@ -186,8 +196,8 @@ async function sweepExpired(round: Round): Promise<Outcome<null>> {
 }
 
 /**
- * A file's row is there before its object and goes before it, and so is a clip's job, open until the clip has
- * a row: an object without one will not get one any more.
+ * A file's row exists before its object and is removed before it. A clip's job is open until the clip has a
+ * row. An old object without a row will therefore never get one.
  */
 async function sweepOrphans(round: Round): Promise<Outcome<null>> {
   const {
@@ -213,7 +223,10 @@ async function sweepOrphans(round: Round): Promise<Outcome<null>> {
   }
 }
 
-/** What a front that is gone has staged is nobody's at once; of other processes only its age tells that. */
+/**
+ * Files that a front staged are removed as soon as the front is gone; files of other processes are removed by
+ * their age.
+ */
 async function sweepStaging({ deps: { rows, storage }, report }: Round): Promise<Outcome<null>> {
   const owners = await storage.stagingOwners()
   if (!owners.ok) return owners
@@ -257,7 +270,7 @@ async function sweepContainers(round: Round): Promise<Outcome<null>> {
 interface KnownContainer {
   readonly container: ContainerRef
   readonly usedAt: Date | undefined
-  /** Milliseconds that it is kept after its last use. */
+  /** Milliseconds that the container is kept after its last use. */
   readonly keptMs: number
 }
 
@@ -278,7 +291,7 @@ async function sweepContainer(
   const changedAt = await containers.newestChange(container)
   if (!changedAt.ok) return round.passOver(changedAt.failure)
   if (changedAt.value === null || changedAt.value > limit) return ok(null)
-  // A use since the look above keeps it, and no write begins while it goes.
+  // A use since the look above keeps the container, and no write begins while it is removed.
   const removed = await uses.removal(container, limit, () => containers.removeContainer(container, limit))
   if (!removed.ok)
     return removed.failure.name === 'store_unavailable' ? removed : round.passOver(removed.failure)
@@ -289,8 +302,8 @@ async function sweepContainer(
 }
 
 /**
- * The quota follows what lies there: files that went, that a sandbox has changed, and of writes that did not
- * end.
+ * Corrects the quota by the files in storage: files that were removed, that a sandbox has changed, or whose
+ * writes did not end.
  */
 async function recount(
   round: Round,

@@ -53,7 +53,7 @@ t.test('a turn that is asked for comes at once, and behind one under way; none a
     {
       name: 'swept',
       everyMs: 3_600_000,
-      onAsked: (comeRound) => (ask = comeRound),
+      onRequest: (runNow) => (ask = runNow),
       async run() {
         turns++
         await new Promise<void>((resolve) => (finish = resolve))

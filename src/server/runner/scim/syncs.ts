@@ -7,16 +7,16 @@ export interface SyncOptions {
   readonly log: Log
   readonly pollMs?: number
   readonly leaseMs?: number
-  /** Milliseconds until a step is tried again that the store could not take. */
+  /** Milliseconds until a step is tried again after the store failed. */
   readonly retryMs?: number
 }
 
-/** For whoever asked for the sync; the log has the rest. */
+/** The error of the sync, for the caller who started it; the log has the cause. */
 const BROKEN = 'The sync ended by an error of Sluice. What it did so far stays; ask for another one.'
 
 /**
- * Works on syncs, one at a time. The returned function ends that: one under way is given back for another
- * runner.
+ * Works on syncs, one at a time. @returns a function that ends the work: a sync under way is given back for
+ * another runner
  */
 export function startSyncs({
   work,
@@ -64,7 +64,7 @@ export function startSyncs({
       if (came === 'stopped') await work.release(claim)
     } catch (cause) {
       log.error('sync_failed', { syncId, organizationId, cause })
-      // When this cannot be written either, the lease runs out, and the next attempt may.
+      // When this write fails too, the lease runs out, and the next attempt may succeed.
       await work.fail(claim, BROKEN)
     }
   }

@@ -19,12 +19,13 @@ export interface ClaimingOptions {
 
 /** Milliseconds from a wake-up to the claim that follows it: jobs that come together are claimed together. */
 const GATHER_MS = 25
+/** Share of the interval between sweeps by which a sweep comes earlier or later. */
 const JITTER = 0.2
 
-/** Takes jobs that are due: when somebody tells of one, and by looking every now and then. */
+/** Claims jobs that are due: after a wake-up, and by a sweep from time to time. */
 export class Claiming {
   readonly #options: ClaimingOptions
-  /** Providers of which somebody told. */
+  /** Providers with a wake-up since the last claim. */
   #woken = new Set<string>()
   #isStopped = false
   #isAway = false
@@ -45,7 +46,7 @@ export class Claiming {
     if (isFirst && this.#under === null) this.#arm(GATHER_MS)
   }
 
-  /** What is claimed meanwhile is still handed out. */
+  /** Jobs that are claimed meanwhile are still passed on. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#disarm()
@@ -109,7 +110,7 @@ export class Claiming {
       deps: { work, clock, meters, log },
       take,
     } = this.#options
-    const askedAt = clock.now()
+    const requestedAt = clock.now()
     const claims = await work.claim(rooms, VIDEO_LEASE_MS)
     const answeredAt = clock.now()
     const counts = new Map<string, number>()
@@ -119,18 +120,18 @@ export class Claiming {
       counts.set(provider, (counts.get(provider) ?? 0) + 1)
     for (const [provider, count] of counts) {
       meters.claimed(provider, count)
-      // There may be more of it.
+      // The provider may have more due jobs.
       if (count >= (rooms.get(provider) ?? Infinity) && this.#options.lanes.has(provider))
         this.#woken.add(provider)
     }
     if (claims.length > 0) log.debug('video.claimed', { jobs: claims.length })
-    // An answer that is so late is worth nothing: they are claimed again.
-    if (answeredAt - askedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS)
-      take(claims, { askedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
+    // A lease that came so late is too short: the jobs are claimed again.
+    if (answeredAt - requestedAt < VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS)
+      take(claims, { requestedAt, leaseMs: VIDEO_LEASE_MS, answeredAt })
     else meters.lost(claims.length)
   }
 
-  /** Jobs of providers that this catalogue does not have: someone must end them. */
+  /** Claims jobs of providers that this catalogue does not have, since some runner must end them. */
   async #claimUnknown(): Promise<void> {
     const {
       deps: { work, clock },

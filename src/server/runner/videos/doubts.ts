@@ -3,14 +3,16 @@ import type { VideoEngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
 /**
- * Jobs that are looked at later, and in one round. Those beyond are left to their pollers' luck. Decision.
+ * Jobs whose end is unknown that are looked at later; pollers of any beyond wait for another write of the
+ * view. Decision.
  */
 const DOUBTS_MAX = 10_000
+/** Jobs that are looked at in one round. Decision. */
 const LOOKED_AT_ONCE = 200
 
 /**
- * Jobs that went out of our hands, and nobody told how. If one has ended, its pollers must see that, and a
- * provider that still makes one which was cancelled, or has expired, is asked to stop.
+ * Jobs that this runner lost without knowing how. If such a job has ended, its pollers must see the end. If
+ * it was cancelled or has expired, a provider that still makes it is asked to stop.
  */
 export class Doubts {
   readonly #deps: VideoEngineDeps
@@ -22,11 +24,11 @@ export class Doubts {
   }
 
   add(job: HeldJob): void {
-    // Of one that was cancelled all is known, and its provider is told when its step is over.
+    // The end of a cancelled job is known, and its provider is asked to stop when the step is over.
     if (!job.isCancelled && this.#jobs.size < DOUBTS_MAX) this.#jobs.set(job.id, job)
   }
 
-  /** A round; what the store does not tell now is asked again in the next one. */
+  /** One round of looks; jobs that the store cannot show now are looked at in the next round. */
   async look(): Promise<void> {
     if (this.#isLooking || this.#jobs.size === 0) return
     this.#isLooking = true
@@ -40,14 +42,14 @@ export class Doubts {
         if (view.status === 'cancelled' || view.status === 'expired') stopMaking(this.#deps, job)
       }
     } catch {
-      // The store is away: they stay.
+      // The store is away, and the jobs stay for the next round.
     } finally {
       this.#isLooking = false
     }
   }
 }
 
-/** Asks the provider to stop; nobody waits for what comes of it. */
+/** Asks the provider to stop; the result is ignored. */
 export function stopMaking(
   { providers, clock, log }: Pick<VideoEngineDeps, 'providers' | 'clock' | 'log'>,
   job: HeldJob,

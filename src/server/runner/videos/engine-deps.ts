@@ -10,7 +10,7 @@ import type { VideoClips, VideoWork } from '../../ports/videos/video-work.ts'
 import type { VideoViews } from '../../ports/videos/videos.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Everything that the engine is made of: ports, a clock, randomness. */
+/** The parts of the engine: ports, a clock, randomness. */
 export interface VideoEngineDeps {
   readonly work: VideoWork
   readonly providers: VideoProviders
@@ -24,15 +24,18 @@ export interface VideoEngineDeps {
   readonly random: () => number
 }
 
-/** What steps have at hand. */
+/** The parts that steps use. */
 export interface EngineDeps extends VideoEngineDeps {
   /**
-   * Nobody can tell whether an end of ours was booked, or why a job is another's: its row is looked at later.
+   * Takes a job when it is unknown whether its end was written, or why another runner has the job: its row is
+   * looked at later.
    */
   readonly doubt: (job: HeldJob) => void
 }
 
-/** What comes after a step: another one, later; or nothing, since the job has ended or is another's. */
+/**
+ * The result of a step: another step later, or none, since the job has ended or belongs to another runner.
+ */
 export type Next = { readonly kind: 'again'; readonly inMs: number } | typeof GONE
 export const GONE = { kind: 'gone' } as const
 
@@ -41,8 +44,8 @@ export function again(inMs: number): Next {
 }
 
 /**
- * Asks the store for a write of this job until it answers; what was asked before may have happened.
- * @returns null when the claim is over or the row another's
+ * Repeats a write of this job until the store answers; an earlier try may have been applied.
+ * @returns null when the lease is over or another runner has the row
  */
 export async function write<T>(
   deps: EngineDeps,
@@ -54,8 +57,8 @@ export async function write<T>(
       const answer = await ask()
       if (answer !== null) return answer
       deps.doubt(job)
-      // One that was not heard of may have happened, and the row still be ours: whoever takes it next sees
-      // how it stands.
+      // A try without an answer may have been applied, and the row may still belong to this runner: the next
+      // runner that claims it reads its state.
       if (tries > 0) await deps.work.release([job.claim], 0).catch(() => undefined)
       break
     } catch (cause) {
@@ -67,21 +70,21 @@ export async function write<T>(
   return null
 }
 
-/** The order with all that the request holds, for a call that sends it; null as `write` says. */
+/** The order with all parts of the request, for a call that sends it; null for the reasons of `write`. */
 export async function wholeOrder(deps: EngineDeps, job: HeldJob): Promise<VideoOrder | null> {
   if (!job.claim.hasAttached) return job.order()
   const attached = await write(deps, job, () => deps.work.attached(job.claim))
   return attached === null ? null : job.order(attached)
 }
 
-/** Milliseconds to wait after so many failures in a row; the last half of it is by chance. */
+/** Milliseconds to wait after so many failures in a row; the last half of the wait is random. */
 export function backoffMs({ random }: Pick<EngineDeps, 'random'>, fails: number): number {
   return (
     Math.min(VIDEO_BACKOFF_MAX_MS, VIDEO_BACKOFF_FIRST_MS * 2 ** Math.min(fails, 30)) * (0.5 + random() / 2)
   )
 }
 
-/** What a provider asks us to wait, within reason. */
+/** Milliseconds that a provider asks to wait, up to VIDEO_RETRY_AFTER_MS_MAX. */
 export function heeded(retryInMs: number | null): number {
   return retryInMs !== null && retryInMs > 0 ? Math.min(retryInMs, VIDEO_RETRY_AFTER_MS_MAX) : 0
 }
@@ -90,7 +93,7 @@ export function pause({ clock }: Pick<EngineDeps, 'clock'>, ms: number): Promise
   return new Promise((resolve) => void clock.after(ms, resolve))
 }
 
-/** Of a call that may be given up at any time: a poll, a look, a download. */
+/** Times of a call that may be aborted at any moment: a poll, a look, a download. */
 export function callTimes({ clock }: Pick<EngineDeps, 'clock'>, job: HeldJob, ms: number): VideoCallTimes {
   return { endsAt: clock.now() + ms, signal: job.abort.signal, mayWrite: () => job.mayWrite(clock.now()) }
 }

@@ -11,21 +11,21 @@ import { Refresh } from './refresh.ts'
 import { passOn } from './unknown-provider.ts'
 
 export interface VideoEngine {
-  /** Redis is back, and may have forgotten the views. */
+  /** To be called when Redis is back, since it may have lost the views. */
   refreshViews(): void
   /** Jobs that are held now, by state. */
   readonly held: Readonly<Record<HeldVideoState, number>>
   /**
-   * Begins nothing any more, lets what is under way end, and gives the rest back at once. Resolves after
+   * Begins no more steps, lets the steps under way end, and releases the other jobs at once. Resolves after
    * `endMsMax` at the latest.
    */
   close(endMsMax: number): Promise<void>
 }
 
-/** Share of the time for closing after which what can be begun again elsewhere is cut off. */
-const PATIENCE = 0.7
+/** Share of the time for closing after which steps that another runner can repeat are aborted. */
+const ABORT_SHARE = 0.7
 
-/** Works on video jobs until it is closed: claims them, submits, polls, stores, ends. Design §7. */
+/** Works on video jobs until it is closed: claims, submits, polls, stores and ends them. Design §7. */
 export function openVideoEngine(parts: VideoEngineDeps): VideoEngine {
   return new Engine(parts)
 }
@@ -64,7 +64,7 @@ class Engine implements VideoEngine {
       if (wake.kind === 'cancelled') this.#cancelled(wake.id)
     })
     this.#beatLater()
-    this.#refresh.ask()
+    this.#refresh.request()
   }
 
   get held(): Readonly<Record<HeldVideoState, number>> {
@@ -72,7 +72,7 @@ class Engine implements VideoEngine {
   }
 
   refreshViews(): void {
-    this.#refresh.ask()
+    this.#refresh.request()
   }
 
   async close(endMsMax: number): Promise<void> {
@@ -84,10 +84,11 @@ class Engine implements VideoEngine {
       this.#emptied = resolve
       clock.after(endMsMax, resolve)
     })
-    // Longer than it is waited for, nothing is waited for; one that hangs in the store included.
+    // `emptied` resolves after `endMsMax`, so that a claim that hangs in the store does not delay closing
+    // either.
     await Promise.race([emptied, this.#claiming.stop()])
     for (const lane of this.#lanes.values()) lane.close()
-    const cutOff = clock.after(endMsMax * PATIENCE, () =>
+    const cutOff = clock.after(endMsMax * ABORT_SHARE, () =>
       this.#jobs.all().forEach((job) => job.abort.abort()),
     )
     await Promise.race([emptied, this.#release(this.#jobs.all().filter(({ phase }) => phase !== 'busy'))])
@@ -119,7 +120,7 @@ class Engine implements VideoEngine {
     const { providers } = this.#deps
     const taken = claims.map((claim) => new HeldJob(claim, lease))
     for (const job of taken) {
-      // Ours by an older claim: a lease that was over by our clock and by the store's.
+      // An older claim of this runner: its lease was over by this process' clock and by the store's.
       const before = this.#jobs.hold(job)
       const lane = this.#lanes.get(job.claim.target.provider)
       if (before !== undefined) {
@@ -146,13 +147,14 @@ class Engine implements VideoEngine {
     else lane.schedule(job, next.inMs)
   }
 
-  /** Somebody has cancelled it; its row has ended. */
+  /** A caller has cancelled the job; its row has ended. */
   #cancelled(id: string): void {
     const job = this.#jobs.get(id)
     if (job === undefined) return
     job.isCancelled = true
     job.abort.abort()
-    // One under way is told of by its step's end: a submission may yet bring the id by which it is stopped.
+    // A job with a step under way is stopped when the step ends: a submission may still bring the id that
+    // stopping needs.
     if (job.phase === 'busy') return
     stopMaking(this.#deps, job)
     this.#drop(job)
@@ -176,7 +178,7 @@ class Engine implements VideoEngine {
     if (this.#isEnding && this.#jobs.size === 0) this.#emptied()
   }
 
-  /** Somebody else has them at once. */
+  /** Releases jobs, so that another runner has them at once. */
   async #release(jobs: readonly HeldJob[]): Promise<void> {
     const { work, views, clock, log } = this.#deps
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))

@@ -3,10 +3,10 @@ import type { Storage } from '../../ports/files/storage.ts'
 import type { VideoWork } from '../../ports/videos/video-work.ts'
 
 /**
- * Rows first: bytes that stay behind, the sweep knows to be nobody's. Until none is left: how many clips a
- * batch of jobs has says nothing of the jobs behind it.
- * @param isEnding true ends it behind the clip at hand
- * @returns clips whose time was over
+ * Removes clips whose time is over, the rows first: the sweep removes bytes that stay behind. Batches go on
+ * until one is empty, since the number of clips in a batch of jobs says nothing about later jobs.
+ * @param isEnding true ends the work after the clip at hand
+ * @returns the number of clips whose time was over
  */
 export async function expireClips(
   work: Pick<VideoWork, 'expireClips'>,

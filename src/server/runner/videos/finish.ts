@@ -5,21 +5,21 @@ import { backoffMs, GONE, pause, type EngineDeps, type Next } from './engine-dep
 import { stopMaking } from './doubts.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Ends a job, and tells those who wait for that. */
+/** Ends a job in its row, and publishes the end. */
 export async function finish(deps: EngineDeps, job: HeldJob, end: VideoEnd): Promise<Next> {
   const { work, clock, log, meters } = deps
   let isUnsure = false
   for (let tries = 0; job.mayWrite(clock.now()); tries++) {
     try {
       const view = await work.end(job.claim, end)
-      if (view !== null) tell(deps, job, view)
+      if (view !== null) publish(deps, job, view)
       else {
         meters.lost(1)
         deps.doubt(job)
       }
       return GONE
     } catch (cause) {
-      // It may have been booked all the same: what pollers see must then not stay behind.
+      // The end may have been written all the same: the view of pollers must then not stay behind.
       isUnsure = true
       log.debug('video.end_failed', { id: job.id, tries, cause })
       await pause(deps, backoffMs(deps, tries))
@@ -38,15 +38,15 @@ export function fail(
   return finish(deps, job, { kind: 'failed', error: error.slice(0, VIDEO_ERROR_CHARS_MAX), mayHaveCost })
 }
 
-function tell(deps: EngineDeps, job: HeldJob, view: VideoView): void {
+function publish(deps: EngineDeps, job: HeldJob, view: VideoView): void {
   const { views, log, meters } = deps
   void views.put(view)
   views.wake({ kind: 'webhooks' })
-  // Not before the row says so: until then the job may be another's, who goes on with it.
+  // Only after the row has expired: until then another runner may have the job and go on with it.
   if (view.status === 'expired') stopMaking(deps, job)
   const { provider, model } = job.claim.target
   if (view.status !== 'pending' && view.status !== 'in_progress') meters.ended(provider, view.status)
-  // The code alone: words behind it may come from a provider.
+  // Only the code is logged: the words after it may come from a provider.
   const failure = view.error === null ? {} : { failure: /^[a-z_]+(?=:)/.exec(view.error)?.[0] ?? 'other' }
   log.info('video.ended', {
     id: job.id,

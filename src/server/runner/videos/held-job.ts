@@ -3,37 +3,38 @@ import type { ClaimedVideo, StoredClip } from '../../ports/videos/video-work.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { VideoAttached } from '../../ports/videos/videos.ts'
 
-/** When a claim was asked for or prolonged, by our clock, and for how long. */
+/** When a claim was requested or renewed, by this process' clock, and for how long. */
 export interface Lease {
-  /** Monotonic milliseconds of the asking, so that the store's own end of it is later. */
-  readonly askedAt: number
+  /** Monotonic milliseconds at which the request was sent, so that the lease ends later in the store. */
+  readonly requestedAt: number
   readonly leaseMs: number
-  /** Monotonic milliseconds of the answer. */
+  /** Monotonic milliseconds at which the store answered. */
   readonly answeredAt: number
 }
 
 /**
- * `waiting`: for its time. `queued`: for a free place. `busy`: a step is under way. `gone`: another's, or
- * ended; nothing is done for it any more.
+ * `waiting`: for its time. `queued`: for a free place. `busy`: a step is under way. `gone`: the job has ended
+ * or belongs to another runner; this runner does nothing for it any more.
  */
 export type Phase = 'waiting' | 'queued' | 'busy' | 'gone'
 
-/** A job that this runner has claimed, and what is known of it beside its row. */
+/** A job that this runner has claimed, with facts that its row does not have. */
 export class HeldJob {
   claim: ClaimedVideo
   phase: Phase = 'waiting'
-  /** Monotonic milliseconds: when its next step is due. */
+  /** Monotonic milliseconds at which the next step is due. */
   dueAt: number
   /** Steps of one kind that failed in a row. */
   fails = 0
-  /** Tries to store, for the names of objects; and those of them that failed when bytes had come. */
+  /** Number of tries to store clips, for the names of objects. */
   stores = 0
+  /** Number of tries to store that broke off or crashed after bytes had come. */
   brokenStores = 0
   readonly clips: StoredClip[] = []
   isCancelled = false
-  /** The id that the provider has just given it, before the row has it. */
+  /** The id that the provider has just given the job, before the row has it. */
   takenId: string | null = null
-  /** Ends the step under way, unless that is a submission. */
+  /** Aborts the step under way, unless the step is a submission. */
   readonly abort = new AbortController()
   #leaseEndsAt: number
   /** Monotonic milliseconds of Postgres' instant 0, by the latest reading. */
@@ -42,7 +43,7 @@ export class HeldJob {
   constructor(claim: ClaimedVideo, lease: Lease) {
     this.claim = claim
     this.dueAt = lease.answeredAt
-    this.#leaseEndsAt = lease.askedAt + lease.leaseMs
+    this.#leaseEndsAt = lease.requestedAt + lease.leaseMs
     this.#originAt = lease.answeredAt - claim.readAtMs
   }
 
@@ -58,7 +59,7 @@ export class HeldJob {
     return this.#leaseEndsAt
   }
 
-  /** Monotonic milliseconds from which on it is to expire. */
+  /** Monotonic milliseconds from which on the job is to expire. */
   get expiresAt(): number {
     return this.at(this.claim.expiresAtMs)
   }
@@ -67,37 +68,39 @@ export class HeldJob {
     return this.claim.upstreamId ?? this.takenId
   }
 
-  /** Our monotonic milliseconds of an instant of Postgres: a little late, never early. */
+  /**
+   * Monotonic milliseconds, by this process' clock, of an instant of Postgres: a little late, never early.
+   */
   at(instantMs: number): number {
     return this.#originAt + instantMs
   }
 
-  /** False from a little before the lease ends: somebody else may have it then. */
+  /** False from a little before the lease ends, since another runner may have the job then. */
   mayWrite(now: number): boolean {
     return this.phase !== 'gone' && now < this.#leaseEndsAt - VIDEO_LEASE_MARGIN_MS
   }
 
-  prolong(askedAt: number, leaseMs: number): void {
-    this.#leaseEndsAt = Math.max(this.#leaseEndsAt, askedAt + leaseMs)
+  prolong(requestedAt: number, leaseMs: number): void {
+    this.#leaseEndsAt = Math.max(this.#leaseEndsAt, requestedAt + leaseMs)
   }
 
-  /** The call for which the lease was so long is over. */
-  shorten(askedAt: number, leaseMs: number): void {
-    this.#leaseEndsAt = Math.min(this.#leaseEndsAt, askedAt + leaseMs)
+  /** Ends the longer lease of a call that is over. */
+  shorten(requestedAt: number, leaseMs: number): void {
+    this.#leaseEndsAt = Math.min(this.#leaseEndsAt, requestedAt + leaseMs)
   }
 
-  /** The provider was asked for it. */
+  /** Counts a poll of the provider. */
   countPoll(): void {
     this.claim = { ...this.claim, polls: this.claim.polls + 1 }
   }
 
-  /** A write of ours went through. */
+  /** Takes the row that a write of this runner returned. */
   advance(claim: ClaimedVideo, answeredAt: number): void {
     this.claim = claim
     this.#originAt = answeredAt - claim.readAtMs
   }
 
-  /** @param attached what of the request is not held */
+  /** @param attached parts of the request that the claim does not hold */
   order(attached?: VideoAttached): VideoOrder {
     const { id, organizationId, workspaceId, keyHash, requestId, target, request, submitToken } = this.claim
     return {

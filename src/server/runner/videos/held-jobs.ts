@@ -8,12 +8,12 @@ import type { EngineDeps } from './engine-deps.ts'
 import type { HeldJob } from './held-job.ts'
 
 /**
- * A lease of which less is left is prolonged: each one at every second round, and after a round that failed
- * at the next.
+ * Milliseconds: a lease with less time left is renewed. Each lease is renewed at every second round, and
+ * after a failed round at the next.
  */
 const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_MS
 
-/** Jobs that this runner has claimed, and whose leases it keeps. */
+/** Jobs that this runner has claimed. Renews their leases. */
 export class HeldJobs {
   readonly #deps: EngineDeps
   readonly #jobs = new Map<string, HeldJob>()
@@ -42,22 +42,22 @@ export class HeldJobs {
     return counts
   }
 
-  /** @returns the one that it takes the place of: an older claim of the same job */
+  /** @returns the older claim of the same job that this one replaces */
   hold(job: HeldJob): HeldJob | undefined {
     const before = this.#jobs.get(job.id)
     this.#jobs.set(job.id, job)
     return before
   }
 
-  /** @returns false when it was not held any more */
+  /** @returns false when the job was not held any more */
   forget(job: HeldJob): boolean {
     job.phase = 'gone'
     return this.#jobs.get(job.id) === job && this.#jobs.delete(job.id)
   }
 
   /**
-   * Prolongs leases that need it.
-   * @param over told of jobs whose lease is over by our clock, and of those that are another's
+   * Renews leases that need it.
+   * @param over receives jobs whose lease is over by this process' clock, and jobs that another runner has
    */
   async renew(over: (jobs: readonly HeldJob[], isTaken: boolean) => void): Promise<void> {
     const { clock } = this.#deps
@@ -75,13 +75,13 @@ export class HeldJobs {
     this.#isRenewing = false
   }
 
-  /** @returns those that are another's */
+  /** @returns jobs that another runner has */
   async #renewSome(jobs: readonly HeldJob[]): Promise<readonly HeldJob[]> {
     const { work, clock, log } = this.#deps
-    // After a round that took long: only what is surely ours.
+    // After a slow round only jobs are renewed that certainly belong to this runner.
     const ours = jobs.filter((job) => job.mayWrite(clock.now()))
     if (ours.length === 0) return []
-    const askedAt = clock.now()
+    const requestedAt = clock.now()
     try {
       const lost = new Set(
         await work.renew(
@@ -89,7 +89,7 @@ export class HeldJobs {
           VIDEO_LEASE_MS,
         ),
       )
-      for (const job of ours) if (!lost.has(job.id)) job.prolong(askedAt, VIDEO_LEASE_MS)
+      for (const job of ours) if (!lost.has(job.id)) job.prolong(requestedAt, VIDEO_LEASE_MS)
       if (this.#isAway) log.info('video.leases_renewed', { jobs: ours.length })
       this.#isAway = false
       return ours.filter(({ id }) => lost.has(id))

@@ -9,11 +9,11 @@ import { again, backoffMs, callTimes, GONE, wholeOrder, type EngineDeps, type Ne
 import { fail, finish } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Fetches what the provider has made into object storage, clip by clip, and completes the job. */
+/** Fetches the clips that the provider has made into object storage, one by one, and completes the job. */
 export async function keep(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { meters } = deps
   const sources = job.claim.made?.sources ?? []
-  // No row is in `storing` without them.
+  // No row is in `storing` without sources.
   if (sources.length === 0)
     return fail(deps, job, { error: 'internal: nothing is known of the clips', mayHaveCost: true })
   const order = await wholeOrder(deps, job)
@@ -72,7 +72,8 @@ async function keepOne(
   }
   const stored = await deps.clips.store({
     workspaceId: job.workspaceId,
-    // Of this try alone: what an earlier one, or another runner's, has left behind is not touched.
+    // The id belongs to this try alone, so that the try leaves objects of earlier tries and other runners
+    // untouched.
     objectId: `${job.id}-${job.clips.length}-${job.claim.attempt}-${job.stores++}`,
     bytes: content.value,
     bytesMax: VIDEO_CLIP_BYTES_MAX,
@@ -83,7 +84,7 @@ async function keepOne(
     job.fails = 0
     return null
   }
-  // A result that breaks off again and again is no better the next time.
+  // A result that breaks off again and again will not be whole next time.
   if (BROKEN.has(stored.failure.name)) job.brokenStores++
   return {
     failure: stored.failure,
@@ -91,7 +92,7 @@ async function keepOne(
   }
 }
 
-/** Another try would find the same. */
+/** Failures that another try would meet again. */
 const FINAL: ReadonlySet<FailureName> = new Set([
   'video_clip_invalid',
   'video_clip_gone',
@@ -103,11 +104,14 @@ const FINAL: ReadonlySet<FailureName> = new Set([
   'file_empty',
 ])
 const BROKEN: ReadonlySet<FailureName> = new Set(['upstream_failed', 'upstream_slow'])
-/** Of a clip whose rendering ends its thread: all that is rendered here waits for each try. */
+/**
+ * Failures of a clip whose rendering ends its thread: all other clips that are rendered here wait for each
+ * try.
+ */
 const CRASHED: ReadonlySet<FailureName> = new Set(['deadline_exceeded', 'internal'])
 
 function errorOf({ name, detail }: Failure, { slug }: VideoProvider): string {
-  // Of an image that our own clip cannot be made with: its words are for the caller.
+  // The failure concerns an image that the built-in model cannot use: its text is for the caller.
   if (name === 'upstream_refused' && detail !== undefined) return detail
   if (name === 'file_too_large' || name === 'upstream_too_large')
     return `result_invalid: the clip of ${slug} is larger than ${VIDEO_CLIP_BYTES_MAX} bytes`

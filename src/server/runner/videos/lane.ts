@@ -10,26 +10,25 @@ import { CRASHED, submit, unknown } from './submit.ts'
 import { TimeHeap } from './time-heap.ts'
 import { FairQueue } from '../../structures/fair-queue.ts'
 
-/** What a step needs a place for. */
+/** The kinds of steps that need a place. */
 type Kind = 'submit' | 'poll' | 'store'
 
-/**
- * Of a provider's calls, the share that polls or submissions alone may have: neither keeps the other waiting.
- */
+/** Share of a provider's calls that polls or submissions alone may take, so that neither delays the other. */
 const CALLS_SHARE = 0.75
 
 export interface LaneOptions {
   readonly deps: EngineDeps
   readonly slug: string
-  /** Of the catalogue: how it is polled and with how many calls at once. */
+  /** Facts of the catalogue: how the provider is polled, and with how many calls at once. */
   readonly video: VideoProvider['video']
-  /** A step is over, and nothing is under way for the job. */
+  /** Called when a step is over and nothing is under way for the job. */
   readonly settled: (job: HeldJob, next: Next) => void
 }
 
 /**
- * The jobs of one provider that this runner holds: by their time, then by turns of workspaces, then in one of
- * a few places. Providers share nothing, so that one that hangs delays nobody else's jobs. Design §7.
+ * The jobs of one provider that this runner holds: ordered by their time, then by turns of workspaces, then
+ * in one of a few places. Providers share nothing, so that a provider that hangs delays no job of another.
+ * Design §7.
  */
 export class Lane {
   readonly slug: string
@@ -41,10 +40,10 @@ export class Lane {
     store: new FairQueue(),
   }
   readonly #busy: Record<Kind, number> = { submit: 0, poll: 0, store: 0 }
-  /** Jobs of it that are held. */
+  /** Number of jobs of this provider that the runner holds. */
   held = 0
   #polls = 0
-  #isAsking = false
+  #isRequestingPolls = false
   /** The latest call was a submission. */
   #isPollNext = false
   #deniedUntil = 0
@@ -58,12 +57,12 @@ export class Lane {
     this.#options = options
   }
 
-  /** Jobs that wait to be submitted: a runner that has many leaves the next ones to others. */
+  /** True when many jobs wait to be submitted: the runner leaves the next ones to other runners. */
   get isFull(): boolean {
     return this.#queues.submit.size >= QUEUED_PER_CALL_MAX * this.#options.video.concurrency
   }
 
-  /** A job's next step is due after so long. */
+  /** Schedules a job's next step. */
   schedule(job: HeldJob, inMs: number): void {
     const {
       deps: { clock },
@@ -72,39 +71,39 @@ export class Lane {
     job.dueAt = Math.max(now, Math.min(now + inMs, job.expiresAt))
     job.phase = 'waiting'
     this.#heap.push(job.dueAt, job)
-    // Not at once: those that come together are begun together.
+    // The step does not start at once: jobs that come together start together.
     this.#arm()
   }
 
-  /** Ends one whose time is over, wherever it waits. */
+  /** Ends a job whose time is over, wherever it waits. */
   expire(job: HeldJob): void {
     if (job.phase !== 'waiting' && job.phase !== 'queued') return
     this.#run(job, null, expired(this.#options.deps, job))
   }
 
-  /** Begins what is due and has a place. */
+  /** Starts the steps that are due and have a place. */
   pump(): void {
-    // A step that is over at once comes back here.
+    // A step that ends at once calls `pump` again.
     if (this.#isPumping || this.#isClosed) return
     this.#isPumping = true
     try {
       this.#queueDue()
       while (this.#begin('store')) {
-        /* as many as there is room for */
+        // One step for each free place.
       }
-      // Once more: polls that had the turn may all have been given up.
+      // The last try is for submissions again: polls that had priority may all have been dropped.
       for (let isMore = true; isMore;)
         isMore = [this.#begin('submit'), this.#begin('poll'), this.#begin('submit')].includes(true)
-      // What is left of a grant was meant for now.
+      // The rest of a grant of polls was valid for this moment only.
       this.#polls = 0
-      this.#askForPolls()
+      this.#requestPolls()
     } finally {
       this.#isPumping = false
     }
     this.#arm()
   }
 
-  /** Nothing is begun any more. */
+  /** Starts no more steps. */
   close(): void {
     this.#isClosed = true
     this.#disarm()
@@ -122,7 +121,7 @@ export class Lane {
     }
   }
 
-  /** @returns false when nothing waits or has a place */
+  /** @returns false when no job waits, or no place is free */
   #begin(kind: Kind): boolean {
     for (;;) {
       if (this.#placesOf(kind) <= 0 || (kind === 'poll' && this.#polls <= 0)) return false
@@ -140,7 +139,7 @@ export class Lane {
     const { submit: submits, poll: polls, store } = this.#busy
     if (kind === 'store') return VIDEO_STORES_MAX - store
     const { concurrency } = this.#options.video
-    // A single call has no shares: they take turns, while a poll may be made.
+    // A single call cannot be shared: submissions and polls alternate while polls are allowed.
     if (concurrency === 1 && kind === 'submit' && this.#isPollNext && this.#mayPoll) return 0
     const ofKind = Math.max(1, Math.floor(concurrency * CALLS_SHARE)) - this.#busy[kind]
     return Math.min(ofKind, concurrency - submits - polls)
@@ -153,10 +152,10 @@ export class Lane {
   #step(job: HeldJob, kind: Kind): Promise<Next> {
     const { deps } = this.#options
     const provider = deps.providers.of(job.claim.target)
-    // After a stall of this process: it is let go of in the next round.
+    // This process stalled: the job is dropped in the next round.
     if (!job.mayWrite(deps.clock.now())) return Promise.resolve(GONE)
     if (deps.clock.now() >= job.expiresAt) return expired(deps, job)
-    // The catalogue of this process is always the same, and a job without a provider is not scheduled.
+    // The catalogue of a process never changes, and a job without a provider is not scheduled.
     if (provider === null) return Promise.resolve(again(backoffMs(deps, job.fails++)))
     if (kind === 'store') return keep(deps, job, provider)
     if (kind === 'poll') return poll(deps, job, { provider, crowdMs: this.#crowdMs() })
@@ -182,8 +181,7 @@ export class Lane {
   }
 
   /**
-   * Milliseconds between two polls of one job that the polls of this provider allow, shared by all of its
-   * jobs.
+   * Milliseconds between two polls of one job that the provider's cap allows when all of its jobs share it.
    */
   #crowdMs(): number {
     const {
@@ -193,29 +191,29 @@ export class Lane {
     return (this.held * polls.liveRunners * SECOND_MS) / video.pollsPerSecond
   }
 
-  #askForPolls(): void {
+  #requestPolls(): void {
     const {
       deps: { polls, clock },
       slug,
       video,
     } = this.#options
     const want = Math.min(this.#queues.poll.size, this.#placesOf('poll'))
-    if (want <= 0 || this.#isAsking || clock.now() < this.#deniedUntil) return
-    this.#isAsking = true
+    if (want <= 0 || this.#isRequestingPolls || clock.now() < this.#deniedUntil) return
+    this.#isRequestingPolls = true
     void polls.take(slug, video.pollsPerSecond, want).then(({ granted, retryAfterMs }) => {
-      this.#isAsking = false
+      this.#isRequestingPolls = false
       this.#polls = granted
       if (granted < want) this.#deniedUntil = clock.now() + Math.max(1, retryAfterMs)
       this.pump()
     })
   }
 
-  /** One timer for the whole lane: the next job that is due, or the next poll that is free. */
+  /** Sets the one timer of the lane: for the next job that is due, or for the next free poll. */
   #arm(): void {
     const {
       deps: { clock },
     } = this.#options
-    const isPollWaiting = this.#queues.poll.size > 0 && !this.#isAsking && this.#placesOf('poll') > 0
+    const isPollWaiting = this.#queues.poll.size > 0 && !this.#isRequestingPolls && this.#placesOf('poll') > 0
     const at = Math.min(this.#heap.nextAt, isPollWaiting ? this.#deniedUntil : Infinity)
     if (at === this.#armedAt || this.#isClosed) return
     this.#disarm()

@@ -9,13 +9,14 @@ import type { HeldJob } from './held-job.ts'
 import { adopt, takeBack } from './submit.ts'
 
 /**
- * Looks in the provider's list for a job whose submission is in doubt, and takes it over. It is submitted
- * again only when a whole list shows none, and was asked for so late that the job would be in it. Design §7.
+ * Searches the provider's list for a job whose submission is in doubt, and takes the job over. The job is
+ * submitted again only when a complete list does not show it, and the list was requested so late that the job
+ * would be in it. Design §7.
  */
 export async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters, log } = deps
   const { submittedAtMs, createdAtMs } = job.claim
-  const askedAt = clock.now()
+  const requestedAt = clock.now()
   const found = await provider.lookup(
     job.order(),
     (submittedAtMs ?? createdAtMs) - VIDEO_LOOKUP_SKEW_MS,
@@ -35,10 +36,10 @@ export async function lookup(deps: EngineDeps, job: HeldJob, provider: VideoProv
     return again(0)
   }
   const surelyAt = resubmitAt(job, provider)
-  if (found.kind === 'partial' || askedAt < surelyAt) {
-    // The look that decides comes right when it can.
+  if (found.kind === 'partial' || requestedAt < surelyAt) {
+    // The last wait ends exactly when a look can decide.
     const waitMs = backoffMs(deps, job.fails++)
-    return again(askedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
+    return again(requestedAt < surelyAt ? Math.min(waitMs, Math.max(1, surelyAt - clock.now())) : waitMs)
   }
   if (!(await takeBack(deps, job))) return GONE
   job.fails = 0

@@ -9,24 +9,25 @@ import { again, callTimes, GONE, heeded, write, type EngineDeps, type Next } fro
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Share of a job's age that lies between two polls: one that takes long is asked for less often. */
+/** Share of a job's age that lies between two polls: a job that takes long is polled less often. */
 const AGE_SHARE = 0.25
-/**
- * Share of the wait that chance takes off, so that jobs of one moment are not polled in one moment for ever.
- */
+/** Share of the wait that chance takes off, so that jobs that started together do not stay together. */
 const JITTER = 0.15
 
 export interface PollInput {
   readonly provider: VideoProvider
-  /** Milliseconds: no interval is shorter. The polls that the provider allows, shared by all jobs at it. */
+  /**
+   * Milliseconds that an interval has at least: the polls that the provider allows, shared by all of its
+   * jobs.
+   */
   readonly crowdMs: number
 }
 
-/** Asks how a job is, and when to ask again. */
+/** Polls a job once, and decides when to poll it again. */
 export async function poll(deps: EngineDeps, job: HeldJob, { provider, crowdMs }: PollInput): Promise<Next> {
   const { clock, meters } = deps
   const { upstreamId } = job.claim
-  // No row is in `running` without it.
+  // No row is in `running` without an id.
   if (upstreamId === null)
     return fail(deps, job, { error: 'internal: the job has no id at its provider', mayHaveCost: true })
   const lagMs = Math.max(0, clock.now() - job.dueAt)

@@ -5,10 +5,10 @@ import {
 } from '../../../schemas/videos/video-limits.ts'
 import { backoffMs, pause, type VideoEngineDeps } from './engine-deps.ts'
 
-/** Puts all live views again: at the start, and when Redis is back and may have forgotten them. Design §7. */
+/** Puts all live views again: at the start, and when Redis is back and may have lost them. Design §7. */
 export class Refresh {
   readonly #deps: VideoEngineDeps
-  #isAsked = false
+  #isRequested = false
   #isRunning = false
   #isStopped = false
 
@@ -16,8 +16,8 @@ export class Refresh {
     this.#deps = deps
   }
 
-  ask(): void {
-    this.#isAsked = true
+  request(): void {
+    this.#isRequested = true
     if (!this.#isRunning) void this.#run()
   }
 
@@ -27,16 +27,16 @@ export class Refresh {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    for (let fails = 0; this.#isAsked && !this.#isStopped;) {
-      this.#isAsked = false
+    for (let fails = 0; this.#isRequested && !this.#isStopped;) {
+      this.#isRequested = false
       try {
         const count = await this.#putAll()
         fails = 0
         if (count > 0) this.#deps.log.info('video.views_put', { views: count })
       } catch (cause) {
-        // The store is away. Redis is waited for by those who ask.
+        // The store is away. The callers of `request` wait for Redis themselves.
         this.#deps.log.debug('video.views_not_put', { cause })
-        this.#isAsked = true
+        this.#isRequested = true
         await pause(this.#deps, backoffMs(this.#deps, fails++))
       }
     }
@@ -44,12 +44,13 @@ export class Refresh {
   }
 
   /**
-   * At a pace that leaves both stores to those who wait. @returns views put; fewer when Redis is away again
+   * Puts the views at a pace that leaves both stores to callers. @returns number of views put; fewer when
+   * Redis is away again
    */
   async #putAll(): Promise<number> {
     const { work, views } = this.#deps
     let count = 0
-    for (let after: string | null = null; !this.#isStopped && !this.#isAsked;) {
+    for (let after: string | null = null; !this.#isStopped && !this.#isRequested;) {
       const page = await work.views(after, VIDEO_VIEWS_PUT_AT_ONCE)
       if (page.length === 0 || !(await views.putAll(page, VIDEO_VIEWS_AGAIN_MS_MAX))) break
       count += page.length

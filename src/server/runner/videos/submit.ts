@@ -14,7 +14,9 @@ import {
 import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
-/** Asks the provider for the job: first its row says so, then the call is made. Design §7. */
+/**
+ * Submits the job to the provider: first the row records the submission, then the call is made. Design §7.
+ */
 export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProvider): Promise<Next> {
   const { work, clock, meters } = deps
   const order = await wholeOrder(deps, job)
@@ -22,25 +24,25 @@ export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProv
   const imagesMs = mayFetch(order) ? VIDEO_IMAGES_MS : 0
   const callMs = imagesMs + provider.video.submitTimeoutMs
   const times = { leaseMs: VIDEO_LEASE_MS, callMs }
-  let askedAt = clock.now()
-  let isUnheard = false
+  let requestedAt = clock.now()
+  let isUnanswered = false
   const row = await write(deps, job, async () => {
-    askedAt = clock.now()
-    const before = isUnheard
-    isUnheard = true
+    requestedAt = clock.now()
+    const before = isUnanswered
+    isUnanswered = true
     const answer = await work.submitting(job.claim, times)
-    // What was asked first has happened, then, or the row is another's; nothing was sent in between.
+    // The first try was applied, or another runner has the row; nothing was sent in between.
     return answer === null && before ? work.submitting({ ...job.claim, state: 'submitting' }, times) : answer
   })
   if (row === null) return GONE
   job.advance(row, clock.now())
-  job.prolong(askedAt, VIDEO_LEASE_MS + callMs)
-  // The request leaves within the lease alone, once its images are here, so that the call is over when
-  // somebody else may look.
-  const writeBy = askedAt + imagesMs + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
+  job.prolong(requestedAt, VIDEO_LEASE_MS + callMs)
+  // The request may leave only within the lease, after its images have come, so that the call is over when
+  // another runner may look.
+  const writeBy = requestedAt + imagesMs + VIDEO_LEASE_MS - VIDEO_LEASE_MARGIN_MS
   const answer = await provider.submit(order, {
-    endsAt: askedAt + callMs,
-    // What was sent is listened to: a job that is cancelled meanwhile can only be stopped by its id.
+    endsAt: requestedAt + callMs,
+    // A submission is never aborted: a job that is cancelled meanwhile can only be stopped by its id.
     signal: NEVER,
     mayWrite: () =>
       clock.now() < writeBy && job.mayWrite(clock.now()) && !job.isCancelled && !job.abort.signal.aborted,
@@ -51,12 +53,12 @@ export async function submit(deps: EngineDeps, job: HeldJob, provider: VideoProv
 
 const NEVER = new AbortController().signal
 
-/** Whether images may have to come before the call: of a provider that takes no URLs. */
+/** Whether images may have to be fetched before the call, for a provider that takes no URLs. */
 function mayFetch({ request: { frames, references } }: VideoOrder): boolean {
   return [...frames, ...references].some(({ url }) => !url.startsWith('data:'))
 }
 
-/** A row in `submitting`, of this process or of one that is gone: the provider may have the job. */
+/** Handles a row in `submitting`, of this process or of a dead one: the provider may have the job. */
 export function unknown(
   deps: EngineDeps,
   job: HeldJob,
@@ -86,7 +88,7 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
       const row = await adopt(deps, job, upstreamId)
       if (row === 'adopted') return again(provider.video.pollFirstMs)
       if (row === 'gone') return GONE
-      // Another job was given this one when its own submission was in doubt: ours may be the one that it
+      // Another job took this id over when its own submission was in doubt: this job may be the one that it
       // looked for.
       if (provider.video.submit === 'lookup') return unknown(deps, job, { provider, error: CRASHED })
       return fail(deps, job, {
@@ -107,20 +109,22 @@ async function book(deps: EngineDeps, job: HeldJob, { provider, answer }: Answer
 }
 
 /**
- * As `write`, of what ends a submission: the row's lease is a short one from then on, and the long one until
- * then. While the store cannot be told, nobody else has the job, and no other knows what the provider said.
+ * `write` for the end of a submission: from then on the row's lease is short, and until then long. While the
+ * store is away no other runner has the job or knows the provider's answer.
  */
 async function writeOver<T>(deps: EngineDeps, job: HeldJob, ask: () => Promise<T | null>): Promise<T | null> {
-  let askedAt = deps.clock.now()
+  let requestedAt = deps.clock.now()
   const answer = await write(deps, job, () => {
-    askedAt = deps.clock.now()
+    requestedAt = deps.clock.now()
     return ask()
   })
-  if (answer !== null) job.shorten(askedAt, VIDEO_LEASE_MS)
+  if (answer !== null) job.shorten(requestedAt, VIDEO_LEASE_MS)
   return answer
 }
 
-/** The provider surely has not taken it. @returns false when the job is another's */
+/**
+ * Records that the provider certainly has not taken the job. @returns false when another runner has the job
+ */
 export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean> {
   const { work, clock } = deps
   const row = await writeOver(deps, job, () => work.unsubmitted(job.claim))
@@ -128,7 +132,7 @@ export async function takeBack(deps: EngineDeps, job: HeldJob): Promise<boolean>
   return row !== null
 }
 
-/** The row gets the provider's id. */
+/** Writes the provider's id into the row. */
 export async function adopt(
   deps: EngineDeps,
   job: HeldJob,

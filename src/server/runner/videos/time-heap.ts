@@ -3,7 +3,7 @@ interface Entry<T> {
   readonly item: T
 }
 
-/** Things by their time, the earliest first: one timer does for all of them. */
+/** Items ordered by time, the earliest first: one timer serves all of them. */
 export class TimeHeap<T> {
   readonly #entries: Entry<T>[] = []
 
@@ -11,7 +11,7 @@ export class TimeHeap<T> {
     return this.#entries.length
   }
 
-  /** Time of the earliest; Infinity when there is none. */
+  /** Time of the earliest item; Infinity when the heap is empty. */
   get nextAt(): number {
     return this.#entries[0]?.at ?? Infinity
   }
@@ -31,7 +31,7 @@ export class TimeHeap<T> {
     entries[place] = entry
   }
 
-  /** The earliest, if its time has come. */
+  /** The earliest item, if its time has come. */
   popDue(now: number): Entry<T> | null {
     const first = this.#entries[0]
     if (first === undefined || first.at > now) return null

@@ -4,8 +4,8 @@ import { fail } from './finish.ts'
 import type { HeldJob } from './held-job.ts'
 
 /**
- * A job whose endpoint is not in this process' catalogue. While a node is reloaded, fronts know new ones
- * before runners do: a young job waits for one that knows it.
+ * Handles a job whose endpoint is not in this process' catalogue. While a node reloads, fronts know new
+ * endpoints before runners do: a young job waits for a runner that knows the endpoint.
  */
 export async function passOn(deps: EngineDeps, job: HeldJob): Promise<Next> {
   const { work, log, clock } = deps

@@ -15,30 +15,32 @@ export interface AttemptDeps {
   /** Milliseconds that an attempt may take. */
   readonly attemptMs: number
   /**
-   * `performance.now()` milliseconds. Behind it nothing is sent: the delivery may be another's before this
-   * attempt is booked.
+   * `performance.now()` milliseconds after which nothing is sent: another runner may have the delivery before
+   * this attempt is written.
    */
   readonly beginsBy: number
 }
 
 export interface Attempted {
-  /** Null: nothing was sent, for a reason of ours. It counts for no attempt. */
+  /** Null: nothing was sent, for a reason on Sluice's side, and no attempt is counted. */
   readonly result: DeliveryResult | null
-  /** Why, where it is ours. */
+  /** The reason, where it is on Sluice's side. */
   readonly failure: Failure | null
-  /** Resolves when nothing of it is left. Status and headers were all that mattered of the answer. */
+  /** Resolves when the response is over. Only its status and headers count. */
   readonly rest: Promise<void>
 }
 
-/** Statuses that C17 names. */
+/** The status by which a receiver ends its webhook. C17. */
 const GONE = 410
 const [OK_FROM, REDIRECT_FROM, ERROR_FROM] = [200, 300, 400]
-/** Failures of the gate that are ours, or of this moment, and say nothing of the receiver. */
+/**
+ * Failures of the gate that lie on Sluice's side or pass by themselves, and say nothing about the receiver.
+ */
 const OURS: ReadonlySet<string> = new Set(['busy', 'draining', 'store_unavailable', 'internal'])
 
 /**
- * One attempt to deliver: signed anew, sent to where its name leads now. Redirects are answers like any
- * other. It never rejects. C17.
+ * One attempt to deliver: the signature is new, and the host is resolved anew. Redirects are not followed.
+ * Never rejects. C17.
  */
 export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps): Promise<Attempted> {
   if (claim.isDisabled) return failed('url_disabled')
@@ -64,14 +66,14 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
     headers: [...headersOf(claim), ...signed],
     body,
     bodyBytes: body.length,
-    // Once it is sent, nothing but its own end cuts it: a receiver may have acted on it.
+    // A request that was sent is cut only at its own end: the receiver may have acted on it.
     beginsBy: () => endsAt,
     stallMs: deps.attemptMs,
     signal: new AbortController().signal,
   })
   if (!answer.ok)
     return OURS.has(answer.failure.name) ? postponed(answer.failure) : failed(reasonOf(answer.failure))
-  return { result: resultOf(answer.value, deps.now()), failure: null, rest: heardOut(answer.value, endsAt) }
+  return { result: resultOf(answer.value, deps.now()), failure: null, rest: drained(answer.value, endsAt) }
 }
 
 function headersOf({ idempotencyKey }: ClaimedDelivery): readonly string[] {
@@ -97,10 +99,8 @@ function reasonOf({ name }: Failure): WebhookReason {
   return name === 'upstream_slow' ? 'timeout' : 'unreachable'
 }
 
-/**
- * Reads a little of the answer, so that the connection may serve again; one that goes on beyond that is cut.
- */
-async function heardOut({ body }: EgressExchange, endsAt: number): Promise<void> {
+/** Reads a little of the response body, so that the connection can be reused; a longer body is cut. */
+async function drained({ body }: EgressExchange, endsAt: number): Promise<void> {
   const timer = setTimeout(() => body.close(), Math.max(0, endsAt - performance.now()))
   try {
     for (let bytes = 0; bytes <= WEBHOOK_ANSWER_BYTES_MAX;) {

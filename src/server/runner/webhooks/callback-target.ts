@@ -2,13 +2,13 @@ import type { Destination } from '../../ports/egress/egress.ts'
 
 export interface CallbackTarget {
   readonly destination: Destination
-  /** With its query; a fragment is the caller's own. */
+  /** The path with its query and without its fragment, which is the caller's own. */
   readonly path: string
 }
 
 /**
- * Where a callback goes. What was accepted once is read anew: rules may have changed since.
- * @returns null for what no webhook goes to: no URL, not HTTPS, with credentials
+ * The destination of a callback. The accepted URL is checked anew, since the rules may have changed.
+ * @returns null for a URL that webhooks are not sent to: malformed, not HTTPS, or with credentials
  */
 export function callbackTarget(text: string, workspaceId: string): CallbackTarget | null {
   const url = /^[!-~]+$/.test(text) && URL.canParse(text) ? new URL(text) : null

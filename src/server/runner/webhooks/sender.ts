@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import {
   WEBHOOK_CALLS_MAX,
   WEBHOOK_HOST_CALLS_MAX,
@@ -34,18 +34,18 @@ export interface WebhookSenderOptions {
 
 export interface WebhookSender {
   /**
-   * Takes no more; resolves when what is under way has been made and booked, at the latest after an attempt's
-   * time.
+   * Claims no more deliveries. Resolves when attempts under way are over and written, at the latest after the
+   * time of one attempt.
    */
   close(): Promise<void>
 }
 
-/** Milliseconds between two claims, so that many wake-ups and ends of attempts share one. Decision. */
+/** Milliseconds between two claims, so that many wake-ups and ends of attempts share one claim. Decision. */
 const CLAIM_GAP_MS = 20
 
 /**
- * Delivers webhooks that are due: claims them, sends them, books what came of it right after the answer, so
- * that only a death between the two makes a receiver hear of something twice. C17, design §7.
+ * Delivers webhooks that are due: claims and sends them, and writes each result right after the response, so
+ * that only a crash between the two repeats a delivery. C17, design §7.
  */
 export function openWebhookSender(options: WebhookSenderOptions): WebhookSender {
   return new Sender(options)
@@ -56,26 +56,26 @@ class Sender implements WebhookSender {
   readonly #timing: WebhookTiming
   readonly #busy = { hosts: new Map<string, number>(), workspaces: new Map<string, number>() }
   readonly #underWay = new Set<Promise<void>>()
-  readonly #stopHearing: () => void
+  readonly #stopListening: () => void
   readonly #sweep: NodeJS.Timeout
   #next: NodeJS.Timeout | null = null
   #claiming: Promise<void> | null = null
-  #isAsked = false
+  #isClaimDue = false
   #isClosing = false
-  /** The store did not answer the last time: told once. */
+  /** The store did not answer the last claim; an outage is logged once. */
   #isStoreAway = false
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options
     this.#timing = { ...WEBHOOK_TIMING, ...options.timing }
-    this.#stopHearing = options.views.onWake(({ kind }) => kind === 'webhooks' && this.#soon())
+    this.#stopListening = options.views.onWake(({ kind }) => kind === 'webhooks' && this.#soon())
     this.#sweep = setInterval(() => this.#soon(), this.#timing.sweepMs)
     this.#soon()
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
-    this.#stopHearing()
+    this.#stopListening()
     clearInterval(this.#sweep)
     if (this.#next !== null) clearTimeout(this.#next)
     await this.#claiming
@@ -83,14 +83,14 @@ class Sender implements WebhookSender {
   }
 
   #soon(): void {
-    this.#isAsked = true
+    this.#isClaimDue = true
     if (this.#isClosing || this.#claiming !== null) return
     this.#next ??= setTimeout(() => {
       this.#next = null
       this.#claiming = this.#claim().finally(() => {
         this.#claiming = null
-        // Asked for meanwhile.
-        if (this.#isAsked && this.#room > 0) this.#soon()
+        // Another claim was requested meanwhile.
+        if (this.#isClaimDue && this.#room > 0) this.#soon()
       })
     }, CLAIM_GAP_MS)
   }
@@ -105,7 +105,7 @@ class Sender implements WebhookSender {
     const { deliveries, log } = this.#options
     const { leaseMs, attemptMs, pauseMs } = this.#timing
     const claimedAt = performance.now()
-    this.#isAsked = false
+    this.#isClaimDue = false
     try {
       const claims = await deliveries.claim({
         countMax,
@@ -115,10 +115,11 @@ class Sender implements WebhookSender {
         leaseMs,
       })
       this.#isStoreAway = false
-      // A process that stood still meanwhile has lost them, or would before it had booked.
+      // A process that stalled meanwhile has lost the claims, or would lose them before it writes the
+      // results.
       const beginsBy = claimedAt + leaseMs - attemptMs - pauseMs
       await this.#beginAll(claims, beginsBy)
-      if (claims.length > 0) this.#isAsked = true
+      if (claims.length > 0) this.#isClaimDue = true
     } catch (cause) {
       if (!this.#isStoreAway) log.warn('webhook_claim_failed', { cause })
       this.#isStoreAway = true
@@ -126,16 +127,16 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * One a turn of the loop: answers that have come are booked before more is sent. What is sent and not
-   * booked is what a death makes receivers hear of twice, and a hundred new connections at once would hold up
-   * the answers of all.
+   * Starts one delivery in each event-loop tick: results that have come are written before more is sent. A
+   * crash repeats deliveries that were sent and not written, and a hundred new connections at once would
+   * delay the responses of all.
    */
   async #beginAll(claims: readonly ClaimedDelivery[], beginsBy: number): Promise<void> {
     for (const [nth, claim] of claims.entries()) {
       if (this.#isClosing || performance.now() > beginsBy)
         return this.#options.deliveries.release(claims.slice(nth), 0)
       this.#begin(claim, beginsBy)
-      await nextTurn()
+      await nextTick()
     }
   }
 
@@ -186,9 +187,9 @@ class Sender implements WebhookSender {
   }
 
   /**
-   * Writes what must not be lost: tries again while the delivery is still ours, since whoever takes it over
-   * sends it again.
-   * @returns false when it was not written
+   * Repeats a write that must not be lost while the delivery still belongs to this runner, since a runner
+   * that takes the delivery over sends it again.
+   * @returns false when the write did not succeed
    */
   async #persist(claim: ClaimedDelivery, write: () => Promise<boolean>): Promise<boolean> {
     const { leaseMs, pauseMs } = this.#timing
@@ -206,7 +207,7 @@ class Sender implements WebhookSender {
   }
 }
 
-/** What may be told of a delivery: its URL is the caller's secret. */
+/** The facts of a delivery that the log may hold: the URL is the caller's secret. */
 function factsOf({
   id,
   jobId,

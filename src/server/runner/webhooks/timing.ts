@@ -6,18 +6,21 @@ import {
 } from '../../../schemas/webhooks/webhook-limits.ts'
 import { WEBHOOK_DELAYS_MS } from '../../../schemas/webhooks/webhook-schedule.ts'
 
-/** All that has to do with time, in milliseconds. */
+/** All durations of webhooks, in milliseconds. */
 export interface WebhookTiming {
   readonly attemptMs: number
   readonly leaseMs: number
   readonly sweepMs: number
   readonly delaysMs: readonly number[]
   readonly retryAfterMsMax: number
-  /** How long what could not be sent or booked for a reason of ours is put off. */
+  /**
+   * Milliseconds that a delivery is put off when it could not be sent or written for a reason on Sluice's
+   * side.
+   */
   readonly pauseMs: number
 }
 
-/** Decision. */
+/** Milliseconds that a delivery is put off when it could not be sent or written. Decision. */
 const PAUSE_MS = 1_000
 
 export const WEBHOOK_TIMING: WebhookTiming = {

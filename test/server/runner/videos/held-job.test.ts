@@ -9,7 +9,7 @@ async function held(): Promise<HeldJob> {
   const world = modelRows(() => 50_000)
   world.add({ id: 'a', expiresAtMs: 60_000 })
   const [claim] = await world.work.claim(new Map([['tokens', 1]]), VIDEO_LEASE_MS)
-  return new HeldJob(present(claim), { askedAt: 1_000, leaseMs: VIDEO_LEASE_MS, answeredAt: 3_000 })
+  return new HeldJob(present(claim), { requestedAt: 1_000, leaseMs: VIDEO_LEASE_MS, answeredAt: 3_000 })
 }
 
 t.test('a lease counts from its asking, and is over by a margin before its end', async (t) => {
